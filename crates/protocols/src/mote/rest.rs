@@ -63,11 +63,9 @@ pub(super) struct Told {
     learned: Instant,
     /// How long after a regular meeting that was.
     phase: Phase,
-    /// The first meetings of the stretches, in steps of the phase after that frame.
-    early: Option<NonZeroU16>,
+    /// The first meetings of the stretches, in steps of the phase after that frame; from one early one to the next.
+    early: Option<(NonZeroU16, NonZeroU16)>,
     late: Option<NonZeroU16>,
-    /// From one early meeting to the next, in the same steps.
-    apart: u16,
 }
 
 impl Told {
@@ -82,16 +80,18 @@ impl Told {
         // Nodes that heard another segment's time are off by less than half a millisecond.
         let start = TOLD * ((start.since(learned) + TOLD / 2) / TOLD);
         // Whole steps of the phase from a regular meeting, so that a wake-up there can tell its own.
-        let steps = |time: Duration| time.as_nanos().div_ceil(Phase::STEP.as_nanos());
         // None beyond two minutes, which no transfer takes.
-        let stretch = |after: Duration| NonZeroU16::new(u16::try_from(steps(start + after)).ok()?);
+        let steps = |time: Duration| {
+            let steps = time.as_nanos().div_ceil(Phase::STEP.as_nanos());
+            NonZeroU16::new(u16::try_from(steps).ok()?)
+        };
         let early = follows.and_then(|follows| follows.early);
+        let late = follows.and_then(|follows| follows.late);
         Self {
             learned,
             phase,
-            early: early.and_then(|early| stretch(early.first)),
-            late: follows.and_then(|follows| follows.late).and_then(stretch),
-            apart: early.map_or(0, |early| steps(early.each).try_into().unwrap_or(u16::MAX)),
+            early: early.and_then(|early| steps(start + early.first).zip(steps(early.each))),
+            late: late.and_then(|late| steps(start + late)),
         }
     }
 }
@@ -104,10 +104,6 @@ impl Told {
     fn late_ones(&self) -> u64 {
         let after = self.late.map_or(0, |steps| u64::from(steps.get()));
         LATE + Phase::STEP * after / (CLOSE * LONGER)
-    }
-    /// From one early meeting to the next.
-    fn apart(&self) -> Duration {
-        Phase::STEP * u64::from(self.apart.max(1))
     }
 }
 
@@ -171,17 +167,18 @@ impl Grid {
     }
     /// The first meeting of a stretch from `now` on.
     fn close_after(&self, now: Instant) -> Option<Instant> {
-        let after = |(first, count, apart): (Option<NonZeroU16>, u64, Duration)| {
-            let first = self.told.at(first?);
+        let after = |first: NonZeroU16, count: u64, apart: Duration| {
+            let first = self.told.at(first);
             let steps = now.since(first).as_nanos().div_ceil(apart.as_nanos());
             (steps < count).then_some(first + apart * steps)
         };
         let told = &self.told;
-        let stretches = [
-            (told.early, EARLY, told.apart()),
-            (told.late, told.late_ones(), CLOSE),
-        ];
-        stretches.into_iter().filter_map(after).min()
+        let early = told.early.and_then(|(first, apart)| {
+            let apart = Phase::STEP * u64::from(apart.get());
+            after(first, EARLY, apart)
+        });
+        let late = (told.late).and_then(|first| after(first, told.late_ones(), CLOSE));
+        early.into_iter().chain(late).min()
     }
     /// From when to when to listen for so long after a meeting: the first such time that ends after `now`. `None` from
     /// when on everyone listens always.
@@ -300,9 +297,10 @@ mod tests {
     fn whatever_the_clocks_do_a_meeting_lies_in_a_window() {
         let grid = grid(Duration::from_secs(600));
         let regular = (1..1_200).map(|k| FIRST + PERIOD * k);
-        let first = |steps: Option<NonZeroU16>| grid.told.at(steps.unwrap());
-        let early = (0..EARLY).map(|k| first(grid.told.early) + grid.told.apart() * k);
-        let late = (0..LATE).map(|k| first(grid.told.late) + CLOSE * k);
+        let (first, apart) = grid.told.early.unwrap();
+        let apart = Phase::STEP * u64::from(apart.get());
+        let early = (0..EARLY).map(|k| grid.told.at(first) + apart * k);
+        let late = (0..LATE).map(|k| grid.told.at(grid.told.late.unwrap()) + CLOSE * k);
         for told in regular.chain(early).chain(late) {
             for ppm in [-80_i64, -13, 0, 80] {
                 // The sink's meeting by a clock that runs so much faster.

@@ -177,8 +177,9 @@ impl Looker {
             let is_lame = Record { of, lost }.lost_share(LAME);
             self.lame[group] = is_lame.then_some(self.using[group]);
         }
-        self.said = Some([Verdict::Over; 2]);
-        self.gives_up = true;
+        let verdicts = [Verdict::Over; 2];
+        self.said = Some(verdicts);
+        self.follow(verdicts);
     }
 
     /// Does what the verdicts say.
