@@ -1,11 +1,12 @@
 //! Channels of the 2.4 GHz O-QPSK PHY (IEEE 802.15.4-2006, 6.1.2.1: channel page 0, 11..=26).
 
 use core::fmt;
+use core::num::NonZeroU8;
 use core::str::FromStr;
 
 /// A channel of the 2.4 GHz band, 11..=26; its centre is 2405 + 5 (k - 11) MHz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Channel(u8);
+pub struct Channel(NonZeroU8);
 
 /// What was given is no channel of the 2.4 GHz band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +23,9 @@ impl Channel {
     /// How many channels there are.
     pub const COUNT: usize = 16;
     /// The lowest channel.
-    pub const FIRST: Self = Self(11);
+    pub const FIRST: Self = Self::from_index(0);
     /// The highest channel, the usual default: no Wi-Fi channel covers it.
-    pub const LAST: Self = Self(26);
+    pub const LAST: Self = Self::from_index(Self::COUNT - 1);
 
     /// Channel `number`.
     ///
@@ -32,21 +33,21 @@ impl Channel {
     /// [`ChannelError`] outside 11..=26.
     pub const fn new(number: u8) -> Result<Self, ChannelError> {
         match number {
-            11..=26 => Ok(Self(number)),
+            11..=26 => Ok(Self::from_index((number - 11) as usize)),
             _ => Err(ChannelError),
         }
     }
     /// The channel's number, 11..=26.
     pub const fn number(self) -> u8 {
-        self.0
+        self.0.get()
     }
     /// The channel's place among all of them, 0..=15.
     pub const fn index(self) -> usize {
-        (self.0 - 11) as usize
+        (self.number() - 11) as usize
     }
     /// The channel at place `index` modulo 16.
     pub const fn from_index(index: usize) -> Self {
-        Self(11 + (index % Self::COUNT) as u8)
+        Self(NonZeroU8::MIN.saturating_add(10 + (index % Self::COUNT) as u8))
     }
     /// All channels, lowest first.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
@@ -129,6 +130,12 @@ mod tests {
         }
         assert_eq!("26".parse(), Channel::new(26));
         assert!("27".parse::<Channel>().is_err());
+        assert_eq!(
+            [Channel::FIRST, Channel::LAST].map(Channel::number),
+            [11, 26]
+        );
+        // Motes hold many that may be none.
+        assert_eq!(size_of::<Option<Channel>>(), 1);
         assert!("".parse::<Channel>().is_err());
     }
 
