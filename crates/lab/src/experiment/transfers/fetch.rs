@@ -51,6 +51,13 @@ struct Fetched {
     is_same: Option<bool>,
 }
 
+impl Task<'_> {
+    /// Whether its mishap has whom it strikes.
+    pub(super) fn can_happen(&self) -> bool {
+        self.cell.mishap.can_strike(&self.plan)
+    }
+}
+
 impl Transfers {
     /// All cells of a route, by every spacing of beacons.
     pub(super) fn route_rows(
@@ -113,8 +120,13 @@ impl Transfers {
         Ok(rows)
     }
 
-    /// A transfer with its cell's mishap.
     fn fetch(&self, task: &Task<'_>, site: &Site) -> Result<Fetched> {
+        let (mut session, terms) = self.struck(task, site)?;
+        self.finish(&mut session, task, &terms)
+    }
+
+    /// A network whose source offers the object of the cell, and that the cell's mishap will strike.
+    fn struck(&self, task: &Task<'_>, site: &Site) -> Result<(Motes, Terms)> {
         let (mut session, terms) = self.session(task, site)?;
         let mishap = task.cell.mishap;
         if mishap != Mishap::None {
@@ -123,7 +135,7 @@ impl Transfers {
             let (plan, variant) = (&task.plan, task.variant);
             mishap.arrange(&mut session, &mut probe, plan, variant, &terms, &mut rng)?;
         }
-        self.finish(&mut session, task, &terms)
+        Ok((session, terms))
     }
 
     /// Fetches in `session`, and compares what arrives with what was offered.
@@ -214,7 +226,7 @@ impl Transfers {
 
     /// Where the packets of a transfer were lost.
     pub(super) fn loss_map(&self, task: &Task<'_>) -> Result<LossMap> {
-        let (mut session, terms) = self.session(task, &task.drawn.site_at(task.cell.age)?)?;
+        let (mut session, terms) = self.struck(task, &task.drawn.site_at(task.cell.age)?)?;
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         Ok(explain::fetch(&mut session, &task.plan, scheme, &terms, &mut silent)?.1)
     }

@@ -229,12 +229,17 @@ impl Kind for Transfers {
 }
 
 impl Explains for Transfers {
-    /// The loss maps of the first cell's transfers: the same transfers again, watched.
+    /// The loss maps of the first cell's transfers in the first world: the same transfers again, watched.
     fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained> {
         let explained = |drawn: &Drawn, route: usize| {
             let mut maps = Vec::new();
+            let Some(world) = self.worlds().into_iter().next() else {
+                return Ok(maps);
+            };
+            let drawn = self.elsewhere(drawn, world, lab)?;
             for &variant in &self.protocols {
-                let Ok(task) = self.task(drawn, route, variant) else {
+                let task = self.task(&drawn, route, variant).ok();
+                let Some(task) = task.filter(Task::can_happen) else {
                     continue;
                 };
                 maps.push(ExplainedTransfer {
