@@ -4,7 +4,7 @@ use crate::collection::{Collect, Link, Missing};
 use crate::glossy::Insistence;
 use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
-use thalweg_engine::Refusal;
+use thalweg_engine::{Refusal, When};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::FrameBuf;
 
@@ -23,6 +23,8 @@ pub enum Command<const NODES: usize = 256> {
         payload: FrameBuf,
         /// When it is sent again.
         insistence: Insistence,
+        /// When its first frame is sent.
+        begin: When,
     },
     /// Measure links.
     Measure(Measure<NODES>),

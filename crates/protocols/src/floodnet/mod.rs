@@ -42,7 +42,7 @@ const BEACON: OpId = OpId(0x0301);
 const LEAD: Duration = Duration::from_millis(1);
 
 /// The same on boards of `timing`: longer where the frame is copied before it is strobed.
-pub(super) fn lead(timing: &BoardTiming) -> Duration {
+pub(crate) fn lead(timing: &BoardTiming) -> Duration {
     let costs = timing.software.costs();
     let software = costs.atomic + costs.switch + costs.os + costs.retune * 2 + costs.strobe;
     let copy = timing.load_base + timing.load_byte * phy::MAX_MPDU as u64;
@@ -443,7 +443,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
             Command::Flood {
                 payload,
                 insistence,
-            } => self.order_flood(now, &payload, insistence),
+                begin,
+            } => self.order_flood(now, &payload, insistence, begin),
             Command::Measure(measure) => self.order_measure(now, measure),
             Command::Collect(collect) => self.order_collect(now, collect),
             Command::Sweep(sweep) => self.order_sweep(now, sweep),

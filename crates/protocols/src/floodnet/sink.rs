@@ -73,7 +73,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         free
     }
 
-    pub(super) fn order_flood(&mut self, now: Instant, payload: &[u8], insistence: Insistence) {
+    pub(super) fn order_flood(
+        &mut self,
+        now: Instant,
+        payload: &[u8],
+        insistence: Insistence,
+        begin: When,
+    ) {
         if !self.is_free() {
             return;
         }
@@ -83,7 +89,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         });
         let started = content
             .map_err(|_| Refused::TooLong)
-            .and_then(|content| self.start(now, &content, When::Now));
+            .and_then(|content| self.start(now, &content, begin));
         match started {
             Ok(sequence) => {
                 self.flood.insist(insistence);

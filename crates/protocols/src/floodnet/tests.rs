@@ -121,6 +121,7 @@ fn flood<const NODES: usize>(payload: FrameBuf) -> Command<NODES> {
     Command::Flood {
         payload,
         insistence: Insistence::Begins,
+        begin: When::Now,
     }
 }
 

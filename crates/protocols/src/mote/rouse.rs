@@ -10,7 +10,7 @@ use crate::floodnet;
 use crate::glossy::Insistence;
 use crate::object::ObjectStore;
 use core::mem;
-use thalweg_engine::Engine;
+use thalweg_engine::{Engine, When};
 use thalweg_units::Instant;
 use thalweg_wire::FrameBuf;
 
@@ -53,6 +53,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let flood = floodnet::Command::Flood {
             payload,
             insistence: Insistence::Begins,
+            begin: When::Now,
         };
         self.floods.handle_command(now, flood);
     }

@@ -10,7 +10,7 @@ use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
 use crate::pipeline::Part;
-use thalweg_engine::Engine;
+use thalweg_engine::{Engine, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::route::{Route, Scheme, Segment, Turn, LEAST_SEGMENT_BYTES};
@@ -27,7 +27,7 @@ pub(super) struct WakeUp {
     pub(super) next: u8,
     /// The first flood of all whose transfers begin together.
     pub(super) first: First,
-    /// When the source begins, once the first flood is out.
+    /// When the source begins, as the last segment told it; none before the first.
     pub(super) start: Option<Instant>,
 }
 
@@ -79,14 +79,22 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
-        let first = now + first_frame(&self.timing);
-        let until_start = match (wake_up.first, wake_up.start) {
+        // Segments tell whole milliseconds, rounded up.
+        let (begin, until_start) = match (wake_up.first, wake_up.start) {
             (First::Own { room, .. }, None) => {
-                Self::wake_up_time(&wake_up.route, &self.config, &self.timing) + room
+                let needed = Self::wake_up_time(&wake_up.route, &self.config, &self.timing);
+                (When::Now, needed + room)
             }
-            // Segments tell whole milliseconds, rounded up: half of one less is the nearest.
-            (First::Own { .. }, Some(start)) | (First::Others { start, .. }, _) => {
-                start.since(first).saturating_sub(MILLISECOND / 2)
+            // Half of one less is the nearest.
+            (First::Own { .. }, Some(start)) => {
+                let left = start.since(now + first_frame(&self.timing));
+                (When::Now, left.saturating_sub(MILLISECOND / 2))
+            }
+            // Transfers disturb each other least where they begin at one instant: whole milliseconds after this flood.
+            (First::Others { start, .. }, _) => {
+                let left = start.since(now + floodnet::lead(&self.timing));
+                let whole = MILLISECOND * (left.as_nanos() / MILLISECOND.as_nanos());
+                (When::At(start.saturating_sub(whole)), whole)
             }
         };
         let (route, next) = (wake_up.route, usize::from(wake_up.next));
@@ -104,6 +112,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 let flood = floodnet::Command::Flood {
                     payload,
                     insistence,
+                    begin,
                 };
                 self.floods.handle_command(now, flood);
             }
@@ -176,13 +185,13 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// The sink's flood is out: the first of a wake-up fixes when the source begins.
+    /// The sink's flood is out, which tells that the source begins at `start`.
     pub(super) fn began(&mut self, reference: Instant, start: Instant) {
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
-        if wake_up.start.is_none() {
-            wake_up.start = Some(start);
+        // Nodes take it from the last segment, which tells it in whole milliseconds.
+        if wake_up.start.replace(start).is_none() {
             self.tell(Event::WakeUp { reference, start });
         }
     }

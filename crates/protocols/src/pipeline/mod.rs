@@ -110,6 +110,11 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     pub const fn is_active(&self) -> bool {
         self.active.is_some()
     }
+    /// When the source of the transfer under way begins.
+    #[cfg(test)]
+    pub(crate) fn start_of_active(&self) -> Option<Instant> {
+        self.active.as_ref().map(|active| active.part.session.start)
+    }
 
     fn start(&mut self, now: Instant, mut part: Part<A>) -> Result<(), SetupError> {
         if self.active.is_some() {
@@ -213,6 +218,9 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                 (Role::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     source.frame(cx, mpdu, sfd);
+                }
+                (Role::Destination(_), RadioEvent::Head { bytes, sfd }) => {
+                    Destination::head(cx, bytes, sfd);
                 }
                 (Role::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
                     return destination.frame(cx, mpdu, (sfd, end))

@@ -131,9 +131,8 @@ fn who_missed_a_wake_up_still_listens_when_the_others_do() {
     }
 }
 
-/// `across`, with so many relays elsewhere that the route takes `segments` segments.
-fn long(transfer: u16, segments: usize) -> Route {
-    let mut route = across(transfer);
+/// `route`, with so many relays elsewhere that it takes `segments` segments.
+fn long(mut route: Route, segments: usize) -> Route {
     for n in 100.. {
         if route.segments() == segments {
             return route;
@@ -148,7 +147,7 @@ fn long(transfer: u16, segments: usize) -> Route {
 fn routes_of_several_segments_wake_everyone() {
     let mut net = grid(ideal());
     for segments in 1..=3 {
-        let route = long(segments as u16, segments);
+        let route = long(across(segments as u16), segments);
         assert_eq!(fetch(&mut net, route).unwrap().rounds, 1);
         assert!(
             [0, 3, 8, 11].iter().all(|n| is_asleep(&net, *n)),
@@ -156,6 +155,31 @@ fn routes_of_several_segments_wake_everyone() {
         );
     }
     fetch(&mut net, from_corner(9)).unwrap();
+}
+
+#[test]
+fn source_relay_and_sink_agree_on_the_beginning_whatever_a_route_s_length() {
+    let mut net = grid(ideal());
+    let mut several = 0;
+    for longer in 0..24 {
+        let mut route = across(longer);
+        for n in 0..4 * longer {
+            let (node, stage, group) = (NodeId::new(100 + n).unwrap(), 1, Group::Odd);
+            route.add(Member { node, stage, group }).unwrap();
+        }
+        several += u32::from(route.segments() > 1);
+        net.command(4, Command::Fetch(route));
+        let of_all =
+            |net: &Net<Watched>| [7, 6, 4].map(|n| net.engine(n).mote.pipeline().start_of_active());
+        while of_all(&net).contains(&None) {
+            net.run_for(MS(1));
+        }
+        let [source, relay, sink] = of_all(&net);
+        // Segments tell whole milliseconds.
+        assert_eq!((source, relay), (sink, sink), "{longer}");
+        net.run_for(MS(2_000));
+    }
+    assert!(several > 10, "{several}");
 }
 
 #[test]
@@ -174,7 +198,7 @@ fn whoever_misses_a_segment_is_there_for_the_next_transfer() {
                     false => Fate::Heard,
                 }
             }));
-            let complete = fetch(&mut net, long(1, 3));
+            let complete = fetch(&mut net, long(across(1), 3));
             // Without source or sink nothing comes; without any one relay all does.
             assert_eq!(
                 complete.is_some(),
@@ -184,7 +208,7 @@ fn whoever_misses_a_segment_is_there_for_the_next_transfer() {
             on.set(false);
             // Relays that heard of it wait for three seconds if nothing came.
             net.run_for(MS(3_500));
-            fetch(&mut net, long(2, 3)).unwrap();
+            fetch(&mut net, long(across(2), 3)).unwrap();
             fetch(&mut net, from_corner(3)).unwrap();
         }
     }

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::vec::Vec;
 use thalweg_engine::harness::{Fate, Net};
-use thalweg_units::{Channel, Instant};
+use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Channels, Member, Route, Scheme, MAX_SEGMENT_BYTES};
@@ -75,7 +75,8 @@ fn two_rows_are_woken_in_turn_and_begin_as_one() {
         net.command(8, together(row(2 * wave + 1, 8)));
         let second = told(&mut net, 10);
         let (a, b) = (start_of(&first).unwrap(), start_of(&second).unwrap());
-        assert!(a.since(b).max(b.since(a)) <= MS(1), "{a:?} {b:?}");
+        let apart = a.since(b).max(b.since(a));
+        assert!(apart <= Duration::from_micros(2), "{apart}");
         let rest = told(&mut net, 600);
         for sink in [0, 8] {
             assert!(completed(&rest, sink), "wave {wave}, sink {sink}");
