@@ -152,7 +152,11 @@ fn stages(plan: &Planned, ends: &str) -> String {
     );
     let mut stages = Table::of(&[">stage", ">channel", "odd group", "even group"]);
     for stage in &plan.stages {
-        let (number, channel) = (stage.stage.to_string(), stage.channel.to_string());
+        let number = stage.stage.to_string();
+        let channel = match stage.even_channel {
+            Some(even) => format!("{}/{even}", stage.channel),
+            None => stage.channel.to_string(),
+        };
         stages.row([number, channel, list(&stage.odd), list(&stage.even)]);
     }
     text.push_str(&stages.render());

@@ -22,7 +22,10 @@ pub(crate) fn report(report: &fetch::Report, ends: &str) -> String {
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
 fn pipeline(report: &Report, ends: &str) -> String {
     let (o, survey) = (&report.outcome.core, &report.survey);
-    let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
+    let mut channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
+    if let (Some(last), Some(even)) = (channels.last_mut(), report.last_even) {
+        last.push_str(&format!("/{even}"));
+    }
     let age = match report.links_age_s {
         age_s if age_s >= 1.0 => format!(", {age_s:.0} s before the transfer"),
         _ => String::new(),

@@ -114,6 +114,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         };
         let predicted = expected(&first, protocol.scheme).0.clone();
         let channels = first.channels.iter().map(|c| c.number()).collect();
+        let last_even = first.last_even.map(Channel::number);
         let next = |_: &Over, tried: u32| {
             let plan = || known.plan_attempt(&anew, u64::from(tried)).ok();
             let plan = protocol.has_paths().then(plan).flatten();
@@ -153,6 +154,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             predicted,
             baseline: None,
             channels,
+            last_even,
             survey,
             links_age_s: known.age().unwrap_or_default().as_secs_f64(),
             parts: fetched.parts as usize,

@@ -5,9 +5,9 @@
 //! both even or both odd, else for the other group. All members of a sending stage are taken to speak:
 //! never less interference than there is. NACKs travel alone. Tests: below.
 
+use crate::channels::Tuned;
 use crate::expect::Expected;
 use crate::predict::Air;
-use thalweg_units::Channel;
 
 /// Members of one group: source, relays stage by stage, sink.
 pub(crate) type Stages = Vec<Vec<usize>>;
@@ -15,14 +15,14 @@ pub(crate) type Stages = Vec<Vec<usize>>;
 /// Who is where, on which channel stage k receives, and what disturbs whom.
 pub(crate) struct Layout<'a> {
     expected: &'a Expected,
-    channels: &'a [Channel],
+    channels: Tuned<'a>,
     /// Per group and stage: receivers and the interference at each, in milliwatts.
     disturbed: Vec<Vec<Vec<(usize, f64)>>>,
 }
 
 impl<'a> Layout<'a> {
     /// `groups` are one or two, each from source to sink.
-    pub(crate) fn new(expected: &'a Expected, groups: &[Stages], channels: &'a [Channel]) -> Self {
+    pub(crate) fn new(expected: &'a Expected, groups: &[Stages], channels: Tuned<'a>) -> Self {
         let heard = |place, to| (to, interference(expected, groups, channels, place, to));
         let group = |(group, stages): (usize, &Stages)| {
             let stages = stages.iter().enumerate();
@@ -36,7 +36,7 @@ impl<'a> Layout<'a> {
         }
     }
     /// The same where stages do not disturb each other.
-    pub(crate) fn quiet(expected: &'a Expected, channels: &'a [Channel]) -> Self {
+    pub(crate) fn quiet(expected: &'a Expected, channels: Tuned<'a>) -> Self {
         Self {
             expected,
             channels,
@@ -49,13 +49,15 @@ impl<'a> Layout<'a> {
 fn interference(
     expected: &Expected,
     groups: &[Stages],
-    channels: &[Channel],
+    channels: Tuned<'_>,
     (group, stage): (usize, usize),
     to: usize,
 ) -> f64 {
-    let tuned = channels[stage];
+    let Some(tuned) = channels.of(group, stage) else {
+        return 0.0;
+    };
     let mut sum = 0.0;
-    for sending in 0..channels.len().saturating_sub(1) {
+    for sending in 0..channels.hops() {
         let same = (sending + 1 + stage) % 2 == 0;
         if sending + 1 == stage || (groups.len() == 1 && !same) {
             continue;
@@ -63,9 +65,12 @@ fn interference(
         let other = groups.len() - 1 - group;
         let speaking = if same { group } else { other };
         let members = groups.get(speaking).and_then(|g| g.get(sending));
+        let Some(sent) = channels.of(speaking, sending + 1) else {
+            continue;
+        };
         sum += (members.into_iter().flatten())
             .filter(|&&from| from != to)
-            .map(|&from| expected.interference(from, to, tuned, channels[sending + 1]))
+            .map(|&from| expected.interference(from, to, tuned, sent))
             .sum::<f64>();
     }
     sum
@@ -73,18 +78,21 @@ fn interference(
 
 impl Air for Layout<'_> {
     fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
-        if senders.is_empty() {
+        let Some(channel) = self
+            .channels
+            .of(group, stage)
+            .filter(|_| !senders.is_empty())
+        else {
             return 0.0;
-        }
+        };
         let around = self.disturbed.get(group).and_then(|g| g.get(stage));
         let here = around.and_then(|members| members.iter().find(|(node, _)| *node == to));
         let interference = here.map_or(0.0, |(_, power)| *power);
-        self.expected
-            .together(senders, to, self.channels[stage], interference)
+        self.expected.together(senders, to, channel, interference)
     }
-    fn backward(&self, _group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
-        self.expected
-            .together(senders, to, self.channels[stage], 0.0)
+    fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+        let channel = self.channels.of(group, stage);
+        channel.map_or(0.0, |on| self.expected.together(senders, to, on, 0.0))
     }
 }
 
@@ -94,7 +102,7 @@ mod tests {
     use crate::expect::LinkModel;
     use crate::links::LinkQualities;
     use crate::predict::both_ways;
-    use thalweg_units::{ChannelSet, Dbm};
+    use thalweg_units::{Channel, ChannelSet, Dbm};
 
     /// A line 0..=5 of strong hops on all channels, where stage 4 is also heard at stage 1.
     fn line(heard: f64) -> LinkQualities {
@@ -117,7 +125,11 @@ mod tests {
         let expected = Expected::new(&links, ChannelSet::ALL, &LinkModel::UNKNOWN);
         let channels: Vec<Channel> = numbers.iter().map(|&n| Channel::new(n).unwrap()).collect();
         let stages: Stages = (0..6).map(|node| vec![node]).collect();
-        let layout = Layout::new(&expected, std::slice::from_ref(&stages), &channels);
+        let layout = Layout::new(
+            &expected,
+            std::slice::from_ref(&stages),
+            channels[..].into(),
+        );
         both_ways(&layout, 0, &stages).0.end
     }
 

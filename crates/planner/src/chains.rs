@@ -7,10 +7,12 @@
 //! ([`crate::assess`]) and improved relay by relay. Nothing is drawn. Tests: tests/chains.rs.
 
 use crate::assess::{Layout, Stages};
-use crate::channels::REUSE_DISTANCE;
+use crate::channels::{Tuned, REUSE_DISTANCE};
 use crate::expect::Expected;
+use crate::links::Hop;
 use crate::predict::{predict, Feed, Patience, Prediction};
 use crate::request::Transfer;
+use crate::reserves;
 use thalweg_units::Channel;
 
 /// A hop with less than this is no hop.
@@ -29,6 +31,14 @@ const THIN: f64 = 0.998;
 const WORTH: f64 = 1e-3;
 /// Most relays of one stage and group.
 const MOST: usize = 3;
+/// The sink hears the even group on none of the channels of so many stages before it.
+const APART: usize = 2;
+/// What a second channel of the sink may cost, as a share of the expected time.
+const COST: f64 = 2e-3;
+/// How much likelier last hops may be lame with it.
+const RISKIER: f64 = 2e-3;
+/// What the odd group's last hop delivers at least, should the group have to go on it.
+const FAIR: f64 = 0.9;
 /// How many hops more than the fewest possible are tried.
 const MORE_HOPS: usize = 4;
 
@@ -64,11 +74,19 @@ pub(crate) struct Chains {
     pub(crate) groups: [Vec<usize>; 2],
     /// Reception channels of stages 0..=H.
     pub(crate) channels: Vec<Channel>,
+    /// The sink's for the even group, where that is another.
+    pub(crate) last_even: Option<Channel>,
 }
 
 impl Chains {
     pub(crate) fn hops(&self) -> usize {
         self.channels.len().saturating_sub(1)
+    }
+    pub(crate) fn tuned(&self) -> Tuned<'_> {
+        Tuned {
+            stages: &self.channels,
+            last_even: self.last_even,
+        }
     }
     /// The different ones.
     pub(crate) fn paths(&self) -> Vec<Vec<usize>> {
@@ -90,11 +108,11 @@ impl Chains {
 pub(crate) fn judged(
     expected: &Expected,
     stages: &[Stages],
-    channels: &[Channel],
+    channels: Tuned<'_>,
     transfer: &Transfer,
 ) -> Prediction {
     let layout = Layout::new(expected, stages, channels);
-    let feed = feed(stages.len(), channels.len().saturating_sub(1));
+    let feed = feed(stages.len(), channels.hops());
     predict(&layout, stages, feed, Patience::Endless, transfer)
 }
 
@@ -109,7 +127,7 @@ pub(crate) fn feed(groups: usize, hops: usize) -> Feed {
 
 impl Quest<'_> {
     /// Expected time of a plan, in seconds.
-    fn time(&self, stages: &[Stages], channels: &[Channel]) -> f64 {
+    fn time(&self, stages: &[Stages], channels: Tuned<'_>) -> f64 {
         let judged = judged(self.expected, stages, channels, self.transfer);
         judged.time_s.unwrap_or(f64::INFINITY)
     }
@@ -140,13 +158,18 @@ impl Quest<'_> {
                     let place = leading.partition_point(|&better| better <= cost);
                     leading.insert(place, cost);
                     leading.truncate(JUDGED);
-                    found.push((cost, Chains { groups, channels }));
+                    let chains = Chains {
+                        groups,
+                        channels,
+                        last_even: None,
+                    };
+                    found.push((cost, chains));
                     fewest.get_or_insert(hops);
                 }
             });
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let time = |chains: &Chains| self.time(&chains.stages(), &chains.channels);
+        let time = |chains: &Chains| self.time(&chains.stages(), chains.tuned());
         let mut judged: Vec<(f64, Chains)> = (found.into_iter().take(JUDGED))
             .map(|(_, chains)| (time(&chains), chains))
             .collect();
@@ -161,6 +184,61 @@ impl Quest<'_> {
         judged.into_iter().next().map(|(_, chains)| chains)
     }
 
+    /// Has the sink hear one group, which is the even one from then on, on a channel of its own, where last hops are as sure on it
+    /// and it is far enough from those of the stages before.
+    pub(crate) fn part_ends(&self, chains: &mut Chains) {
+        let hops = chains.hops();
+        if hops < 2 || self.count == Count::One || chains.groups[0] == chains.groups[1] {
+            return;
+        }
+        let most = self.time(&chains.stages(), chains.tuned()) * (1.0 + COST);
+        let risk = self.risk_at_end(chains) + RISKIER;
+        let near = &chains.channels[hops.saturating_sub(APART)..];
+        let [odd, even] = &chains.groups;
+        let pairs = [[odd, even], [even, odd]].map(|pair| pair.map(Vec::clone));
+        let far = self.channels.iter();
+        let far = far.filter(|channel| !near.contains(channel));
+        let parted = far.flat_map(|&last| {
+            pairs.clone().map(|groups| Chains {
+                groups,
+                channels: chains.channels.clone(),
+                last_even: Some(last),
+            })
+        });
+        let risks = parted.map(|parted| (self.risk_at_end(&parted), parted));
+        let sound = risks.filter(|(of_parted, parted)| {
+            *of_parted <= risk
+                && self.goes_on(parted)
+                && self.time(&parted.stages(), parted.tuned()) <= most
+        });
+        if let Some((_, parted)) = sound.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            *chains = parted;
+        }
+    }
+
+    /// How likely the last hop of either group turns out to be bad.
+    fn risk_at_end(&self, chains: &Chains) -> f64 {
+        let hops = chains.hops();
+        let bad = |group: usize| {
+            let channel = chains.tuned().of(group, hops)?;
+            let from = chains.groups[group][hops - 1];
+            let to = self.sink;
+            Some(reserves::lame(self.expected, Hop { from, to, channel }))
+        };
+        (0..chains.groups.len()).filter_map(bad).sum()
+    }
+
+    /// Whether the odd group would do on the even group's channel as well.
+    fn goes_on(&self, chains: &Chains) -> bool {
+        let (hops, Some(last)) = (chains.hops(), chains.last_even) else {
+            return false;
+        };
+        let link = self
+            .expected
+            .link(chains.groups[0][hops - 1], self.sink, last);
+        link.is_some_and(|link| link.delivery > FAIR)
+    }
+
     /// The stages of `chains`, with relays beside the chains' own where a hop is thin and one more is
     /// expected to save time in spite of its beats.
     pub(crate) fn thickened(&self, chains: &Chains) -> Vec<Stages> {
@@ -170,10 +248,10 @@ impl Quest<'_> {
         if chains.hops() < 2 || self.count == Count::One {
             return stages;
         }
-        let time = |stages: &[Stages]| self.time(stages, &chains.channels);
+        let time = |stages: &[Stages]| self.time(stages, chains.tuned());
         let mut now = time(&stages);
         loop {
-            let judged = judged(self.expected, &stages, &chains.channels, self.transfer);
+            let judged = judged(self.expected, &stages, chains.tuned(), self.transfer);
             let mut best = (now * (1.0 - WORTH), None);
             for (group, hops) in judged.hop_delivery.iter().enumerate() {
                 // A thin hop may be mended at either end.
@@ -182,7 +260,7 @@ impl Quest<'_> {
                     if stages[group][stage].len() >= MOST {
                         continue;
                     }
-                    for node in self.beside(&stages[group], stage, &chains.channels, &used) {
+                    for node in self.beside((group, &stages[group]), stage, chains.tuned(), &used) {
                         stages[group][stage].push(node);
                         let then = time(&stages);
                         stages[group][stage].pop();
@@ -204,21 +282,22 @@ impl Quest<'_> {
     /// Unused nodes that a member of the stage before reaches, and that reach one of the next.
     fn beside(
         &self,
-        stages: &Stages,
+        (group, stages): (usize, &Stages),
         stage: usize,
-        channels: &[Channel],
+        channels: Tuned<'_>,
         used: &[bool],
     ) -> Vec<usize> {
-        let reaches = |from: usize, to: usize, channel: Channel| {
-            let link = self.expected.link(from, to, channel);
+        let reaches = |from: usize, to: usize, stage: usize| {
+            let channel = channels.of(group, stage);
+            let link = channel.and_then(|channel| self.expected.link(from, to, channel));
             link.is_some_and(|link| link.delivery > LEAST)
         };
         let (before, here, after) = (stage - 1, stage, stage + 1);
         (0..self.expected.nodes())
             .filter(|&node| {
                 !used[node]
-                    && (stages[before].iter()).any(|&from| reaches(from, node, channels[here]))
-                    && (stages[after].iter()).any(|&to| reaches(node, to, channels[after]))
+                    && (stages[before].iter()).any(|&from| reaches(from, node, here))
+                    && (stages[after].iter()).any(|&to| reaches(node, to, after))
             })
             .collect()
     }

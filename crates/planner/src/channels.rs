@@ -24,6 +24,38 @@ pub enum Assignment {
     Best,
 }
 
+/// On which channel each stage hears each group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tuned<'a> {
+    /// Of stages 0..=H.
+    pub(crate) stages: &'a [Channel],
+    /// Of the sink for the even group, where that is not the last of them.
+    pub(crate) last_even: Option<Channel>,
+}
+
+impl Tuned<'_> {
+    /// H.
+    pub(crate) fn hops(self) -> usize {
+        self.stages.len().saturating_sub(1)
+    }
+    /// The channel of a stage for `group`, 0 for the odd one; none beyond the sink.
+    pub(crate) fn of(self, group: usize, stage: usize) -> Option<Channel> {
+        let all = self.stages.get(stage).copied();
+        match self.last_even {
+            Some(last) if group == 1 && stage == self.hops() => Some(last),
+            _ => all,
+        }
+    }
+}
+
+impl<'a> From<&'a [Channel]> for Tuned<'a> {
+    /// Both groups on the same.
+    fn from(stages: &'a [Channel]) -> Self {
+        let last_even = None;
+        Self { stages, last_even }
+    }
+}
+
 /// Channels of stages 0..=`hops` (stage 0 is the source, which listens for NACKs), `channels` counted
 /// back from the sink and repeated as needed. Empty where `channels` is.
 pub fn counted_back(channels: &[Channel], hops: usize) -> Vec<Channel> {

@@ -8,10 +8,11 @@ use crate::plan::Plan;
 use std::fmt::Write as _;
 
 /// What nodes and edges carry: (for, name, type).
-const KEYS: [(&str, &str, &str); 11] = [
+const KEYS: [(&str, &str, &str); 12] = [
     ("node", "label", "string"),
     ("node", "stage", "int"),
     ("node", "channel", "int"),
+    ("node", "even_channel", "int"),
     ("node", "role", "string"),
     ("node", "x_m", "double"),
     ("node", "y_m", "double"),
@@ -49,6 +50,9 @@ impl Plan {
             if let Some(channel) = self.channels.get(stage) {
                 data(&mut out, "channel", channel);
             }
+            if let (Some(channel), true) = (self.last_even, stage == self.hops) {
+                data(&mut out, "even_channel", channel);
+            }
             data(&mut out, "role", self.role(node));
             let places = links.and_then(LinkQualities::places);
             if let Some(place) = places.and_then(|places| places.get(node)) {
@@ -85,7 +89,8 @@ impl Plan {
                 };
                 for &from in &senders {
                     for &to in &receivers {
-                        let quality = links.quality(from, to, self.channels[stage]);
+                        let channel = self.channel(stage, group);
+                        let quality = channel.and_then(|on| links.quality(from, to, on));
                         if quality.is_some_and(|q| q.prr >= LEAST_PRR) {
                             edge(out, (from, to), "air", None, quality);
                         }

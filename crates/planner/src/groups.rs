@@ -91,7 +91,7 @@ impl Draft<'_> {
         groups
     }
     fn worth_of(&self, group: Group, channels: &[Channel]) -> f64 {
-        let layout = Layout::quiet(self.expected, channels);
+        let layout = Layout::quiet(self.expected, channels.into());
         let stages = self.group(group);
         let (forward, back) = both_ways(&layout, group as usize, &stages);
         libm::log(forward.end.max(FLOOR)) + REVERSE_WEIGHT * libm::log(back.end.max(FLOOR))

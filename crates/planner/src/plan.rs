@@ -4,6 +4,7 @@
 //! 0..=H; the paths are node-distinct and all have H hops. A stage may hold fewer relays than there are
 //! paths (relays left out of the last stage) or more (extra ones). Made in `route`; tests: tests/plans.rs.
 
+use crate::channels::Tuned;
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
 use crate::seen::Basis;
@@ -151,6 +152,12 @@ pub struct Plan {
     /// Reception channel of stages 0..=H.
     #[serde(serialize_with = "numbers")]
     pub channels: Vec<Channel>,
+    /// The sink's for the even group, where that is another: one channel that goes bad does not take both.
+    #[serde(
+        serialize_with = "some_number",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub last_even: Option<Channel>,
     /// The channel on which the route was sought.
     #[serde(serialize_with = "number")]
     pub routing_channel: Channel,
@@ -185,7 +192,22 @@ pub(crate) fn number<S: Serializer>(channel: &Channel, serializer: S) -> Result<
     serializer.serialize_u8(channel.number())
 }
 
+fn some_number<S: Serializer>(channel: &Option<Channel>, serializer: S) -> Result<S::Ok, S::Error> {
+    channel.map(Channel::number).serialize(serializer)
+}
+
 impl Plan {
+    /// On which channel each stage hears each group.
+    pub(crate) fn tuned(&self) -> Tuned<'_> {
+        Tuned {
+            stages: &self.channels,
+            last_even: self.last_even,
+        }
+    }
+    /// On which channel stage `stage` (1..=H) hears `group`.
+    pub fn channel(&self, stage: usize, group: Group) -> Option<Channel> {
+        self.tuned().of(usize::from(group == Group::Even), stage)
+    }
     /// Every node that takes part, with its stage (0 is the source, H the sink), stage by stage.
     pub fn active_nodes(&self) -> Vec<(usize, usize)> {
         let relays = (self.stages.iter().enumerate())

@@ -3,6 +3,7 @@
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
 //! takes part when the relay is not heard to send on what it has heard itself. Tests: below, tests/reserves.rs.
 
+use crate::channels::Tuned;
 use crate::expect::{fewer_than, Expected};
 use crate::groups::{Group, Member};
 use crate::links::Hop;
@@ -18,7 +19,7 @@ pub(crate) fn standing_by(
     expected: &Expected,
     (source, sink): (usize, usize),
     stages: &[Vec<Member>],
-    channels: &[Channel],
+    channels: Tuned<'_>,
 ) -> Vec<Vec<Member>> {
     let mut used = vec![false; expected.nodes()];
     for node in stages.iter().flatten().map(|member| member.node) {
@@ -37,10 +38,11 @@ pub(crate) fn standing_by(
     let mut standing = vec![Vec::new(); stages.len()];
     for (at, place) in standing.iter_mut().enumerate() {
         // Stage k is `stages[k - 1]`, and has channel k.
-        let [Some(&here), Some(&next)] = [at + 1, at + 2].map(|stage| channels.get(stage)) else {
-            continue;
-        };
-        for group in Group::BOTH {
+        for (number, group) in Group::BOTH.into_iter().enumerate() {
+            let channel = |stage| channels.of(number, stage);
+            let [Some(here), Some(next)] = [at + 1, at + 2].map(channel) else {
+                continue;
+            };
             let before = match at.checked_sub(1) {
                 None => Some(source),
                 Some(before) => alone(before, group),
@@ -93,13 +95,19 @@ fn looked(delivery: f64) -> (f64, f64) {
     (again, lame + again * fewer_than(most, long, delivery))
 }
 
+/// How likely `hop` is found to be lame, for links may have become weaker since.
+pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
+    expected.over_changes(hop, |delivery| looked(delivery).1)
+}
+
 /// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from
 /// each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
-pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: &[Channel]) -> Need {
+pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tuned<'_>) -> Need {
     let (mut sure, mut sound) = (1.0, 1.0);
-    for group in groups {
-        for (pair, &channel) in group.windows(2).zip(channels.iter().skip(1)) {
-            if let ([from], [to]) = (pair[0].as_slice(), pair[1].as_slice()) {
+    for (number, group) in groups.iter().enumerate() {
+        for (pair, stage) in group.windows(2).zip(1..) {
+            let ends = (pair[0].as_slice(), pair[1].as_slice());
+            if let (([from], [to]), Some(channel)) = (ends, channels.of(number, stage)) {
                 let (from, to) = (*from, *to);
                 let hop = Hop { from, to, channel };
                 sure *= 1.0 - expected.over_changes(hop, |delivery| looked(delivery).0);
@@ -113,7 +121,7 @@ pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: &[
         other_way: 0.0,
     };
     let bursts = expected.bursts();
-    let hops = channels.len().saturating_sub(1);
+    let hops = channels.hops();
     let any = |of_group: f64| 1.0 - libm::pow(1.0 - of_group, groups.len() as f64);
     for (inside, chance) in bursts.together(hops).into_iter().enumerate().skip(1) {
         let delivery = libm::pow(1.0 - bursts.hit, inside as f64);

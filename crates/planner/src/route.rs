@@ -121,7 +121,7 @@ fn over_paths(
 
     let groups = draft.groups();
     let feed = chains::feed(groups.len(), hops);
-    let prediction = chains::judged(&expected, &groups, &channels, &request.transfer);
+    let prediction = chains::judged(&expected, &groups, channels[..].into(), &request.transfer);
     if feed == Feed::AlternateCycles {
         warnings.push(Warning::OneGroup);
     } else if hops > 1 {
@@ -142,6 +142,7 @@ fn over_paths(
         path_bound: route.set.upper_bound,
         stages: draft.stages,
         channels,
+        last_even: None,
         routing_channel: request.routing_channel,
         feed,
         rule_used: route.rule,
@@ -219,7 +220,10 @@ fn chained(
             Reserves::Standing => BACK_OF_STANDING,
         },
     };
-    let chains = quest.best()?;
+    let mut chains = quest.best()?;
+    if request.reserves == Reserves::Standing {
+        quest.part_ends(&mut chains);
+    }
     let hops = chains.hops();
     let paths = chains.paths();
     // Relays beside a chain's own mend what is known to be thin. Where links are less trusted, all would be.
@@ -244,13 +248,13 @@ fn chained(
         Feed::EveryCycle => Vec::new(),
         Feed::AlternateCycles => vec![Warning::OneGroup],
     };
-    let prediction = chains::judged(&expected, &groups, &chains.channels, &request.transfer);
+    let prediction = chains::judged(&expected, &groups, chains.tuned(), &request.transfer);
     let pip = pip(&expected, &chains);
     let stages: Vec<Vec<Member>> = (1..hops).map(members).collect();
     let ends = (request.source, request.sink);
     let standing_by = match request.reserves {
         Reserves::None => Vec::new(),
-        Reserves::Standing => reserves::standing_by(&expected, ends, &stages, &chains.channels),
+        Reserves::Standing => reserves::standing_by(&expected, ends, &stages, chains.tuned()),
     };
     let plan = Plan {
         source: request.source,
@@ -262,6 +266,7 @@ fn chained(
         paths,
         stages,
         channels: chains.channels,
+        last_even: chains.last_even,
         routing_channel: request.routing_channel,
         feed,
         rule_used: request.rule,
@@ -279,8 +284,8 @@ fn chained(
     let spares = spares(&quest, &plan);
     let count = |reserves: &[Vec<Member>]| reserves.iter().map(Vec::len).sum();
     let (stand, spare) = (count(&plan.standing_by), count(&spares));
+    let needed = reserves::need(&expected, &groups, plan.tuned());
     let prediction = plan.prediction;
-    let needed = reserves::need(&expected, &groups, &plan.channels);
     let prediction = prediction.with_reserves((stand, spare), needed, &request.transfer);
     Some(Plan {
         spares,
@@ -294,8 +299,10 @@ fn spares(quest: &chains::Quest<'_>, plan: &Plan) -> Vec<Vec<Member>> {
     let mut spares = vec![Vec::new(); plan.stages.len()];
     let mut taken: Vec<usize> = plan.active_nodes().into_iter().map(|(n, _)| n).collect();
     taken.extend(plan.standing_by.iter().flatten().map(|member| member.node));
-    for group in Group::BOTH {
-        let chain = quest.another(&plan.channels, &taken).unwrap_or_default();
+    for (number, group) in Group::BOTH.into_iter().enumerate() {
+        let channels = (0..=plan.hops).filter_map(|stage| plan.tuned().of(number, stage));
+        let channels: Vec<Channel> = channels.collect();
+        let chain = quest.another(&channels, &taken).unwrap_or_default();
         taken.extend(&chain);
         for (stage, &node) in spares.iter_mut().zip(chain.iter().skip(1)) {
             stage.push(Member {
@@ -488,7 +495,7 @@ fn pip(
     let on = |path: &[usize]| {
         let stages = [path.iter().map(|&node| vec![node]).collect()];
         let (feed, transfer) = (Feed::AlternateCycles, &request.transfer);
-        let layout = Layout::new(expected, &stages, channels);
+        let layout = Layout::new(expected, &stages, channels.into());
         let prediction = predict(&layout, &stages, feed, patience, transfer);
         PipPlan {
             path: path.to_vec(),

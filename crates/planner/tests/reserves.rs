@@ -19,13 +19,45 @@ fn chain(plan: &Plan, group: Group) -> Vec<Hop> {
     let relays = (1..plan.hops).flat_map(|stage| plan.relays(stage, group).next());
     let nodes = [plan.source].into_iter().chain(relays).chain([plan.sink]);
     let nodes: Vec<usize> = nodes.collect();
-    let hops = nodes.windows(2).zip(&plan.channels[1..]);
-    hops.map(|(pair, channel)| Hop {
+    let hops = nodes.windows(2).zip(1..);
+    hops.map(|(pair, stage)| Hop {
         from: pair[0],
         to: pair[1],
-        channel: *channel,
+        channel: plan.channel(stage, group).unwrap(),
     })
     .collect()
+}
+
+#[test]
+fn the_sink_hears_its_groups_on_two_channels_where_last_hops_are_as_sure_on_both() {
+    let links = building(139, 4);
+    let mut parted = 0;
+    for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71), (5, 100), (61, 12)] {
+        let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
+        let last = [Group::Odd, Group::Even].map(|group| made.channel(made.hops, group).unwrap());
+        assert_eq!(last[0], made.channels[made.hops]);
+        assert_eq!(made.channel(made.hops + 1, Group::Even), None);
+        let Some(even) = made.last_even else {
+            assert_eq!(last[0], last[1]);
+            continue;
+        };
+        parted += 1;
+        assert_eq!(last[1], even);
+        // Stages that send at the same time are on others.
+        assert!(!made.channels[made.hops - 2..].contains(&even));
+        for group in [Group::Odd, Group::Even] {
+            let hop = chain(&made, group).pop().unwrap();
+            let quality = links.quality(hop.from, hop.to, even).unwrap();
+            assert!(quality.prr > 0.8, "{group:?} {quality:?}");
+            // Their channels before it are the same.
+            let before = (1..made.hops).map(|stage| made.channel(stage, group).unwrap());
+            assert!(before.eq(made.channels[1..made.hops].iter().copied()));
+        }
+        // Without reserves there is nobody who tells of it.
+        let lean = RouteRequest::planned(source, sink);
+        assert_eq!(plan(&links, &lean, &mut rng(1)).unwrap().last_even, None);
+    }
+    assert!(parted >= 2, "{parted}");
 }
 
 #[test]
@@ -43,7 +75,8 @@ fn who_stands_by_hears_what_its_relay_hears_and_the_relay_and_is_heard() {
                 let only = |stage: usize| made.relays(stage, member.group).next();
                 let before = if at == 0 { Some(source) } else { only(at) };
                 let after = only(at + 2).unwrap_or(sink);
-                let (here, next) = (made.channels[at + 1], made.channels[at + 2]);
+                let channel = |stage| made.channel(stage, member.group).unwrap();
+                let (here, next) = (channel(at + 1), channel(at + 2));
                 let (before, relay) = (before.unwrap(), only(at + 1).unwrap());
                 for (from, to, channel) in [
                     (before, member.node, here),

@@ -137,6 +137,7 @@ pub fn route(
             }
             Scheme::Thalweg => {
                 (route.format, route.expected) = (terms.format, terms.expected_of(plan.packets));
+                route.last_even = plan.last_even;
                 by_stage(&plan.stages).collect()
             }
             Scheme::Pip(_) | Scheme::PipCit => {

@@ -132,6 +132,10 @@ impl Ways {
             true => Look::First,
             false => Look::None,
         };
+        // Only NACKs of one that looks say by which of them a group comes.
+        if route.look == Look::None {
+            route.last_even = None;
+        }
     }
 
     /// Has the next attempt be on the same way, and keep what is there.
@@ -217,25 +221,25 @@ impl Again {
         }
         let both = [Group::Odd, Group::Even];
         let (source, sink) = (self.index(route.source), self.index(route.sink));
-        let channel = |stage| route.channels.of(stage);
-        let mut deaf = None;
+        let mut deaf = Vec::new();
         match told.end {
             // The sink heard nothing of it, or nothing any more.
             Some(End::TimedOut) if !told.is_lame => {
                 if !told.heard {
                     lame.extend(both.map(|group| chain(group, Chain::Planned)));
                 }
-                deaf = sink.map(|sink| (sink, channel(route.channels.hops())));
+                let both = both.map(|group| route.channels_of(group).of(route.channels.hops()));
+                deaf.extend(both.map(|channel| Some((sink?, channel))));
             }
             // It was asked, and no answer came through by either way back: both end at the source.
             Some(End::Released) if !told.is_lame => {
                 lame.extend(both.map(|group| self.hops_back(route, group)));
-                deaf = source.map(|source| (source, channel(0)));
+                deaf.push(source.map(|source| (source, route.channels.of(0))));
             }
             _ => {}
         }
         lame.into_iter().for_each(|chain| self.seen.lame(chain));
-        if let Some((node, channel)) = deaf {
+        for (node, channel) in deaf.into_iter().flatten() {
             self.seen.deaf(node, channel);
         }
         bad
@@ -272,7 +276,7 @@ impl Again {
         hops.map(|(pair, stage)| Hop {
             from: pair[0],
             to: pair[1],
-            channel: route.channels.of(stage),
+            channel: route.channels_of(group).of(stage),
         })
         .collect()
     }

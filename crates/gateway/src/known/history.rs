@@ -158,14 +158,16 @@ pub fn hops_seen(
     };
     let mut seen = Vec::new();
     for group in groups {
-        for (stage, channel) in plan.channels.iter().enumerate().skip(1) {
+        for stage in 1..=plan.hops {
             let ends = (alone(stage - 1, group), alone(stage, group));
             let stood_by = [stage - 1, stage].iter().any(|at| is_stood_by(*at, group));
-            if let ((Some(from), Some(to)), false) = (ends, stood_by) {
+            if let ((Some(from), Some(to)), Some(channel), false) =
+                (ends, plan.channel(stage, group), stood_by)
+            {
                 seen.push(HopSeen {
                     from,
                     to,
-                    channel: *channel,
+                    channel,
                     sent,
                     received,
                     at,

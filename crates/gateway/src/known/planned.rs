@@ -53,6 +53,9 @@ pub struct Stage {
     pub stage: usize,
     /// The channel that they receive on.
     pub channel: u8,
+    /// The sink's for the even group, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub even_channel: Option<u8>,
     /// Of the odd group.
     pub odd: Vec<u16>,
     /// Of the even group.
@@ -115,6 +118,9 @@ impl Planned {
             Stage {
                 stage,
                 channel: channel.number(),
+                even_channel: (plan.last_even)
+                    .filter(|_| stage == plan.hops)
+                    .map(Channel::number),
                 odd: group(Group::Odd),
                 even: group(Group::Even),
             }

@@ -157,6 +157,9 @@ pub struct Report {
     pub baseline: Option<Outcome<Repairs>>,
     /// Reception channels of stages 0 to H.
     pub channels: Vec<u8>,
+    /// The sink's for the even group, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_even: Option<u8>,
     /// What it took to know the links.
     pub survey: SurveyCost,
     /// How long before the transfer they had been measured, in seconds.
@@ -444,6 +447,7 @@ impl Collector {
             predicted,
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
+            last_even: plan.last_even.map(Channel::number),
             survey,
             links_age_s: self.age.as_secs_f64(),
             parts: fetched.parts as usize,

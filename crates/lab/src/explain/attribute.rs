@@ -91,6 +91,7 @@ impl<'a> Attribution<'a> {
             sink: self.terms.id(end(layout.hops())),
             hops: layout.hops(),
             channels: layout.channels.iter().map(|c| c.number()).collect(),
+            last_even: layout.last_even.map(Channel::number),
             nodes: nodes.collect(),
             rounds,
             requests: self.hops(Kind::Request, &requests),
@@ -180,7 +181,7 @@ impl<'a> Attribution<'a> {
     ) -> Cause {
         let channel = step
             .channel
-            .or(self.log.layout().channels.get(hop.to).copied())
+            .or(self.log.layout().channel(hop.to, hop.loss.group))
             .unwrap_or(Channel::LAST);
         let bytes = journey.mpdu_bytes;
         let reach = |this: &mut Self, from: usize| this.is_usable(from, receiver, channel, bytes);
@@ -274,7 +275,7 @@ impl Hop {
         let loss = HopLoss {
             stage: to,
             group,
-            channel: layout.channels.get(to).map_or(0, |c| c.number()),
+            channel: layout.channel(to, group).map_or(0, Channel::number),
             entered: 0,
             arrived: 0,
             lost: Causes::default(),

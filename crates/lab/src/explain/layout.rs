@@ -36,6 +36,8 @@ pub(super) struct Layout {
     /// Stages 0..=H, each with its nodes and their groups.
     pub(super) stages: Vec<Vec<(usize, SubGroup)>>,
     pub(super) channels: Vec<Channel>,
+    /// The sink's for the even group, where that is another.
+    pub(super) last_even: Option<Channel>,
     place: BTreeMap<usize, usize>,
     two: bool,
 }
@@ -86,6 +88,7 @@ impl Layout {
         Self {
             stages,
             channels,
+            last_even: plan.last_even.filter(|_| protocol == Scheme::Thalweg),
             place,
             two,
         }
@@ -94,6 +97,11 @@ impl Layout {
     /// H.
     pub(super) fn hops(&self) -> usize {
         self.stages.len() - 1
+    }
+    /// On which channel `stage` hears packets of `group`.
+    pub(super) fn channel(&self, stage: usize, group: SubGroup) -> Option<Channel> {
+        let last = (self.last_even).filter(|_| group == SubGroup::Even && stage == self.hops());
+        last.or(self.channels.get(stage).copied())
     }
     pub(super) fn stage_of(&self, node: usize) -> Option<usize> {
         self.place.get(&node).copied()

@@ -20,6 +20,9 @@ pub struct LossMap {
     pub hops: usize,
     /// Reception channels of stages 0 to H; of a transfer that hops, the first ones.
     pub channels: Vec<u8>,
+    /// The sink's for the even group, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_even: Option<u8>,
     /// Every node with its stage and group, stage by stage.
     pub nodes: Vec<MapNode>,
     /// Packets of the object, round by round; of every wake-up, if there were several.

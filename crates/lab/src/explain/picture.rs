@@ -58,7 +58,10 @@ impl LossMap {
         let channel = self.channels.get(stage).map_or(0, |c| *c);
         match stage {
             0 => "source".to_owned(),
-            s if s == self.hops => format!("sink, ch {channel}"),
+            s if s == self.hops => match self.last_even {
+                Some(even) => format!("sink, ch {channel}/{even}"),
+                None => format!("sink, ch {channel}"),
+            },
             s => format!("stage {s}, ch {channel}"),
         }
     }

@@ -9,7 +9,7 @@ use thalweg_units::Channel;
 /// the building, or stage by stage where `links` has no places.
 pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
     let mut channels: Vec<Channel> = Vec::new();
-    for channel in &plan.channels {
+    for channel in plan.channels.iter().chain(&plan.last_even) {
         if !channels.contains(channel) {
             channels.push(*channel);
         }
@@ -69,7 +69,10 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
     let channel_key = |channel: &Channel| {
         let stages = plan.channels.iter().enumerate();
         let stages = stages.filter(|(_, c)| *c == channel);
-        let stages: Vec<String> = stages.map(|(stage, _)| stage.to_string()).collect();
+        let mut stages: Vec<String> = stages.map(|(stage, _)| stage.to_string()).collect();
+        if plan.last_even == Some(*channel) {
+            stages.push(format!("{} for even packets", plan.hops));
+        }
         let plural = if stages.len() == 1 { "" } else { "s" };
         let name = format!("channel {channel} (stage{plural} {})", stages.join(", "));
         Key::marks(Shape::Circle, &[colour(channel)], name)
@@ -138,7 +141,10 @@ fn columns(plan: &Plan) -> Vec<(String, Vec<usize>)> {
         _ if stage == plan.hops => vec![plan.sink],
         _ => plan.stages[stage - 1].iter().map(|m| m.node).collect(),
     };
-    let name = |(stage, channel): (usize, &Channel)| format!("stage {stage} · channel {channel}");
+    let name = |(stage, channel): (usize, &Channel)| match plan.last_even {
+        Some(even) if stage == plan.hops => format!("stage {stage} · channels {channel}, {even}"),
+        _ => format!("stage {stage} · channel {channel}"),
+    };
     let stages = plan.channels.iter().enumerate();
     stages
         .map(|(n, channel)| (name((n, channel)), members(n)))

@@ -4,7 +4,7 @@ use crate::glossy;
 use crate::p3::{self, Selective, Tuner};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
-use crate::thalweg::{self, Follows, Looker, Spare, Watcher};
+use crate::thalweg::{self, Ears, Follows, Lane, Looker, Spare, Watcher};
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
@@ -46,21 +46,27 @@ pub fn part(
         (Scheme::Pip(Hopping::EveryCyclePair), _) => Adapted::Hopping(Hopper::new(fixed, &beat)),
         (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
         (Scheme::Thalweg, _) => match place {
-            Place::StandsBy { .. } => {
+            Place::StandsBy { stage, group } => {
                 let late = thalweg::follows(route, &session, &cadence).late;
                 Adapted::Watches(Watcher::new(
-                    (fixed, route.look),
+                    (Lane::new(route, stage, group), route.look),
                     &beat,
                     late.map(|late| start + late),
                 ))
             }
             Place::Source | Place::Destination if route.look == Look::First => {
                 let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
-                Adapted::Looks(Looker::new(fixed, route.progress, spares, &beat))
+                let looker = Looker::new(fixed, route.progress, spares, &beat);
+                Adapted::Looks(match place {
+                    Place::Destination => looker.with(Ears::new(route, &beat)),
+                    _ => looker,
+                })
             }
-            Place::Spare { group, .. } => {
-                Adapted::Spare(Spare::new((fixed, group), route.progress, &beat))
+            Place::Spare { stage, group } => {
+                let lane = Lane::new(route, stage, group);
+                Adapted::Spare(Spare::new((lane, group), route.progress, &beat))
             }
+            Place::Relay { stage, group } => Adapted::Lane(Lane::new(route, stage, group)),
             _ => Adapted::Fixed(fixed),
         },
     };
@@ -130,6 +136,8 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
 pub enum Adapted {
     /// PIP and Thalweg, on channels that stay.
     Fixed(Fixed),
+    /// Thalweg's relays, on those of their group.
+    Lane(Lane),
     /// PIP with channel hopping.
     Hopping(Hopper),
     /// P3.
@@ -150,6 +158,7 @@ impl Deref for Adapted {
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Fixed(fixed) => fixed,
+            Self::Lane(lane) => lane,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
             Self::Tuned(tuner) => tuner,
@@ -164,6 +173,7 @@ impl DerefMut for Adapted {
     fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
             Self::Fixed(fixed) => fixed,
+            Self::Lane(lane) => lane,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
             Self::Tuned(tuner) => tuner,

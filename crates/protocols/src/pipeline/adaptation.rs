@@ -13,7 +13,7 @@ use thalweg_wire::route::Channels;
 /// Something that a node heard of its transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// Relay: the beginning of a frame of a neighbouring stage, for whichever group.
+    /// Relay: the beginning of a frame of a neighbouring stage, for whichever group. Destination: that of one for it.
     Neighbour,
     /// Relay and destination: a whole packet for this node.
     Packet,
@@ -105,10 +105,16 @@ pub trait Adaptation {
     fn gives_up(&self) -> bool {
         false
     }
+    /// Destination: whether it is to be told of the beginnings of frames, and receives nothing that is for others.
+    fn hears_beginnings(&self) -> bool {
+        false
+    }
     /// A frame had its SFD at `_sfd`.
     fn heard(&mut self, _what: Heard, _sfd: Instant) {}
     /// A request said that a round is over: the destination has a tally of it, relays have none.
     fn round_over(&mut self, _round: u16, _tally: Option<Tally>) {}
+    /// Destination: another copy of the request that it has just heard, over the other group, has its SFD at `_sfd`.
+    fn copy_follows(&mut self, _sfd: Instant) {}
     /// Destination: fills the [`super::Session::said_bytes`] that stand in a NACK before its bit vector.
     /// The next packet is due here at `_due`; none is where nothing is missing.
     fn say(&mut self, _into: &mut [u8], _due: Option<Instant>) {}

@@ -91,11 +91,14 @@ impl Context<'_> {
     pub(super) fn tell(&mut self, event: Event) {
         let _ = self.events.push(event);
     }
-    /// Listens on this node's channel, if on any, and aborts what is being received. Only relays look at
-    /// the beginning of frames: source and destination have nothing better to receive.
+    /// Listens on this node's channel, if on any, and aborts what is being received. Relays look at the
+    /// beginning of frames: source and destination mostly have nothing better to receive.
     pub(super) fn listen(&mut self) {
         let head_bytes = match self.session.place {
             Place::Relay { .. } | Place::StandsBy { .. } | Place::Spare { .. } => {
+                self.session.format.head_bytes()
+            }
+            Place::Destination if self.adaptation.hears_beginnings() => {
                 self.session.format.head_bytes()
             }
             Place::Source | Place::Destination => 0,

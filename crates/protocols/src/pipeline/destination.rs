@@ -123,6 +123,18 @@ impl Destination {
         }
     }
 
+    /// The beginning of a frame: aborts the reception of what is for others.
+    pub(super) fn head(cx: &mut Context<'_>, bytes: &[u8], sfd: Instant) {
+        let is_ours = |head: &Head| head.tag == cx.session.tag() && head.hop + 1 == cx.session.hops;
+        match Head::parse(bytes).ok().filter(is_ours) {
+            Some(_) => cx.adaptation.heard(Heard::Neighbour, sfd),
+            None => {
+                cx.stats.aborted += 1;
+                cx.listen();
+            }
+        }
+    }
+
     pub(super) fn frame(
         &mut self,
         cx: &mut Context<'_>,
@@ -269,6 +281,9 @@ impl Destination {
             }
         }
         self.check_complete(cx, round.saturating_add(1));
+        if request.following > 0 {
+            cx.adaptation.copy_follows(sfd + cx.cadence.request_slot());
+        }
         if self.train.is_none() {
             let slots = request.following + 1;
             let group = (0..slots).fold(group, |g, _| cx.session.next_group(g));

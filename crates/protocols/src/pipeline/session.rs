@@ -148,8 +148,15 @@ impl Session {
     /// of a round would otherwise go to the same group forever, even to one that has lost its way.
     pub const fn first_group(&self, round: u16) -> Group {
         match self.groups {
-            Groups::Two if round % 2 == 1 => Group::Even,
-            Groups::Two | Groups::One => Group::Odd,
+            Groups::Two => Self::first_of_two(round),
+            Groups::One => Group::Odd,
+        }
+    }
+    /// The same where there are two.
+    pub(crate) const fn first_of_two(round: u16) -> Group {
+        match round % 2 {
+            1 => Group::Even,
+            _ => Group::Odd,
         }
     }
     /// The group of the cycle after one of `group` (P3, section IV-B).

@@ -5,7 +5,8 @@
 //! chain is to take over, or that the transfer is better ended and begun anew over another way. The source does what it is
 //! told, so both know the same. Time base: none. Tests: at the end.
 
-use crate::pipeline::{Adaptation, Beat, Chain, Fixed, Retune, Tally, Trial};
+use super::ends::Ears;
+use crate::pipeline::{Adaptation, Beat, Chain, Fixed, Heard, Retune, Tally, Trial};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
@@ -67,23 +68,25 @@ impl Verdict {
 /// How a chain did in a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Record {
-    of: u32,
-    lost: u32,
+    of: u16,
+    lost: u16,
 }
 
 impl Record {
     /// Whether it has lost at least `lost` of `of`.
     const fn lost_share(self, (lost, of): (u32, u32)) -> bool {
-        self.lost * of >= lost * self.of
+        self.lost as u32 * of >= lost * self.of as u32
     }
     /// Whether to go on like this with so many packets takes longer than to begin anew. Half of what is sent goes over
     /// this chain, so as many are lost in all rounds as make half its loss over half of what it brings and the other's.
     const fn is_hopeless(self, missing: u16) -> bool {
-        missing as u32 * self.lost > TO_BEGIN_ANEW * (2 * self.of - self.lost)
+        let (of, lost) = (self.of as u32, self.lost as u32);
+        missing as u32 * lost > TO_BEGIN_ANEW * (2 * of - lost)
     }
     /// The same of a whole round, of which what is missing was lost.
     const fn is_in_vain(self) -> bool {
-        self.lost * self.lost > TO_BEGIN_ANEW * (self.of - self.lost)
+        let (of, lost) = (self.of as u32, self.lost as u32);
+        lost * lost > TO_BEGIN_ANEW * (of - lost)
     }
 }
 
@@ -91,11 +94,15 @@ impl Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looker {
     fixed: Fixed,
+    /// Destination: its own, where it listens on two channels by turns.
+    ears: Option<Ears>,
     ends: Instant,
     /// The round that is looked at, and its packets; none once all is well.
     look: Option<(u16, u16)>,
     /// How many there were.
     looks: u8,
+    /// Destination: the round that is over.
+    round: u16,
     /// Whether the odd, and the even group has another chain.
     spares: [bool; 2],
     using: [Chain; 2],
@@ -114,9 +121,11 @@ impl Looker {
     pub fn new(fixed: Fixed, progress: Progress, spares: [bool; 2], beat: &Beat) -> Self {
         Self {
             fixed,
+            ears: None,
             ends: beat.start,
             look: Some((u16::from(progress == Progress::Kept), LOOK)),
             looks: 0,
+            round: 0,
             spares,
             using: [Chain::Planned; 2],
             came: [0; 2],
@@ -127,9 +136,15 @@ impl Looker {
         }
     }
 
+    /// The same for a destination that listens with `ears`.
+    #[must_use]
+    pub const fn with(self, ears: Option<Ears>) -> Self {
+        Self { ears, ..self }
+    }
+
     /// The destination's verdict on a group that lost so many of a look, where so many packets are missing.
     fn verdict(&mut self, group: usize, now: Record, missing: u16) -> Verdict {
-        let is_long = now.of > u32::from(LOOK / 2);
+        let is_long = now.of > LOOK / 2;
         let has_other = self.spares[group] && self.using[group] == Chain::Planned;
         let is_lame = match (is_long, has_other) {
             // Chance takes many of a few.
@@ -162,18 +177,16 @@ impl Looker {
     /// A round after the looks, of which so many came of each group: chains that were good may not be so any more.
     fn judge_round(&mut self, came: [u16; 2], missing: u16) {
         let of = came.iter().sum::<u16>().saturating_add(missing);
-        let round = Record {
-            of: u32::from(of),
-            lost: u32::from(missing),
-        };
+        let lost = missing;
+        let round = Record { of, lost };
         // Of a long one even a small share takes long, but another way was looked at for no more than a few packets.
         let is_bad = round.is_in_vain() && round.lost_share(LAME);
         if of < WORTH || self.gives_up || !is_bad {
             return;
         }
         for (group, came) in came.into_iter().enumerate() {
-            let of = u32::from(of / 2);
-            let lost = of.saturating_sub(u32::from(came));
+            let of = of / 2;
+            let lost = of.saturating_sub(came);
             let is_lame = Record { of, lost }.lost_share(LAME);
             self.lame[group] = is_lame.then_some(self.using[group]);
         }
@@ -205,7 +218,24 @@ impl Adaptation for Looker {
         self.fixed.channel(stage, sfd)
     }
     fn listening(&self) -> Option<Channel> {
-        self.fixed.listening()
+        match &self.ears {
+            Some(ears) => Some(ears.listening()),
+            None => self.fixed.listening(),
+        }
+    }
+    fn hears_beginnings(&self) -> bool {
+        self.ears.is_some()
+    }
+    fn heard(&mut self, what: Heard, sfd: Instant) {
+        if let Some(ears) = &mut self.ears {
+            ears.heard(what, sfd);
+        }
+    }
+    fn next(&self) -> Option<Instant> {
+        self.ears.as_ref().and_then(Ears::next)
+    }
+    fn advance(&mut self, at: Instant) -> Retune {
+        (self.ears.as_mut()).map_or(Retune::Stay, |ears| ears.advance(at))
     }
     fn trial(&self, round: u16, packets: u16) -> Option<Trial> {
         let (looked_at, of) = self.look?;
@@ -231,11 +261,18 @@ impl Adaptation for Looker {
     fn came(&mut self, group: Group) {
         let came = &mut self.came[group.index()];
         *came = came.saturating_add(1);
+        if let Some(ears) = &mut self.ears {
+            ears.came(group);
+        }
     }
     fn round_over(&mut self, round: u16, tally: Option<Tally>) {
         let came = core::mem::take(&mut self.came);
+        self.round = round;
         (self.said, self.lame) = (None, [None; 2]);
         let missing = tally.map_or(0, |tally| tally.missing);
+        if self.ears.as_mut().is_some_and(Ears::part) {
+            return;
+        }
         if self.look.is_none() {
             return self.judge_round(came, missing);
         }
@@ -247,8 +284,8 @@ impl Adaptation for Looker {
         }
         let mut verdicts = [Verdict::Good; 2];
         for (group, came) in came.into_iter().enumerate() {
-            let of = u32::from(packets / 2);
-            let lost = of.saturating_sub(u32::from(came));
+            let of = packets / 2;
+            let lost = of.saturating_sub(came);
             verdicts[group] = self.verdict(group, Record { of, lost }, missing);
             let is_lame = matches!(verdicts[group], Verdict::Other | Verdict::Over);
             self.lame[group] = is_lame.then_some(self.using[group]);
@@ -256,8 +293,17 @@ impl Adaptation for Looker {
         self.said = Some(verdicts);
         self.follow(verdicts);
     }
-    fn say(&mut self, into: &mut [u8], _due: Option<Instant>) {
-        into.fill(Verdict::write(self.said));
+    fn copy_follows(&mut self, sfd: Instant) {
+        if let Some(ears) = &mut self.ears {
+            ears.copy_follows(sfd);
+        }
+    }
+    fn say(&mut self, into: &mut [u8], due: Option<Instant>) {
+        let moved = self.ears.as_mut().map_or(0, |ears| {
+            ears.due(self.round, due);
+            ears.say()
+        });
+        into.fill(Verdict::write(self.said) | moved);
     }
     fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
         if let Some(verdicts) = Verdict::read(said) {

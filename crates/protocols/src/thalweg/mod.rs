@@ -4,11 +4,13 @@
 //! stand by ([`Watcher`]), a look at the first packets ([`Looker`]), and chains that
 //! take the place of one that does not bring them ([`Spare`]).
 
+mod ends;
 mod follow;
 mod looking;
 mod spare;
 mod standing;
 
+pub use ends::{Ears, Lane};
 pub use follow::{follows, Early, Follows};
 pub use looking::{Looker, LONG_LOOK, LOOK, SAID_BYTES, TO_BEGIN_ANEW, WORTH};
 

@@ -5,8 +5,9 @@
 //! Nobody has to tell the relays whose place it takes: packets that call are none of theirs. Time base: the node's clock.
 //! Tests: at the end.
 
+use super::ends::Lane;
 use super::looking::{Verdict, LONG_LOOK, LOOK};
-use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, End, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Progress;
@@ -17,7 +18,7 @@ const PATIENT: u64 = 2;
 /// A node of a spare chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spare {
-    fixed: Fixed,
+    lane: Lane,
     group: Group,
     cycle: Duration,
     silence: Duration,
@@ -38,8 +39,8 @@ enum At {
 }
 
 impl Spare {
-    /// A node of the stage that `fixed` tells, for `group`, by the schedule of `beat`.
-    pub fn new((fixed, group): (Fixed, Group), progress: Progress, beat: &Beat) -> Self {
+    /// A node on `lane`, for `group`, by the schedule of `beat`.
+    pub fn new((lane, group): (Lane, Group), progress: Progress, beat: &Beat) -> Self {
         // One that keeps earlier packets begins with an exchange.
         let exchanges = match progress {
             Progress::Fresh => 0,
@@ -47,7 +48,7 @@ impl Spare {
         };
         let look = beat.start + beat.cycle * u64::from(LOOK);
         Self {
-            fixed,
+            lane,
             group,
             cycle: beat.cycle,
             silence: beat.silence,
@@ -63,12 +64,14 @@ impl Spare {
 
 impl Adaptation for Spare {
     fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        self.fixed.channel(stage, sfd)
+        self.lane.channel(stage, sfd)
     }
     fn listening(&self) -> Option<Channel> {
         match self.at {
             At::Asleep(..) | At::Leaving(_) => None,
-            At::Listening(_) | At::Relaying => Some(self.fixed.channels.of(self.fixed.stage)),
+            At::Listening(_) | At::Relaying => {
+                Some(self.lane.fixed.channels.of(self.lane.fixed.stage))
+            }
         }
     }
     fn passes_on(&self, what: Heard) -> bool {
@@ -80,6 +83,7 @@ impl Adaptation for Spare {
         }
     }
     fn told(&mut self, said: &[u8], due: Instant) -> Retune {
+        self.lane.said(said);
         let verdicts = match (self.at, Verdict::read(said)) {
             (At::Listening(_), Some(verdicts)) => verdicts,
             _ => return Retune::Stay,
@@ -126,7 +130,8 @@ impl Adaptation for Spare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_wire::route::Channels;
+    use thalweg_units::NodeId;
+    use thalweg_wire::route::{Channels, Route, Scheme};
 
     const CYCLE: Duration = Duration::from_micros(4_537);
 
@@ -141,8 +146,10 @@ mod tests {
     /// One of the even group, awake after the first look.
     fn awake() -> (Spare, Instant) {
         let channels = Channels::new(&[26, 20, 25].map(|n| Channel::new(n).unwrap())).unwrap();
-        let fixed = Fixed { channels, stage: 1 };
-        let mut spare = Spare::new((fixed, Group::Even), Progress::Fresh, &beat());
+        let [source, sink] = [1, 2].map(|id| NodeId::new(id).unwrap());
+        let route = Route::new(1, source, sink, Scheme::Thalweg, channels);
+        let lane = Lane::new(&route, 1, Group::Even);
+        let mut spare = Spare::new((lane, Group::Even), Progress::Fresh, &beat());
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();
         assert_eq!(wakes, beat().start + CYCLE * u64::from(LOOK));

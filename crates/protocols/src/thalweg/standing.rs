@@ -6,6 +6,7 @@
 //! since frames name stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the
 //! beat of the pipeline from the packets that it hears. Tests: at the end.
 
+use super::ends::Lane;
 use super::looking::{Verdict, LOOK};
 use super::TRIES;
 use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
@@ -54,7 +55,7 @@ enum At {
 /// A node that stands by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watcher {
-    fixed: Fixed,
+    lane: Lane,
     cycle: Duration,
     silence: Duration,
     verdicts: Verdicts,
@@ -75,12 +76,12 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`, of a transfer whose first packets
+    /// A node beside the relay of `lane`, by the schedule of `beat`, of a transfer whose first packets
     /// have such a `look`. It leaves a transfer that is expected to be `over`, where it does not take part by then.
-    pub fn new((fixed, look): (Fixed, Look), beat: &Beat, over: Option<Instant>) -> Self {
-        let stages_before = u64::from(fixed.stage);
+    pub fn new((lane, look): (Lane, Look), beat: &Beat, over: Option<Instant>) -> Self {
+        let stages_before = u64::from(lane.fixed.stage);
         Self {
-            fixed,
+            lane,
             cycle: beat.cycle,
             silence: beat.silence,
             verdicts: match look {
@@ -161,10 +162,10 @@ impl Watcher {
 
 impl Adaptation for Watcher {
     fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        self.fixed.channel(stage, sfd)
+        self.lane.channel(stage, sfd)
     }
     fn listening(&self) -> Option<Channel> {
-        let Fixed { channels, stage } = self.fixed;
+        let Fixed { channels, stage } = self.lane.fixed;
         match self.at {
             At::Before | At::Turning(_) | At::Verdict(_) | At::Leaving(_) | At::Relaying => {
                 Some(channels.of(stage))
@@ -188,6 +189,7 @@ impl Adaptation for Watcher {
         }
     }
     fn told(&mut self, said: &[u8], due: Instant) -> Retune {
+        self.lane.said(said);
         let before = self.listening();
         let verdicts = match Verdict::read(said) {
             Some(verdicts) if !self.takes_part() => verdicts,
@@ -248,17 +250,19 @@ impl Adaptation for Watcher {
 mod tests {
     use super::super::looking::LONG_LOOK;
     use super::*;
-    use thalweg_wire::route::Channels;
+    use thalweg_units::NodeId;
+    use thalweg_wire::pipeline::Group;
+    use thalweg_wire::route::{Channels, Route, Scheme};
 
     const CYCLE: Duration = Duration::from_micros(4_537);
 
     fn watcher() -> Watcher {
         let four = [26, 20, 25, 15].map(|n| Channel::new(n).unwrap());
-        let fixed = Fixed {
-            channels: Channels::new(&four).unwrap(),
-            stage: 1,
-        };
-        Watcher::new((fixed, Look::None), &beat(), None)
+        let [source, sink] = [1, 2].map(|id| NodeId::new(id).unwrap());
+        let channels = Channels::new(&four).unwrap();
+        let route = Route::new(1, source, sink, Scheme::Thalweg, channels);
+        let lane = Lane::new(&route, 1, Group::Even);
+        Watcher::new((lane, Look::None), &beat(), None)
     }
     fn beat() -> Beat {
         Beat {
@@ -277,11 +281,11 @@ mod tests {
             if watcher.takes_part() {
                 return Some(packet);
             }
-            if watcher.listening() == Some(watcher.fixed.channels.of(1)) {
+            if watcher.listening() == Some(watcher.lane.fixed.channels.of(1)) {
                 watcher.heard(Heard::Packet, sfd);
             }
             let _ = watcher.advance(sfd + CYCLE);
-            let after = Some(watcher.fixed.channels.of(2));
+            let after = Some(watcher.lane.fixed.channels.of(2));
             if watcher.listening() == after && sends_on(packet) {
                 watcher.heard(Heard::Peer, sfd + CYCLE);
             }
@@ -298,7 +302,7 @@ mod tests {
             let at = Instant::from_nanos(50_000_000) + CYCLE * cycle;
             let _ = watcher.advance(at);
             awake += u32::from(watcher.listening().is_some());
-            if cycle % 2 == 0 && watcher.listening() == Some(watcher.fixed.channels.of(1)) {
+            if cycle % 2 == 0 && watcher.listening() == Some(watcher.lane.fixed.channels.of(1)) {
                 watcher.heard(Heard::Packet, at);
             }
             if let At::After(_) = watcher.at {
@@ -328,7 +332,7 @@ mod tests {
     fn before_its_first_rest_it_is_told_what_became_of_the_first_packets() {
         use Verdict::{Again, Good, Other, Over};
         let told = |odd: Verdict, even: Verdict| {
-            let mut watcher = Watcher::new((watcher().fixed, Look::First), &beat(), None);
+            let mut watcher = Watcher::new((watcher().lane, Look::First), &beat(), None);
             let mut now = beat().start;
             while !matches!(watcher.at, At::Verdict(_)) {
                 if watcher.at == At::Before {
@@ -339,7 +343,7 @@ mod tests {
                 now += CYCLE * 2;
                 let _ = watcher.advance(now);
             }
-            assert_eq!(watcher.listening(), Some(watcher.fixed.channels.of(1)));
+            assert_eq!(watcher.listening(), Some(watcher.lane.fixed.channels.of(1)));
             assert_eq!(now, beat().start + CYCLE * u64::from(LOOK));
             let _ = watcher.told(&[0x10 | odd as u8 | (even as u8) << 2], now);
             (watcher, now)

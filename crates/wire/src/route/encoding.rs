@@ -37,6 +37,8 @@ const SPARE_BIT: u8 = 0x20;
 
 /// Of Thalweg: where among the meetings it begins, and how many packets are expected, 0 where nobody knows.
 const MEETING_BYTES: usize = 3;
+/// Beside it, the sink's channel for the even group; 0 where it is C_H.
+const LAST_EVEN_BYTES: usize = 1;
 /// Bytes of a reserve: id, stage and group.
 const RESERVE_BYTES: usize = 3;
 /// Bytes of flags, payload, deadline and range.
@@ -80,7 +82,7 @@ impl Route {
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
         if self.scheme == Scheme::Thalweg {
-            return MEETING_BYTES + 1 + RESERVE_BYTES * self.reserves().len();
+            return MEETING_BYTES + LAST_EVEN_BYTES + 1 + RESERVE_BYTES * self.reserves().len();
         }
         match self.options() {
             0 => 0,
@@ -145,6 +147,7 @@ impl Route {
         };
         w.u8(self.phase.steps())?;
         w.u16(self.expected.map_or(0, NonZeroU16::get))?;
+        w.u8(self.last_even.map_or(0, Channel::number))?;
         w.u8(kept | look | (self.standing + self.spare))?;
         let standing_by = self.standing_by().iter().map(|member| (member, 0));
         let spares = self.spares().iter().map(|member| (member, SPARE_BIT));
@@ -220,11 +223,15 @@ impl Route {
             }
         }
         let mut standing = None;
-        let mut meeting = (Phase::REGULAR, None);
+        let (mut meeting, mut last_even) = ((Phase::REGULAR, None), None);
         if scheme == Scheme::Thalweg {
             format = Format::Slim;
             meeting.0 = Phase::new(r.u8()?).ok_or(bad)?;
             meeting.1 = NonZeroU16::new(r.u16()?);
+            last_even = match r.u8()? {
+                0 => None,
+                number => Some(Channel::new(number).map_err(|_| bad)?),
+            };
             let told = r.u8()?;
             let count = usize::from(told & RESERVES_BITS);
             standing = Some((told, r.bytes(RESERVE_BYTES * count)?));
@@ -243,6 +250,11 @@ impl Route {
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
         (route.phase, route.expected) = meeting;
+        // One route has one encoding, and one hop has no groups that could differ.
+        if last_even.is_some_and(|last| hops < 2 || last == route.channels.of(hops)) {
+            return Err(bad);
+        }
+        route.last_even = last_even;
         if let Some((told, members)) = standing {
             route.decode_reserves(told, members)?;
         }

@@ -17,7 +17,7 @@ pub use terms::*;
 use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{WireError, Writer};
 use core::num::NonZeroU16;
-use thalweg_units::{Duration, NodeId};
+use thalweg_units::{Channel, Duration, NodeId};
 
 /// The most relays of a route, with those that stand by.
 pub const MAX_MEMBERS: usize = 112;
@@ -68,6 +68,8 @@ pub struct Route {
     pub look: Look,
     /// Where among the meetings the wake-up begins. Only [`Scheme::Thalweg`] tells it, and the next.
     pub phase: Phase,
+    /// The sink's channel for the even group, where that is not C_H. Only [`Scheme::Thalweg`] tells it, of two hops or more.
+    pub last_even: Option<Channel>,
     /// How many packets the transfer is expected to bring, where that is known: from it all nodes tell when it may be over.
     pub expected: Option<NonZeroU16>,
     /// The relays, then those that stand by, then those of spare chains.
@@ -108,6 +110,7 @@ impl Route {
             progress: Progress::Fresh,
             look: Look::None,
             phase: Phase::REGULAR,
+            last_even: None,
             expected: None,
             members: [NOBODY; MAX_MEMBERS],
             count: 0,
@@ -253,6 +256,14 @@ impl Route {
             }
             Scheme::Pip(_) => Control::Published,
             Scheme::P3 | Scheme::Thalweg | Scheme::PipCit => Control::Compact,
+        }
+    }
+
+    /// The stages' reception channels for `group`.
+    pub fn channels_of(&self, group: Group) -> Channels {
+        match (group, self.last_even) {
+            (Group::Even, Some(last)) => self.channels.ending_on(last),
+            _ => self.channels,
         }
     }
 

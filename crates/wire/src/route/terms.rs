@@ -75,6 +75,12 @@ impl Channels {
     pub fn of(&self, stage: u8) -> Channel {
         self.list[usize::from(stage.min(self.hops))]
     }
+    /// The same where stage H has `last`.
+    #[must_use]
+    pub fn ending_on(mut self, last: Channel) -> Self {
+        self.list[usize::from(self.hops)] = last;
+        self
+    }
     /// C_0 to C_H.
     pub fn as_slice(&self) -> &[Channel] {
         &self.list[..=usize::from(self.hops)]

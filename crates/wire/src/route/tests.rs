@@ -54,6 +54,9 @@ fn routes() -> impl Strategy<Value = Route> {
                 }
                 route.phase = Phase::new(payload).unwrap();
                 route.expected = NonZeroU16::new(deadline_s);
+                let last = Channel::from_index(usize::from(payload));
+                let is_another = last != channels.of(channels.hops());
+                route.last_even = Some(last).filter(|_| is_another && channels.hops() > 1);
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
             // Those that stand by take the room of others.
@@ -222,6 +225,41 @@ fn p3_as_published_tells_every_node_by_itself() {
     let compact = route.segment_bytes();
     route.format = Format::Full;
     assert!(compact < route.segment_bytes());
+}
+
+#[test]
+fn the_sink_may_hear_the_even_group_on_another_channel() {
+    let mut route = Route::new(1, node(1), node(2), Scheme::Thalweg, channels(3));
+    let last = |route: &Route| [Group::Odd, Group::Even].map(|g| route.channels_of(g).of(3));
+    route.format = Format::Slim;
+    let c_h = Channel::from_index(3);
+    assert_eq!(last(&route), [c_h; 2]);
+    route.last_even = Some(Channel::LAST);
+    assert_eq!(last(&route), [c_h, Channel::LAST]);
+    for group in [Group::Odd, Group::Even] {
+        let before = &route.channels.as_slice()[..3];
+        assert_eq!(&route.channels_of(group).as_slice()[..3], before);
+    }
+    let decoded = |route: &Route| {
+        let mut assembler = Assembler::EMPTY;
+        assembler.push(&segments(route)[0]).unwrap();
+        assembler.route()
+    };
+    assert_eq!(decoded(&route), Some(route));
+    // One that is no other, and one hop, has none.
+    route.last_even = Some(c_h);
+    assert_eq!(decoded(&route), None);
+    let mut direct = Route::new(1, node(1), node(2), Scheme::Thalweg, channels(1));
+    direct.last_even = Some(Channel::LAST);
+    assert_eq!(decoded(&direct), None);
+    // Nor has a number that is no channel's.
+    route.last_even = Some(Channel::LAST);
+    let mut whole = segments(&route).remove(0);
+    let at = whole.iter().rposition(|byte| *byte == 26).unwrap();
+    whole[at] = 27;
+    let mut assembler = Assembler::EMPTY;
+    assembler.push(&whole).unwrap();
+    assert_eq!(assembler.route(), None);
 }
 
 #[test]

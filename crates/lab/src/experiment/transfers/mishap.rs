@@ -24,7 +24,7 @@ pub(in crate::experiment) enum Mishap {
     SinkDeaf,
     /// The source hears nothing for a second.
     SourceDeaf,
-    /// The channel on which the sink receives goes bad beside it, for good.
+    /// The channel on which the sink receives goes bad beside it, for good; where its groups have two, the odd one's.
     SinkChannelBad,
     /// The same at a relay on the path that PIP takes.
     RelayChannelBad,

@@ -2,6 +2,7 @@
 
 mod bench;
 mod conditional;
+mod ends;
 mod faults;
 mod follow;
 mod lossy;

@@ -1,0 +1,370 @@
+//! The last hop, whose two groups may come on channels of their own: one that goes bad at the sink takes half of the
+//! packets, and not all. The sink turns its radio from one to the other with the cycles ([`Ears`]). Once a round shows that
+//! one of them brought nothing any more, its NACKs say that both groups go on the other, and relays of the last stage do
+//! as they are told ([`Lane`]).
+//!
+//! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it hears. Tests: at the
+//! end, `../pipeline/tests/ends.rs`.
+
+use crate::due::sooner;
+use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune, Session};
+use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::{Progress, Route};
+
+/// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
+const MOVED_BIT: u8 = 0x20;
+/// Cycles without a packet after which the sink takes the round to be over.
+const QUIET: u8 = 6;
+/// Where the last packets of a round, so many of them, were all of one group, the other is moved to its channel.
+const ALONE: u16 = 16;
+
+/// On which channels a node sends and listens for its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lane {
+    /// Those of its group.
+    pub(super) fixed: Fixed,
+    group: Group,
+    /// On which the sink hears the other group, where it is another.
+    other: Option<Channel>,
+}
+
+impl Lane {
+    /// That of `stage` and `group` in `route`.
+    pub fn new(route: &Route, stage: u8, group: Group) -> Self {
+        let channels = route.channels_of(group);
+        let last = |group| route.channels_of(group).of(route.channels.hops());
+        let fixed = Fixed { channels, stage };
+        Self {
+            fixed,
+            group,
+            other: (route.last_even.is_some()).then(|| last(group.other())),
+        }
+    }
+
+    /// A NACK said so: whether its group goes on the other's channel from now on.
+    pub(super) fn said(&mut self, said: &[u8]) {
+        let moved = said
+            .first()
+            .map(|said| said & MOVED_BIT << self.group.index());
+        if let (Some(1..), Some(other)) = (moved, self.other) {
+            self.fixed.channels = self.fixed.channels.ending_on(other);
+        }
+    }
+}
+
+impl Adaptation for Lane {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.fixed.channel(stage, sfd)
+    }
+    fn listening(&self) -> Option<Channel> {
+        self.fixed.listening()
+    }
+    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
+        self.said(said);
+        Retune::Stay
+    }
+}
+
+/// How the sink listens on two channels by turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ears {
+    /// Those of the odd and the even group.
+    channels: [Channel; 2],
+    cycle: Duration,
+    silence: Duration,
+    ahead: Duration,
+    /// The group that it listens to.
+    at: Group,
+    /// That which was heard last.
+    last: Group,
+    turns: Turns,
+    /// The group of the last packets, and how many of them were of that alone.
+    alone: (Group, u16),
+    /// When the other copy of a request has its SFD, of which it has heard one.
+    copy: Option<Instant>,
+    /// The group that has been moved to the other's channel.
+    moved: Option<Group>,
+}
+
+/// When it turns to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    /// With the cycles, once the frame is over that had its SFD then.
+    With(Instant),
+    /// A packet is to have its SFD then, and so many before it were not heard. Where it does not begin, the radio turns at
+    /// once: a request's second copy comes before the next packet.
+    Awaited(Instant, u8),
+    /// When the first packet of a round, of that group, has its SFD then.
+    For(Instant, Group),
+    /// Nothing is heard: at that time, if nothing comes.
+    Slowly(Instant),
+    /// All is there.
+    Never,
+}
+
+impl Ears {
+    /// A sink's on `route`, by the schedule of `beat`; none where both groups come on one channel.
+    pub fn new(route: &Route, beat: &Beat) -> Option<Self> {
+        let hops = route.channels.hops();
+        let channels = [Group::Odd, Group::Even].map(|group| route.channels_of(group).of(hops));
+        let first = beat.start + beat.cycle * u64::from(hops.saturating_sub(1));
+        (channels[0] != channels[1]).then_some(Self {
+            channels,
+            cycle: beat.cycle,
+            silence: beat.silence,
+            ahead: beat.ahead,
+            at: Group::Odd,
+            last: Group::Odd,
+            turns: match route.progress {
+                Progress::Fresh => Turns::Awaited(first, 0),
+                // It begins with a request.
+                Progress::Kept => Turns::Slowly(first + beat.silence),
+            },
+            alone: (Group::Odd, 0),
+            copy: None,
+            moved: None,
+        })
+    }
+
+    /// On which it listens.
+    pub(super) fn listening(&self) -> Channel {
+        let at = match self.moved {
+            Some(group) => group.other(),
+            None => self.at,
+        };
+        self.channels[at.index()]
+    }
+    /// The beginning of a frame, or the whole of it, had its SFD then.
+    pub(super) fn heard(&mut self, what: Heard, sfd: Instant) {
+        self.last = self.at;
+        if what == Heard::Neighbour {
+            self.turns = Turns::With(sfd);
+        }
+    }
+    /// After round `round` the first packet of the next is due then; none is where nothing is missing.
+    pub(super) fn due(&mut self, round: u16, due: Option<Instant>) {
+        let group = Session::first_of_two(round.wrapping_add(1));
+        self.turns = due.map_or(Turns::Never, |due| Turns::For(due, group));
+    }
+    /// The other copy of a request, over the other group, has its SFD then.
+    pub(super) fn copy_follows(&mut self, sfd: Instant) {
+        self.copy = Some(sfd);
+    }
+    /// When it turns.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let copy = self.copy.map(|sfd| sfd.saturating_sub(self.ahead));
+        sooner(copy, self.turns_at()).filter(|_| self.moved.is_none())
+    }
+    fn turns_at(&self) -> Option<Instant> {
+        match self.turns {
+            Turns::With(sfd) => Some((sfd + self.cycle).saturating_sub(self.ahead)),
+            // By then its beginning was read.
+            Turns::Awaited(sfd, _) => Some(sfd + self.ahead + self.ahead / 2),
+            Turns::For(sfd, _) => Some(sfd.saturating_sub(self.ahead)),
+            Turns::Slowly(then) => Some(then),
+            Turns::Never => None,
+        }
+    }
+    pub(super) fn advance(&mut self, at: Instant) -> Retune {
+        let before = self.listening();
+        let is_due = |sfd: &mut Instant| sfd.saturating_sub(self.ahead) <= at;
+        if self.copy.take_if(is_due).is_some() {
+            self.at = self.at.other();
+        }
+        while self.next().is_some_and(|next| next <= at) {
+            (self.at, self.turns) = match self.turns {
+                Turns::Awaited(_, QUIET..) => (self.last, Turns::Slowly(at + self.silence)),
+                Turns::Awaited(sfd, quiet) => {
+                    let next = Turns::Awaited(sfd + self.cycle, quiet + 1);
+                    (self.at.other(), next)
+                }
+                Turns::With(sfd) => (self.at.other(), Turns::Awaited(sfd + self.cycle, 0)),
+                Turns::For(sfd, group) => (group, Turns::Awaited(sfd, 0)),
+                Turns::Slowly(_) => (self.at.other(), Turns::Slowly(at + self.silence)),
+                Turns::Never => break,
+            };
+        }
+        match self.listening() == before {
+            true => Retune::Stay,
+            false => Retune::Now,
+        }
+    }
+
+    /// A packet of `group` came.
+    pub(super) fn came(&mut self, group: Group) {
+        self.alone = match self.alone {
+            (before, count) if before == group => (group, count.saturating_add(1)),
+            _ => (group, 1),
+        };
+    }
+    /// Moves a group of which nothing came any more at the end of a round while packets of the other did; whether it did.
+    pub(super) fn part(&mut self) -> bool {
+        let (group, count) = core::mem::replace(&mut self.alone, (Group::Odd, 0));
+        if count < ALONE || self.moved.is_some() {
+            return false;
+        }
+        self.moved = Some(group.other());
+        true
+    }
+    /// What NACKs say of it.
+    pub(super) fn say(&self) -> u8 {
+        self.moved.map_or(0, |group| MOVED_BIT << group.index())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_units::NodeId;
+    use thalweg_wire::route::{Channels, Scheme};
+
+    const CYCLE: Duration = Duration::from_micros(4_537);
+
+    fn channel(number: u8) -> Channel {
+        Channel::new(number).unwrap()
+    }
+    /// Two hops whose sink hears the odd group on 25, and the even one on `last_even`.
+    fn route(last_even: Option<u8>) -> Route {
+        let channels = Channels::new(&[26, 20, 25].map(channel)).unwrap();
+        let [source, sink] = [1, 2].map(|id| NodeId::new(id).unwrap());
+        let mut route = Route::new(1, source, sink, Scheme::Thalweg, channels);
+        route.last_even = last_even.map(channel);
+        route
+    }
+    fn beat() -> Beat {
+        Beat {
+            start: Instant::from_nanos(50_000_000),
+            cycle: CYCLE,
+            ahead: Duration::from_micros(400),
+            silence: CYCLE * 10,
+        }
+    }
+    fn ears() -> Ears {
+        Ears::new(&route(Some(15)), &beat()).unwrap()
+    }
+
+    #[test]
+    fn one_channel_for_both_groups_needs_no_turns() {
+        assert_eq!(Ears::new(&route(None), &beat()), None);
+        let mut lane = Lane::new(&route(None), 1, Group::Even);
+        let before = lane;
+        lane.said(&[MOVED_BIT | MOVED_BIT << 1]);
+        assert_eq!(lane, before);
+    }
+
+    #[test]
+    fn it_turns_with_the_cycles_and_takes_the_beat_from_packets() {
+        let mut ears = ears();
+        // The first packet comes from stage 1 a cycle after the start.
+        let mut sfd = beat().start + CYCLE;
+        for packet in 0..20 {
+            let expected = channel([25, 15][packet % 2]);
+            assert_eq!(ears.listening(), expected, "packet {packet}");
+            // All come a little later than told, and one in three is lost.
+            let is_lost = packet % 3 == 0;
+            if !is_lost {
+                let begun = sfd + Duration::from_micros(30);
+                ears.heard(Heard::Neighbour, begun);
+                ears.heard(Heard::Packet, begun);
+            }
+            let turns = ears.next().unwrap();
+            // A request's second copy follows the first by more than a millisecond.
+            let within = match is_lost {
+                true => Duration::from_micros(400)..Duration::from_micros(800),
+                false => CYCLE - Duration::from_micros(400)..CYCLE,
+            };
+            assert!(within.contains(&turns.since(sfd)), "packet {packet}");
+            assert_eq!(ears.advance(turns), Retune::Now);
+            sfd += CYCLE;
+        }
+    }
+
+    #[test]
+    fn in_silence_it_stays_where_it_heard_something_and_turns_slowly() {
+        let mut ears = ears();
+        ears.heard(Heard::Neighbour, beat().start + CYCLE);
+        for _ in 0..QUIET + 2 {
+            let turns = ears.next().unwrap();
+            let _ = ears.advance(turns);
+        }
+        assert_eq!(ears.listening(), channel(25));
+        let turns = ears.next().unwrap();
+        assert_eq!(ears.advance(turns), Retune::Now);
+        assert_eq!(ears.listening(), channel(15));
+        assert_eq!(ears.next(), Some(turns + beat().silence));
+    }
+
+    #[test]
+    fn the_other_copy_of_a_request_comes_on_the_other_channel() {
+        let mut ears = ears();
+        ears.due(0, None);
+        assert_eq!(ears.next(), None, "nothing is missing");
+        let sfd = beat().start + CYCLE * 100;
+        ears.copy_follows(sfd);
+        assert_eq!(ears.next(), Some(sfd.saturating_sub(beat().ahead)));
+        assert_eq!(ears.advance(sfd), Retune::Now);
+        assert_eq!((ears.listening(), ears.next()), (channel(15), None));
+    }
+
+    #[test]
+    fn the_first_packet_of_a_round_comes_of_the_group_whose_turn_it_is() {
+        for (round, first) in [(0, 15), (1, 25), (2, 15)] {
+            let mut ears = ears();
+            let due = beat().start + CYCLE * 100;
+            ears.due(round, Some(due));
+            let _ = ears.advance(ears.next().unwrap());
+            assert_eq!(ears.listening(), channel(first), "after round {round}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_falls_silent_goes_on_the_others_channel() {
+        // So many packets of each by turns, and so many of one alone after them.
+        let part = |ears: &mut Ears, both: u16, group: Group, alone: u16| {
+            (0..2 * both).for_each(|n| ears.came(Session::first_of_two(n)));
+            (0..alone).for_each(|_| ears.came(group));
+            ears.part()
+        };
+        for (both, alone) in [(200, 0), (0, ALONE - 1), (100, ALONE - 1)] {
+            assert!(!part(&mut ears(), both, Group::Odd, alone), "{alone}");
+        }
+        for (group, on, moved) in [
+            (Group::Odd, 25, 2 * MOVED_BIT),
+            (Group::Even, 15, MOVED_BIT),
+        ] {
+            let mut ears = ears();
+            assert!(part(&mut ears, 50, group, ALONE));
+            assert_eq!((ears.listening(), ears.say()), (channel(on), moved));
+            assert_eq!(ears.next(), None, "there is one channel now");
+            assert!(!part(&mut ears, 0, group, 100), "once is enough");
+        }
+    }
+
+    #[test]
+    fn rounds_are_judged_apart() {
+        let mut ears = ears();
+        for _ in 0..3 {
+            (0..ALONE - 1).for_each(|_| ears.came(Group::Even));
+            assert!(!ears.part());
+        }
+    }
+
+    #[test]
+    fn relays_of_the_last_stage_do_as_they_are_told() {
+        let of = |group| Lane::new(&route(Some(15)), 1, group);
+        let sends_on = |lane: &Lane| lane.channel(2, Instant::ZERO).number();
+        let after = |group, said: u8| {
+            let mut lane = of(group);
+            let _ = lane.told(&[said], Instant::ZERO);
+            assert_eq!(lane.listening(), of(group).listening());
+            sends_on(&lane)
+        };
+        let both = [Group::Odd, Group::Even];
+        assert_eq!(both.map(|group| sends_on(&of(group))), [25, 15]);
+        assert_eq!(both.map(|group| after(group, MOVED_BIT)), [15, 15]);
+        assert_eq!(both.map(|group| after(group, MOVED_BIT << 1)), [25, 25]);
+        // Verdicts alone move nobody.
+        assert_eq!(both.map(|group| after(group, 0x1f)), [25, 15]);
+    }
+}
