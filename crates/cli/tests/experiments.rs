@@ -274,6 +274,43 @@ fn run_explains_losses_and_takes_another_network() {
 }
 
 #[test]
+fn the_transfers_that_are_explained_are_those_of_the_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = LINE.replace("packets = 10\n", "packets = 100\n");
+    for world in ["mishaps = ['relay-dies']", "change_db = [9.0]"] {
+        let text = whole.replace("routes = 1", &format!("routes = 1\n{world}"));
+        fs::write(dir.path().join("mine.toml"), text).unwrap();
+        let run = ["run", "mine.toml", "--seeds", "1..3"];
+        let out = ["--explain", "--force", "--out", "o"];
+        let (status, _, error) = thalweg(dir.path(), &[&run[..], &out[..]].concat());
+        assert_eq!(status, 0, "{error}");
+        let parsed = |name: &str| -> serde_json::Value {
+            let text = fs::read_to_string(dir.path().join("o").join(name)).unwrap();
+            serde_json::from_str(&text).unwrap()
+        };
+        let (rows, explained) = (parsed("rows.json"), parsed("explain.json"));
+        let mut bad = 0;
+        for map in explained["transfers"].as_array().unwrap() {
+            let is_same = |row: &&serde_json::Value| {
+                ["seed", "route", "protocol"]
+                    .iter()
+                    .all(|key| row[key] == map[key])
+            };
+            let row = rows.as_array().unwrap().iter().find(is_same).unwrap();
+            let rounds = map["map"]["rounds"].as_array().unwrap();
+            let last = rounds
+                .iter()
+                .flat_map(|round| round["hops"].as_array().unwrap());
+            let last = last.filter(|hop| hop["stage"] == map["map"]["hops"]);
+            let arrived: u64 = last.map(|hop| hop["arrived"].as_u64().unwrap()).sum();
+            assert_eq!(arrived >= 100, row["verified"] == 1, "{world}: {row}");
+            bad += u32::from(arrived < 100 || rounds.len() > 1);
+        }
+        assert!(bad > 0, "{world}: nothing to explain");
+    }
+}
+
+#[test]
 fn a_relay_that_dies_or_a_sink_that_starts_anew_ends_pip_and_shows_in_the_rows() {
     let dir = tempfile::tempdir().unwrap();
     let text = LINE.replace(
