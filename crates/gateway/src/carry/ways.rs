@@ -228,18 +228,19 @@ impl Again {
                 if !told.heard {
                     lame.extend(both.map(|group| chain(group, Chain::Planned)));
                 }
-                let both = both.map(|group| route.channels_of(group).of(route.channels.hops()));
-                deaf.extend(both.map(|channel| Some((sink?, channel))));
+                let last = [route.channels.of(route.channels.hops())].into_iter();
+                let last = last.chain(route.last_even);
+                deaf.extend(last.filter_map(|channel| Some((sink?, channel))));
             }
             // It was asked, and no answer came through by either way back: both end at the source.
             Some(End::Released) if !told.is_lame => {
                 lame.extend(both.map(|group| self.hops_back(route, group)));
-                deaf.push(source.map(|source| (source, route.channels.of(0))));
+                deaf.extend(source.map(|source| (source, route.channels.of(0))));
             }
             _ => {}
         }
         lame.into_iter().for_each(|chain| self.seen.lame(chain));
-        for (node, channel) in deaf.into_iter().flatten() {
+        for (node, channel) in deaf {
             self.seen.deaf(node, channel);
         }
         bad

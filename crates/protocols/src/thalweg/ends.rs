@@ -216,29 +216,13 @@ impl Ears {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_units::NodeId;
-    use thalweg_wire::route::{Channels, Scheme};
+    use crate::thalweg::testing::{self, beat, channel, CYCLE};
 
-    const CYCLE: Duration = Duration::from_micros(4_537);
-
-    fn channel(number: u8) -> Channel {
-        Channel::new(number).unwrap()
-    }
     /// Two hops whose sink hears the odd group on 25, and the even one on `last_even`.
     fn route(last_even: Option<u8>) -> Route {
-        let channels = Channels::new(&[26, 20, 25].map(channel)).unwrap();
-        let [source, sink] = [1, 2].map(|id| NodeId::new(id).unwrap());
-        let mut route = Route::new(1, source, sink, Scheme::Thalweg, channels);
+        let mut route = testing::route(&[26, 20, 25]);
         route.last_even = last_even.map(channel);
         route
-    }
-    fn beat() -> Beat {
-        Beat {
-            start: Instant::from_nanos(50_000_000),
-            cycle: CYCLE,
-            ahead: Duration::from_micros(400),
-            silence: CYCLE * 10,
-        }
     }
     fn ears() -> Ears {
         Ears::new(&route(Some(15)), &beat()).unwrap()

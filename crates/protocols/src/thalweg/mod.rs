@@ -9,6 +9,8 @@ mod follow;
 mod looking;
 mod spare;
 mod standing;
+#[cfg(test)]
+mod testing;
 
 pub use ends::{Ears, Lane};
 pub use follow::{follows, Early, Follows};

@@ -130,25 +130,11 @@ impl Adaptation for Spare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_units::NodeId;
-    use thalweg_wire::route::{Channels, Route, Scheme};
+    use crate::thalweg::testing::{beat, route, CYCLE};
 
-    const CYCLE: Duration = Duration::from_micros(4_537);
-
-    fn beat() -> Beat {
-        Beat {
-            start: Instant::from_nanos(50_000_000),
-            cycle: CYCLE,
-            ahead: Duration::from_micros(400),
-            silence: CYCLE * 10,
-        }
-    }
     /// One of the even group, awake after the first look.
     fn awake() -> (Spare, Instant) {
-        let channels = Channels::new(&[26, 20, 25].map(|n| Channel::new(n).unwrap())).unwrap();
-        let [source, sink] = [1, 2].map(|id| NodeId::new(id).unwrap());
-        let route = Route::new(1, source, sink, Scheme::Thalweg, channels);
-        let lane = Lane::new(&route, 1, Group::Even);
+        let lane = Lane::new(&route(&[26, 20, 25]), 1, Group::Even);
         let mut spare = Spare::new((lane, Group::Even), Progress::Fresh, &beat());
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();

@@ -250,27 +250,12 @@ impl Adaptation for Watcher {
 mod tests {
     use super::super::looking::LONG_LOOK;
     use super::*;
-    use thalweg_units::NodeId;
+    use crate::thalweg::testing::{beat, route, CYCLE};
     use thalweg_wire::pipeline::Group;
-    use thalweg_wire::route::{Channels, Route, Scheme};
-
-    const CYCLE: Duration = Duration::from_micros(4_537);
 
     fn watcher() -> Watcher {
-        let four = [26, 20, 25, 15].map(|n| Channel::new(n).unwrap());
-        let [source, sink] = [1, 2].map(|id| NodeId::new(id).unwrap());
-        let channels = Channels::new(&four).unwrap();
-        let route = Route::new(1, source, sink, Scheme::Thalweg, channels);
-        let lane = Lane::new(&route, 1, Group::Even);
+        let lane = Lane::new(&route(&[26, 20, 25, 15]), 1, Group::Even);
         Watcher::new((lane, Look::None), &beat(), None)
-    }
-    fn beat() -> Beat {
-        Beat {
-            start: Instant::from_nanos(50_000_000),
-            cycle: CYCLE,
-            ahead: Duration::from_micros(400),
-            silence: CYCLE * 10,
-        }
     }
 
     /// Hears packets, and the relay sends on those that `sends_on` says; how many until it takes part.
