@@ -245,7 +245,10 @@ fn a_daemon_that_begins_again_is_followed_on() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    slow.until("\"running\"");
+    // Its job runs before it has the answer that there is one: it follows once it tells a step.
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    assert!(told.read_line(&mut line).unwrap() > 0, "it ended");
     drop(slow);
     let there = here.join("there");
     let network = ["--speed", "500", "--bytes", "3000", "--listen", &address];
@@ -256,7 +259,8 @@ fn a_daemon_that_begins_again_is_followed_on() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let out = child.wait_with_output().unwrap();
-    assert!(out.status.success(), "{}", text(&out.stderr));
+    told.read_to_string(&mut line).unwrap();
+    assert!(out.status.success(), "{line}");
     assert!(
         text(&out.stdout).contains("job 1 of"),
         "{}",
