@@ -3,7 +3,7 @@
 //! P3 as published tells every node by itself: identity, hop-length with group, reception channel (P3,
 //! section IV-D2). All else tells channels and members stage by stage, in two bytes a relay. So does
 //! a P3 route whose nodes do not fit [`super::MAX_SEGMENTS`], or that has a stage without relays, whose channel
-//! no node would tell. Tests: `tests.rs`.
+//! no node would tell. Thalweg's are [packed](super::packed). Tests: `tests.rs`.
 
 use super::*;
 use crate::Reader;
@@ -16,38 +16,21 @@ const PIP_HOPPING: u8 = 0x20;
 const P3_WITH_OPTIONS: u8 = 0x30;
 const PIP_CIT: u8 = 0x40;
 const P3_BY_NODE: u8 = 0x50;
-const THALWEG: u8 = 0x60;
+pub(super) const THALWEG: u8 = 0x60;
 const SCHEME_BITS: u8 = 0x70;
-const HOP_BITS: u8 = 0x0f;
+pub(super) const HOP_BITS: u8 = 0x0f;
 /// A byte of threshold follows the terms.
-const THRESHOLD_BIT: u8 = 0x80;
+pub(super) const THRESHOLD_BIT: u8 = 0x80;
 /// Options. The bits between the two are reserved; the latter has a byte, cycles of each rotation.
 const SLIM_BIT: u8 = 0x01;
 const TUNING_BIT: u8 = 0x10;
 /// Beside a node's stage: its group is [`Group::Even`].
 const EVEN_BIT: u8 = 0x10;
 
-/// Of Thalweg, beside how many stand by: earlier packets count.
-const KEPT_BIT: u8 = 0x80;
-/// The first packets are looked after.
-const LOOK_BIT: u8 = 0x40;
-const RESERVES_BITS: u8 = 0x3f;
-/// Beside a reserve's stage: it is of a spare chain.
-const SPARE_BIT: u8 = 0x20;
-
-/// Of Thalweg: where among the meetings it begins, and how many packets are expected, 0 where nobody knows.
-const MEETING_BYTES: usize = 3;
-/// Beside it, the sink's channel for the even group; 0 where it is C_H.
-const LAST_EVEN_BYTES: usize = 1;
-/// Bytes of a reserve: id, stage and group.
-const RESERVE_BYTES: usize = 3;
 /// Bytes of flags, payload, deadline and range.
 const TERMS_BYTES: usize = 12;
 /// Bytes of a node that is told by itself: id, stage and group, channel.
 const NODE_BYTES: usize = 4;
-
-/// No route takes fewer: its terms, source, sink and the channels of both.
-pub(super) const LEAST_BYTES: usize = TERMS_BYTES + 4 + 2;
 
 /// How a route tells who takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +51,10 @@ impl Route {
     }
 
     pub(super) fn encoded_len(&self) -> usize {
-        self.bytes_listed(self.listing())
+        match self.scheme {
+            Scheme::Thalweg => self.packed_len(),
+            Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => self.bytes_listed(self.listing()),
+        }
     }
     fn bytes_listed(&self, listing: Listing) -> usize {
         let (hops, members) = (usize::from(self.channels.hops()), self.members().len());
@@ -81,9 +67,6 @@ impl Route {
 
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
-        if self.scheme == Scheme::Thalweg {
-            return MEETING_BYTES + LAST_EVEN_BYTES + 1 + RESERVE_BYTES * self.reserves().len();
-        }
         match self.options() {
             0 => 0,
             options => 1 + usize::from(options & TUNING_BIT != 0),
@@ -112,7 +95,7 @@ impl Route {
             (Scheme::Pip(Hopping::Fixed), _) => PIP,
             (Scheme::Pip(Hopping::EveryCyclePair), _) => PIP_HOPPING,
             (Scheme::PipCit, _) => PIP_CIT,
-            (Scheme::Thalweg, _) => THALWEG,
+            (Scheme::Thalweg, _) => return self.pack(w),
         };
         let limited = self.threshold.map_or(0, |_| THRESHOLD_BIT);
         w.u8(hops | scheme | limited)?.u8(self.payload.bytes())?;
@@ -127,35 +110,10 @@ impl Route {
                 w.u8(run.get())?;
             }
         }
-        if scheme == THALWEG {
-            self.encode_reserves(w)?;
-        }
         match listing {
             Listing::ByNode => self.encode_nodes(w),
             Listing::ByStage => self.encode_stages(w),
         }
-    }
-
-    fn encode_reserves(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let kept = match self.progress {
-            Progress::Fresh => 0,
-            Progress::Kept => KEPT_BIT,
-        };
-        let look = match self.look {
-            Look::None => 0,
-            Look::First => LOOK_BIT,
-        };
-        w.u8(self.phase.steps())?;
-        w.u16(self.expected.map_or(0, NonZeroU16::get))?;
-        w.u8(self.last_even.map_or(0, Channel::number))?;
-        w.u8(kept | look | (self.standing + self.spare))?;
-        let standing_by = self.standing_by().iter().map(|member| (member, 0));
-        let spares = self.spares().iter().map(|member| (member, SPARE_BIT));
-        for (member, spare) in standing_by.chain(spares) {
-            w.u16(member.node.get())?
-                .u8(member.stage | even_bit(member.group) | spare)?;
-        }
-        Ok(())
     }
 
     fn encode_nodes(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
@@ -199,7 +157,7 @@ impl Route {
             PIP => Scheme::Pip(Hopping::Fixed),
             PIP_HOPPING => Scheme::Pip(Hopping::EveryCyclePair),
             PIP_CIT => Scheme::PipCit,
-            THALWEG => Scheme::Thalweg,
+            THALWEG => return Self::unpack(transfer, bytes),
             _ => return Err(bad),
         };
         let (payload, deadline_s) = (r.u8()?, r.u16()?);
@@ -222,20 +180,6 @@ impl Route {
                 tuning = Some(TrialRun::new(r.u8()?).ok_or(bad)?);
             }
         }
-        let mut standing = None;
-        let (mut meeting, mut last_even) = ((Phase::REGULAR, None), None);
-        if scheme == Scheme::Thalweg {
-            format = Format::Slim;
-            meeting.0 = Phase::new(r.u8()?).ok_or(bad)?;
-            meeting.1 = NonZeroU16::new(r.u16()?);
-            last_even = match r.u8()? {
-                0 => None,
-                number => Some(Channel::new(number).map_err(|_| bad)?),
-            };
-            let told = r.u8()?;
-            let count = usize::from(told & RESERVES_BITS);
-            standing = Some((told, r.bytes(RESERVE_BYTES * count)?));
-        }
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & HOP_BITS;
         if hops == 0 || hops > MAX_HOPS {
@@ -249,44 +193,9 @@ impl Route {
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
-        (route.phase, route.expected) = meeting;
-        // One route has one encoding, and one hop has no groups that could differ.
-        if last_even.is_some_and(|last| hops < 2 || last == route.channels.of(hops)) {
-            return Err(bad);
-        }
-        route.last_even = last_even;
-        if let Some((told, members)) = standing {
-            route.decode_reserves(told, members)?;
-        }
         let is_told_so =
             (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
         is_told_so.then_some(route).ok_or(bad)
-    }
-
-    /// What is told of progress and of reserves.
-    fn decode_reserves(&mut self, told: u8, members: &[u8]) -> Result<(), WireError> {
-        self.progress = match told & KEPT_BIT {
-            0 => Progress::Fresh,
-            _ => Progress::Kept,
-        };
-        self.look = match told & LOOK_BIT {
-            0 => Look::None,
-            _ => Look::First,
-        };
-        let mut r = Reader::new(members);
-        while r.remaining() > 0 {
-            let (node, place) = (r.node()?, r.u8()?);
-            let member = Member {
-                node,
-                stage: place & !(EVEN_BIT | SPARE_BIT),
-                group: group_of(place),
-            };
-            match place & SPARE_BIT {
-                0 => self.stand_by(member)?,
-                _ => self.add_spare(member)?,
-            }
-        }
-        Ok(())
     }
 
     fn decode_nodes(transfer: u16, hops: u8, r: &mut Reader<'_>) -> Result<Self, WireError> {
@@ -393,6 +302,6 @@ const fn group_of(place: u8) -> Group {
 }
 
 /// Every place of a relay, in the order in which members are written.
-fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
+pub(super) fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
     (1..hops).flat_map(|stage| [(stage, Group::Odd), (stage, Group::Even)])
 }

@@ -8,6 +8,7 @@
 
 mod assembler;
 mod encoding;
+mod packed;
 mod terms;
 
 use assembler::LATER_BIT;
@@ -17,6 +18,7 @@ pub use terms::*;
 use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{WireError, Writer};
 use core::num::NonZeroU16;
+use core::ops::Range;
 use thalweg_units::{Channel, Duration, NodeId};
 
 /// The most relays of a route, with those that stand by.
@@ -32,7 +34,7 @@ pub const SEGMENT_KIND: u8 = 0x10;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
 /// No segment is shorter: of a wake-up over one hop.
-pub const LEAST_SEGMENT_BYTES: usize = SEGMENT_HEADER_BYTES + encoding::LEAST_BYTES;
+pub const LEAST_SEGMENT_BYTES: usize = SEGMENT_HEADER_BYTES + packed::LEAST_BYTES;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
@@ -126,14 +128,18 @@ impl Route {
     /// [`WireError::NoRoom`] beyond [`MAX_MEMBERS`].
     pub fn add(&mut self, member: Member) -> Result<(), WireError> {
         let taken = self.fits(member)?;
-        // Kept in order of stage and group, as they are on the wire.
-        let at = self
-            .members()
-            .partition_point(|m| (m.stage, m.group) <= (member.stage, member.group));
-        self.members.copy_within(at..taken, at + 1);
-        self.members[at] = member;
+        self.insert(member, 0..usize::from(self.count), taken);
         self.count += 1;
         Ok(())
+    }
+
+    /// Has `member` be one of those `among` the `taken`: in order of stage and group, as they are on the wire.
+    fn insert(&mut self, member: Member, among: Range<usize>, taken: usize) {
+        let place = |m: &Member| (m.stage, m.group);
+        let before = self.members[among.clone()].partition_point(|m| place(m) <= place(&member));
+        let at = among.start + before;
+        self.members.copy_within(at..taken, at + 1);
+        self.members[at] = member;
     }
 
     /// How many there are, where `member` may be added.
@@ -152,13 +158,11 @@ impl Route {
     /// Adds a node that stands by.
     ///
     /// # Errors
-    /// As [`Route::add`], also behind one of a spare chain; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
     pub fn stand_by(&mut self, member: Member) -> Result<(), WireError> {
-        let at = self.fits_reserve(member)?;
-        if self.spare > 0 {
-            return Err(WireError::Malformed);
-        }
-        self.members[at] = member;
+        let taken = self.fits_reserve(member)?;
+        let first = usize::from(self.count);
+        self.insert(member, first..first + usize::from(self.standing), taken);
         self.standing += 1;
         Ok(())
     }
@@ -168,8 +172,9 @@ impl Route {
     /// # Errors
     /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
     pub fn add_spare(&mut self, member: Member) -> Result<(), WireError> {
-        let at = self.fits_reserve(member)?;
-        self.members[at] = member;
+        let taken = self.fits_reserve(member)?;
+        let first = usize::from(self.count + self.standing);
+        self.insert(member, first..taken, taken);
         self.spare += 1;
         Ok(())
     }
@@ -181,12 +186,12 @@ impl Route {
         }
     }
 
-    /// Those that stand by, in the order in which they were added.
+    /// Those that stand by, in order of stage and group.
     pub fn standing_by(&self) -> &[Member] {
         let standing = self.reserves().get(..usize::from(self.standing));
         standing.unwrap_or_default()
     }
-    /// Those of spare chains, in the order in which they were added.
+    /// Those of spare chains, in order of stage and group.
     pub fn spares(&self) -> &[Member] {
         let spares = self.reserves().get(usize::from(self.standing)..);
         spares.unwrap_or_default()

@@ -25,7 +25,7 @@ fn routes() -> impl Strategy<Value = Route> {
         any::<u16>(),
         1..=118u8,
         any::<u16>(),
-        any::<u32>(),
+        1..=u32::MAX,
         any::<u32>(),
     );
     let options = (any::<bool>(), proptest::option::of(1..=60u8));
@@ -58,7 +58,10 @@ fn routes() -> impl Strategy<Value = Route> {
                 let is_another = last != channels.of(channels.hops());
                 route.last_even = Some(last).filter(|_| is_another && channels.hops() > 1);
             }
-            (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
+            route.deadline_s = deadline_s;
+            if slim || scheme != Scheme::Thalweg {
+                route.range = ObjectRange { offset, len };
+            }
             // Those that stand by take the room of others.
             let most = if scheme == Scheme::Thalweg {
                 90
@@ -76,13 +79,15 @@ fn routes() -> impl Strategy<Value = Route> {
                         })
                         .unwrap();
                     if scheme == Scheme::Thalweg && i % 9 == 0 {
-                        route
-                            .stand_by(Member {
-                                node: node(3000 + i as u16),
-                                stage,
-                                group,
-                            })
-                            .unwrap();
+                        let beside = |first: u16| Member {
+                            node: node(first + i as u16),
+                            stage,
+                            group,
+                        };
+                        route.stand_by(beside(3000)).unwrap();
+                        if i % 2 == 0 {
+                            route.add_spare(beside(4000)).unwrap();
+                        }
                     }
                 }
             }
@@ -252,14 +257,89 @@ fn the_sink_may_hear_the_even_group_on_another_channel() {
     let mut direct = Route::new(1, node(1), node(2), Scheme::Thalweg, channels(1));
     direct.last_even = Some(Channel::LAST);
     assert_eq!(decoded(&direct), None);
-    // Nor has a number that is no channel's.
-    route.last_even = Some(Channel::LAST);
-    let mut whole = segments(&route).remove(0);
-    let at = whole.iter().rposition(|byte| *byte == 26).unwrap();
-    whole[at] = 27;
-    let mut assembler = Assembler::EMPTY;
-    assembler.push(&whole).unwrap();
-    assert_eq!(assembler.route(), None);
+}
+
+/// How many bytes the wake-up of a lean route of `hops` takes, each relay of which has others, and its members.
+fn packed(hops: u8, reserves: u16, first: u16) -> Route {
+    let mut route = Route::new(
+        1,
+        node(first),
+        node(first + 1),
+        Scheme::Thalweg,
+        channels(hops.into()),
+    );
+    route.format = Format::Slim;
+    let places = (1..hops).flat_map(|stage| [(stage, Group::Even), (stage, Group::Odd)]);
+    for (n, (stage, group)) in places.enumerate() {
+        let member = |of: u16| Member {
+            node: node(first + 2 + 20 * of + n as u16),
+            stage,
+            group,
+        };
+        route.add(member(0)).unwrap();
+        // In any order.
+        route.add_spare(member(1)).unwrap();
+        (2..=reserves).for_each(|of| route.stand_by(member(of)).unwrap());
+    }
+    route
+}
+
+#[test]
+fn a_route_of_thalweg_is_told_bit_by_bit() {
+    // Terms of 8 B; 5 channels of 4 bits; 2 addresses, and of each of 6 places 3, of 6 bits, and 3 + 3 bits.
+    assert_eq!(
+        packed(4, 2, 1).encoded_len(),
+        8 + (20 + 12 + 6 * (18 + 6_usize)).div_ceil(8)
+    );
+    // Of 16 bits.
+    let long = packed(4, 2, 40_000);
+    assert_eq!(
+        long.encoded_len(),
+        8 + (20 + 32 + 6 * (48 + 6_usize)).div_ceil(8)
+    );
+    let mut part = packed(4, 2, 1);
+    let whole = part.encoded_len();
+    part.range.offset = 7;
+    assert_eq!(part.encoded_len(), whole + 8);
+    assert_eq!(packed(1, 0, 1).segment_bytes(), LEAST_SEGMENT_BYTES);
+    assert_eq!(packed(10, 3, 1).segments(), 1);
+}
+
+#[test]
+fn of_each_part_a_packed_route_has_one_encoding() {
+    let route = packed(3, 2, 1);
+    let whole = segments(&route).remove(0);
+    let decoded = |whole: &[u8]| {
+        let mut assembler = Assembler::EMPTY;
+        assembler.push(whole).unwrap();
+        assembler.route()
+    };
+    assert_eq!(decoded(&whole), Some(route));
+    let stages = |part: &[Member]| part.iter().map(|m| (m.stage, m.group)).collect::<Vec<_>>();
+    for part in [route.members(), route.standing_by(), route.spares()] {
+        let sorted = [
+            (1, Group::Odd),
+            (1, Group::Even),
+            (2, Group::Odd),
+            (2, Group::Even),
+        ];
+        assert_eq!(stages(part), sorted);
+    }
+    let (terms, options) = (whole.len() - route.encoded_len(), 7);
+    let with = |at: usize, byte: u8| {
+        let mut other = whole;
+        other[at] = byte;
+        decoded(&other)
+    };
+    // A range that is the whole, longer addresses than there are, and bits behind the end.
+    let told = whole[terms + options];
+    assert_eq!(with(terms + options, told | 0x20), None);
+    assert_eq!(with(terms + options, told + 1), None);
+    let last = whole.len() - 1;
+    assert_eq!(with(last, whole[last] | 0x80), None);
+    let mut longer = whole.to_vec();
+    longer.push(0);
+    assert_eq!(decoded(&longer), None);
 }
 
 #[test]

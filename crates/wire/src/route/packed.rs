@@ -1,0 +1,254 @@
+//! The bytes of a route of Thalweg. Many nodes have a part in one, and each byte lengthens every slot of its wake-up's
+//! floods by 32 us: so it is told bit by bit, and what is mostly the same is left out.
+//!
+//! Invariant: one route has one encoding. Tests: `tests.rs`.
+
+use super::encoding::{places, HOP_BITS, THALWEG, THRESHOLD_BIT};
+use super::*;
+use crate::Reader;
+use thalweg_units::Channel;
+
+/// Earlier packets count.
+const KEPT_BIT: u8 = 0x80;
+/// The first packets are looked after.
+const LOOK_BIT: u8 = 0x40;
+/// A range follows: it is not of the whole object.
+const RANGE_BIT: u8 = 0x20;
+/// The sink's channel for the even group follows those of the stages.
+const LAST_EVEN_BIT: u8 = 0x10;
+/// Bits of a node's address, less one.
+const WIDTH_BITS: u8 = 0x0f;
+
+/// Bytes of flags, payload, deadline, place among the meetings, expected packets and options.
+const TERMS_BYTES: usize = 8;
+const RANGE_BYTES: usize = 8;
+const CHANNEL_BITS: u32 = 4;
+
+/// No route takes fewer: its terms, two channels, and two addresses of a bit.
+pub(super) const LEAST_BYTES: usize = TERMS_BYTES + 2;
+
+/// Bits, the lowest of each byte first.
+struct BitWriter<'w, 'b> {
+    to: &'w mut Writer<'b>,
+    /// Those that make no byte yet, and how many.
+    rest: u32,
+    count: u32,
+}
+
+impl BitWriter<'_, '_> {
+    /// Writes the `count` lowest bits of `value`, 16 at most.
+    fn bits(&mut self, value: u16, count: u32) -> Result<(), WireError> {
+        self.rest |= u32::from(value) << self.count;
+        self.count += count;
+        while self.count >= 8 {
+            self.to.u8(self.rest as u8)?;
+            (self.rest, self.count) = (self.rest >> 8, self.count - 8);
+        }
+        Ok(())
+    }
+    /// Writes so many ones, and a zero.
+    fn ones(&mut self, count: usize) -> Result<(), WireError> {
+        (0..count).try_for_each(|_| self.bits(1, 1))?;
+        self.bits(0, 1)
+    }
+    /// Fills up the last byte.
+    fn end(self) -> Result<(), WireError> {
+        if self.count > 0 {
+            self.to.u8(self.rest as u8)?;
+        }
+        Ok(())
+    }
+}
+
+/// The same, read.
+struct BitReader<'b> {
+    from: Reader<'b>,
+    rest: u32,
+    count: u32,
+}
+
+impl BitReader<'_> {
+    fn bits(&mut self, count: u32) -> Result<u16, WireError> {
+        while self.count < count {
+            self.rest |= u32::from(self.from.u8()?) << self.count;
+            self.count += 8;
+        }
+        let value = self.rest & ((1 << count) - 1);
+        (self.rest, self.count) = (self.rest >> count, self.count - count);
+        Ok(value as u16)
+    }
+    fn ones(&mut self) -> Result<u8, WireError> {
+        let mut count: u8 = 0;
+        while self.bits(1)? == 1 {
+            count = count.checked_add(1).ok_or(WireError::Malformed)?;
+        }
+        Ok(count)
+    }
+    fn node(&mut self, width: u32) -> Result<NodeId, WireError> {
+        NodeId::new(self.bits(width)?).map_err(|_| WireError::Malformed)
+    }
+    fn channel(&mut self) -> Result<Channel, WireError> {
+        let at = usize::from(self.bits(CHANNEL_BITS)?);
+        Ok(Channel::from_index(at))
+    }
+    /// Nothing is left but what fills up the last byte.
+    fn end(self) -> Result<(), WireError> {
+        match self.rest {
+            0 => self.from.end(),
+            _ => Err(WireError::Malformed),
+        }
+    }
+}
+
+impl Route {
+    /// Bits of the longest address.
+    fn width(&self) -> u32 {
+        let all = self.members().iter().chain(self.reserves());
+        let all = all
+            .map(|member| member.node)
+            .chain([self.source, self.sink]);
+        let longest = all.fold(0, |longest, node| longest | node.get());
+        (u16::BITS - longest.leading_zeros()).max(1)
+    }
+
+    pub(super) fn packed_len(&self) -> usize {
+        let hops = u32::from(self.channels.hops());
+        let nodes = self.members().len() + self.reserves().len();
+        let channels = hops + 1 + u32::from(self.last_even.is_some());
+        // Of each place the end of three counts.
+        let counts = nodes as u32 + 3 * 2 * (hops - 1);
+        let bits = channels * CHANNEL_BITS + counts + (nodes as u32 + 2) * self.width();
+        let range = match self.range == ObjectRange::ALL {
+            true => 0,
+            false => RANGE_BYTES,
+        };
+        TERMS_BYTES + usize::from(self.threshold.is_some()) + range + bits.div_ceil(8) as usize
+    }
+
+    /// Those with a part at a place: relays, those that stand by, those of spare chains.
+    fn parts(&self) -> [&[Member]; 3] {
+        [self.members(), self.standing_by(), self.spares()]
+    }
+
+    pub(super) fn pack(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let hops = self.channels.hops();
+        let limited = self.threshold.map_or(0, |_| THRESHOLD_BIT);
+        w.u8(hops | THALWEG | limited)?.u8(self.payload.bytes())?;
+        w.u16(self.deadline_s)?;
+        w.u8(self.phase.steps())?;
+        w.u16(self.expected.map_or(0, NonZeroU16::get))?;
+        let is_part = self.range != ObjectRange::ALL;
+        let width = self.width();
+        let options = [
+            (self.progress == Progress::Kept, KEPT_BIT),
+            (self.look == Look::First, LOOK_BIT),
+            (is_part, RANGE_BIT),
+            (self.last_even.is_some(), LAST_EVEN_BIT),
+        ];
+        let told = options.iter().filter(|(is_told, _)| *is_told);
+        w.u8(told.fold((width - 1) as u8, |all, (_, bit)| all | bit))?;
+        if let Some(threshold) = self.threshold {
+            w.u8(threshold.get())?;
+        }
+        if is_part {
+            w.u32(self.range.offset)?.u32(self.range.len)?;
+        }
+        let mut bits = BitWriter {
+            to: w,
+            rest: 0,
+            count: 0,
+        };
+        for channel in self.channels.as_slice().iter().chain(&self.last_even) {
+            bits.bits(channel.index() as u16, CHANNEL_BITS)?;
+        }
+        for end in [self.sink, self.source] {
+            bits.bits(end.get(), width)?;
+        }
+        for place in places(hops) {
+            for part in self.parts() {
+                let here = part.iter().filter(|m| (m.stage, m.group) == place);
+                bits.ones(here.count())?;
+            }
+        }
+        for member in self.parts().into_iter().flatten() {
+            bits.bits(member.node.get(), width)?;
+        }
+        bits.end()
+    }
+
+    pub(super) fn unpack(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
+        let bad = WireError::Malformed;
+        let mut r = Reader::new(bytes);
+        let (flags, payload, deadline_s) = (r.u8()?, r.u8()?, r.u16()?);
+        let phase = Phase::new(r.u8()?).ok_or(bad)?;
+        let (expected, options) = (NonZeroU16::new(r.u16()?), r.u8()?);
+        let threshold = match flags & THRESHOLD_BIT {
+            0 => None,
+            _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
+        };
+        let range = match options & RANGE_BIT {
+            0 => ObjectRange::ALL,
+            _ => ObjectRange {
+                offset: r.u32()?,
+                len: r.u32()?,
+            },
+        };
+        let (hops, width) = (flags & HOP_BITS, u32::from(options & WIDTH_BITS) + 1);
+        if hops == 0 || hops > MAX_HOPS {
+            return Err(bad);
+        }
+        let mut bits = BitReader {
+            from: r,
+            rest: 0,
+            count: 0,
+        };
+        let mut list = [Channel::LAST; MAX_STAGES];
+        for channel in &mut list[..=usize::from(hops)] {
+            *channel = bits.channel()?;
+        }
+        let last_even = match options & LAST_EVEN_BIT {
+            0 => None,
+            _ => Some(bits.channel()?),
+        };
+        let (sink, source) = (bits.node(width)?, bits.node(width)?);
+        let channels = Channels { list, hops };
+        let mut route = Self::new(transfer, source, sink, Scheme::Thalweg, channels);
+        let mut counts = [[0; 3]; 2 * MAX_STAGES];
+        for (_, counts) in places(hops).zip(&mut counts) {
+            for count in counts {
+                *count = bits.ones()?;
+            }
+        }
+        for (part, add) in [Self::add, Self::stand_by, Self::add_spare]
+            .iter()
+            .enumerate()
+        {
+            for ((stage, group), counts) in places(hops).zip(&counts) {
+                for _ in 0..counts[part] {
+                    let node = bits.node(width)?;
+                    add(&mut route, Member { node, stage, group })?;
+                }
+            }
+        }
+        bits.end()?;
+        route.format = Format::Slim;
+        route.payload = PayloadSize::of_format(payload, Format::Slim).ok_or(bad)?;
+        (route.deadline_s, route.threshold, route.range) = (deadline_s, threshold, range);
+        (route.phase, route.expected, route.last_even) = (phase, expected, last_even);
+        route.progress = match options & KEPT_BIT {
+            0 => Progress::Fresh,
+            _ => Progress::Kept,
+        };
+        route.look = match options & LOOK_BIT {
+            0 => Look::None,
+            _ => Look::First,
+        };
+        // One route has one encoding, and one hop has no groups that could differ.
+        let is_idle = last_even.is_some_and(|last| hops < 2 || last == route.channels.of(hops));
+        let is_told_so = sink != source
+            && !is_idle
+            && route.width() == width
+            && (options & RANGE_BIT == 0) == (range == ObjectRange::ALL);
+        is_told_so.then_some(route).ok_or(bad)
+    }
+}
