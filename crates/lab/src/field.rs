@@ -80,10 +80,14 @@ pub struct SimField<E: Engine> {
     heard: Vec<usize>,
     /// What comes before each order.
     before: Option<Before<E>>,
+    /// Who is told of each order.
+    ordered: Option<OrderHook<E>>,
 }
 
 /// What nodes do by themselves before an order is given.
 type Before<E> = Box<dyn Fn(&mut Network<E>) + Send>;
+/// What is told of each order before nodes are given it.
+type OrderHook<E> = Box<dyn FnMut(&mut Network<E>, &<E as Engine>::Command) + Send>;
 
 impl<E: Engine> SimField<E> {
     /// The nodes of `site`, each with `board` and what `engine` makes for it, switched on; `seed` draws what
@@ -105,11 +109,16 @@ impl<E: Engine> SimField<E> {
             ids,
             heard: Vec::new(),
             before: None,
+            ordered: None,
         })
     }
     /// Has nodes do `what` before each order from now on.
     fn before_orders(&mut self, what: impl Fn(&mut Network<E>) + Send + 'static) {
         self.before = Some(Box::new(what));
+    }
+    /// Tells `hook` of each order from now on, instead of whoever was told before.
+    pub(crate) fn watch_orders(&mut self, hook: Option<OrderHook<E>>) {
+        self.ordered = hook;
     }
     /// The nodes' names, by index.
     pub fn ids(&self) -> &[NodeId] {
@@ -169,6 +178,9 @@ impl<E: Engine + Holds> Field for SimField<E> {
         let node = self.index(station)?;
         if let Some(before) = &self.before {
             before(&mut self.net);
+        }
+        if let Some(hook) = &mut self.ordered {
+            hook(&mut self.net, &order);
         }
         self.net.command(node, order);
         Ok(())

@@ -2,8 +2,8 @@
 
 use super::cause::{Cause, Causes};
 use super::layout::{Layout, SubGroup};
-use super::map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender};
-use super::record::{Away, Fate, Journey, Log, Step};
+use super::map::{HopLoss, LaterWay, LossMap, MapNode, Receiver, RoundLoss, Sender, Way};
+use super::record::{Away, Fate, Journey, Log, Step, Taken};
 use std::collections::BTreeMap;
 use thalweg_gateway::registry::name_of;
 use thalweg_medium::{Cause as OnAir, EarId};
@@ -32,11 +32,15 @@ pub(super) enum Selective {
 }
 
 /// A hop in the making.
-struct Hop {
+struct Hop<'a> {
+    /// The way that it is of.
+    layout: &'a Layout,
     from: usize,
     to: usize,
     senders: Vec<usize>,
     receivers: Vec<usize>,
+    /// How many frames were sent on which channel.
+    used: BTreeMap<Channel, u32>,
     loss: HopLoss,
 }
 
@@ -54,54 +58,71 @@ impl<'a> Attribution<'a> {
     }
 
     pub(super) fn map(mut self) -> LossMap {
-        let log = self.log;
-        let layout = log.layout();
-        let mut rounds: BTreeMap<(u32, u16), Vec<&Journey>> = BTreeMap::new();
-        let (mut requests, mut nacks) = (Vec::new(), Vec::new());
-        for journey in log.journeys.iter().filter(|j| !log.is_cut_off(j)) {
-            match journey.kind {
-                Kind::Data => rounds
-                    .entry((journey.attempt, journey.round))
-                    .or_default()
-                    .push(journey),
-                Kind::Request => requests.push(journey),
-                Kind::Nack => nacks.push(journey),
-            }
+        let (log, terms) = (self.log, self.terms);
+        let journeys = log.journeys.iter().filter(|j| !log.is_cut_off(j));
+        let journeys: Vec<&Journey> = journeys.collect();
+        let mut rounds: BTreeMap<(usize, u16), Vec<&Journey>> = BTreeMap::new();
+        for journey in journeys.iter().filter(|j| j.kind == Kind::Data) {
+            let round = rounds.entry((journey.attempt, journey.round));
+            round.or_default().push(journey);
         }
-        let rounds = rounds
-            .into_iter()
+        let rounds = (rounds.into_iter())
             .map(|((attempt, round), journeys)| RoundLoss {
-                attempt,
+                attempt: attempt as u32,
                 round: u32::from(round) + 1,
-                hops: self.hops(Kind::Data, &journeys),
+                hops: self.hops(log.layout(attempt), Kind::Data, &journeys),
             })
             .collect();
-        let end = |stage: usize| layout.members(stage, SubGroup::All).next().unwrap_or(0);
+        let (first, later) = log.ways();
+        let mut on = |(attempts, layout): Taken<'a>| {
+            let its = journeys.iter().filter(|j| attempts.contains(&j.attempt));
+            let its: Vec<&Journey> = its.copied().collect();
+            LaterWay {
+                attempt: attempts.start as u32,
+                way: self.way(layout, &its),
+            }
+        };
+        let end = |layout: &Layout, stage: usize| {
+            let node = layout.members(stage, SubGroup::All).next();
+            node.map_or(0, |node| terms.id(node))
+        };
+        LossMap {
+            protocol: name_of(terms.protocol).to_owned(),
+            source: end(first.1, 0),
+            sink: end(first.1, first.1.hops()),
+            rounds,
+            way: on(first).way,
+            ways: later.into_iter().map(on).collect(),
+        }
+    }
+
+    /// A way, and what it made of the control frames among `journeys`.
+    fn way(&mut self, layout: &'a Layout, journeys: &[&Journey]) -> Way {
+        let of = |kind: Kind| -> Vec<&Journey> {
+            let of_kind = journeys.iter().filter(|j| j.kind == kind);
+            of_kind.copied().collect()
+        };
+        let (requests, nacks) = (of(Kind::Request), of(Kind::Nack));
+        let terms = self.terms;
         let nodes = layout.stages.iter().enumerate().flat_map(|(stage, nodes)| {
-            let terms = self.terms;
             nodes.iter().map(move |(node, group)| MapNode {
                 node: terms.id(*node),
                 stage,
                 group: *group,
             })
         });
-        LossMap {
-            protocol: name_of(self.terms.protocol).to_owned(),
-            source: self.terms.id(end(0)),
-            sink: self.terms.id(end(layout.hops())),
+        Way {
             hops: layout.hops(),
             channels: layout.channels.iter().map(|c| c.number()).collect(),
             last_even: layout.last_even.map(Channel::number),
             nodes: nodes.collect(),
-            rounds,
-            requests: self.hops(Kind::Request, &requests),
-            nacks: self.hops(Kind::Nack, &nacks),
+            requests: self.hops(layout, Kind::Request, &requests),
+            nacks: self.hops(layout, Kind::Nack, &nacks),
         }
     }
 
-    /// What all hops made of these journeys.
-    fn hops(&mut self, kind: Kind, journeys: &[&Journey]) -> Vec<HopLoss> {
-        let layout = self.log.layout();
+    /// What all hops of a way made of these journeys.
+    fn hops(&mut self, layout: &'a Layout, kind: Kind, journeys: &[&Journey]) -> Vec<HopLoss> {
         let mut list = Vec::new();
         for at in 0..layout.hops() {
             let (from, to) = match kind {
@@ -113,18 +134,21 @@ impl<'a> Attribution<'a> {
                 for journey in journeys.iter().filter(|j| j.group == *group) {
                     self.pass(&mut hop, journey);
                 }
-                list.push(hop.loss);
+                list.push(hop.told());
             }
         }
         list
     }
 
     /// What one hop made of one journey.
-    fn pass(&mut self, hop: &mut Hop, journey: &Journey) {
-        let (Some(step), Some(had)) = (journey.steps.get(hop.from), self.had(hop, journey)) else {
+    fn pass(&mut self, hop: &mut Hop<'_>, journey: &Journey) {
+        let (Some(step), Some(had)) = (journey.steps.get(hop.from), hop.had(journey)) else {
             return;
         };
         hop.loss.entered += 1;
+        if let Some(channel) = step.channel {
+            *hop.used.entry(channel).or_default() += 1;
+        }
         for (sender, loss) in hop.senders.iter().zip(&mut hop.loss.senders) {
             loss.had += u32::from(had.contains(sender));
             loss.sent += u32::from(step.senders.contains(sender));
@@ -154,26 +178,10 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// Who of the hop's senders had the frame; `None` where nobody did.
-    fn had(&self, hop: &Hop, journey: &Journey) -> Option<Vec<usize>> {
-        let before = match journey.kind {
-            Kind::Data | Kind::Request => hop.from.checked_sub(1),
-            Kind::Nack => Some(hop.from + 1).filter(|stage| *stage <= self.log.layout().hops()),
-        };
-        let Some(before) = before else {
-            return Some(hop.senders.clone());
-        };
-        let step = journey.steps.get(before)?;
-        let had: Vec<usize> = (hop.senders.iter().copied())
-            .filter(|n| step.got(*n))
-            .collect();
-        (!had.is_empty()).then_some(had)
-    }
-
     /// Why `receiver` did not get what `step.senders` sent.
     fn cause(
         &mut self,
-        hop: &Hop,
+        hop: &Hop<'_>,
         journey: &Journey,
         step: &Step,
         had: &[usize],
@@ -181,7 +189,7 @@ impl<'a> Attribution<'a> {
     ) -> Cause {
         let channel = step
             .channel
-            .or(self.log.layout().channel(hop.to, hop.loss.group))
+            .or(hop.layout.channel(hop.to, hop.loss.group))
             .unwrap_or(Channel::LAST);
         let bytes = journey.mpdu_bytes;
         let reach = |this: &mut Self, from: usize| this.is_usable(from, receiver, channel, bytes);
@@ -189,7 +197,7 @@ impl<'a> Attribution<'a> {
         match fate {
             Some(Fate::Lost { cause, interferer }) => match cause {
                 OnAir::Hidden | OnAir::Collision | OnAir::NoiseFloor => {
-                    return self.collision(hop, interferer)
+                    return Self::collision(hop, interferer)
                 }
                 OnAir::AdjacentChannel => return Cause::AdjacentChannel,
                 OnAir::External => return Cause::External,
@@ -219,8 +227,8 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    fn collision(&self, hop: &Hop, interferer: Option<usize>) -> Cause {
-        let stage = interferer.and_then(|n| self.log.layout().stage_of(n));
+    fn collision(hop: &Hop<'_>, interferer: Option<usize>) -> Cause {
+        let stage = interferer.and_then(|n| hop.layout.stage_of(n));
         match stage {
             Some(stage) if stage != hop.from => Cause::SelfInterference,
             _ => Cause::Collision,
@@ -228,8 +236,8 @@ impl<'a> Attribution<'a> {
     }
 
     /// Why a sender did not send what it had.
-    fn kept_back(&self, hop: &Hop, journey: &Journey) -> Cause {
-        let last_but_one = hop.from + 1 == self.log.layout().hops();
+    fn kept_back(&self, hop: &Hop<'_>, journey: &Journey) -> Cause {
+        let last_but_one = hop.from + 1 == hop.layout.hops();
         let may = match self.terms.selective {
             Selective::Nobody => false,
             Selective::LastButOne => last_but_one && hop.from > 0,
@@ -258,8 +266,8 @@ impl Terms<'_> {
     }
 }
 
-impl Hop {
-    fn new(layout: &Layout, terms: &Terms<'_>, from: usize, to: usize, group: SubGroup) -> Self {
+impl<'a> Hop<'a> {
+    fn new(layout: &'a Layout, terms: &Terms<'_>, from: usize, to: usize, group: SubGroup) -> Self {
         let senders: Vec<usize> = layout.members(from, group).collect();
         let receivers: Vec<usize> = layout.members(to, group).collect();
         let sender = |node: &usize| Sender {
@@ -283,11 +291,40 @@ impl Hop {
             receivers: receivers.iter().map(receiver).collect(),
         };
         Self {
+            layout,
             from,
             to,
             senders,
             receivers,
+            used: BTreeMap::new(),
             loss,
         }
+    }
+
+    /// Who of the hop's senders had the frame; `None` where nobody did.
+    fn had(&self, journey: &Journey) -> Option<Vec<usize>> {
+        let before = match journey.kind {
+            Kind::Data | Kind::Request => self.from.checked_sub(1),
+            Kind::Nack => Some(self.from + 1).filter(|stage| *stage <= self.layout.hops()),
+        };
+        let Some(before) = before else {
+            return Some(self.senders.clone());
+        };
+        let step = journey.steps.get(before)?;
+        let had: Vec<usize> = (self.senders.iter().copied())
+            .filter(|n| step.got(*n))
+            .collect();
+        (!had.is_empty()).then_some(had)
+    }
+
+    /// What is told of it. Groups are moved to other channels, so that the plan does not tell on which they came; where
+    /// none has most of the frames, as with hopping, it does.
+    fn told(mut self) -> HopLoss {
+        let sent: u32 = self.used.values().sum();
+        let most = self.used.iter().find(|(_, count)| 2 * **count > sent);
+        if let Some((channel, _)) = most {
+            self.loss.channel = channel.number();
+        }
+        self.loss
     }
 }

@@ -1,11 +1,10 @@
-//! Who is where in a transfer: stages, sub-groups, channels. Tests: `tests.rs`.
+//! Who is where on a way of a transfer: stages, sub-groups, channels. Tests: `tests.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use thalweg_planner::{Group as PlanGroup, Plan};
-use thalweg_units::Channel;
+use thalweg_units::{Channel, NodeId};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::Scheme;
+use thalweg_wire::route::{Groups, Route};
 
 /// A sub-group of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,8 +29,17 @@ impl SubGroup {
     }
 }
 
-/// The nodes of a transfer, by index.
-#[derive(Debug, Clone)]
+/// What a frame's group means where there are `groups`.
+const fn group_of(groups: Groups, of: Group) -> SubGroup {
+    match (groups, of) {
+        (Groups::One, _) => SubGroup::All,
+        (Groups::Two, Group::Odd) => SubGroup::Odd,
+        (Groups::Two, Group::Even) => SubGroup::Even,
+    }
+}
+
+/// The nodes of a way, by index.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Stages 0..=H, each with its nodes and their groups.
     pub(super) stages: Vec<Vec<(usize, SubGroup)>>,
@@ -39,58 +47,39 @@ pub(super) struct Layout {
     /// The sink's for the even group, where that is another.
     pub(super) last_even: Option<Channel>,
     place: BTreeMap<usize, usize>,
-    two: bool,
+    groups: Groups,
 }
 
 impl Layout {
-    pub(super) fn new(plan: &Plan, protocol: Scheme) -> Self {
-        let relays: Vec<Vec<(usize, PlanGroup)>> = match protocol {
-            Scheme::Pip(_) | Scheme::PipCit => {
-                let path = &plan.pip.path;
-                let relays = path.get(1..path.len().saturating_sub(1));
-                let relays = relays.unwrap_or_default().iter();
-                relays.map(|n| vec![(*n, PlanGroup::Odd)]).collect()
-            }
-            Scheme::P3 | Scheme::Thalweg => {
-                // Reserves may take part too.
-                let stage = |(at, s): (usize, &Vec<thalweg_planner::Member>)| {
-                    let reserves = [plan.standing_by.get(at), plan.spares.get(at)];
-                    let reserves = reserves.into_iter().flatten().flatten();
-                    s.iter()
-                        .chain(reserves)
-                        .map(|m| (m.node, m.group))
-                        .collect()
-                };
-                plan.stages.iter().enumerate().map(stage).collect()
-            }
+    /// That of `route` as its nodes are told it, where nodes are called `ids`. Reserves count, since they may take part.
+    pub(super) fn new(route: &Route, ids: &[NodeId]) -> Self {
+        let index = |node: NodeId| ids.iter().position(|id| *id == node);
+        let groups = route.groups();
+        let end = |node: NodeId| -> Vec<_> {
+            let index = index(node).into_iter();
+            index.map(|n| (n, SubGroup::All)).collect()
         };
-        // As the nodes themselves decide: see `Route::groups`.
-        let has_both = |stage: &Vec<(usize, PlanGroup)>| {
-            PlanGroup::BOTH
-                .iter()
-                .all(|g| stage.iter().any(|(_, of)| of == g))
+        let hops = route.channels.hops();
+        let relays = |stage: u8| -> Vec<_> {
+            let all = [route.members(), route.standing_by(), route.spares()];
+            let all = all.into_iter().flatten().filter(|m| m.stage == stage);
+            let known = all.filter_map(|m| Some((index(m.node)?, group_of(groups, m.group))));
+            known.collect()
         };
-        let two = protocol.has_groups() && relays.iter().all(has_both);
-        let mut stages = vec![vec![(plan.source, SubGroup::All)]];
-        stages.extend(relays.iter().map(|stage| {
-            let group = |of: PlanGroup| match (two, of) {
-                (false, _) => SubGroup::All,
-                (true, PlanGroup::Odd) => SubGroup::Odd,
-                (true, PlanGroup::Even) => SubGroup::Even,
-            };
-            stage.iter().map(|(n, of)| (*n, group(*of))).collect()
-        }));
-        stages.push(vec![(plan.sink, SubGroup::All)]);
+        let between = (1..hops).map(relays);
+        let stages: Vec<_> = std::iter::once(end(route.source))
+            .chain(between)
+            .chain([end(route.sink)])
+            .collect();
         let place = (stages.iter().enumerate())
             .flat_map(|(at, stage)| stage.iter().map(move |(n, _)| (*n, at)))
             .collect();
-        let channels = plan.channels.clone();
         Self {
             stages,
-            channels,
-            last_even: plan.last_even.filter(|_| protocol == Scheme::Thalweg),
+            channels: (0..=hops).map(|stage| route.channels.of(stage)).collect(),
+            last_even: route.last_even,
             place,
-            two,
+            groups,
         }
     }
 
@@ -108,16 +97,12 @@ impl Layout {
     }
     /// What a frame's group means here.
     pub(super) fn group(&self, of: Group) -> SubGroup {
-        match (self.two, of) {
-            (false, _) => SubGroup::All,
-            (true, Group::Odd) => SubGroup::Odd,
-            (true, Group::Even) => SubGroup::Even,
-        }
+        group_of(self.groups, of)
     }
     pub(super) fn groups(&self) -> &'static [SubGroup] {
-        match self.two {
-            true => &[SubGroup::Odd, SubGroup::Even],
-            false => &[SubGroup::All],
+        match self.groups {
+            Groups::Two => &[SubGroup::Odd, SubGroup::Even],
+            Groups::One => &[SubGroup::All],
         }
     }
     /// The nodes of a stage that handle packets of `group`.
@@ -131,7 +116,7 @@ impl Layout {
         members.filter(move |(_, of)| is_in(of)).map(|(n, _)| *n)
     }
     /// Everyone.
-    pub(super) fn nodes(&self) -> Vec<usize> {
-        self.place.keys().copied().collect()
+    pub(super) fn nodes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.place.keys().copied()
     }
 }

@@ -10,27 +10,48 @@ use serde::{Deserialize, Serialize};
 /// What became of a transfer's frames, stage by stage. Nodes are named as the testbed does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossMap {
-    /// `p3`, `pip`, `pip-hopping` or `pip-cit`.
+    /// `p3`, `pip`, `pip-hopping`, `pip-cit` or `thalweg`.
     pub protocol: String,
     /// The node that has the object.
     pub source: u16,
     /// The node that wants it.
     pub sink: u16,
+    /// The first way.
+    #[serde(flatten)]
+    pub way: Way,
+    /// Packets of the object, round by round; of every attempt, if there were several.
+    pub rounds: Vec<RoundLoss>,
+    /// The ways of later attempts, where they took others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<LaterWay>,
+}
+
+/// Who was where on a way, and what became of the control frames of the attempts that took it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
     /// H.
     pub hops: usize,
-    /// Reception channels of stages 0 to H; of a transfer that hops, the first ones.
+    /// Reception channels of stages 0 to H, as planned; of a transfer that hops, the first ones.
     pub channels: Vec<u8>,
     /// The sink's for the even group, where that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_even: Option<u8>,
     /// Every node with its stage and group, stage by stage.
     pub nodes: Vec<MapNode>,
-    /// Packets of the object, round by round; of every wake-up, if there were several.
-    pub rounds: Vec<RoundLoss>,
-    /// Requests and releases of all rounds, towards the sink.
+    /// Requests and releases of all its rounds, towards the sink.
     pub requests: Vec<HopLoss>,
-    /// NACKs of all rounds, towards the source.
+    /// NACKs of all its rounds, towards the source.
     pub nacks: Vec<HopLoss>,
+}
+
+/// A way that took the place of the one before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaterWay {
+    /// Attempts before the first that took it.
+    pub attempt: u32,
+    /// The way.
+    #[serde(flatten)]
+    pub way: Way,
 }
 
 /// A node's place.
@@ -47,9 +68,9 @@ pub struct MapNode {
 /// A round of packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundLoss {
-    /// Wake-ups before that of this round.
+    /// Attempts before that of this round.
     pub attempt: u32,
-    /// From 1.
+    /// From 1. An attempt that keeps earlier packets begins with a request: its first packets are of round 2.
     pub round: u32,
     /// Hops in their order, the groups of each.
     pub hops: Vec<HopLoss>,
@@ -62,7 +83,7 @@ pub struct HopLoss {
     pub stage: usize,
     /// Of the packets.
     pub group: SubGroup,
-    /// The channel of `stage`.
+    /// The channel on which `stage` was sent most of it; as planned, where there is none such.
     pub channel: u8,
     /// Packets that somebody of the stage before had.
     pub entered: u32,
@@ -118,9 +139,21 @@ impl HopLoss {
 }
 
 impl LossMap {
-    /// The first round of the last wake-up, which first-round reliability is about.
+    /// The first round of the last attempt that did not keep earlier packets, which first-round reliability is about;
+    /// where no such attempt had the source send, the first round of all.
     pub fn first_round(&self) -> Option<&RoundLoss> {
-        self.rounds.iter().rev().find(|r| r.round == 1)
+        let fresh = self.rounds.iter().rev().find(|r| r.round == 1);
+        fresh.or(self.rounds.first())
+    }
+    /// The way that an attempt took, where so many were before it.
+    pub fn way_of(&self, attempt: u32) -> &Way {
+        let later = self.ways.iter().rev().find(|w| w.attempt <= attempt);
+        later.map_or(&self.way, |later| &later.way)
+    }
+    /// All ways in their order, each with the attempts before its first.
+    pub fn all_ways(&self) -> impl Iterator<Item = (u32, &Way)> {
+        let later = self.ways.iter().map(|later| (later.attempt, &later.way));
+        std::iter::once((0, &self.way)).chain(later)
     }
     /// Whether every hop accounts for all that entered it, and passes on all that arrived.
     pub fn is_conserved(&self) -> bool {
@@ -130,9 +163,9 @@ impl LossMap {
                 hop.is_conserved() && before.is_none_or(|b| b.arrived == hop.entered)
             })
         };
+        let control = |way: &Way| passed_on(&way.requests) && passed_on(&way.nacks);
         self.rounds.iter().all(|r| passed_on(&r.hops))
-            && passed_on(&self.requests)
-            && passed_on(&self.nacks)
+            && self.all_ways().all(|(_, way)| control(way))
     }
 }
 
@@ -160,8 +193,12 @@ impl Totals {
     /// Adds the first round of a transfer.
     pub fn add(&mut self, map: &LossMap) {
         self.transfers += 1;
-        for hop in map.first_round().iter().flat_map(|r| &r.hops) {
-            let at = map.hops - hop.stage;
+        let Some(round) = map.first_round() else {
+            return;
+        };
+        let hops = map.way_of(round.attempt).hops;
+        for hop in &round.hops {
+            let at = hops - hop.stage;
             if self.stages.len() <= at {
                 self.stages.resize(at + 1, StageTotal::default());
             }

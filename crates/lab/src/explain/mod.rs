@@ -15,16 +15,19 @@ mod text;
 
 pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
-pub use map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals};
+pub use map::{
+    HopLoss, LaterWay, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals, Way,
+};
 
 use crate::field::{Motes, RunError, Transfer};
 use attribute::Selective;
 use layout::Layout;
 use record::Log;
-use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::job::Watch;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use thalweg_gateway::carry::pipeline::{route, Node, Order, Terms};
+use thalweg_gateway::job::{Failure, Watch};
 use thalweg_planner::Plan;
+use thalweg_sim::Network;
 use thalweg_wire::route::Scheme;
 
 /// Records a transfer from [`Recorder::start`] to [`Recorder::finish`].
@@ -34,39 +37,61 @@ pub struct Recorder {
     selective: Selective,
 }
 
+fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has `log` told of the frames of all nodes that it knows of.
+fn watch(network: &mut Network<Node>, log: &Arc<Mutex<Log>>) {
+    let (nodes, noted) = (lock(log).nodes(), log.clone());
+    network.watch(&nodes, Box::new(move |air| lock(&noted).note(air)));
+}
+
 impl Recorder {
-    /// Watches the nodes of `plan` that `protocol` uses from now on, in place of whoever watched
-    /// the network before.
-    pub fn start(session: &mut Motes, plan: &Plan, protocol: Scheme, terms: &Terms) -> Self {
-        let layout = Layout::new(plan, protocol);
-        let nodes = layout.nodes();
-        let network = session.network();
-        let log = Arc::new(Mutex::new(Log::new(layout, network.environment().clone())));
+    /// Watches the nodes of each attempt at the transfer of `plan` from its order on, in place of whoever watched the
+    /// network or its orders before.
+    ///
+    /// # Errors
+    /// [`Failure::Unfit`] where the plan does not fit a wake-up.
+    pub fn start(
+        session: &mut Motes,
+        plan: &Plan,
+        protocol: Scheme,
+        terms: &Terms,
+    ) -> Result<Self, Failure> {
+        let ids = session.field.ids().to_vec();
+        let planned = route(plan, protocol, terms, &ids, 0)?;
+        let environment = session.network().environment().clone();
+        let log = Log::new(Layout::new(&planned, &ids), environment);
+        let log = Arc::new(Mutex::new(log));
         let noted = log.clone();
-        network.watch(
-            &nodes,
-            Box::new(move |air| {
-                noted
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .note(air);
-            }),
-        );
+        // Orders tell the way of each attempt; the plan knows that of the first alone.
+        let told = move |network: &mut Network<Node>, order: &Order| {
+            let (Order::Fetch(route) | Order::FetchTogether { route, .. }) = order else {
+                return;
+            };
+            if (route.source, route.sink) == (planned.source, planned.sink) {
+                lock(&noted).ordered(route.transfer, Layout::new(route, &ids));
+                watch(network, &noted);
+            }
+        };
+        session.field.watch_orders(Some(Box::new(told)));
         let selective = match (protocol, terms.threshold) {
             (Scheme::P3, Some(_)) => Selective::LastButOne,
             _ => Selective::Nobody,
         };
-        Self {
+        Ok(Self {
             log,
             protocol,
             selective,
-        }
+        })
     }
 
     /// Ends the watch and draws the map.
     pub fn finish(self, session: &mut Motes) -> LossMap {
+        session.field.watch_orders(None);
         session.network().unwatch();
-        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = lock(&self.log);
         let terms = attribute::Terms {
             protocol: self.protocol,
             ids: session.field.ids(),
@@ -88,11 +113,13 @@ pub fn fetch(
     terms: &Terms,
     observer: Watch<'_>,
 ) -> Result<(Transfer, LossMap), RunError> {
-    let recorder = Recorder::start(session, plan, protocol, terms);
+    let recorder = Recorder::start(session, plan, protocol, terms)?;
     let fetched = session.fetch(plan, protocol, terms, observer);
     let map = recorder.finish(session);
     Ok((fetched?, map))
 }
 
+#[cfg(test)]
+mod record_tests;
 #[cfg(test)]
 mod tests;

@@ -2,19 +2,21 @@
 
 use super::cause::{Cause, Causes};
 use super::layout::SubGroup;
-use super::map::{HopLoss, LossMap, MapNode};
+use super::map::{HopLoss, LossMap, MapNode, Way};
 use super::text::{lost_by, sum};
 use thalweg_draw::stages::{Hop, Lane, Member, Stages, Voice};
 use thalweg_draw::Part;
 
 impl LossMap {
-    /// The first round as an SVG document.
+    /// The first round as an SVG document, with the way that it took.
     pub fn to_svg(&self) -> String {
         let none = Vec::new();
-        let hops = self.first_round().map_or(&none, |r| &r.hops);
+        let first = self.first_round();
+        let hops = first.map_or(&none, |r| &r.hops);
+        let way = self.way_of(first.map_or(0, |r| r.attempt));
         let mut lost = Causes::default();
         hops.iter().for_each(|h| lost.add(&h.lost));
-        let mut nodes: Vec<Member> = self.nodes.iter().map(|n| self.member(hops, n)).collect();
+        let mut nodes: Vec<Member> = way.nodes.iter().map(|n| way.member(hops, n)).collect();
         nodes.sort_by_key(|member| (member.stage, member.lane));
         let stages = Stages {
             title: format!(
@@ -23,16 +25,14 @@ impl LossMap {
                 self.source,
                 self.sink
             ),
-            subtitle: self.subtitle(hops),
-            stages: (0..=self.hops)
-                .map(|stage| self.stage_name(stage))
-                .collect(),
+            subtitle: self.subtitle(way, hops),
+            stages: (0..=way.hops).map(|stage| way.stage_name(stage)).collect(),
             nodes,
             hops: hops.iter().map(hop).collect(),
             lost: parts(&lost),
             notes: [
-                ("requests", &self.requests, self.hops),
-                ("NACKs", &self.nacks, 0),
+                ("requests", &way.requests, way.hops),
+                ("NACKs", &way.nacks, 0),
             ]
             .into_iter()
             .filter(|(_, hops, _)| !hops.is_empty())
@@ -42,18 +42,24 @@ impl LossMap {
         stages.to_svg()
     }
 
-    fn subtitle(&self, hops: &[HopLoss]) -> String {
+    fn subtitle(&self, way: &Way, hops: &[HopLoss]) -> String {
         let sum = |stage: usize, of: fn(&HopLoss) -> u32| -> u32 {
             hops.iter().filter(|h| h.stage == stage).map(of).sum()
         };
-        let (sent, arrived) = (sum(1, |h| h.entered), sum(self.hops, |h| h.arrived));
+        let (sent, arrived) = (sum(1, |h| h.entered), sum(way.hops, |h| h.arrived));
+        let ways = match self.ways.len() {
+            0 => String::new(),
+            n => format!(", over {} ways", n + 1),
+        };
         format!(
-            "{arrived} of {sent} packets arrived ({:.1} %); {} rounds in all",
+            "{arrived} of {sent} packets arrived ({:.1} %); {} rounds in all{ways}",
             f64::from(arrived) * 100.0 / f64::from(sent.max(1)),
             self.rounds.len()
         )
     }
+}
 
+impl Way {
     fn stage_name(&self, stage: usize) -> String {
         let channel = self.channels.get(stage).map_or(0, |c| *c);
         match stage {

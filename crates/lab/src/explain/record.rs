@@ -2,16 +2,19 @@
 //!
 //! A journey is one frame of the source (data, request) or of the sink (NACK) and what all stages
 //! made of it: relays change its hop only, so its other bytes name it. Sent again in a later
-//! round it is another journey. Invariant: frames of strangers enter only as interferers.
-//! Tests: `tests.rs`.
+//! round it is another journey. Its tag names the attempt, and so the way: one that broke off may
+//! still be on the air when the next is ordered. Invariant: frames of strangers enter only as
+//! interferers.
+//! Tests: `record_tests.rs`.
 
 use super::layout::{Layout, SubGroup};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use thalweg_medium::{Cause, Deaf, EarId, Environment, Standing};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Channel, Duration, SimTime};
-use thalweg_wire::pipeline::{set_count, set_hop, Header, Kind, Purpose, Request};
+use thalweg_wire::pipeline::{set_count, set_hop, Header, Kind, Purpose, Request, Tag};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What became of a frame at a receiver.
@@ -66,8 +69,8 @@ impl Step {
 pub(super) struct Journey {
     pub(super) kind: Kind,
     pub(super) group: SubGroup,
-    /// Wake-ups of the transfer before this one.
-    pub(super) attempt: u32,
+    /// Attempts of the transfer before this one.
+    pub(super) attempt: usize,
     /// Data: the round, from 0.
     pub(super) round: u16,
     pub(super) mpdu_bytes: usize,
@@ -80,9 +83,24 @@ pub(super) struct Journey {
 /// A frame on the air: its sender, its channel, when it began.
 type OnAir = (usize, Channel, SimTime);
 
+/// An attempt at the transfer.
+struct Attempt {
+    /// Of its frames.
+    tag: Tag,
+    layout: Layout,
+    /// The round under way, from 0.
+    round: u16,
+}
+
+/// Attempts one after the other, and the way that they took.
+pub(super) type Taken<'a> = (Range<usize>, &'a Layout);
+
 /// Everything told of a transfer.
 pub(super) struct Log {
-    layout: Layout,
+    /// The way of a transfer that has not been ordered.
+    planned: Layout,
+    /// As they were ordered.
+    attempts: Vec<Attempt>,
     environment: Arc<Environment>,
     pub(super) journeys: Vec<Journey>,
     /// The present journey of the frames with these bytes, hop zero.
@@ -91,8 +109,6 @@ pub(super) struct Log {
     on_air: Vec<OnAir>,
     /// The frame on which each node synchronised last.
     engaged: BTreeMap<usize, OnAir>,
-    attempt: Option<(thalweg_wire::pipeline::Tag, u32)>,
-    round: u16,
     /// When anything was last on the air.
     last: SimTime,
 }
@@ -102,33 +118,62 @@ pub(super) struct Log {
 const UNFINISHED: Duration = Duration::from_millis(10);
 
 impl Log {
-    pub(super) fn new(layout: Layout, environment: Arc<Environment>) -> Self {
+    /// Of a transfer that is to go as `planned`.
+    pub(super) fn new(planned: Layout, environment: Arc<Environment>) -> Self {
         Self {
-            layout,
+            planned,
+            attempts: Vec::new(),
             environment,
             journeys: Vec::new(),
             under_way: BTreeMap::new(),
             on_air: Vec::new(),
             engaged: BTreeMap::new(),
-            attempt: None,
-            round: 0,
             last: SimTime::ZERO,
         }
+    }
+
+    /// An attempt is ordered, as transfer number `transfer` over `layout`.
+    pub(super) fn ordered(&mut self, transfer: u16, layout: Layout) {
+        self.attempts.push(Attempt {
+            tag: Tag::of(transfer),
+            layout,
+            round: 0,
+        });
     }
 
     /// Whether the record ends while a control frame is still on its way.
     pub(super) fn is_cut_off(&self, journey: &Journey) -> bool {
         let end = match journey.kind {
             Kind::Data => return false,
-            Kind::Request => self.layout.hops() - 1,
+            Kind::Request => self.layout(journey.attempt).hops() - 1,
             Kind::Nack => 1,
         };
         let arrived = !journey.steps[end].senders.is_empty();
         !arrived && self.last.since(journey.last) < UNFINISHED
     }
 
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
+    /// The way of attempt `attempt`, from 0.
+    pub(super) fn layout(&self, attempt: usize) -> &Layout {
+        let ordered = self.attempts.get(attempt);
+        ordered.map_or(&self.planned, |attempt| &attempt.layout)
+    }
+    /// The first way, and later ones: each other than the one before.
+    pub(super) fn ways(&self) -> (Taken<'_>, Vec<Taken<'_>>) {
+        let (mut first, mut later) = ((0..1, self.layout(0)), Vec::new());
+        for (at, attempt) in self.attempts.iter().enumerate().skip(1) {
+            let (attempts, layout) = later.last_mut().unwrap_or(&mut first);
+            match **layout == attempt.layout {
+                true => attempts.end = at + 1,
+                false => later.push((at..at + 1, &attempt.layout)),
+            }
+        }
+        (first, later)
+    }
+    /// Everyone who took part in any attempt so far.
+    pub(super) fn nodes(&self) -> Vec<usize> {
+        let all = self.attempts.iter().flat_map(|a| a.layout.nodes());
+        let all: BTreeSet<usize> = all.collect();
+        all.into_iter().collect()
     }
     pub(super) fn environment(&self) -> &Environment {
         &self.environment
@@ -150,8 +195,8 @@ impl Log {
             return;
         };
         self.journeys[journey].last = air.at;
-        let group = self.journeys[journey].group;
-        let receivers: Vec<usize> = self.layout.members(next, group).collect();
+        let Journey { group, attempt, .. } = self.journeys[journey];
+        let receivers: Vec<usize> = self.layout(attempt).members(next, group).collect();
         match air.moment {
             Moment::Begins(seen) => {
                 let step = &mut self.journeys[journey].steps[stage];
@@ -186,14 +231,18 @@ impl Log {
         let mut body = Reader::new(air.mpdu);
         let header = Header::parse(&mut body).ok()?;
         let (head, stage) = (header.head, usize::from(header.head.hop));
-        if self.layout.stage_of(air.from) != Some(stage) {
+        // Tags are few and come again: it is of the last that has this one.
+        let attempt = self.attempts.iter().rposition(|a| a.tag == head.tag)?;
+        let layout = self.layout(attempt);
+        let hops = layout.hops();
+        if layout.stage_of(air.from) != Some(stage) {
             return None;
         }
         let (origin, next) = match head.kind {
             Kind::Data | Kind::Request => (0, stage + 1),
-            Kind::Nack => (self.layout.hops(), stage.checked_sub(1)?),
+            Kind::Nack => (hops, stage.checked_sub(1)?),
         };
-        if next > self.layout.hops() {
+        if next > hops {
             return None;
         }
         let mut frame = FrameBuf::from_slice(air.mpdu).ok()?;
@@ -202,7 +251,7 @@ impl Log {
         let asked = asked.flatten().map(|request| request.purpose);
         if asked == Some(Purpose::Count) {
             // Stages write into it.
-            for stage in 0..self.layout.hops() as u8 {
+            for stage in 0..hops as u8 {
                 set_count(&mut frame, stage, 0).ok()?;
             }
         }
@@ -211,27 +260,21 @@ impl Log {
             let journey = *self.under_way.get(&frame[..])?;
             return Some((journey, stage, next));
         }
-        let attempt = match self.attempt {
-            Some((tag, n)) if tag == head.tag => n,
-            before => {
-                self.round = 0;
-                let n = before.map_or(0, |(_, n)| n + 1);
-                self.attempt = Some((head.tag, n));
-                n
-            }
-        };
+        let group = layout.group(head.group);
+        let under_way = self.attempts.get_mut(attempt)?;
         if asked.is_some_and(|purpose| purpose != Purpose::Release) {
-            self.round = header.number.wrapping_add(1);
+            under_way.round = header.number.wrapping_add(1);
         }
+        let round = under_way.round;
         let journey = self.journeys.len();
         self.journeys.push(Journey {
             kind: head.kind,
-            group: self.layout.group(head.group),
+            group,
             attempt,
-            round: self.round,
+            round,
             mpdu_bytes: air.mpdu.len(),
             last: air.at,
-            steps: vec![Step::default(); self.layout.hops() + 1],
+            steps: vec![Step::default(); hops + 1],
         });
         self.under_way.insert(frame.to_vec(), journey);
         Some((journey, stage, next))

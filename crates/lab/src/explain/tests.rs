@@ -1,35 +1,36 @@
 //! Toy networks in which one thing goes wrong, and what must hold of every map.
 #![allow(clippy::unwrap_used)]
 
-use super::layout::Layout;
-use super::record::Log;
 use super::*;
 use crate::collect::random_object;
 use std::ops::ControlFlow::Continue;
 use thalweg_gateway::job::Retry;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
-use thalweg_medium::{Cause as AirCause, Deaf, Environment, Interference, Source, Standing};
+use thalweg_medium::{Environment, Interference, Source};
 use thalweg_planner::{Group as PlanGroup, LinkQualities, Member, RouteRequest};
-use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::{Channel, Dbm, Duration, SimTime};
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Tag};
+use thalweg_units::{Channel, Dbm, Duration, NodeId};
 use thalweg_wire::route::{Hopping, Percent};
-use thalweg_wire::FrameBuf;
 
 /// A link on which half of the longest frames arrive.
 const HALF: f64 = -96.6;
-const GOOD: f64 = -60.0;
+pub(super) const GOOD: f64 = -60.0;
 const PACKETS: usize = 60;
 
-fn ch(number: u8) -> Channel {
+pub(super) fn ch(number: u8) -> Channel {
     Channel::new(number).unwrap()
+}
+
+/// Of the nodes of all networks here.
+pub(super) fn ids() -> Vec<NodeId> {
+    let testbed = Testbed::load("indriya").unwrap();
+    testbed.nodes.iter().map(|n| n.id).collect()
 }
 
 /// Source 0, so many relays at each stage (odd ones first, even ones alternating), then the sink.
 /// Floods on channel 26 reach everyone but the `deaf`.
-struct Toy {
+pub(super) struct Toy {
     stages: Vec<usize>,
     channels: Vec<u8>,
     deaf: Option<usize>,
@@ -38,7 +39,7 @@ struct Toy {
 }
 
 impl Toy {
-    fn new(stages: &[usize], channels: &[u8]) -> Self {
+    pub(super) fn new(stages: &[usize], channels: &[u8]) -> Self {
         Self {
             stages: stages.to_vec(),
             channels: channels.to_vec(),
@@ -65,7 +66,7 @@ impl Toy {
             self.stages.len() + 1
         }
     }
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         let n = self.nodes();
         let mut links = LinkQualities::new(n);
         for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
@@ -122,7 +123,7 @@ impl Toy {
         session.offer(0, random_object(seed, source, PACKETS * 118));
         session
     }
-    fn terms(&self) -> Terms {
+    pub(super) fn terms(&self) -> Terms {
         Terms {
             threshold: self.threshold,
             deadline_s: 20,
@@ -275,230 +276,15 @@ fn control_frames_have_their_own_tables_by_direction() {
     });
     let stages = |hops: &[HopLoss]| hops.iter().map(|h| h.stage).collect::<Vec<_>>();
     assert_eq!(
-        (stages(&map.requests), stages(&map.nacks)),
+        (stages(&map.way.requests), stages(&map.way.nacks)),
         (vec![1, 2], vec![1, 0])
     );
     assert!(map
+        .way
         .requests
         .iter()
         .all(|h| h.entered > 0 && h.lost.total() == 0));
-    assert_eq!(map.nacks[0].lost.total(), 0);
-}
-
-/// Frames told by hand to a record of source 0, relays 1 and 2, sink 3; node 4 is a stranger.
-struct Hand {
-    log: Log,
-    now: u64,
-}
-
-impl Hand {
-    fn new() -> Self {
-        Self::of(2)
-    }
-    fn of(relays: usize) -> Self {
-        let toy = Toy::new(&[relays], &[12, 15, 20]);
-        let env = Environment::full_mesh(relays + 3, &CC2420, Dbm(GOOD), 1);
-        let layout = Layout::new(&toy.plan(), Scheme::P3);
-        Self {
-            log: Log::new(layout, Arc::new(env)),
-            now: 1_000_000,
-        }
-    }
-    fn frame(hop: u8, number: u16, group: Group) -> FrameBuf {
-        let (kind, tag) = (Kind::Data, Tag::of(1));
-        let head = Head {
-            kind,
-            tag,
-            hop,
-            group,
-        };
-        FrameBuf::build(|w| {
-            Header { head, number }.emit(w)?;
-            w.bytes(&[7; 40]).map(|_| ())
-        })
-        .unwrap()
-    }
-    /// One frame of `from`, and what `to` had of it at its beginning and end.
-    fn say(&mut self, from: usize, frame: &[u8], to: usize, begin: Standing, end: Ending) {
-        let start = SimTime::from_nanos(self.now);
-        let channel = ch(15);
-        self.now += 2_000_000;
-        let mut tell = |at: u64, moment: Moment<'_>| {
-            let at = SimTime::from_nanos(at);
-            let mpdu = frame;
-            self.log.note(&AirTrace {
-                at,
-                from,
-                channel,
-                start,
-                mpdu,
-                moment,
-            });
-        };
-        tell(start.as_nanos(), Moment::Begins(&[(to, begin)]));
-        tell(self.now, Moment::Ends(&[(to, end)]));
-        self.now += 1_000_000;
-    }
-    fn causes(&self) -> Vec<Causes> {
-        let ids = Testbed::load("indriya").unwrap();
-        let ids: Vec<_> = ids.nodes.iter().map(|n| n.id).collect();
-        let terms = attribute::Terms {
-            protocol: Scheme::P3,
-            ids: &ids,
-            power: Dbm(0.0),
-            selective: attribute::Selective::Nobody,
-        };
-        let map = attribute::Attribution::new(&self.log, &terms).map();
-        assert!(map.is_conserved());
-        map.first_round()
-            .unwrap()
-            .hops
-            .iter()
-            .map(|h| h.lost.clone())
-            .collect()
-    }
-    fn only(&self, hop: usize, cause: Cause) {
-        let causes = self.causes();
-        assert_eq!(causes[hop].ranked(), [(cause, 1)]);
-        assert_eq!(causes.iter().map(Causes::total).sum::<u32>(), 1);
-    }
-}
-
-#[test]
-fn a_strangers_frame_is_a_collision() {
-    for stranger in [
-        Ending::Lost {
-            cause: AirCause::Collision,
-            interferer: Some(4),
-        },
-        Ending::Other(Standing::Taken(thalweg_medium::EarId(4))),
-    ] {
-        let mut hand = Hand::new();
-        let frame = Hand::frame(0, 0, Group::Odd);
-        hand.say(0, &frame, 1, Standing::Locked, stranger);
-        hand.only(0, Cause::Collision);
-    }
-    let mut hand = Hand::new();
-    let ending = Ending::Lost {
-        cause: AirCause::Collision,
-        interferer: Some(2),
-    };
-    hand.say(
-        0,
-        &Hand::frame(0, 0, Group::Odd),
-        1,
-        Standing::Locked,
-        ending,
-    );
-    hand.only(0, Cause::SelfInterference);
-}
-
-#[test]
-fn a_receiver_that_is_away_is_busy_or_not_listening() {
-    let away = [
-        (Standing::Off(Deaf::Busy), Cause::Busy),
-        (Standing::Off(Deaf::Sleeping), Cause::NotListening),
-        (Standing::Elsewhere(ch(11)), Cause::NotListening),
-        (Standing::Locked, Cause::Busy),
-    ];
-    for (standing, cause) in away {
-        let mut hand = Hand::new();
-        let end = Ending::Other(Standing::Off(Deaf::Busy));
-        hand.say(0, &Hand::frame(0, 0, Group::Odd), 1, standing, end);
-        hand.only(0, cause);
-    }
-}
-
-#[test]
-fn breaking_off_a_frame_of_another_stage_is_self_interference() {
-    let mut hand = Hand::new();
-    let (other, own) = (Hand::frame(1, 9, Group::Odd), Hand::frame(0, 0, Group::Odd));
-    let mut tell = |at: u64, from: usize, start: u64, mpdu: &[u8], moment: Moment<'_>| {
-        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
-        hand.log.note(&AirTrace {
-            at,
-            from,
-            channel,
-            start,
-            mpdu,
-            moment,
-        });
-    };
-    let busy = Standing::Off(Deaf::Busy);
-    let away = Ending::Other(busy);
-    tell(0, 2, 0, &other, Moment::Begins(&[(1, Standing::Locked)]));
-    tell(9, 0, 9, &own, Moment::Begins(&[(1, busy)]));
-    tell(80, 2, 0, &other, Moment::Ends(&[(1, away)]));
-    tell(90, 0, 9, &own, Moment::Ends(&[(1, away)]));
-    hand.only(0, Cause::SelfInterference);
-    // And one that a stronger frame stole before it was broken off.
-    let mut hand = Hand::new();
-    let mut tell = |at: u64, from: usize, start: u64, mpdu: &[u8], moment: Moment<'_>| {
-        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
-        hand.log.note(&AirTrace {
-            at,
-            from,
-            channel,
-            start,
-            mpdu,
-            moment,
-        });
-    };
-    tell(0, 0, 0, &own, Moment::Begins(&[(1, Standing::Locked)]));
-    tell(9, 2, 9, &other, Moment::Begins(&[(1, Standing::Locked)]));
-    tell(80, 0, 0, &own, Moment::Ends(&[(1, away)]));
-    tell(90, 2, 9, &other, Moment::Ends(&[(1, away)]));
-    hand.only(0, Cause::SelfInterference);
-}
-
-#[test]
-fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
-    let mut hand = Hand::of(4);
-    let mpdu = Hand::frame(0, 0, Group::Odd);
-    let start = SimTime::from_nanos(1);
-    let lost = |cause| Ending::Lost {
-        cause,
-        interferer: None,
-    };
-    let begins = [(1, Standing::Locked), (3, Standing::Locked)];
-    let ends = [(1, lost(AirCause::Weak)), (3, lost(AirCause::BeatNull))];
-    for moment in [Moment::Begins(&begins), Moment::Ends(&ends)] {
-        let (at, from, channel) = (start, 0, ch(15));
-        let mpdu = &mpdu;
-        hand.log.note(&AirTrace {
-            at,
-            from,
-            channel,
-            start,
-            mpdu,
-            moment,
-        });
-    }
-    hand.only(0, Cause::BeatNull);
-}
-
-#[test]
-fn what_is_had_and_not_sent_is_told() {
-    let mut hand = Hand::new();
-    hand.say(
-        0,
-        &Hand::frame(0, 0, Group::Odd),
-        1,
-        Standing::Locked,
-        Ending::Good,
-    );
-    // Hops in order: stage 1 odd and even, stage 2 odd and even.
-    hand.only(2, Cause::NotSent);
-    let frame = Hand::frame(1, 0, Group::Odd);
-    let end = Ending::Lost {
-        cause: AirCause::BeatNull,
-        interferer: None,
-    };
-    hand.say(1, &frame, 3, Standing::Locked, end);
-    hand.only(2, Cause::BeatNull);
-    // A copy that arrives settles it, whatever was told of the others.
-    hand.say(1, &frame, 3, Standing::WithCopy, Ending::Good);
-    assert_eq!(hand.causes()[2].total(), 0);
+    assert_eq!(map.way.nacks[0].lost.total(), 0);
 }
 
 #[test]
@@ -526,7 +312,7 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
             let sent: u32 = sum(1).map(|h| h.entered).sum();
             let arrived: u32 = sum(3).map(|h| h.arrived).sum();
             let unsent = |h: &HopLoss| h.lost.of(Cause::NotSent);
-            assert_eq!(map.requests.iter().map(unsent).sum::<u32>(), 0);
+            assert_eq!(map.way.requests.iter().map(unsent).sum::<u32>(), 0);
             let lost: u32 = hops.iter().map(|h| h.lost.total()).sum();
             assert_eq!(
                 (sent as usize, arrived + lost),

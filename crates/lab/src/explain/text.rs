@@ -1,14 +1,14 @@
 //! Loss maps and their totals as text for the terminal. Tests: `tests.rs`.
 
 use super::cause::{Cause, Causes};
-use super::map::{HopLoss, LossMap, RoundLoss, Totals};
-use std::fmt::Write as _;
+use super::map::{HopLoss, LossMap, RoundLoss, Totals, Way};
+use std::fmt::{self, Display, Formatter, Write as _};
 
 /// Causes named in a row, the most frequent ones.
 const TOP: usize = 3;
 
 impl LossMap {
-    /// The first round hop by hop, the others in a line each, and the control frames.
+    /// The first round hop by hop; then, way by way, all rounds in a line each and the control frames.
     pub fn to_text(&self) -> String {
         let mut out = format!(
             "where packets were lost: {}, node {} to node {}\n",
@@ -34,26 +34,48 @@ impl LossMap {
         rows.extend(first.hops.iter().map(row));
         table(&mut out, &rows);
         out.push('\n');
-        for round in self.rounds.iter() {
-            let again = match round.attempt {
-                0 => String::new(),
-                n => format!(" after {} wake-ups", n + 1),
-            };
-            let name = format!("round {}{again}", round.round);
-            out.push_str(&sum(&name, &round.hops, self.hops));
-            out.push('\n');
-        }
-        for (name, hops, end) in [
-            ("requests, to the sink", &self.requests, self.hops),
-            ("NACKs, to the source", &self.nacks, 0),
-        ] {
-            if hops.is_empty() {
-                continue;
+        for (begins, way) in self.all_ways() {
+            if begins > 0 {
+                out.push_str(&format!("another way{}: {way}\n", after(begins)));
             }
-            out.push_str(&sum(name, hops, end));
-            out.push('\n');
+            let taken = |r: &&RoundLoss| std::ptr::eq(self.way_of(r.attempt), way);
+            for round in self.rounds.iter().filter(taken) {
+                let name = format!("round {}{}", round.round, after(round.attempt));
+                out.push_str(&sum(&name, &round.hops, way.hops));
+                out.push('\n');
+            }
+            for (name, hops, end) in [
+                ("requests, to the sink", &way.requests, way.hops),
+                ("NACKs, to the source", &way.nacks, 0),
+            ] {
+                if hops.is_empty() {
+                    continue;
+                }
+                out.push_str(&sum(name, hops, end));
+                out.push('\n');
+            }
         }
         out
+    }
+}
+
+/// Which attempt it was; nothing of the first.
+fn after(attempt: u32) -> String {
+    match attempt {
+        0 => String::new(),
+        n => format!(" after {} wake-ups", n + 1),
+    }
+}
+
+/// `4 hops, channels 15 20 25 26 12/15`.
+impl Display for Way {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let s = if self.hops == 1 { "" } else { "s" };
+        write!(f, "{} hop{s}, channels", self.hops)?;
+        for channel in &self.channels {
+            write!(f, " {channel}")?;
+        }
+        self.last_even.map_or(Ok(()), |even| write!(f, "/{even}"))
     }
 }
 

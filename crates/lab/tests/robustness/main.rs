@@ -16,3 +16,4 @@ mod same_seed;
 mod sizes;
 mod starts;
 mod sweeps;
+mod ways;
