@@ -121,17 +121,20 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// What all hops of a way made of these journeys.
+    /// What all hops of a way made of these journeys: for each group, and for both together where such are among them.
     fn hops(&mut self, layout: &'a Layout, kind: Kind, journeys: &[&Journey]) -> Vec<HopLoss> {
+        let mut groups = layout.groups().to_vec();
+        let mut carried = journeys.iter().map(|j| j.group);
+        groups.extend(carried.find(|group| !layout.groups().contains(group)));
         let mut list = Vec::new();
         for at in 0..layout.hops() {
             let (from, to) = match kind {
                 Kind::Data | Kind::Request => (at, at + 1),
                 Kind::Nack => (layout.hops() - at, layout.hops() - at - 1),
             };
-            for group in layout.groups() {
-                let mut hop = Hop::new(layout, self.terms, from, to, *group);
-                for journey in journeys.iter().filter(|j| j.group == *group) {
+            for group in groups.iter().copied() {
+                let mut hop = Hop::new(layout, self.terms, from, to, group);
+                for journey in journeys.iter().filter(|j| j.group == group) {
                     self.pass(&mut hop, journey);
                 }
                 list.push(hop.told());
@@ -142,7 +145,10 @@ impl<'a> Attribution<'a> {
 
     /// What one hop made of one journey.
     fn pass(&mut self, hop: &mut Hop<'_>, journey: &Journey) {
-        let (Some(step), Some(had)) = (journey.steps.get(hop.from), hop.had(journey)) else {
+        let (Some(step), Some(had)) = (
+            journey.steps.get(hop.from),
+            had(hop.layout, journey, hop.from),
+        ) else {
             return;
         };
         hop.loss.entered += 1;
@@ -266,6 +272,24 @@ impl Terms<'_> {
     }
 }
 
+/// Who of a stage had a journey's frame; none where nobody did.
+fn had(layout: &Layout, journey: &Journey, stage: usize) -> Option<Vec<usize>> {
+    let members = layout.members(stage, journey.group);
+    let before = match journey.kind {
+        Kind::Data | Kind::Request => stage.checked_sub(1),
+        Kind::Nack => Some(stage + 1).filter(|before| *before <= layout.hops()),
+    };
+    let Some(before) = before else {
+        return Some(members.collect());
+    };
+    // Where the stage before did not have it, it came over the other group: a relay that missed the last request may still
+    // pass on what it was told to by the one before.
+    had(layout, journey, before)?;
+    let step = journey.steps.get(before)?;
+    let had: Vec<usize> = members.filter(|n| step.got(*n)).collect();
+    (!had.is_empty()).then_some(had)
+}
+
 impl<'a> Hop<'a> {
     fn new(layout: &'a Layout, terms: &Terms<'_>, from: usize, to: usize, group: SubGroup) -> Self {
         let senders: Vec<usize> = layout.members(from, group).collect();
@@ -299,22 +323,6 @@ impl<'a> Hop<'a> {
             used: BTreeMap::new(),
             loss,
         }
-    }
-
-    /// Who of the hop's senders had the frame; `None` where nobody did.
-    fn had(&self, journey: &Journey) -> Option<Vec<usize>> {
-        let before = match journey.kind {
-            Kind::Data | Kind::Request => self.from.checked_sub(1),
-            Kind::Nack => Some(self.from + 1).filter(|stage| *stage <= self.layout.hops()),
-        };
-        let Some(before) = before else {
-            return Some(self.senders.clone());
-        };
-        let step = journey.steps.get(before)?;
-        let had: Vec<usize> = (self.senders.iter().copied())
-            .filter(|n| step.got(*n))
-            .collect();
-        (!had.is_empty()).then_some(had)
     }
 
     /// What is told of it. Groups are moved to other channels, so that the plan does not tell on which they came; where

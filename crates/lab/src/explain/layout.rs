@@ -14,7 +14,7 @@ pub enum SubGroup {
     Odd,
     /// Packets of even cycles.
     Even,
-    /// All packets: there is one group only.
+    /// All packets: there is one group only. Of control frames also those that both groups carry.
     All,
 }
 
@@ -112,7 +112,7 @@ impl Layout {
         group: SubGroup,
     ) -> impl Iterator<Item = usize> + '_ {
         let members = self.stages.get(stage).into_iter().flatten();
-        let is_in = move |of: &SubGroup| *of == group || *of == SubGroup::All;
+        let is_in = move |of: &SubGroup| *of == group || [*of, group].contains(&SubGroup::All);
         members.filter(move |(_, of)| is_in(of)).map(|(n, _)| *n)
     }
     /// Everyone.

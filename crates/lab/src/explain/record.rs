@@ -90,6 +90,8 @@ struct Attempt {
     layout: Layout,
     /// The round under way, from 0.
     round: u16,
+    /// What the source asked for last.
+    asked: Purpose,
 }
 
 /// Attempts one after the other, and the way that they took.
@@ -138,6 +140,7 @@ impl Log {
             tag: Tag::of(transfer),
             layout,
             round: 0,
+            asked: Purpose::Report,
         });
     }
 
@@ -258,14 +261,22 @@ impl Log {
         let begins = matches!(air.moment, Moment::Begins(_));
         if stage != origin || !begins {
             let journey = *self.under_way.get(&frame[..])?;
-            return Some((journey, stage, next));
+            let is_its = self.journeys[journey].attempt == attempt;
+            return is_its.then_some((journey, stage, next));
         }
         let group = layout.group(head.group);
         let under_way = self.attempts.get_mut(attempt)?;
-        if asked.is_some_and(|purpose| purpose != Purpose::Release) {
+        if let Some(purpose) = asked.filter(|purpose| *purpose != Purpose::Release) {
             under_way.round = header.number.wrapping_add(1);
+            under_way.asked = purpose;
         }
         let round = under_way.round;
+        let group = match head.kind {
+            // Relays of both groups pass on such a request, and its answer.
+            Kind::Request if asked == Some(Purpose::Across) => SubGroup::All,
+            Kind::Nack if under_way.asked == Purpose::Across => SubGroup::All,
+            Kind::Data | Kind::Request | Kind::Nack => group,
+        };
         let journey = self.journeys.len();
         self.journeys.push(Journey {
             kind: head.kind,

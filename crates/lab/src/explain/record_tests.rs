@@ -9,7 +9,7 @@ use thalweg_medium::chip::CC2420;
 use thalweg_medium::{Cause as AirCause, Deaf, Environment, Standing};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Dbm, SimTime};
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Tag};
+use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request, Tag};
 use thalweg_wire::FrameBuf;
 
 /// Frames told by hand to a record of source 0, relays 1 and 2, sink 3; node 4 is a stranger.
@@ -256,4 +256,56 @@ fn a_frame_of_an_attempt_that_broke_off_is_of_its_own_way() {
     assert_eq!((hops(0), hops(1)), (Some(2), Some(3)));
     assert_eq!((map.rounds[0].attempt, map.rounds[1].attempt), (0, 1));
     assert_eq!((map.way.hops, map.ways[0].way.hops), (2, 3));
+}
+
+/// A request for `purpose`, of the odd group, as `hop` sends it.
+fn request(hop: u8, purpose: Purpose) -> FrameBuf {
+    let head = Head {
+        kind: Kind::Request,
+        tag: Tag::of(1),
+        hop,
+        group: Group::Odd,
+    };
+    let request = Request {
+        packets: 2,
+        object_len: 200,
+        digest: [0; 8],
+        following: 0,
+        purpose,
+    };
+    FrameBuf::build(|w| {
+        Header { head, number: 0 }.emit(w)?;
+        request.emit(w)
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_request_that_relays_of_both_groups_carry_is_of_both() {
+    for (purpose, group) in [
+        (Purpose::Report, SubGroup::Odd),
+        (Purpose::Across, SubGroup::All),
+    ] {
+        let mut hand = Hand::new();
+        hand.say(
+            0,
+            &Hand::frame(0, 0, Group::Odd),
+            1,
+            Standing::Locked,
+            Ending::Good,
+        );
+        // Relay 2 is even.
+        let [first, second] = [0, 1].map(|hop| request(hop, purpose));
+        hand.say(0, &first, 2, Standing::Locked, Ending::Good);
+        hand.say(2, &second, 3, Standing::Locked, Ending::Good);
+        let map = hand.map();
+        let of_group = |hop: &&HopLoss| hop.group == group;
+        let hops = map.way.requests.iter().filter(of_group);
+        let arrived: Vec<u32> = hops.map(|hop| hop.arrived).collect();
+        let wanted = match group {
+            SubGroup::All => [1, 1],
+            SubGroup::Odd | SubGroup::Even => [0, 0],
+        };
+        assert_eq!(arrived, wanted, "{purpose:?}");
+    }
 }
