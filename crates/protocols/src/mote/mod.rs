@@ -249,15 +249,20 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             let over = matches!(event, Finished(_) | Refused(_));
             if over && self.duty == Duty::Transfer {
                 self.take_floods(now);
-                // The others are still at it.
-                let grid = self.grid.and_then(|grid| match event {
-                    Finished(End::NotCalled) => Some(grid),
-                    Finished(End::NotNeeded) => Some(grid.begun_well()),
-                    _ => None,
-                });
-                if let Some(grid) = grid {
-                    self.grid = Some(grid);
-                    self.rest(now, grid);
+                // The others may still be at it.
+                match (event, self.grid) {
+                    (Finished(End::NotCalled), Some(grid)) => {
+                        match grid.begins_again_by(now, self.listens()) {
+                            Some(until) => self.duty = Duty::Window(until),
+                            None => self.rest(now, grid),
+                        }
+                    }
+                    (Finished(End::NotNeeded), Some(grid)) => {
+                        let grid = grid.begun_well();
+                        self.grid = Some(grid);
+                        self.rest(now, grid);
+                    }
+                    _ => {}
                 }
             }
         }

@@ -38,6 +38,8 @@ pub fn part(
         };
     }
     let stage = session.stage();
+    let follows = thalweg::follows(route, &session, &cadence);
+    let lane = |stage, group| Lane::new(route, (stage, group), &beat, follows.early);
     let fixed = Fixed { channels, stage };
     let selective = Selective::new(route, place, fixed);
     let adaptation = match (route.scheme, tuning) {
@@ -47,11 +49,13 @@ pub fn part(
         (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
         (Scheme::Thalweg, _) => match place {
             Place::StandsBy { stage, group } => {
-                let late = thalweg::follows(route, &session, &cadence).late;
+                let over = follows.late.map(|late| start + late);
+                let lane = lane(stage, group);
                 Adapted::Watches(Watcher::new(
-                    (Lane::new(route, stage, group), route.look),
+                    (lane, route.look),
                     &beat,
-                    late.map(|late| start + late),
+                    follows.begins,
+                    over,
                 ))
             }
             Place::Source | Place::Destination if route.look == Look::First => {
@@ -63,10 +67,10 @@ pub fn part(
                 })
             }
             Place::Spare { stage, group } => {
-                let lane = Lane::new(route, stage, group);
-                Adapted::Spare(Spare::new((lane, group), route.progress, &beat))
+                let lane = (lane(stage, group), group);
+                Adapted::Spare(Spare::new(lane, &beat, follows.begins))
             }
-            Place::Relay { stage, group } => Adapted::Lane(Lane::new(route, stage, group)),
+            Place::Relay { stage, group } => Adapted::Lane(lane(stage, group)),
             _ => Adapted::Fixed(fixed),
         },
     };

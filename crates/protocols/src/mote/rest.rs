@@ -7,7 +7,7 @@
 //! segments they heard; regular meetings stay where they are when a wake-up begins at another, since it tells its phase.
 //! So who missed it still listens when the others do. Tests: at the end of this file.
 
-use crate::thalweg::Follows;
+use crate::thalweg::{Follows, EARLY};
 use core::num::NonZeroU16;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Phase;
@@ -16,8 +16,6 @@ use thalweg_wire::route::Phase;
 pub const PERIOD: Duration = Duration::from_millis(500);
 /// The same within a stretch.
 pub const CLOSE: Duration = Duration::from_millis(100);
-/// Meetings of the stretch after a transfer's beginning.
-const EARLY: u64 = 4;
 /// Meetings of the stretch after its expected end, for a short one.
 const LATE: u64 = 12;
 /// A long one takes up to one part in so many longer, for what bursts cost: the stretch lasts as much longer.
@@ -132,6 +130,14 @@ impl Grid {
         self.told.early = None;
         self
     }
+    /// Until when a node listens that leaves a transfer which began badly, for so long after a meeting: it may have missed the
+    /// call for another way, whose meetings are others. `None` where there was none yet, or is to be none any more.
+    pub(super) fn begins_again_by(&self, now: Instant, listening: Listening) -> Option<Instant> {
+        let (first, apart) = self.told.early?;
+        let last = self.told.at(first) + Phase::STEP * u64::from(apart.get()) * (EARLY - 1);
+        let until = last + listening.near;
+        (self.told.at(first) < now && now < until).then_some(until)
+    }
     /// Whether everyone listens always.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         now >= self.until
@@ -231,6 +237,7 @@ mod tests {
 
     fn told(phase: u8) -> Told {
         let follows = Follows {
+            begins: Duration::ZERO,
             early: Some(EARLY_ONES),
             late: Some(Duration::from_micros(2_341_567)),
         };
@@ -279,9 +286,26 @@ mod tests {
     }
 
     #[test]
+    fn who_may_have_missed_another_way_listens_through_the_early_stretch() {
+        let grid = grid(MS(10_000));
+        let (first, apart) = grid.told.early.unwrap();
+        let apart = Phase::STEP * u64::from(apart.get());
+        let last = grid.told.at(first) + apart * (EARLY - 1);
+        let end = last + LISTENING.near;
+        let missed = grid.told.at(first) + MS(1);
+        for now in [missed, last, end.saturating_sub(MS(1))] {
+            assert_eq!(grid.begins_again_by(now, LISTENING), Some(end));
+        }
+        assert_eq!(grid.begins_again_by(end, LISTENING), None);
+        assert_eq!(grid.begins_again_by(FIRST, LISTENING), None);
+        assert_eq!(grid.begun_well().begins_again_by(missed, LISTENING), None);
+    }
+
+    #[test]
     fn of_a_long_transfer_that_burst_after_burst_prolongs_the_end_meets_soon() {
         let late = Duration::from_secs(68);
         let follows = Follows {
+            begins: Duration::ZERO,
             early: None,
             late: Some(late),
         };
@@ -363,6 +387,7 @@ mod tests {
             // The later segment's time is off by up to half a millisecond.
             let start = FIRST + MS(30) + Duration::from_micros(501 + late % 998);
             let follows = Follows {
+                begins: Duration::ZERO,
                 early: Some(EARLY_ONES),
                 late: None,
             };

@@ -101,7 +101,7 @@ pub trait Adaptation {
     fn asks(&self, _round: u16) -> Purpose {
         Purpose::Report
     }
-    /// Source: whether the transfer is to end, since it does badly.
+    /// Whether the transfer is to end, since it does badly: the destination says so, and all others are told.
     fn gives_up(&self) -> bool {
         false
     }

@@ -252,6 +252,13 @@ impl Cadence {
             + self.nack_period(mpdu_bytes) * u64::from(following)
             + self.cycle() * u64::from(stage.max(1) - 1)
     }
+    /// The same of the source's release, which it sends instead: to when stage `away` has sent on its last copy.
+    pub fn released_after(&self, mpdu_bytes: usize, away: u8, following: u8) -> Duration {
+        let copies = u64::from(self.copies);
+        self.round_after(mpdu_bytes, away, following, 1)
+            + self.request_hop() * u64::from(away.max(1) - 1)
+            + self.request_slot() * (copies + 1)
+    }
     /// The longest silence of an undisturbed exchange before a NACK, and a few cycles more: a request to
     /// the destination and the answer. A NACK tells when the next packet is due.
     fn silence(&self) -> Duration {

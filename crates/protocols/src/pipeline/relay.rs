@@ -39,6 +39,8 @@ pub(super) struct Relay {
     leaving: bool,
     /// A NACK said that nothing is missing.
     complete: bool,
+    /// A NACK said that the transfer is better ended: by then the source's release has passed, or will not come.
+    over: Option<Instant>,
     /// A packet of this relay's group has begun.
     packet_begun: bool,
     /// A packet is in the radio's hands.
@@ -57,6 +59,7 @@ impl Relay {
             answers: Answers::OfGroup,
             leaving: false,
             complete: false,
+            over: None,
             packet_begun: false,
             holds: false,
             count: 0,
@@ -64,12 +67,13 @@ impl Relay {
     }
 
     pub(super) fn deadline(&self) -> Instant {
-        self.last_heard + self.patience
+        let silent = self.last_heard + self.patience;
+        self.over.map_or(silent, |over| over.min(silent))
     }
 
     /// How it ends when nothing more is heard.
     pub(super) fn silence(&self) -> End {
-        match self.complete {
+        match self.complete || self.over.is_some() {
             true => End::Released,
             false => End::TimedOut,
         }
@@ -173,6 +177,10 @@ impl Relay {
                     let due = (cx.cadence).round_after(mpdu.len(), away, following, self.stage);
                     let retune = cx.adaptation.told(said, sfd + due);
                     cx.retune(retune);
+                    if cx.adaptation.gives_up() {
+                        let released = cx.cadence.released_after(mpdu.len(), away, following);
+                        self.over = Some(sfd + released);
+                    }
                 }
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;

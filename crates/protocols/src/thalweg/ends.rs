@@ -1,70 +1,22 @@
 //! The last hop, whose two groups may come on channels of their own: one that goes bad at the sink takes half of the
 //! packets, and not all. The sink turns its radio from one to the other with the cycles ([`Ears`]). Once a round shows that
 //! one of them brought nothing any more, its NACKs say that both groups go on the other, and relays of the last stage do
-//! as they are told ([`Lane`]).
+//! as they are told ([`super::Lane`]).
 //!
 //! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it hears. Tests: at the
 //! end, `../pipeline/tests/ends.rs`.
 
+use super::said::MOVED_BIT;
 use crate::due::sooner;
-use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune, Session};
+use crate::pipeline::{Beat, Heard, Retune, Session};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Progress, Route};
 
-/// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
-const MOVED_BIT: u8 = 0x20;
 /// Cycles without a packet after which the sink takes the round to be over.
 const QUIET: u8 = 6;
 /// Where the last packets of a round, so many of them, were all of one group, the other is moved to its channel.
 const ALONE: u16 = 16;
-
-/// On which channels a node sends and listens for its group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lane {
-    /// Those of its group.
-    pub(super) fixed: Fixed,
-    group: Group,
-    /// On which the sink hears the other group, where it is another.
-    other: Option<Channel>,
-}
-
-impl Lane {
-    /// That of `stage` and `group` in `route`.
-    pub fn new(route: &Route, stage: u8, group: Group) -> Self {
-        let channels = route.channels_of(group);
-        let last = |group| route.channels_of(group).of(route.channels.hops());
-        let fixed = Fixed { channels, stage };
-        Self {
-            fixed,
-            group,
-            other: (route.last_even.is_some()).then(|| last(group.other())),
-        }
-    }
-
-    /// A NACK said so: whether its group goes on the other's channel from now on.
-    pub(super) fn said(&mut self, said: &[u8]) {
-        let moved = said
-            .first()
-            .map(|said| said & MOVED_BIT << self.group.index());
-        if let (Some(1..), Some(other)) = (moved, self.other) {
-            self.fixed.channels = self.fixed.channels.ending_on(other);
-        }
-    }
-}
-
-impl Adaptation for Lane {
-    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        self.fixed.channel(stage, sfd)
-    }
-    fn listening(&self) -> Option<Channel> {
-        self.fixed.listening()
-    }
-    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
-        self.said(said);
-        Retune::Stay
-    }
-}
 
 /// How the sink listens on two channels by turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +168,9 @@ impl Ears {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::Adaptation;
     use crate::thalweg::testing::{self, beat, channel, CYCLE};
+    use crate::thalweg::Lane;
 
     /// Two hops whose sink hears the odd group on 25, and the even one on `last_even`.
     fn route(last_even: Option<u8>) -> Route {
@@ -231,9 +185,9 @@ mod tests {
     #[test]
     fn one_channel_for_both_groups_needs_no_turns() {
         assert_eq!(Ears::new(&route(None), &beat()), None);
-        let mut lane = Lane::new(&route(None), 1, Group::Even);
+        let mut lane = Lane::new(&route(None), (1, Group::Even), &beat(), None);
         let before = lane;
-        lane.said(&[MOVED_BIT | MOVED_BIT << 1]);
+        lane.said(&[MOVED_BIT | MOVED_BIT << 1], beat().start);
         assert_eq!(lane, before);
     }
 
@@ -336,7 +290,7 @@ mod tests {
 
     #[test]
     fn relays_of_the_last_stage_do_as_they_are_told() {
-        let of = |group| Lane::new(&route(Some(15)), 1, group);
+        let of = |group| Lane::new(&route(Some(15)), (1, group), &beat(), None);
         let sends_on = |lane: &Lane| lane.channel(2, Instant::ZERO).number();
         let after = |group, said: u8| {
             let mut lane = of(group);

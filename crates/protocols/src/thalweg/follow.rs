@@ -4,7 +4,7 @@
 //! Time base: after the SFD of the source's first packet. Not modelled: rounds after the first, which are short.
 //! Tests: at the end, `../mote/tests/meetings.rs`.
 
-use super::looking::LOOK;
+use super::said::LOOK;
 use super::TRIES;
 use crate::pipeline::{Cadence, Session};
 use core::num::NonZeroU16;
@@ -26,6 +26,8 @@ pub struct Early {
 /// When something may have to follow a transfer: after the source's first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Follows {
+    /// The source's first packet; later where it asks first what is there.
+    pub begins: Duration,
     /// A look found too little, or nothing came to look at, and all who take part have left; `None` where there is no look.
     pub early: Option<Early>,
     /// One round has brought everything that was expected, and all who take part know; `None` where nobody knows what to
@@ -62,6 +64,7 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         begins + looks + rounds + cadence.release() + HANDOVER
     });
     Follows {
+        begins,
         early: (route.look == Look::First).then(|| Early {
             first: silence.max(look) + HANDOVER,
             each: period * (u64::from(LOOK) - 1) + exchange(shape.vector_bytes, shape.segments),

@@ -6,15 +6,12 @@
 //! told, so both know the same. Time base: none. Tests: at the end.
 
 use super::ends::Ears;
+use super::said::{Verdict, LONG_LOOK, LOOK};
 use crate::pipeline::{Adaptation, Beat, Chain, Fixed, Heard, Retune, Tally, Trial};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
 
-/// Packets of a first look, and of one at a chain that has just taken over.
-pub const LOOK: u16 = 16;
-/// Packets of a look that is to tell more.
-pub const LONG_LOOK: u16 = 32;
 /// Where a transfer has fewer, or fewer are missing, there is less to win than to lose.
 pub const WORTH: u16 = 64;
 /// The most looks of a transfer.
@@ -24,46 +21,6 @@ const LOOKS: u8 = 4;
 pub const TO_BEGIN_ANEW: u32 = 96;
 /// A chain that loses as much, of many packets, is lame where there is no other.
 const LAME: (u32, u32) = (5, 16);
-/// Bytes that a NACK says: two bits for each group, the odd one's first, and a bit that they are verdicts.
-pub const SAID_BYTES: u8 = 1;
-
-/// What the destination thinks of a group's chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It brings enough.
-    Good,
-    /// More packets must tell.
-    Again,
-    /// The group's other chain is better tried.
-    Other,
-    /// It is better to begin anew over another way.
-    Over,
-}
-
-impl Verdict {
-    const ALL: [Self; 4] = [Self::Good, Self::Again, Self::Other, Self::Over];
-    const SAID_BIT: u8 = 0x10;
-
-    /// Those on the odd, and on the even group, where a NACK says any.
-    pub(super) fn read(said: &[u8]) -> Option<[Self; 2]> {
-        let said = said.first().filter(|said| *said & Self::SAID_BIT != 0)?;
-        Some([said, &(said >> 2)].map(|bits| Self::ALL[usize::from(bits & 3)]))
-    }
-    /// The same as a byte.
-    fn write(verdicts: Option<[Self; 2]>) -> u8 {
-        verdicts.map_or(0, |[odd, even]| {
-            Self::SAID_BIT | odd as u8 | (even as u8) << 2
-        })
-    }
-    /// How long the look is that follows these, if one does.
-    pub(super) fn next_look([odd, even]: [Self; 2]) -> Option<u16> {
-        match (odd, even) {
-            (Self::Over, _) | (_, Self::Over) | (Self::Good, Self::Good) => None,
-            (Self::Other, _) | (_, Self::Other) => Some(LOOK),
-            _ => Some(LONG_LOOK),
-        }
-    }
-}
 
 /// How a chain did in a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,15 +6,19 @@
 
 mod ends;
 mod follow;
+mod lane;
 mod looking;
+mod said;
 mod spare;
 mod standing;
 #[cfg(test)]
 mod testing;
 
-pub use ends::{Ears, Lane};
+pub use ends::Ears;
 pub use follow::{follows, Early, Follows};
-pub use looking::{Looker, LONG_LOOK, LOOK, SAID_BYTES, TO_BEGIN_ANEW, WORTH};
+pub use lane::Lane;
+pub use looking::{Looker, TO_BEGIN_ANEW, WORTH};
+pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 
 pub use spare::Spare;
 pub use standing::{Watcher, REST};
@@ -25,6 +29,10 @@ use thalweg_units::Duration;
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
+/// Meetings after a transfer's beginning at which another way may be called for.
+pub const EARLY: u64 = 4;
+/// How long before one of them a node leaves, to listen there.
+const FREE: Duration = Duration::from_millis(3);
 /// Packets in vain after which it does the same: more than two looks take, which call spare chains.
 const IN_VAIN: u8 = 2 * LOOK as u8;
 

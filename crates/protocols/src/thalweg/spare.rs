@@ -5,12 +5,12 @@
 //! Nobody has to tell the relays whose place it takes: packets that call are none of theirs. Time base: the node's clock.
 //! Tests: at the end.
 
-use super::ends::Lane;
-use super::looking::{Verdict, LONG_LOOK, LOOK};
+use super::lane::Lane;
+use super::said::{Verdict, LONG_LOOK, LOOK};
+use crate::due::sooner;
 use crate::pipeline::{Adaptation, Beat, End, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::Progress;
 
 /// Silences of an exchange that it waits for a call.
 const PATIENT: u64 = 2;
@@ -21,7 +21,6 @@ pub struct Spare {
     lane: Lane,
     group: Group,
     cycle: Duration,
-    silence: Duration,
     at: At,
 }
 
@@ -39,20 +38,15 @@ enum At {
 }
 
 impl Spare {
-    /// A node on `lane`, for `group`, by the schedule of `beat`.
-    pub fn new((lane, group): (Lane, Group), progress: Progress, beat: &Beat) -> Self {
-        // One that keeps earlier packets begins with an exchange.
-        let exchanges = match progress {
-            Progress::Fresh => 0,
-            Progress::Kept => 1,
-        };
-        let look = beat.start + beat.cycle * u64::from(LOOK);
+    /// A node on `lane`, for `group`, by the schedule of `beat`, of a transfer whose first packets begin so long after the
+    /// source.
+    pub fn new((lane, group): (Lane, Group), beat: &Beat, begins: Duration) -> Self {
+        let look = beat.start + begins + beat.cycle * u64::from(LOOK);
         Self {
             lane,
             group,
             cycle: beat.cycle,
-            silence: beat.silence,
-            at: At::Asleep(look, look + beat.silence * (exchanges + PATIENT)),
+            at: At::Asleep(look, look + beat.silence * PATIENT),
         }
     }
 
@@ -77,23 +71,25 @@ impl Adaptation for Spare {
     fn passes_on(&self, what: Heard) -> bool {
         self.at == At::Relaying && what != Heard::Count
     }
-    fn heard(&mut self, what: Heard, _sfd: Instant) {
+    fn heard(&mut self, what: Heard, sfd: Instant) {
+        self.lane.hears(sfd);
         if what == Heard::Packet {
             self.at = At::Relaying;
         }
     }
     fn told(&mut self, said: &[u8], due: Instant) -> Retune {
-        self.lane.said(said);
+        self.lane.said(said, due);
         let verdicts = match (self.at, Verdict::read(said)) {
             (At::Listening(_), Some(verdicts)) => verdicts,
             _ => return Retune::Stay,
         };
         let is_called = verdicts[self.group.index()] == Verdict::Other;
         self.at = match Verdict::next_look(verdicts) {
-            Some(_) if is_called => At::Listening(due + self.silence),
+            Some(_) if is_called => At::Listening(due + self.lane.silence()),
             Some(packets) => {
                 let look = due + self.cycle * u64::from(packets);
-                At::Asleep(look, look + self.silence * PATIENT)
+                self.lane.hears(look);
+                At::Asleep(look, look + self.lane.silence() * PATIENT)
             }
             None if verdicts.contains(&Verdict::Over) => At::Listening(due),
             None => At::Leaving(due),
@@ -103,11 +99,18 @@ impl Adaptation for Spare {
             At::Listening(_) | At::Relaying => Retune::Stay,
         }
     }
+    fn gives_up(&self) -> bool {
+        self.lane.gives_up
+    }
     fn leaves(&self) -> Option<(Instant, End)> {
         match self.at {
-            At::Listening(until) => Some((until, End::NotCalled)),
+            At::Listening(until) => {
+                let leaves = sooner(self.lane.free_by(), Some(until));
+                leaves.map(|leaves| (leaves, End::NotCalled))
+            }
             At::Leaving(then) => Some((then, End::NotNeeded)),
-            At::Asleep(..) | At::Relaying => None,
+            At::Asleep(..) => None,
+            At::Relaying => self.lane.leaves(),
         }
     }
     fn next(&self) -> Option<Instant> {
@@ -134,8 +137,8 @@ mod tests {
 
     /// One of the even group, awake after the first look.
     fn awake() -> (Spare, Instant) {
-        let lane = Lane::new(&route(&[26, 20, 25]), 1, Group::Even);
-        let mut spare = Spare::new((lane, Group::Even), Progress::Fresh, &beat());
+        let lane = Lane::new(&route(&[26, 20, 25]), (1, Group::Even), &beat(), None);
+        let mut spare = Spare::new((lane, Group::Even), &beat(), Duration::ZERO);
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();
         assert_eq!(wakes, beat().start + CYCLE * u64::from(LOOK));

@@ -6,9 +6,10 @@
 //! since frames name stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the
 //! beat of the pipeline from the packets that it hears. Tests: at the end.
 
-use super::ends::Lane;
-use super::looking::{Verdict, LOOK};
+use super::lane::Lane;
+use super::said::{Verdict, LOOK};
 use super::TRIES;
+use crate::due::sooner;
 use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::Look;
@@ -57,7 +58,6 @@ enum At {
 pub struct Watcher {
     lane: Lane,
     cycle: Duration,
-    silence: Duration,
     verdicts: Verdicts,
     /// How long before an SFD to retune.
     ahead: Duration,
@@ -67,8 +67,6 @@ pub struct Watcher {
     /// Of this window: packets that the relay sent on, and those that it did not.
     sent_on: u8,
     missed: u8,
-    /// The SFD of the packet that is being looked after.
-    packet: Instant,
     /// The relay was heard to send it on.
     heard: bool,
     /// When the transfer is expected to be over.
@@ -77,15 +75,23 @@ pub struct Watcher {
 
 impl Watcher {
     /// A node beside the relay of `lane`, by the schedule of `beat`, of a transfer whose first packets
-    /// have such a `look`. It leaves a transfer that is expected to be `over`, where it does not take part by then.
-    pub fn new((lane, look): (Lane, Look), beat: &Beat, over: Option<Instant>) -> Self {
+    /// have such a `look`, and begin so long after the source. It leaves a transfer that is expected to be `over`, where it
+    /// does not take part by then.
+    pub fn new(
+        (lane, look): (Lane, Look),
+        beat: &Beat,
+        begins: Duration,
+        over: Option<Instant>,
+    ) -> Self {
         let stages_before = u64::from(lane.fixed.stage);
         Self {
             lane,
             cycle: beat.cycle,
-            silence: beat.silence,
             verdicts: match look {
-                Look::First => Verdicts::Awaited(beat.start + beat.cycle * u64::from(LOOK)),
+                Look::First => {
+                    let first = beat.start + begins;
+                    Verdicts::Awaited(first + beat.cycle * u64::from(LOOK))
+                }
                 Look::None => Verdicts::Over,
             },
             ahead: beat.ahead,
@@ -93,7 +99,6 @@ impl Watcher {
             closes: beat.start + beat.cycle * (stages_before + WINDOW),
             sent_on: 0,
             missed: 0,
-            packet: beat.start,
             heard: false,
             over,
         }
@@ -140,7 +145,12 @@ impl Watcher {
     }
     /// Until when it listens for a verdict that may come from `now` on: the source asks as often as this.
     fn verdict_by(&self, now: Instant) -> Instant {
-        now + self.silence * u64::from(TRIES)
+        now + self.lane.silence() * u64::from(TRIES)
+    }
+    /// From when on a packet is of the round after the look, where it listens for a verdict until then.
+    fn goes_on_from(&self, until: Instant) -> Instant {
+        let over = until.saturating_sub(self.lane.silence() * u64::from(TRIES));
+        over + self.cycle * (u64::from(self.lane.fixed.stage) + 1)
     }
     fn rest(&self) -> Duration {
         self.cycle * REST
@@ -179,24 +189,30 @@ impl Adaptation for Watcher {
         self.takes_part() && what != Heard::Count
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
+        self.lane.hears(sfd);
         match (what, self.at) {
             (Heard::Packet, At::Before) => {
-                (self.packet, self.heard) = (sfd, false);
+                self.heard = false;
                 self.at = At::Turning((sfd + self.cycle).saturating_sub(self.ahead));
             }
             (Heard::Peer, At::After(_)) => self.heard = true,
+            // It does not hear those who would tell: after the last packet of the look, one more tells as much.
+            (Heard::Packet, At::Verdict(until)) if sfd > self.goes_on_from(until) => {
+                self.lane.goes_on();
+                self.at = At::Verdict(sfd);
+            }
             _ => {}
         }
     }
     fn told(&mut self, said: &[u8], due: Instant) -> Retune {
-        self.lane.said(said);
+        self.lane.said(said, due);
         let before = self.listening();
         let verdicts = match Verdict::read(said) {
             Some(verdicts) if !self.takes_part() => verdicts,
             _ => return Retune::Stay,
         };
         if verdicts.contains(&Verdict::Over) {
-            self.at = At::Leaving(due + self.silence);
+            self.at = At::Leaving(due + self.lane.silence());
         } else if let Some(packets) = Verdict::next_look(verdicts) {
             self.verdicts = Verdicts::Awaited(due + self.cycle * u64::from(packets));
             self.opens(due);
@@ -209,12 +225,17 @@ impl Adaptation for Watcher {
             false => Retune::Now,
         }
     }
+    fn gives_up(&self) -> bool {
+        self.lane.gives_up
+    }
     fn leaves(&self) -> Option<(Instant, End)> {
+        let over = self.over.filter(|_| !self.takes_part());
         let leaves = match self.at {
-            At::Leaving(then) => Some(self.over.map_or(then, |over| over.min(then))),
-            _ => self.over.filter(|_| !self.takes_part()),
+            At::Leaving(then) => Some(then),
+            At::Look(_) => None,
+            _ => self.lane.free_by(),
         };
-        leaves.map(|leaves| (leaves, End::NotCalled))
+        sooner(leaves, over).map(|leaves| (leaves, End::NotCalled))
     }
     fn next(&self) -> Option<Instant> {
         self.due()
@@ -224,16 +245,16 @@ impl Adaptation for Watcher {
         while self.due().is_some_and(|due| due <= at) {
             match self.at {
                 At::Before => self.at = self.closed(at),
-                At::Look(then) => self.at = At::Verdict(self.verdict_by(then)),
-                At::Verdict(_) => {
-                    // Nobody told: there may be none.
+                At::Look(then) => {
+                    self.lane.hears(then);
+                    self.at = At::Verdict(self.verdict_by(then));
+                }
+                At::Verdict(_) if self.lane.is_settled() => {
                     self.verdicts = Verdicts::Over;
                     self.at = At::Rest(at + self.rest());
                 }
-                At::Turning(_) => {
-                    let next = (self.packet + self.cycle * 2).saturating_sub(self.ahead);
-                    self.at = At::After(next);
-                }
+                At::Verdict(_) => self.at = At::Leaving(at),
+                At::Turning(then) => self.at = At::After(then + self.cycle),
                 At::After(_) => self.looked(at),
                 At::Rest(_) => self.opens(at),
                 At::Leaving(_) | At::Relaying => {}
@@ -248,14 +269,15 @@ impl Adaptation for Watcher {
 
 #[cfg(test)]
 mod tests {
-    use super::super::looking::LONG_LOOK;
+    use super::super::said::LONG_LOOK;
     use super::*;
     use crate::thalweg::testing::{beat, route, CYCLE};
+    use crate::thalweg::Early;
     use thalweg_wire::pipeline::Group;
 
     fn watcher() -> Watcher {
-        let lane = Lane::new(&route(&[26, 20, 25, 15]), 1, Group::Even);
-        Watcher::new((lane, Look::None), &beat(), None)
+        let lane = Lane::new(&route(&[26, 20, 25, 15]), (1, Group::Even), &beat(), None);
+        Watcher::new((lane, Look::None), &beat(), Duration::ZERO, None)
     }
 
     /// Hears packets, and the relay sends on those that `sends_on` says; how many until it takes part.
@@ -317,7 +339,13 @@ mod tests {
     fn before_its_first_rest_it_is_told_what_became_of_the_first_packets() {
         use Verdict::{Again, Good, Other, Over};
         let told = |odd: Verdict, even: Verdict| {
-            let mut watcher = Watcher::new((watcher().lane, Look::First), &beat(), None);
+            let early = Early {
+                first: CYCLE * 30,
+                each: CYCLE * 20,
+            };
+            let channels = route(&[26, 20, 25, 15]);
+            let lane = Lane::new(&channels, (1, Group::Even), &beat(), Some(early));
+            let mut watcher = Watcher::new((lane, Look::First), &beat(), Duration::ZERO, None);
             let mut now = beat().start;
             while !matches!(watcher.at, At::Verdict(_)) {
                 if watcher.at == At::Before {
@@ -354,8 +382,10 @@ mod tests {
             );
             let _ = watcher.advance(now + CYCLE * u64::from(LONG_LOOK));
             assert!(matches!(watcher.at, At::Verdict(_)), "another follows");
-            let _ = watcher.advance(now + CYCLE * 200);
-            assert!(matches!(watcher.at, At::Rest(_)), "nobody told");
+            let then = now + CYCLE * 200;
+            let _ = watcher.advance(then);
+            let leaves = Some((then, End::NotCalled));
+            assert_eq!(watcher.leaves(), leaves, "nobody told");
         }
     }
 

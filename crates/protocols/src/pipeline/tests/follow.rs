@@ -2,9 +2,12 @@
 
 use super::bench::{ideal, object, start, thalweg, with_spares, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
-use crate::thalweg::{follows, Follows};
+use crate::thalweg::{follows, Follows, EARLY};
 use core::num::NonZeroU16;
+use std::vec::Vec;
+use thalweg_engine::harness::Fate;
 use thalweg_units::{Duration, Instant};
+use thalweg_wire::pipeline::{Group, Head, Kind};
 use thalweg_wire::route::{Look, Progress};
 
 const PACKETS: u16 = 200;
@@ -87,5 +90,60 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
             !is_even || ended <= Some(over + Duration::from_millis(5)),
             "node {n}"
         );
+    }
+}
+
+/// The nodes that are still at it when another way may be called for, where nothing of `groups` passes hop `k`, counted from
+/// 1, either way.
+fn still_at_it(k: u8, groups: &'static [Group], progress: Progress) -> Vec<usize> {
+    let mut layout = expecting(with_spares(4), Look::First);
+    layout.route.progress = progress;
+    let mut net =
+        layout.net(
+            &object(usize::from(PACKETS) * 118),
+            TELOSB,
+            move |air| match Head::parse(air.mpdu) {
+                Ok(head) if groups.contains(&head.group) => {
+                    let hop = match head.kind {
+                        Kind::Data | Kind::Request => head.hop + 1,
+                        Kind::Nack => head.hop,
+                    };
+                    match hop == k {
+                        true => Fate::Silent,
+                        false => Fate::Heard,
+                    }
+                }
+                _ => Fate::Heard,
+            },
+        );
+    let outcome = layout.run(&mut net, 2);
+    let ended = |n: usize| {
+        let ends = outcome.events.iter().filter(|(_, of, _)| *of == n);
+        ends.map(|(at, ..)| *at).max().unwrap()
+    };
+    let early = told(&layout).early.unwrap();
+    let meetings = (0..EARLY).map(|n| start() + early.first + early.each * n);
+    let over = ended(layout.last());
+    let meeting = meetings.into_iter().find(|at| *at >= over).unwrap();
+    let listens = meeting.saturating_sub(Duration::from_millis(2));
+    (1..layout.last()).filter(|n| ended(*n) > listens).collect()
+}
+
+#[test]
+fn whichever_hop_carries_nothing_all_are_free_when_another_way_may_be_called_for() {
+    for progress in [Progress::Fresh, Progress::Kept] {
+        for k in 1..=4 {
+            for groups in [
+                &[Group::Odd][..],
+                &[Group::Even],
+                &[Group::Odd, Group::Even],
+            ] {
+                let late = still_at_it(k, groups, progress);
+                assert!(
+                    late.is_empty(),
+                    "{progress:?}, hop {k}, {groups:?}: {late:?}"
+                );
+            }
+        }
     }
 }
