@@ -335,29 +335,51 @@ mod tests {
         assert_eq!(packets(&mut watcher(), |packet| packet % 10 != 3), None);
     }
 
+    /// One that waits for a verdict, from then on.
+    fn awaiting() -> (Watcher, Instant) {
+        let early = Early {
+            first: CYCLE * 30,
+            each: CYCLE * 20,
+        };
+        let channels = route(&[26, 20, 25, 15]);
+        let lane = Lane::new(&channels, (1, Group::Even), &beat(), Some(early));
+        let mut watcher = Watcher::new((lane, Look::First), &beat(), Duration::ZERO, None);
+        let mut now = beat().start;
+        while !matches!(watcher.at, At::Verdict(_)) {
+            if watcher.at == At::Before {
+                watcher.heard(Heard::Packet, now);
+            }
+            let _ = watcher.advance(now + CYCLE);
+            watcher.heard(Heard::Peer, now + CYCLE);
+            now += CYCLE * 2;
+            let _ = watcher.advance(now);
+        }
+        assert_eq!(watcher.listening(), Some(watcher.lane.fixed.channels.of(1)));
+        assert_eq!(now, beat().start + CYCLE * u64::from(LOOK));
+        (watcher, now)
+    }
+
+    #[test]
+    fn who_is_not_told_takes_a_packet_after_the_look_for_a_verdict() {
+        let (mut watcher, now) = awaiting();
+        let leaves = watcher.leaves().unwrap().0;
+        assert!(leaves > now && leaves < beat().start + CYCLE * 50);
+        // The look's last.
+        watcher.heard(Heard::Packet, now + CYCLE);
+        let _ = watcher.advance(now + CYCLE);
+        assert!(matches!(watcher.at, At::Verdict(_)));
+        let next = now + CYCLE * 5;
+        watcher.heard(Heard::Packet, next);
+        let _ = watcher.advance(next);
+        assert_eq!(watcher.at, At::Rest(next + CYCLE * REST));
+        assert_eq!(watcher.leaves(), None);
+    }
+
     #[test]
     fn before_its_first_rest_it_is_told_what_became_of_the_first_packets() {
         use Verdict::{Again, Good, Other, Over};
         let told = |odd: Verdict, even: Verdict| {
-            let early = Early {
-                first: CYCLE * 30,
-                each: CYCLE * 20,
-            };
-            let channels = route(&[26, 20, 25, 15]);
-            let lane = Lane::new(&channels, (1, Group::Even), &beat(), Some(early));
-            let mut watcher = Watcher::new((lane, Look::First), &beat(), Duration::ZERO, None);
-            let mut now = beat().start;
-            while !matches!(watcher.at, At::Verdict(_)) {
-                if watcher.at == At::Before {
-                    watcher.heard(Heard::Packet, now);
-                }
-                let _ = watcher.advance(now + CYCLE);
-                watcher.heard(Heard::Peer, now + CYCLE);
-                now += CYCLE * 2;
-                let _ = watcher.advance(now);
-            }
-            assert_eq!(watcher.listening(), Some(watcher.lane.fixed.channels.of(1)));
-            assert_eq!(now, beat().start + CYCLE * u64::from(LOOK));
+            let (mut watcher, now) = awaiting();
             let _ = watcher.told(&[0x10 | odd as u8 | (even as u8) << 2], now);
             (watcher, now)
         };
