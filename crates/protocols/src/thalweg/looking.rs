@@ -6,7 +6,7 @@
 //! told, so both know the same. Time base: none. Tests: at the end.
 
 use super::ends::Ears;
-use super::said::{Verdict, LONG_LOOK, LOOK};
+use super::said::{Verdict, LOOK};
 use crate::pipeline::{Adaptation, Beat, Chain, Fixed, Heard, Retune, Tally, Trial};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
@@ -279,6 +279,7 @@ impl Adaptation for Looker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thalweg::said::LONG_LOOK;
     use thalweg_units::Duration;
     use thalweg_wire::route::Channels;
 
