@@ -52,25 +52,24 @@ impl Hand {
         })
         .unwrap()
     }
+    /// At `at`: a moment of `mpdu`, which `from` has been sending since `start`.
+    fn tell(&mut self, at: u64, (from, start): (usize, u64), mpdu: &[u8], moment: Moment<'_>) {
+        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
+        self.log.note(&AirTrace {
+            at,
+            from,
+            channel,
+            start,
+            mpdu,
+            moment,
+        });
+    }
     /// One frame of `from`, and what `to` had of it at its beginning and end.
     fn say(&mut self, from: usize, frame: &[u8], to: usize, begin: Standing, end: Ending) {
-        let start = SimTime::from_nanos(self.now);
-        let channel = ch(15);
+        let start = self.now;
         self.now += 2_000_000;
-        let mut tell = |at: u64, moment: Moment<'_>| {
-            let at = SimTime::from_nanos(at);
-            let mpdu = frame;
-            self.log.note(&AirTrace {
-                at,
-                from,
-                channel,
-                start,
-                mpdu,
-                moment,
-            });
-        };
-        tell(start.as_nanos(), Moment::Begins(&[(to, begin)]));
-        tell(self.now, Moment::Ends(&[(to, end)]));
+        self.tell(start, (from, start), frame, Moment::Begins(&[(to, begin)]));
+        self.tell(self.now, (from, start), frame, Moment::Ends(&[(to, end)]));
         self.now += 1_000_000;
     }
     fn map(&self) -> LossMap {
@@ -148,41 +147,19 @@ fn a_receiver_that_is_away_is_busy_or_not_listening() {
 fn breaking_off_a_frame_of_another_stage_is_self_interference() {
     let mut hand = Hand::new();
     let (other, own) = (Hand::frame(1, 9, Group::Odd), Hand::frame(0, 0, Group::Odd));
-    let mut tell = |at: u64, from: usize, start: u64, mpdu: &[u8], moment: Moment<'_>| {
-        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
-        hand.log.note(&AirTrace {
-            at,
-            from,
-            channel,
-            start,
-            mpdu,
-            moment,
-        });
-    };
     let busy = Standing::Off(Deaf::Busy);
     let away = Ending::Other(busy);
-    tell(0, 2, 0, &other, Moment::Begins(&[(1, Standing::Locked)]));
-    tell(9, 0, 9, &own, Moment::Begins(&[(1, busy)]));
-    tell(80, 2, 0, &other, Moment::Ends(&[(1, away)]));
-    tell(90, 0, 9, &own, Moment::Ends(&[(1, away)]));
+    hand.tell(0, (2, 0), &other, Moment::Begins(&[(1, Standing::Locked)]));
+    hand.tell(9, (0, 9), &own, Moment::Begins(&[(1, busy)]));
+    hand.tell(80, (2, 0), &other, Moment::Ends(&[(1, away)]));
+    hand.tell(90, (0, 9), &own, Moment::Ends(&[(1, away)]));
     hand.only(0, Cause::SelfInterference);
     // And one that a stronger frame stole before it was broken off.
     let mut hand = Hand::new();
-    let mut tell = |at: u64, from: usize, start: u64, mpdu: &[u8], moment: Moment<'_>| {
-        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
-        hand.log.note(&AirTrace {
-            at,
-            from,
-            channel,
-            start,
-            mpdu,
-            moment,
-        });
-    };
-    tell(0, 0, 0, &own, Moment::Begins(&[(1, Standing::Locked)]));
-    tell(9, 2, 9, &other, Moment::Begins(&[(1, Standing::Locked)]));
-    tell(80, 0, 0, &own, Moment::Ends(&[(1, away)]));
-    tell(90, 2, 9, &other, Moment::Ends(&[(1, away)]));
+    hand.tell(0, (0, 0), &own, Moment::Begins(&[(1, Standing::Locked)]));
+    hand.tell(9, (2, 9), &other, Moment::Begins(&[(1, Standing::Locked)]));
+    hand.tell(80, (0, 0), &own, Moment::Ends(&[(1, away)]));
+    hand.tell(90, (2, 9), &other, Moment::Ends(&[(1, away)]));
     hand.only(0, Cause::SelfInterference);
 }
 
@@ -190,7 +167,6 @@ fn breaking_off_a_frame_of_another_stage_is_self_interference() {
 fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
     let mut hand = Hand::of(4);
     let mpdu = Hand::frame(0, 0, Group::Odd);
-    let start = SimTime::from_nanos(1);
     let lost = |cause| Ending::Lost {
         cause,
         interferer: None,
@@ -198,16 +174,7 @@ fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
     let begins = [(1, Standing::Locked), (3, Standing::Locked)];
     let ends = [(1, lost(AirCause::Weak)), (3, lost(AirCause::BeatNull))];
     for moment in [Moment::Begins(&begins), Moment::Ends(&ends)] {
-        let (at, from, channel) = (start, 0, ch(15));
-        let mpdu = &mpdu;
-        hand.log.note(&AirTrace {
-            at,
-            from,
-            channel,
-            start,
-            mpdu,
-            moment,
-        });
+        hand.tell(1, (0, 1), &mpdu, moment);
     }
     hand.only(0, Cause::BeatNull);
 }

@@ -67,7 +67,7 @@ pub fn part(
                 })
             }
             Place::Spare { stage, group } => {
-                let lane = (lane(stage, group), group);
+                let lane = lane(stage, group);
                 Adapted::Spare(Spare::new(lane, &beat, follows.begins))
             }
             Place::Relay { stage, group } => Adapted::Lane(lane(stage, group)),

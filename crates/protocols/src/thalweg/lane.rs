@@ -18,7 +18,7 @@ use thalweg_wire::route::Route;
 pub struct Lane {
     /// Those of its group.
     pub(super) fixed: Fixed,
-    group: Group,
+    pub(super) group: Group,
     /// On which the sink hears the other group, where it is another.
     other: Option<Channel>,
     /// A NACK said that the transfer is to end.

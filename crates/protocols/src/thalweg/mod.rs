@@ -19,7 +19,6 @@ pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
 pub use looking::{Looker, TO_BEGIN_ANEW, WORTH};
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
-
 pub use spare::Spare;
 pub use standing::{Watcher, REST};
 
@@ -29,12 +28,12 @@ use thalweg_units::Duration;
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
+/// Packets in vain after which it does the same: more than two looks take, which call spare chains.
+const IN_VAIN: u8 = 2 * LOOK as u8;
 /// Meetings after a transfer's beginning at which another way may be called for.
 pub const EARLY: u64 = 4;
 /// How long before one of them a node leaves, to listen there.
 const FREE: Duration = Duration::from_millis(3);
-/// Packets in vain after which it does the same: more than two looks take, which call spare chains.
-const IN_VAIN: u8 = 2 * LOOK as u8;
 
 /// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is
 /// over for all its nodes within some tenths of a second, so that the next wake-up finds them.

@@ -10,7 +10,6 @@ use super::said::{Verdict, LONG_LOOK, LOOK};
 use crate::due::sooner;
 use crate::pipeline::{Adaptation, Beat, End, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
-use thalweg_wire::pipeline::Group;
 
 /// Silences of an exchange that it waits for a call.
 const PATIENT: u64 = 2;
@@ -19,7 +18,6 @@ const PATIENT: u64 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spare {
     lane: Lane,
-    group: Group,
     cycle: Duration,
     at: At,
 }
@@ -38,13 +36,12 @@ enum At {
 }
 
 impl Spare {
-    /// A node on `lane`, for `group`, by the schedule of `beat`, of a transfer whose first packets begin so long after the
+    /// A node on `lane`, by the schedule of `beat`, of a transfer whose first packets begin so long after the
     /// source.
-    pub fn new((lane, group): (Lane, Group), beat: &Beat, begins: Duration) -> Self {
+    pub fn new(lane: Lane, beat: &Beat, begins: Duration) -> Self {
         let look = beat.start + begins + beat.cycle * u64::from(LOOK);
         Self {
             lane,
-            group,
             cycle: beat.cycle,
             at: At::Asleep(look, look + beat.silence * PATIENT),
         }
@@ -83,7 +80,7 @@ impl Adaptation for Spare {
             (At::Listening(_), Some(verdicts)) => verdicts,
             _ => return Retune::Stay,
         };
-        let is_called = verdicts[self.group.index()] == Verdict::Other;
+        let is_called = verdicts[self.lane.group.index()] == Verdict::Other;
         self.at = match Verdict::next_look(verdicts) {
             Some(_) if is_called => At::Listening(due + self.lane.silence()),
             Some(packets) => {
@@ -134,11 +131,12 @@ impl Adaptation for Spare {
 mod tests {
     use super::*;
     use crate::thalweg::testing::{beat, route, CYCLE};
+    use thalweg_wire::pipeline::Group;
 
     /// One of the even group, awake after the first look.
     fn awake() -> (Spare, Instant) {
         let lane = Lane::new(&route(&[26, 20, 25]), (1, Group::Even), &beat(), None);
-        let mut spare = Spare::new((lane, Group::Even), &beat(), Duration::ZERO);
+        let mut spare = Spare::new(lane, &beat(), Duration::ZERO);
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();
         assert_eq!(wakes, beat().start + CYCLE * u64::from(LOOK));
