@@ -56,6 +56,22 @@ impl<const BYTES: usize> Bits<BYTES> {
             .ok()
             .map(|k| k + byte.trailing_zeros() as u16)
     }
+    /// What is *not* in the set, of numbers from `from` on and below `n`.
+    pub(crate) fn missing(&self, from: u16, n: u16) -> impl Iterator<Item = u16> + '_ {
+        let first = usize::from(from / 8);
+        let bytes = (first..usize::from(n).div_ceil(8)).map(move |i| {
+            let before = if i == first { from % 8 } else { 0 };
+            (i, self.missing_byte(i, n) & (0xff << before))
+        });
+        bytes.flat_map(|(i, byte)| {
+            let mut left = byte;
+            core::iter::from_fn(move || {
+                let bit = left.checked_ilog2().map(|_| left.trailing_zeros())?;
+                left &= left - 1;
+                Some((i * 8) as u16 + bit as u16)
+            })
+        })
+    }
     /// Byte `i` of the bit vector of what is *not* in the set, of numbers below `n`.
     pub(crate) fn missing_byte(&self, i: usize, n: u16) -> u8 {
         let below = usize::from(n).saturating_sub(i * 8).min(8);
@@ -101,5 +117,10 @@ mod tests {
         assert_eq!(set.missing_byte(1, 12), 0b1110);
         assert_eq!(set.missing_byte(2, 10), 0);
         assert_eq!(set.missing_byte(9_999, u16::MAX), 0);
+        assert!(set.missing(0, 12).eq([9, 10, 11]));
+        assert!(set.missing(10, 18).eq(10..18));
+        assert!(set.missing(0, 9).eq([]));
+        set.fill_to(ALL);
+        assert!(set.missing(0, ALL).eq([]));
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod addressed;
 pub mod beacon;
+mod bits;
 pub mod buf;
 pub mod dispatch;
 pub mod flood;
@@ -24,6 +25,7 @@ pub mod pipeline;
 pub mod rcrt;
 pub mod report;
 pub mod route;
+mod runs;
 pub mod stages;
 pub mod stream;
 pub mod sweep;

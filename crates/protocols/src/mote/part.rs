@@ -4,7 +4,7 @@ use crate::glossy;
 use crate::p3::{self, Selective, Tuner};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
-use crate::thalweg::{self, Ears, Follows, Lane, Looker, Spare, Watcher};
+use crate::thalweg::{self, Ears, Follows, Lane, Looker, Meetings, Spare, Watcher};
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
@@ -62,7 +62,10 @@ pub fn part(
                 let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
                 let looker = Looker::new(fixed, route.progress, spares, &beat);
                 Adapted::Looks(match place {
-                    Place::Destination => looker.with(Ears::new(route, &beat)),
+                    Place::Destination => {
+                        let meetings = Meetings::new(&beat, follows.early);
+                        looker.with(Ears::new(route, &beat), meetings)
+                    }
                     _ => looker,
                 })
             }

@@ -1,22 +1,25 @@
 //! The destination: stage H. Stores packets, tells what is missing when asked (P3, section IV-F).
 //!
-//! A NACK is a train of frames: each part of the bit vector that has something missing, once per
-//! group. It begins in the slot after the request's last copy, whichever copy was heard, so the
+//! A NACK is a train of frames (`missing.rs`), each once per group. It begins in the slot after the request's last copy, whichever copy was heard, so the
 //! source knows when it comes. Invariant: a request is answered however often it is heard.
 
 use super::adaptation::{Heard, Tally};
 use super::context::{Context, Flow, Held};
 use super::events::{Complete, End, Event};
+use super::missing::{Missing, Plan};
 use super::session::Policy;
 use crate::object::NoRoom;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
-use thalweg_units::{Duration, Instant};
+use thalweg_units::Instant;
 use thalweg_wire::pipeline::{
     Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
 };
 use thalweg_wire::route::{ObjectRange, Progress};
 use thalweg_wire::{FrameBuf, Reader};
+
+/// The destination tells its progress every so many new packets.
+const PROGRESS_EVERY: u16 = 16;
 
 /// What the first request told, in it what is the same in all.
 fn told(request: &Request) -> Request {
@@ -43,15 +46,14 @@ struct Train {
     round: u16,
     /// SFD of the frame that is ordered.
     sfd: Instant,
-    /// Its part of the bit vector.
-    segment: u16,
+    plan: Plan,
+    /// The packet from which on it tells what is missing.
+    from: u16,
     /// Copies of this part after it.
     copies_left: u8,
     /// Frames after it.
     following: u8,
     group: Group,
-    /// To the next frame.
-    step: Duration,
 }
 
 /// The destination's state.
@@ -209,7 +211,7 @@ impl Destination {
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
         self.since_progress += 1;
-        if self.since_progress == cx.session.policy.progress_every {
+        if self.since_progress == PROGRESS_EVERY {
             self.since_progress = 0;
             cx.tell(Event::Progress {
                 received: cx.stats.received,
@@ -309,40 +311,34 @@ impl Destination {
         }));
     }
 
+    /// What is missing, as far as the source does not know.
+    fn missing<'c>(&self, cx: &'c Context<'_>) -> Missing<'c> {
+        let packets = self.told.map_or(0, |told| told.packets);
+        Missing {
+            here: &*cx.packets,
+            // Of what was not sent yet the source knows.
+            below: self.tried.map_or(packets, |tried| tried.min(packets)),
+        }
+    }
+
     /// Begins a NACK whose first frame's SFD is at `sfd`.
     fn depart(&mut self, cx: &mut Context<'_>, round: u16, group: Group, sfd: Instant) {
         let copies = cx.cadence.copies();
-        let parts = self.segments(cx, 0).count().max(1);
-        let frames = parts * usize::from(copies);
+        let packets = self.told.map_or(0, |told| told.packets);
+        let plan = self
+            .missing(cx)
+            .plan(cx.session.policy.tells, cx.cadence, packets);
+        let frames = plan.frames * u16::from(copies);
         self.train = Some(Train {
             round,
             sfd,
-            segment: self.segments(cx, 0).next().unwrap_or(0),
+            plan,
+            from: 0,
             copies_left: copies - 1,
             following: u8::try_from(frames - 1).unwrap_or(u8::MAX),
             group,
-            step: Duration::ZERO,
         });
         self.order(cx);
-    }
-
-    /// The parts of the bit vector from `from` on in which something is missing.
-    fn segments<'c>(&self, cx: &'c Context<'_>, from: u16) -> impl Iterator<Item = u16> + 'c {
-        let packets = self.told.map_or(0, |told| told.packets);
-        let (shape, here) = (cx.cadence.nack_shape(packets), &*cx.packets);
-        let of = |packets: u16| {
-            usize::from(packets)
-                .div_ceil(8)
-                .div_ceil(shape.vector_bytes)
-        };
-        let segments = self
-            .tried
-            .map_or(shape.segments, |t| shape.segments.min(of(t) as u16));
-        let part = move |s: u16| {
-            let first = usize::from(s) * shape.vector_bytes;
-            first..first + shape.vector_bytes
-        };
-        (from..segments).filter(move |s| part(*s).any(|i| here.missing_byte(i, packets) != 0))
     }
 
     fn order(&mut self, cx: &mut Context<'_>) {
@@ -350,29 +346,21 @@ impl Destination {
             return;
         };
         let missing = told.packets.saturating_sub(cx.stats.received);
-        let shape = cx.cadence.nack_shape(told.packets);
-        // Nothing missing needs no vector, and of what was not sent yet the source knows.
-        let len = match (missing, self.tried) {
-            (0, _) => 0,
-            (_, Some(tried)) => shape.vector_bytes.min(usize::from(tried).div_ceil(8)),
-            (_, None) => shape.vector_bytes,
-        };
         let hop = cx.session.hops;
         let mut vector = [0; MAX_SLIM_PAYLOAD];
         let said_bytes = usize::from(cx.session.said_bytes);
-        let (said, bits) = vector[..said_bytes + len].split_at_mut(said_bytes);
-        let nack_bytes = cx.cadence.nack_bytes(len);
+        let all_bytes = said_bytes + usize::from(train.plan.vector_bytes);
+        let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
+        let nack_bytes = cx.cadence.nack_bytes(bits.len());
         let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
         (cx.adaptation).say(said, (missing > 0).then_some(train.sfd + after));
-        let from = usize::from(train.segment) * shape.vector_bytes;
-        for (i, byte) in bits.iter_mut().enumerate() {
-            *byte = cx.packets.missing_byte(from + i, told.packets);
-        }
+        let part = self.missing(cx).part(train.plan.telling, train.from, bits);
         let nack = Nack {
-            first: u16::try_from(from * 8).unwrap_or(0),
+            first: part.first,
             missing,
             following: train.following,
-            vector: &vector[..said_bytes + len],
+            telling: train.plan.telling,
+            vector: &vector[..all_bytes],
         };
         let head = Head {
             kind: Kind::Nack,
@@ -387,10 +375,8 @@ impl Destination {
             (w.len()..nack_bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
         let frame = frame.unwrap_or(FrameBuf::EMPTY);
-        let step = cx.cadence.nack_period(nack_bytes);
         let channel = cx.adaptation.channel(hop - 1, train.sfd);
         cx.air.transmit(frame, channel, When::At(train.sfd));
-        self.train = Some(Train { step, ..train });
     }
 
     /// The frame ordered was sent or refused: orders the next.
@@ -398,16 +384,24 @@ impl Destination {
         let Some(train) = self.train.take().filter(|train| train.following > 0) else {
             return;
         };
-        let (segment, copies_left) = match train.copies_left.checked_sub(1) {
-            Some(left) => (Some(train.segment), left),
+        let Plan {
+            telling,
+            vector_bytes,
+            ..
+        } = train.plan;
+        let (from, copies_left) = match train.copies_left.checked_sub(1) {
+            Some(left) => (Some(train.from), left),
             None => {
-                let next = self.segments(cx, train.segment + 1).next();
+                let mut room = [0; MAX_SLIM_PAYLOAD];
+                let told = &mut room[..usize::from(vector_bytes)];
+                let next = self.missing(cx).part(telling, train.from, told).next;
                 (next, cx.cadence.copies() - 1)
             }
         };
-        self.train = segment.map(|segment| Train {
-            sfd: train.sfd + train.step,
-            segment,
+        let nack_bytes = cx.cadence.nack_bytes(vector_bytes.into());
+        self.train = from.map(|from| Train {
+            sfd: train.sfd + cx.cadence.nack_period(nack_bytes),
+            from,
             copies_left,
             following: train.following - 1,
             group: cx.session.next_group(train.group),

@@ -5,7 +5,8 @@
 pub enum End {
     /// Source: the destination confirmed everything. Destination: everything is there.
     Complete,
-    /// Relay, or a destination that misses packets: the source said that it is over.
+    /// Relay, or a destination that misses packets: the source said that it is over. Or a destination itself did, and
+    /// nobody answered.
     Released,
     /// Source: too many requests in a row stayed unanswered (PIP).
     GaveUp,

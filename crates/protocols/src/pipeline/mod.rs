@@ -14,6 +14,7 @@ mod context;
 mod destination;
 mod end;
 mod events;
+mod missing;
 mod relay;
 mod session;
 mod source;
@@ -25,7 +26,7 @@ pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
 pub use events::{Complete, End, Event, Stats};
-pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
+pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError, Tells};
 
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;

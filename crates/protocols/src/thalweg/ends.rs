@@ -7,6 +7,7 @@
 //! end, `../pipeline/tests/ends.rs`.
 
 use super::said::MOVED_BIT;
+use super::short::Short;
 use crate::due::sooner;
 use crate::pipeline::{Beat, Heard, Retune, Session};
 use thalweg_units::{Channel, Duration, Instant};
@@ -23,9 +24,9 @@ const ALONE: u16 = 16;
 pub struct Ears {
     /// Those of the odd and the even group.
     channels: [Channel; 2],
-    cycle: Duration,
-    silence: Duration,
-    ahead: Duration,
+    cycle: Short,
+    silence: Short,
+    ahead: Short,
     /// The group that it listens to.
     at: Group,
     /// That which was heard last.
@@ -63,9 +64,9 @@ impl Ears {
         let first = beat.start + beat.cycle * u64::from(hops.saturating_sub(1));
         (channels[0] != channels[1]).then_some(Self {
             channels,
-            cycle: beat.cycle,
-            silence: beat.silence,
-            ahead: beat.ahead,
+            cycle: beat.cycle.into(),
+            silence: beat.silence.into(),
+            ahead: beat.ahead.into(),
             at: Group::Odd,
             last: Group::Odd,
             turns: match route.progress {
@@ -79,6 +80,15 @@ impl Ears {
         })
     }
 
+    fn cycle(&self) -> Duration {
+        self.cycle.into()
+    }
+    fn silence(&self) -> Duration {
+        self.silence.into()
+    }
+    fn ahead(&self) -> Duration {
+        self.ahead.into()
+    }
     /// On which it listens.
     pub(super) fn listening(&self) -> Channel {
         let at = match self.moved {
@@ -105,35 +115,36 @@ impl Ears {
     }
     /// When it turns.
     pub(super) fn next(&self) -> Option<Instant> {
-        let copy = self.copy.map(|sfd| sfd.saturating_sub(self.ahead));
+        let copy = self.copy.map(|sfd| sfd.saturating_sub(self.ahead()));
         sooner(copy, self.turns_at()).filter(|_| self.moved.is_none())
     }
     fn turns_at(&self) -> Option<Instant> {
         match self.turns {
-            Turns::With(sfd) => Some((sfd + self.cycle).saturating_sub(self.ahead)),
+            Turns::With(sfd) => Some((sfd + self.cycle()).saturating_sub(self.ahead())),
             // By then its beginning was read.
-            Turns::Awaited(sfd, _) => Some(sfd + self.ahead + self.ahead / 2),
-            Turns::For(sfd, _) => Some(sfd.saturating_sub(self.ahead)),
+            Turns::Awaited(sfd, _) => Some(sfd + self.ahead() + self.ahead() / 2),
+            Turns::For(sfd, _) => Some(sfd.saturating_sub(self.ahead())),
             Turns::Slowly(then) => Some(then),
             Turns::Never => None,
         }
     }
     pub(super) fn advance(&mut self, at: Instant) -> Retune {
         let before = self.listening();
-        let is_due = |sfd: &mut Instant| sfd.saturating_sub(self.ahead) <= at;
+        let ahead = self.ahead();
+        let is_due = |sfd: &mut Instant| sfd.saturating_sub(ahead) <= at;
         if self.copy.take_if(is_due).is_some() {
             self.at = self.at.other();
         }
         while self.next().is_some_and(|next| next <= at) {
             (self.at, self.turns) = match self.turns {
-                Turns::Awaited(_, QUIET..) => (self.last, Turns::Slowly(at + self.silence)),
+                Turns::Awaited(_, QUIET..) => (self.last, Turns::Slowly(at + self.silence())),
                 Turns::Awaited(sfd, quiet) => {
-                    let next = Turns::Awaited(sfd + self.cycle, quiet + 1);
+                    let next = Turns::Awaited(sfd + self.cycle(), quiet + 1);
                     (self.at.other(), next)
                 }
-                Turns::With(sfd) => (self.at.other(), Turns::Awaited(sfd + self.cycle, 0)),
+                Turns::With(sfd) => (self.at.other(), Turns::Awaited(sfd + self.cycle(), 0)),
                 Turns::For(sfd, group) => (group, Turns::Awaited(sfd, 0)),
-                Turns::Slowly(_) => (self.at.other(), Turns::Slowly(at + self.silence)),
+                Turns::Slowly(_) => (self.at.other(), Turns::Slowly(at + self.silence())),
                 Turns::Never => break,
             };
         }

@@ -6,8 +6,9 @@
 //! told, so both know the same. Time base: none. Tests: at the end.
 
 use super::ends::Ears;
+use super::meetings::Meetings;
 use super::said::{Verdict, LOOK};
-use crate::pipeline::{Adaptation, Beat, Chain, Fixed, Heard, Retune, Tally, Trial};
+use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
@@ -53,7 +54,8 @@ pub struct Looker {
     fixed: Fixed,
     /// Destination: its own, where it listens on two channels by turns.
     ears: Option<Ears>,
-    ends: Instant,
+    /// Destination: when another way may be called for.
+    meetings: Meetings,
     /// The round that is looked at, and its packets; none once all is well.
     look: Option<(u16, u16)>,
     /// How many there were.
@@ -79,7 +81,7 @@ impl Looker {
         Self {
             fixed,
             ears: None,
-            ends: beat.start,
+            meetings: Meetings::new(beat, None),
             look: Some((u16::from(progress == Progress::Kept), LOOK)),
             looks: 0,
             round: 0,
@@ -93,10 +95,14 @@ impl Looker {
         }
     }
 
-    /// The same for a destination that listens with `ears`.
+    /// The same for a destination that listens with `ears`, and is to be there at `meetings` once it gives up.
     #[must_use]
-    pub const fn with(self, ears: Option<Ears>) -> Self {
-        Self { ears, ..self }
+    pub const fn with(self, ears: Option<Ears>, meetings: Meetings) -> Self {
+        Self {
+            ears,
+            meetings,
+            ..self
+        }
     }
 
     /// The destination's verdict on a group that lost so many of a look, where so many packets are missing.
@@ -184,6 +190,7 @@ impl Adaptation for Looker {
         self.ears.is_some()
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
+        self.meetings.hears(sfd);
         if let Some(ears) = &mut self.ears {
             ears.heard(what, sfd);
         }
@@ -198,7 +205,8 @@ impl Adaptation for Looker {
         let (looked_at, of) = self.look?;
         (round == looked_at && packets >= WORTH).then_some(Trial {
             packets: of,
-            ends: self.ends,
+            // Requests wait for no time: one follows the packets.
+            ends: Instant::ZERO,
         })
     }
     fn calls(&self, group: Group) -> bool {
@@ -273,6 +281,10 @@ impl Adaptation for Looker {
     }
     fn gives_up(&self) -> bool {
         self.gives_up
+    }
+    fn leaves(&self) -> Option<(Instant, End)> {
+        let free_by = self.meetings.free_by().filter(|_| self.gives_up);
+        free_by.map(|leaves| (leaves, End::Released))
     }
 }
 

@@ -8,7 +8,9 @@ mod ends;
 mod follow;
 mod lane;
 mod looking;
+mod meetings;
 mod said;
+mod short;
 mod spare;
 mod standing;
 #[cfg(test)]
@@ -18,11 +20,12 @@ pub use ends::Ears;
 pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
 pub use looking::{Looker, TO_BEGIN_ANEW, WORTH};
+pub use meetings::Meetings;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
 pub use standing::{Watcher, REST};
 
-use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
+use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -46,11 +49,11 @@ pub fn policy(beat: &Beat) -> Policy {
         },
         ask_again: AskAgain::AcrossGroups,
         lengths: Lengths::AsNeeded,
+        tells: Tells::Shortest,
         passing: Passing::Copied,
         inactivity,
         linger: inactivity,
         deadline: Duration::from_secs(600),
-        progress_every: 16,
         patience_per_packet: beat.cycle,
     }
 }

@@ -69,7 +69,7 @@ impl Adaptation for Spare {
         self.at == At::Relaying && what != Heard::Count
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
-        self.lane.hears(sfd);
+        self.lane.meetings.hears(sfd);
         if what == Heard::Packet {
             self.at = At::Relaying;
         }
@@ -82,11 +82,11 @@ impl Adaptation for Spare {
         };
         let is_called = verdicts[self.lane.group.index()] == Verdict::Other;
         self.at = match Verdict::next_look(verdicts) {
-            Some(_) if is_called => At::Listening(due + self.lane.silence()),
+            Some(_) if is_called => At::Listening(due + self.lane.meetings.silence()),
             Some(packets) => {
                 let look = due + self.cycle * u64::from(packets);
-                self.lane.hears(look);
-                At::Asleep(look, look + self.lane.silence() * PATIENT)
+                self.lane.meetings.hears(look);
+                At::Asleep(look, look + self.lane.meetings.silence() * PATIENT)
             }
             None if verdicts.contains(&Verdict::Over) => At::Listening(due),
             None => At::Leaving(due),
@@ -102,7 +102,7 @@ impl Adaptation for Spare {
     fn leaves(&self) -> Option<(Instant, End)> {
         match self.at {
             At::Listening(until) => {
-                let leaves = sooner(self.lane.free_by(), Some(until));
+                let leaves = sooner(self.lane.meetings.free_by(), Some(until));
                 leaves.map(|leaves| (leaves, End::NotCalled))
             }
             At::Leaving(then) => Some((then, End::NotNeeded)),

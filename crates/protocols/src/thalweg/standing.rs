@@ -145,11 +145,11 @@ impl Watcher {
     }
     /// Until when it listens for a verdict that may come from `now` on: the source asks as often as this.
     fn verdict_by(&self, now: Instant) -> Instant {
-        now + self.lane.silence() * u64::from(TRIES)
+        now + self.lane.meetings.silence() * u64::from(TRIES)
     }
     /// From when on a packet is of the round after the look, where it listens for a verdict until then.
     fn goes_on_from(&self, until: Instant) -> Instant {
-        let over = until.saturating_sub(self.lane.silence() * u64::from(TRIES));
+        let over = until.saturating_sub(self.lane.meetings.silence() * u64::from(TRIES));
         over + self.cycle * (u64::from(self.lane.fixed.stage) + 1)
     }
     fn rest(&self) -> Duration {
@@ -189,7 +189,7 @@ impl Adaptation for Watcher {
         self.takes_part() && what != Heard::Count
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
-        self.lane.hears(sfd);
+        self.lane.meetings.hears(sfd);
         match (what, self.at) {
             (Heard::Packet, At::Before) => {
                 self.heard = false;
@@ -198,7 +198,7 @@ impl Adaptation for Watcher {
             (Heard::Peer, At::After(_)) => self.heard = true,
             // It does not hear those who would tell: after the last packet of the look, one more tells as much.
             (Heard::Packet, At::Verdict(until)) if sfd > self.goes_on_from(until) => {
-                self.lane.goes_on();
+                self.lane.meetings.goes_on();
                 self.at = At::Verdict(sfd);
             }
             _ => {}
@@ -212,7 +212,7 @@ impl Adaptation for Watcher {
             _ => return Retune::Stay,
         };
         if verdicts.contains(&Verdict::Over) {
-            self.at = At::Leaving(due + self.lane.silence());
+            self.at = At::Leaving(due + self.lane.meetings.silence());
         } else if let Some(packets) = Verdict::next_look(verdicts) {
             self.verdicts = Verdicts::Awaited(due + self.cycle * u64::from(packets));
             self.opens(due);
@@ -233,7 +233,7 @@ impl Adaptation for Watcher {
         let leaves = match self.at {
             At::Leaving(then) => Some(then),
             At::Look(_) => None,
-            _ => self.lane.free_by(),
+            _ => self.lane.meetings.free_by(),
         };
         sooner(leaves, over).map(|leaves| (leaves, End::NotCalled))
     }
@@ -246,10 +246,10 @@ impl Adaptation for Watcher {
             match self.at {
                 At::Before => self.at = self.closed(at),
                 At::Look(then) => {
-                    self.lane.hears(then);
+                    self.lane.meetings.hears(then);
                     self.at = At::Verdict(self.verdict_by(then));
                 }
-                At::Verdict(_) if self.lane.is_settled() => {
+                At::Verdict(_) if self.lane.meetings.is_settled() => {
                     self.verdicts = Verdicts::Over;
                     self.at = At::Rest(at + self.rest());
                 }

@@ -5,6 +5,7 @@
 
 use super::encoding::{places, HOP_BITS, THALWEG, THRESHOLD_BIT};
 use super::*;
+use crate::bits::{BitReader, BitWriter};
 use crate::Reader;
 use thalweg_units::Channel;
 
@@ -27,77 +28,12 @@ const CHANNEL_BITS: u32 = 4;
 /// No route takes fewer: its terms, two channels, and two addresses of a bit.
 pub(super) const LEAST_BYTES: usize = TERMS_BYTES + 2;
 
-/// Bits, the lowest of each byte first.
-struct BitWriter<'w, 'b> {
-    to: &'w mut Writer<'b>,
-    /// Those that make no byte yet, and how many.
-    rest: u32,
-    count: u32,
+fn next_node(bits: &mut BitReader<'_>, width: u32) -> Result<NodeId, WireError> {
+    NodeId::new(bits.bits(width)?).map_err(|_| WireError::Malformed)
 }
-
-impl BitWriter<'_, '_> {
-    /// Writes the `count` lowest bits of `value`, 16 at most.
-    fn bits(&mut self, value: u16, count: u32) -> Result<(), WireError> {
-        self.rest |= u32::from(value) << self.count;
-        self.count += count;
-        while self.count >= 8 {
-            self.to.u8(self.rest as u8)?;
-            (self.rest, self.count) = (self.rest >> 8, self.count - 8);
-        }
-        Ok(())
-    }
-    /// Writes so many ones, and a zero.
-    fn ones(&mut self, count: usize) -> Result<(), WireError> {
-        (0..count).try_for_each(|_| self.bits(1, 1))?;
-        self.bits(0, 1)
-    }
-    /// Fills up the last byte.
-    fn end(self) -> Result<(), WireError> {
-        if self.count > 0 {
-            self.to.u8(self.rest as u8)?;
-        }
-        Ok(())
-    }
-}
-
-/// The same, read.
-struct BitReader<'b> {
-    from: Reader<'b>,
-    rest: u32,
-    count: u32,
-}
-
-impl BitReader<'_> {
-    fn bits(&mut self, count: u32) -> Result<u16, WireError> {
-        while self.count < count {
-            self.rest |= u32::from(self.from.u8()?) << self.count;
-            self.count += 8;
-        }
-        let value = self.rest & ((1 << count) - 1);
-        (self.rest, self.count) = (self.rest >> count, self.count - count);
-        Ok(value as u16)
-    }
-    fn ones(&mut self) -> Result<u8, WireError> {
-        let mut count: u8 = 0;
-        while self.bits(1)? == 1 {
-            count = count.checked_add(1).ok_or(WireError::Malformed)?;
-        }
-        Ok(count)
-    }
-    fn node(&mut self, width: u32) -> Result<NodeId, WireError> {
-        NodeId::new(self.bits(width)?).map_err(|_| WireError::Malformed)
-    }
-    fn channel(&mut self) -> Result<Channel, WireError> {
-        let at = usize::from(self.bits(CHANNEL_BITS)?);
-        Ok(Channel::from_index(at))
-    }
-    /// Nothing is left but what fills up the last byte.
-    fn end(self) -> Result<(), WireError> {
-        match self.rest {
-            0 => self.from.end(),
-            _ => Err(WireError::Malformed),
-        }
-    }
+fn next_channel(bits: &mut BitReader<'_>) -> Result<Channel, WireError> {
+    let at = usize::from(bits.bits(CHANNEL_BITS)?);
+    Ok(Channel::from_index(at))
 }
 
 impl Route {
@@ -153,11 +89,7 @@ impl Route {
         if is_part {
             w.u32(self.range.offset)?.u32(self.range.len)?;
         }
-        let mut bits = BitWriter {
-            to: w,
-            rest: 0,
-            count: 0,
-        };
+        let mut bits = BitWriter::new(w);
         for channel in self.channels.as_slice().iter().chain(&self.last_even) {
             bits.bits(channel.index() as u16, CHANNEL_BITS)?;
         }
@@ -197,20 +129,16 @@ impl Route {
         if hops == 0 || hops > MAX_HOPS {
             return Err(bad);
         }
-        let mut bits = BitReader {
-            from: r,
-            rest: 0,
-            count: 0,
-        };
+        let mut bits = BitReader::new(r);
         let mut list = [Channel::LAST; MAX_STAGES];
         for channel in &mut list[..=usize::from(hops)] {
-            *channel = bits.channel()?;
+            *channel = next_channel(&mut bits)?;
         }
         let last_even = match options & LAST_EVEN_BIT {
             0 => None,
-            _ => Some(bits.channel()?),
+            _ => Some(next_channel(&mut bits)?),
         };
-        let (sink, source) = (bits.node(width)?, bits.node(width)?);
+        let (sink, source) = (next_node(&mut bits, width)?, next_node(&mut bits, width)?);
         let channels = Channels { list, hops };
         let mut route = Self::new(transfer, source, sink, Scheme::Thalweg, channels);
         let mut counts = [[0; 3]; 2 * MAX_STAGES];
@@ -225,7 +153,7 @@ impl Route {
         {
             for ((stage, group), counts) in places(hops).zip(&counts) {
                 for _ in 0..counts[part] {
-                    let node = bits.node(width)?;
+                    let node = next_node(&mut bits, width)?;
                     add(&mut route, Member { node, stage, group })?;
                 }
             }
