@@ -67,8 +67,10 @@ pub(super) struct Destination {
     /// In the round that was reported on last, only so many packets were sent: the first.
     tried: Option<u16>,
     train: Option<Train>,
-    /// Packets that the source may send, heard by nobody, before it asks again.
+    /// Packets that the source may send in this round before it asks again.
     coming: u16,
+    /// What was heard last of it.
+    last: Heard,
     /// Packets of the odd, and of the even group since their chains were last asked for counts.
     came: [u8; 2],
     last_heard: Instant,
@@ -92,6 +94,7 @@ impl Destination {
             tried: None,
             train: None,
             coming: 0,
+            last: Heard::Control,
             came: [0; 2],
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
@@ -110,9 +113,11 @@ impl Destination {
     pub(super) fn deadline(&self, policy: &Policy, received: u16) -> Instant {
         let packets = self.told.map_or(0, |told| told.packets);
         let coming = u64::from(packets.saturating_sub(received).min(self.coming));
-        let silence = match self.complete {
-            true => policy.linger,
-            false => policy.inactivity + policy.patience_per_packet * coming,
+        let silence = match (self.complete, self.last) {
+            (true, _) => policy.linger,
+            (false, Heard::Packet) => policy.inactivity + policy.patience_per_packet * coming,
+            // More likely than that nothing of a round arrives is that the source did not hear what it is to send.
+            (false, _) => policy.inactivity,
         };
         self.last_heard + silence
     }
@@ -183,7 +188,7 @@ impl Destination {
             }
             Kind::Data | Kind::Nack => return Continue(()),
         };
-        self.last_heard = self.last_heard.max(sfd);
+        (self.last_heard, self.last) = (self.last_heard.max(sfd), what);
         cx.adaptation.heard(what, sfd);
         Continue(())
     }

@@ -16,8 +16,6 @@ use thalweg_wire::route::{Progress, Route};
 
 /// Cycles without a packet after which the sink takes the round to be over.
 const QUIET: u8 = 6;
-/// Where the last packets of a round, so many of them, were all of one group, the other is moved to its channel.
-const ALONE: u16 = 16;
 
 /// How the sink listens on two channels by turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +30,6 @@ pub struct Ears {
     /// That which was heard last.
     last: Group,
     turns: Turns,
-    /// The group of the last packets, and how many of them were of that alone.
-    alone: (Group, u16),
     /// When the other copy of a request has its SFD, of which it has heard one.
     copy: Option<Instant>,
     /// The group that has been moved to the other's channel.
@@ -74,7 +70,6 @@ impl Ears {
                 // It begins with a request.
                 Progress::Kept => Turns::Slowly(first + beat.silence),
             },
-            alone: (Group::Odd, 0),
             copy: None,
             moved: None,
         })
@@ -154,21 +149,11 @@ impl Ears {
         }
     }
 
-    /// A packet of `group` came.
-    pub(super) fn came(&mut self, group: Group) {
-        self.alone = match self.alone {
-            (before, count) if before == group => (group, count.saturating_add(1)),
-            _ => (group, 1),
-        };
-    }
-    /// Moves a group of which nothing came any more at the end of a round while packets of the other did; whether it did.
-    pub(super) fn part(&mut self) -> bool {
-        let (group, count) = core::mem::replace(&mut self.alone, (Group::Odd, 0));
-        if count < ALONE || self.moved.is_some() {
-            return false;
-        }
-        self.moved = Some(group.other());
-        true
+    /// At the end of a round only packets of `group` came any more: the other is moved to its channel. Whether it was.
+    pub(super) fn part(&mut self, group: Group) -> bool {
+        let is_moved = self.moved.is_none();
+        self.moved.get_or_insert(group.other());
+        is_moved
     }
     /// What NACKs say of it.
     pub(super) fn say(&self) -> u8 {
@@ -269,33 +254,15 @@ mod tests {
 
     #[test]
     fn a_group_that_falls_silent_goes_on_the_others_channel() {
-        // So many packets of each by turns, and so many of one alone after them.
-        let part = |ears: &mut Ears, both: u16, group: Group, alone: u16| {
-            (0..2 * both).for_each(|n| ears.came(Session::first_of_two(n)));
-            (0..alone).for_each(|_| ears.came(group));
-            ears.part()
-        };
-        for (both, alone) in [(200, 0), (0, ALONE - 1), (100, ALONE - 1)] {
-            assert!(!part(&mut ears(), both, Group::Odd, alone), "{alone}");
-        }
         for (group, on, moved) in [
             (Group::Odd, 25, 2 * MOVED_BIT),
             (Group::Even, 15, MOVED_BIT),
         ] {
             let mut ears = ears();
-            assert!(part(&mut ears, 50, group, ALONE));
+            assert!(ears.part(group));
             assert_eq!((ears.listening(), ears.say()), (channel(on), moved));
             assert_eq!(ears.next(), None, "there is one channel now");
-            assert!(!part(&mut ears, 0, group, 100), "once is enough");
-        }
-    }
-
-    #[test]
-    fn rounds_are_judged_apart() {
-        let mut ears = ears();
-        for _ in 0..3 {
-            (0..ALONE - 1).for_each(|_| ears.came(Group::Even));
-            assert!(!ears.part());
+            assert!(!ears.part(group), "once is enough");
         }
     }
 

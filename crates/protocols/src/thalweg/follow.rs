@@ -5,14 +5,17 @@
 //! Tests: at the end, `../mote/tests/meetings.rs`.
 
 use super::said::LOOK;
-use super::TRIES;
-use crate::pipeline::{Cadence, Session};
+use crate::pipeline::Cadence;
 use core::num::NonZeroU16;
 use thalweg_units::Duration;
 use thalweg_wire::route::{Look, Progress, Route};
 
 /// From the end of a transfer to the next wake-up, at least: the sink tells it, and is told what is next.
 const HANDOVER: Duration = Duration::from_millis(4);
+
+/// Bytes that tell what is missing after a further look: a run of a bit or two for each packet that was lost, and one of
+/// all that were not sent.
+const TOLD_BYTES: usize = 16;
 
 /// When looks are over that end a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +38,8 @@ pub struct Follows {
     pub late: Option<Duration>,
 }
 
-/// When something may have to follow a transfer over `route`, of which `session` is anybody's, in slots of `cadence`.
-pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
+/// When something may have to follow a transfer over `route`, in slots of `cadence`.
+pub fn follows(route: &Route, cadence: &Cadence) -> Follows {
     let packets = route.expected.map_or(0, NonZeroU16::get);
     let copies = u64::from(cadence.copies());
     let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
@@ -54,7 +57,6 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         + period * (u64::from(LOOK) - 1)
         + exchange(looked.min(shape.vector_bytes), 1)
         + cadence.release();
-    let silence = cadence.beat(session).silence * u64::from(TRIES);
     let looks = match route.look {
         Look::None => Duration::ZERO,
         Look::First => exchange(looked, 1).saturating_sub(period),
@@ -66,8 +68,8 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
     Follows {
         begins,
         early: (route.look == Look::First).then(|| Early {
-            first: silence.max(look) + HANDOVER,
-            each: period * (u64::from(LOOK) - 1) + exchange(shape.vector_bytes, shape.segments),
+            first: look + HANDOVER,
+            each: period * (u64::from(LOOK) - 1) + exchange(TOLD_BYTES.min(shape.vector_bytes), 1),
         }),
         late,
     }

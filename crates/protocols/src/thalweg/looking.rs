@@ -23,6 +23,11 @@ pub const TO_BEGIN_ANEW: u32 = 96;
 /// A chain that loses as much, of many packets, is lame where there is no other.
 const LAME: (u32, u32) = (5, 16);
 
+/// Packets that an exchange takes the time of.
+const EXCHANGE: u32 = 5;
+/// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
+const ALONE: u16 = 16;
+
 /// How a chain did in a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Record {
@@ -41,10 +46,14 @@ impl Record {
         let (of, lost) = (self.of as u32, self.lost as u32);
         missing as u32 * lost > TO_BEGIN_ANEW * (2 * of - lost)
     }
-    /// The same of a whole round, of which what is missing was lost.
-    const fn is_in_vain(self) -> bool {
-        let (of, lost) = (self.of as u32, self.lost as u32);
-        lost * lost > TO_BEGIN_ANEW * (of - lost)
+    /// The same of rounds that are to come, each of what is missing after the one before, which lose as much.
+    const fn is_in_vain(self, missing: u16) -> bool {
+        let (mut left, mut takes) = (missing as u32, 0);
+        while left > 0 && takes <= TO_BEGIN_ANEW {
+            left = left * self.lost as u32 / self.of as u32;
+            takes += left + EXCHANGE;
+        }
+        takes > TO_BEGIN_ANEW
     }
 }
 
@@ -66,6 +75,8 @@ pub struct Looker {
     spares: [bool; 2],
     using: [Chain; 2],
     came: [u16; 2],
+    /// Destination: the group of the last packets, and how many of them were of that alone.
+    alone: (Group, u16),
     /// Destination: of the planned chains that another took over from.
     before: [Option<Record>; 2],
     /// Of the round before, where it was looked at.
@@ -88,6 +99,7 @@ impl Looker {
             spares,
             using: [Chain::Planned; 2],
             came: [0; 2],
+            alone: (Group::Odd, 0),
             before: [None; 2],
             said: None,
             lame: [None; 2],
@@ -138,12 +150,15 @@ impl Looker {
     }
 
     /// A round after the looks, of which so many came of each group: chains that were good may not be so any more.
-    fn judge_round(&mut self, came: [u16; 2], missing: u16) {
+    /// At its end only those of the group `alone` came any more.
+    fn judge_round(&mut self, came: [u16; 2], missing: u16, alone: Option<Group>) {
         let of = came.iter().sum::<u16>().saturating_add(missing);
-        let lost = missing;
-        let round = Record { of, lost };
+        let round = match alone {
+            Some(_) if missing < of / 2 => Record { of: 2, lost: 1 },
+            _ => Record { of, lost: missing },
+        };
         // Of a long one even a small share takes long, but another way was looked at for no more than a few packets.
-        let is_bad = round.is_in_vain() && round.lost_share(LAME);
+        let is_bad = round.lost_share(LAME) && round.is_in_vain(missing);
         if of < WORTH || self.gives_up || !is_bad {
             return;
         }
@@ -151,7 +166,8 @@ impl Looker {
             let of = of / 2;
             let lost = of.saturating_sub(came);
             let is_lame = Record { of, lost }.lost_share(LAME);
-            self.lame[group] = is_lame.then_some(self.using[group]);
+            let is_silent = alone.is_some_and(|alone| alone.index() != group);
+            self.lame[group] = (is_lame || is_silent).then_some(self.using[group]);
         }
         let verdicts = [Verdict::Over; 2];
         self.said = Some(verdicts);
@@ -226,20 +242,25 @@ impl Adaptation for Looker {
     fn came(&mut self, group: Group) {
         let came = &mut self.came[group.index()];
         *came = came.saturating_add(1);
-        if let Some(ears) = &mut self.ears {
-            ears.came(group);
-        }
+        self.alone = match self.alone {
+            (before, count) if before == group => (group, count.saturating_add(1)),
+            _ => (group, 1),
+        };
     }
     fn round_over(&mut self, round: u16, tally: Option<Tally>) {
         let came = core::mem::take(&mut self.came);
         self.round = round;
         (self.said, self.lame) = (None, [None; 2]);
         let missing = tally.map_or(0, |tally| tally.missing);
-        if self.ears.as_mut().is_some_and(Ears::part) {
-            return;
+        let (group, count) = core::mem::replace(&mut self.alone, (Group::Odd, 0));
+        let alone = (count >= ALONE).then_some(group);
+        if let (Some(group), Some(ears)) = (alone, &mut self.ears) {
+            if ears.part(group) {
+                return;
+            }
         }
         if self.look.is_none() {
-            return self.judge_round(came, missing);
+            return self.judge_round(came, missing, alone);
         }
         let Some((_, packets)) = self.look.filter(|(looked_at, _)| *looked_at == round) else {
             return;
@@ -291,6 +312,7 @@ impl Adaptation for Looker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::Session;
     use crate::thalweg::said::LONG_LOOK;
     use thalweg_units::Duration;
     use thalweg_wire::route::Channels;
@@ -321,11 +343,20 @@ mod tests {
     impl Pair {
         /// A round that brings so many packets of each group, and the report on it; how long the next look is.
         fn brings(&mut self, came: [u16; 2]) -> Option<u16> {
+            self.brings_after(0, came)
+        }
+        /// The same where so many came before.
+        fn brings_after(&mut self, before: u16, came: [u16; 2]) -> Option<u16> {
             let [source, destination] = &mut self.both;
-            for (group, came) in [Group::Odd, Group::Even].into_iter().zip(came) {
-                (0..came).for_each(|_| destination.came(group));
+            // Those of both come as evenly as they can.
+            let most = came[0].max(came[1]).max(1);
+            for n in 0..most {
+                for (group, came) in [Group::Odd, Group::Even].into_iter().zip(came) {
+                    let until = |n: u16| u32::from(n) * u32::from(came) / u32::from(most);
+                    (until(n)..until(n + 1)).for_each(|_| destination.came(group));
+                }
             }
-            self.missing -= came.iter().sum::<u16>();
+            self.missing -= before + came.iter().sum::<u16>();
             let (missing, received) = (self.missing, 500_u16.saturating_sub(self.missing));
             destination.round_over(self.round, Some(Tally { received, missing }));
             let mut said = [0];
@@ -385,12 +416,12 @@ mod tests {
             pair.brings([8, 8]);
             pair
         };
-        // With 173 of 484 lost, 96 more are lost until all are there.
+        // With 155 of 484 lost, 69 more are lost until all are there, and five exchanges are needed.
         let mut bearable = after_look();
-        assert_eq!(bearable.brings([70, 242]), None);
+        assert_eq!(bearable.brings([87, 242]), None);
         assert!(!bearable.both[0].gives_up() && bearable.both[1].lame() == [None; 2]);
         let mut bad = after_look();
-        assert_eq!(bad.brings([69, 242]), None);
+        assert_eq!(bad.brings([86, 242]), None);
         assert!(bad.both[0].gives_up());
         assert_eq!(bad.both[1].lame(), [Some(Chain::Planned), None]);
         // A twelfth of a long one is lost: a burst that is over, more likely than not.
@@ -403,6 +434,26 @@ mod tests {
         few.brings([242, 182]);
         few.brings([0, 5]);
         assert!(!few.both[0].gives_up());
+    }
+
+    #[test]
+    fn a_group_that_fell_silent_ends_the_transfer_where_the_rest_takes_long() {
+        let tail = |alone: u16, lost: u16| {
+            let mut pair = pair([true; 2], Progress::Fresh);
+            pair.brings([8, 8]);
+            let came = 484 - lost - alone;
+            for n in 0..came {
+                pair.both[1].came(Session::first_of_two(n));
+            }
+            pair.brings_after(came, [0, alone]);
+            (pair.both[0].gives_up(), pair.both[1].lame())
+        };
+        let silent = [Some(Chain::Planned), None];
+        assert_eq!(tail(ALONE, 80), (true, silent));
+        assert_eq!(tail(100, 100), (true, silent));
+        // It lost as many, and is not silent.
+        assert_eq!(tail(ALONE - 1, 80), (false, [None; 2]));
+        assert_eq!(tail(ALONE, 40), (false, [None; 2]));
     }
 
     #[test]

@@ -14,7 +14,7 @@ const PACKETS: u16 = 200;
 
 fn told(layout: &Layout) -> Follows {
     let session = layout.session(layout.last());
-    follows(&layout.route, &session, &Cadence::new(&session, &TELOSB))
+    follows(&layout.route, &Cadence::new(&session, &TELOSB))
 }
 
 fn expecting(mut layout: Layout, look: Look) -> Layout {
