@@ -34,7 +34,7 @@ const TRIES: u8 = 3;
 /// Packets in vain after which it does the same: more than two looks take, which call spare chains.
 const IN_VAIN: u8 = 2 * LOOK as u8;
 /// Meetings after a transfer's beginning at which another way may be called for.
-pub const EARLY: u64 = 4;
+pub const EARLY: u64 = 5;
 /// How long before one of them a node leaves, to listen there.
 const FREE: Duration = Duration::from_millis(3);
 
