@@ -6,6 +6,7 @@ mod ends;
 mod faults;
 mod follow;
 mod lossy;
+mod nacks;
 mod nonsense;
 mod standing;
 mod timing;

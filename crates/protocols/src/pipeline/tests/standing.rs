@@ -336,6 +336,29 @@ fn a_destination_that_is_deaf_for_a_second_waits_for_the_rounds_end() {
 }
 
 #[test]
+fn a_destination_waits_for_no_round_of_which_nothing_comes() {
+    let layout = with_spares(3);
+    let last = layout.last();
+    // All packets of the look arrive, no NACK reaches the source, and its release does not arrive.
+    let mut net = layout.net(&bytes(), TELOSB, move |air| {
+        let mut r = Reader::new(air.mpdu);
+        let header = Header::parse(&mut r);
+        let is_release = Request::parse(&mut r).is_ok_and(|of| of.purpose == Purpose::Release);
+        match header.map(|header| header.head.kind) {
+            Ok(Kind::Nack) if air.to == 0 => Fate::Silent,
+            Ok(Kind::Request) if air.to == last && is_release => Fate::Silent,
+            _ => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 10);
+    assert_eq!(outcome.end(last), Some(End::TimedOut));
+    let ended = |n| outcome.of(n).map(|(at, _)| at).max().unwrap();
+    // The source asked three times. Its round would have taken more than two seconds.
+    let patience = layout.session(last).policy.inactivity;
+    assert!(ended(last).since(ended(0)) < patience);
+}
+
+#[test]
 fn rounds_that_bring_nothing_end_the_transfer_though_control_gets_through() {
     // Where much is left the round that went badly is the last; of little another is tried.
     for (until, rounds) in [(100, 1), (450, 2)] {
