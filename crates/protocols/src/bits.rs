@@ -66,7 +66,7 @@ impl<const BYTES: usize> Bits<BYTES> {
         bytes.flat_map(|(i, byte)| {
             let mut left = byte;
             core::iter::from_fn(move || {
-                let bit = left.checked_ilog2().map(|_| left.trailing_zeros())?;
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
                 left &= left - 1;
                 Some((i * 8) as u16 + bit as u16)
             })

@@ -73,11 +73,12 @@ pub fn pack(numbers: impl Iterator<Item = u16>, room: &mut [u8]) -> Result<Packe
         while let Some(next) = numbers.next_if(|next| Some(*next) == end.checked_add(1)) {
             end = next;
         }
-        let gap =
-            after.map(|after: u16| from.checked_sub(after).and_then(|gap| gap.checked_sub(1)));
-        let gap = gap.map(|gap| gap.ok_or(WireError::Malformed)).transpose()?;
+        let less_one = |after: u16| from.checked_sub(after)?.checked_sub(1);
         let run = Run {
-            gap,
+            gap: match after {
+                None => None,
+                Some(after) => Some(less_one(after).ok_or(WireError::Malformed)?),
+            },
             len: (end - from).saturating_add(1),
         };
         if run.bits() > left {

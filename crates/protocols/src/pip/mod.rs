@@ -41,7 +41,6 @@ pub const fn hopping_policy() -> Policy {
 /// can be.
 pub const fn conditional_policy() -> Policy {
     Policy {
-        tells: Tells::Vector,
         passing: Passing::Conditional,
         lengths: Lengths::AsNeeded,
         ..policy()

@@ -22,7 +22,6 @@ const LOOKS: u8 = 4;
 pub const TO_BEGIN_ANEW: u32 = 96;
 /// A chain that loses as much, of many packets, is lame where there is no other.
 const LAME: (u32, u32) = (5, 16);
-
 /// Packets that an exchange takes the time of.
 const EXCHANGE: u32 = 5;
 /// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
@@ -221,7 +220,7 @@ impl Adaptation for Looker {
         let (looked_at, of) = self.look?;
         (round == looked_at && packets >= WORTH).then_some(Trial {
             packets: of,
-            // Requests wait for no time: one follows the packets.
+            // The request follows the packets at once.
             ends: Instant::ZERO,
         })
     }

@@ -296,15 +296,19 @@ fn a_request_that_dies_on_each_groups_way_comes_over_relays_of_both() {
     assert!(net.engine(0).stats().unanswered > 0);
 }
 
+fn is_release(mpdu: &[u8]) -> bool {
+    let mut r = Reader::new(mpdu);
+    let header = Header::parse(&mut r);
+    header.is_ok_and(|header| header.head.kind == Kind::Request)
+        && Request::parse(&mut r).is_ok_and(|request| request.purpose == Purpose::Release)
+}
+
 #[test]
 fn a_destination_that_ended_a_transfer_waits_for_no_round() {
     let layout = with_spares(3);
     let last = layout.last();
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
-        let mut r = Reader::new(air.mpdu);
-        let request = Header::parse(&mut r).and_then(|_| Request::parse(&mut r));
-        let is_release = request.is_ok_and(|request| request.purpose == Purpose::Release);
-        match air.to == last && is_release {
+        match air.to == last && is_release(air.mpdu) {
             true => Fate::Silent,
             false => Fate::Heard,
         }
@@ -341,13 +345,10 @@ fn a_destination_waits_for_no_round_of_which_nothing_comes() {
     let last = layout.last();
     // All packets of the look arrive, no NACK reaches the source, and its release does not arrive.
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
-        let mut r = Reader::new(air.mpdu);
-        let header = Header::parse(&mut r);
-        let is_release = Request::parse(&mut r).is_ok_and(|of| of.purpose == Purpose::Release);
-        match header.map(|header| header.head.kind) {
-            Ok(Kind::Nack) if air.to == 0 => Fate::Silent,
-            Ok(Kind::Request) if air.to == last && is_release => Fate::Silent,
-            _ => Fate::Heard,
+        let is_nack = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Nack);
+        match (air.to == 0 && is_nack) || (air.to == last && is_release(air.mpdu)) {
+            true => Fate::Silent,
+            false => Fate::Heard,
         }
     });
     let outcome = layout.run(&mut net, 10);
