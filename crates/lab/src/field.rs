@@ -231,8 +231,8 @@ pub struct Repairs {
     pub retransmitted: Option<f64>,
     /// Of the duration, up to the source's first packet, in seconds.
     pub wake_up_s: f64,
-    /// Chains that brought too little of what was looked at, over all attempts: spare ones took their places, or
-    /// the transfer went another way.
+    /// Chains that brought too little of what was looked at, over all attempts: spare relays joined them, or the
+    /// transfer went another way.
     pub lame_chains: u32,
     /// Hops that lost too much, of attempts that broke off.
     #[serde(skip_serializing_if = "Vec::is_empty")]

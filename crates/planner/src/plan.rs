@@ -174,7 +174,7 @@ pub struct Plan {
     /// Beside the relays of stages 1..=H-1: who stands by, at most one for each group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub standing_by: Vec<Vec<Member>>,
-    /// For stages 1..=H-1: the relays of chains that may take the place of the odd group's, or of the even's.
+    /// For stages 1..=H-1: the relays of chains that may join the odd group's, or the even's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<Vec<Member>>,
     /// Plans to take where this one fails, and others made anew do: many paths.

@@ -44,7 +44,7 @@ const SLIM_HOP_AT: usize = 2;
 const SLIM_KIND_SHIFT: u32 = 6;
 const SLIM_HIGH_BITS: u8 = 0x3f;
 const SLIM_HIGH_AT: usize = 3;
-/// The kind of data that goes over a spare chain: see [`call`].
+/// The kind of data that calls spare relays: see [`call`].
 const SLIM_CALLING: u8 = 3;
 
 /// How a frame of a pipeline begins. It tells so itself: readers need not be told.
@@ -312,8 +312,8 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Has an emitted slim data frame call its group's spare chain: that sends it on, and not the relays. Other frames stay
-/// as they are.
+/// Has an emitted slim data frame call its group's spare relays, which send it on beside the others. Other frames stay as
+/// they are.
 pub fn call(mpdu: &mut [u8]) {
     let is_slim = Format::of(mpdu) == Some(Format::Slim);
     if let Some(high) = mpdu.get_mut(SLIM_HIGH_AT).filter(|_| is_slim) {
@@ -323,7 +323,7 @@ pub fn call(mpdu: &mut [u8]) {
     }
 }
 
-/// Whether the frame that begins with `mpdu` is data that calls a spare chain.
+/// Whether the frame that begins with `mpdu` is data that calls spare relays.
 pub fn calls(mpdu: &[u8]) -> bool {
     let high = mpdu.get(SLIM_HIGH_AT);
     let is_slim = Format::of(mpdu) == Some(Format::Slim);

@@ -138,18 +138,18 @@ impl Ways {
         }
     }
 
-    /// Has the next attempt be on the same way, and keep what is there.
+    /// Has the next attempt be on the same way, to a sink that has nothing any more.
     pub(crate) fn repeat(&mut self) {
-        if self.now.route.scheme == Scheme::Thalweg {
-            self.now.route.progress = Progress::Kept;
-        }
+        self.now.route.progress = Progress::Fresh;
     }
 
     /// After an attempt that broke off: another way that keeps what is there. Gives the hops that were bad.
     pub(crate) fn next(&mut self, told: &Told) -> Vec<BadHop> {
-        if self.now.route.scheme == Scheme::Thalweg {
+        // Where nothing has ever been heard there is nothing to keep, and the source need not ask what is missing.
+        if self.now.route.scheme == Scheme::Thalweg && told.heard {
             self.now.route.progress = Progress::Kept;
         }
+        let progress = self.now.route.progress;
         let Some(again) = &mut self.again else {
             return Vec::new();
         };
@@ -165,7 +165,7 @@ impl Ways {
         self.turn += 1;
         if let Some(way) = again.way(self.turn) {
             self.now = way;
-            self.now.route.progress = Progress::Kept;
+            self.now.route.progress = progress;
         }
         self.look();
         bad
@@ -217,6 +217,9 @@ impl Again {
             let is_counted = told.counted.iter().any(|(counted, _)| counted == group);
             if *of == Chain::Spare || !is_counted {
                 lame.push(chain(*group, *of));
+            }
+            if *of == Chain::Spare && !told.lame.contains(&(*group, Chain::Planned)) {
+                lame.push(chain(*group, Chain::Planned));
             }
         }
         let both = [Group::Odd, Group::Even];

@@ -70,7 +70,8 @@ pub struct MapNode {
 pub struct RoundLoss {
     /// Attempts before that of this round.
     pub attempt: u32,
-    /// From 1. An attempt that keeps earlier packets begins with a request: its first packets are of round 2.
+    /// From 1. The first packets of an attempt that keeps earlier ones are of round 2: round 1 is the request of a source
+    /// that does not know what is missing.
     pub round: u32,
     /// Hops in their order, the groups of each.
     pub hops: Vec<HopLoss>,

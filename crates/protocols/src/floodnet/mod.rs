@@ -209,6 +209,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             _ => &[],
         }
     }
+    /// No frame of the flood in progress is to be on the air after `ends`.
+    pub(crate) fn end_flood_by(&mut self, ends: Instant) {
+        self.flood.end_by(ends);
+    }
     /// This node's table of the links into it.
     pub const fn table(&self) -> &LinkTable<NEIGHBOURS> {
         &self.table

@@ -13,7 +13,7 @@ use core::ops::RangeInclusive;
 use thalweg_engine::{Ability, BoardTiming, OpId, RadioEvent, RadioOp, Refusal, Request};
 use thalweg_engine::{Wants, When};
 use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
-use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
+use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, HEADER_BYTES, MAX_CONTENT, MAX_RELAY};
 use thalweg_wire::phy;
 use thalweg_wire::FrameBuf;
 
@@ -144,6 +144,8 @@ pub struct Flood {
     frame: FrameBuf,
     next_sequence: u8,
     next_op: u8,
+    /// The highest relay counter that this node sends in the flood in progress.
+    last_relay: u8,
     /// Initiator and number of floods, and after when no frame of them is on the air.
     known: Fifo<((NodeId, u8), Instant), REMEMBERED>,
     cancel: bool,
@@ -165,6 +167,7 @@ impl Flood {
             frame: FrameBuf::EMPTY,
             next_sequence: 0,
             next_op: 0,
+            last_relay: 0,
             known: Fifo::EMPTY,
             cancel: false,
             listen: true,
@@ -208,6 +211,24 @@ impl Flood {
     pub fn insist(&mut self, insistence: Insistence) {
         if let State::Active(active) = &mut self.state {
             active.insistence = insistence;
+        }
+    }
+    /// No frame of the flood in progress, of which this node is a relay, is to be on the air after `ends`.
+    pub fn end_by(&mut self, ends: Instant) {
+        let State::Active(active) = &mut self.state else {
+            return;
+        };
+        let Some(first) = active.reference else {
+            return;
+        };
+        let first_over = first + phy::air_time(self.frame.len()).saturating_sub(phy::SFD_OFFSET);
+        let more = ends.since(first_over.min(ends)) / active.slot;
+        self.last_relay = self.last_relay.min(u8::try_from(more).unwrap_or(MAX_RELAY));
+        let asked = Repr::parse(&self.frame)
+            .ok()
+            .filter(|_| self.stream.is_some());
+        if asked.is_some_and(|repr| repr.relay > self.last_relay) {
+            self.leave();
         }
     }
     /// The highest number of hops from which floods come inwards.
@@ -484,6 +505,7 @@ impl Flood {
 
     fn activate(&mut self, role: Role, repr: Repr<'_>, reference: Option<Instant>, begin: Instant) {
         let slot = slot_time(HEADER_BYTES + repr.content.len(), &self.timing);
+        self.last_relay = self.config.last_relay();
         self.state = State::Active(Active {
             role,
             insistence: Insistence::Begins,
@@ -506,7 +528,7 @@ impl Flood {
         let State::Active(active) = &mut self.state else {
             return;
         };
-        if relay > u64::from(self.config.last_relay()) {
+        if relay > u64::from(self.last_relay) {
             return;
         }
         patch_relay(&mut self.frame, relay as u8);

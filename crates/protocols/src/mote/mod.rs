@@ -35,10 +35,14 @@ use sinks::Sinks;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Assembler, Route, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
+
+/// Slots in which whoever has missed a wake-up of Thalweg still gets it, after it has had time for one hop more than its
+/// route has. Its flood ends then for all nodes, however often they have sent it.
+const LATE_SLOTS: u64 = 2;
 
 /// Who has the radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,9 +155,16 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     ) -> Duration {
         let bytes = HEADER_BYTES + 1 + route.segment_bytes();
         let before = route.segments().saturating_sub(1) as u64;
-        flood_spacing(bytes, config.n_tx, timing) * before
-            + flood_time(bytes, route.channels.hops() + 1, config.n_tx, timing)
-            + handover(timing)
+        let hops = route.channels.hops() + 1;
+        let last = match route.scheme {
+            Scheme::Thalweg => {
+                // The sink sends it N_tx times.
+                let least = 2 * u64::from(config.n_tx.get());
+                slot_time(bytes, timing) * (u64::from(hops) + LATE_SLOTS).max(least)
+            }
+            _ => flood_time(bytes, hops, config.n_tx, timing),
+        };
+        flood_spacing(bytes, config.n_tx, timing) * before + last + handover(timing)
     }
 
     fn tell(&mut self, event: Event) {

@@ -51,12 +51,7 @@ pub fn part(
             Place::StandsBy { stage, group } => {
                 let over = follows.late.map(|late| start + late);
                 let lane = lane(stage, group);
-                Adapted::Watches(Watcher::new(
-                    (lane, route.look),
-                    &beat,
-                    follows.begins,
-                    over,
-                ))
+                Adapted::Watches(Watcher::new((lane, route.look), &beat, over))
             }
             Place::Source | Place::Destination if route.look == Look::First => {
                 let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
@@ -71,7 +66,7 @@ pub fn part(
             }
             Place::Spare { stage, group } => {
                 let lane = lane(stage, group);
-                Adapted::Spare(Spare::new(lane, &beat, follows.begins))
+                Adapted::Spare(Spare::new(lane, route.progress, &beat))
             }
             Place::Relay { stage, group } => Adapted::Lane(lane(stage, group)),
             _ => Adapted::Fixed(fixed),

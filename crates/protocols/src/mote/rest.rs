@@ -237,7 +237,6 @@ mod tests {
 
     fn told(phase: u8) -> Told {
         let follows = Follows {
-            begins: Duration::ZERO,
             early: Some(EARLY_ONES),
             late: Some(Duration::from_micros(2_341_567)),
         };
@@ -305,7 +304,6 @@ mod tests {
     fn of_a_long_transfer_that_burst_after_burst_prolongs_the_end_meets_soon() {
         let late = Duration::from_secs(68);
         let follows = Follows {
-            begins: Duration::ZERO,
             early: None,
             late: Some(late),
         };
@@ -387,7 +385,6 @@ mod tests {
             // The later segment's time is off by up to half a millisecond.
             let start = FIRST + MS(30) + Duration::from_micros(501 + late % 998);
             let follows = Follows {
-                begins: Duration::ZERO,
                 early: Some(EARLY_ONES),
                 late: None,
             };

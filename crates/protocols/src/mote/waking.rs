@@ -129,6 +129,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let ahead = first_frame(&self.timing);
         let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
         let start = reference + segment.until_start;
+        let ends = start.saturating_sub(handover(&self.timing));
+        self.floods.end_flood_by(ends);
         let told = match segment.turn {
             Turn::First => {
                 let ahead = apart * u64::from(segment.index) + ahead;

@@ -146,7 +146,7 @@ impl Adaptation for Tuner {
     fn heard(&mut self, what: Heard, sfd: Instant) {
         self.base.heard(what, sfd);
         match what {
-            Heard::Packet => {
+            Heard::Packet | Heard::Call => {
                 let rotation = self.rotation_at(self.base.fixed.stage, sfd);
                 if let Some(scores) = &mut self.scores {
                     scores.heard(rotation);

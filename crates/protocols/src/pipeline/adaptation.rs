@@ -17,6 +17,8 @@ pub enum Heard {
     Neighbour,
     /// Relay and destination: a whole packet for this node.
     Packet,
+    /// Relay: the same that calls who is spare.
+    Call,
     /// Relay: a packet for this node began, and its end was lost.
     Broken,
     /// Relay and destination: a whole request, or NACK, for this node.
@@ -42,7 +44,7 @@ pub enum Retune {
 pub enum Chain {
     /// The relays of the plan.
     Planned,
-    /// The spare ones.
+    /// These, and the spare ones beside them.
     Spare,
 }
 
@@ -79,7 +81,7 @@ pub trait Adaptation {
     fn trial(&self, _round: u16, _packets: u16) -> Option<Trial> {
         None
     }
-    /// Source: whether packets of `_group` call its spare chain.
+    /// Source: whether packets of `_group` call its spare relays.
     fn calls(&self, _group: Group) -> bool {
         false
     }

@@ -12,7 +12,7 @@ use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
 use thalweg_wire::pipeline::{Request, MAX_PACKETS};
-use thalweg_wire::route::Place;
+use thalweg_wire::route::{ObjectRange, Place};
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
@@ -42,15 +42,61 @@ pub(super) struct Hands {
     pub(super) held: Held,
 }
 
-/// Whose the packets are that a destination has.
+/// Whose [`Packets`] a node has, from one transfer to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     /// It has none.
     Nothing,
-    /// No request has told yet.
+    /// Destination: some are there, and no request has told of what.
     Unknown,
-    /// Requests told: the object, and the part of it (`destination::held_as`).
-    Of(Request),
+    /// They are of this.
+    Of(Key),
+}
+
+impl Held {
+    /// Whether they are packets that are there.
+    pub(super) const fn is_there(&self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Unknown => true,
+            Self::Of(key) => matches!(key.which, Which::There),
+        }
+    }
+}
+
+/// Which packets they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Destination: those that are there, of what requests told.
+    There,
+    /// Source: those that it knows to be missing, and has not sent since.
+    Unsent,
+}
+
+/// What tells apart the packets of different objects, and of parts of one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    which: Which,
+    packets: u16,
+    object_len: u32,
+    /// Of a part, the object's is mixed with where it begins, which takes no RAM.
+    digest: [u8; 8],
+}
+
+impl Key {
+    /// That of the `range` of the object that `request` tells of.
+    pub(super) fn new(which: Which, request: &Request, range: ObjectRange) -> Self {
+        let mut digest = request.digest;
+        for (byte, of) in digest.iter_mut().zip(range.offset.to_le_bytes()) {
+            *byte ^= of;
+        }
+        Self {
+            which,
+            packets: request.packets,
+            object_len: request.object_len,
+            digest,
+        }
+    }
 }
 
 impl Hands {

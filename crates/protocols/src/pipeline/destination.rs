@@ -4,7 +4,7 @@
 //! source knows when it comes. Invariant: a request is answered however often it is heard.
 
 use super::adaptation::{Heard, Tally};
-use super::context::{Context, Flow, Held};
+use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{Complete, End, Event};
 use super::missing::{Missing, Plan};
 use super::session::Policy;
@@ -15,7 +15,7 @@ use thalweg_units::Instant;
 use thalweg_wire::pipeline::{
     Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
 };
-use thalweg_wire::route::{ObjectRange, Progress};
+use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader};
 
 /// The destination tells its progress every so many new packets.
@@ -28,16 +28,6 @@ fn told(request: &Request) -> Request {
         purpose: Purpose::Report,
         ..*request
     }
-}
-
-/// What tells apart the packets of different objects, and of parts of one object: of a part, the object's digest is
-/// mixed with where it begins, which takes no RAM.
-fn held_as(told: &Request, range: ObjectRange) -> Request {
-    let mut held = *told;
-    for (byte, of) in held.digest.iter_mut().zip(range.offset.to_le_bytes()) {
-        *byte ^= of;
-    }
-    held
 }
 
 /// A NACK on its way.
@@ -81,7 +71,7 @@ pub(super) struct Destination {
 impl Destination {
     pub(super) fn new(cx: &mut Context<'_>, now: Instant) -> Self {
         match (cx.session.progress, &cx.held) {
-            (Progress::Kept, Held::Unknown | Held::Of(_)) => {
+            (Progress::Kept, held) if held.is_there() => {
                 cx.stats.received = cx.packets.count();
             }
             _ => Self::forget(cx),
@@ -194,9 +184,7 @@ impl Destination {
     }
 
     fn data(&mut self, cx: &mut Context<'_>, number: u16, payload: &[u8], end: Instant) {
-        // Where there may be packets already, the source asks before it sends.
-        let is_unasked = self.told.is_none() && cx.session.progress == Progress::Kept;
-        if is_unasked || self.told.is_some_and(|told| number >= told.packets) {
+        if self.told.is_some_and(|told| number >= told.packets) {
             return;
         }
         if !cx.packets.insert(number) {
@@ -243,7 +231,7 @@ impl Destination {
     ) {
         if self.told.is_none() {
             self.told = Some(told(request));
-            let held = held_as(&told(request), cx.session.range);
+            let held = Key::new(Which::There, request, cx.session.range);
             if matches!(*cx.held, Held::Of(before) if before != held) {
                 Self::forget(cx);
             }

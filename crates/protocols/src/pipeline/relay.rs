@@ -90,10 +90,10 @@ impl Relay {
         };
         group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
     }
-    /// Data goes over relays, or over the spare chain that it calls; control over whoever is there.
+    /// Data goes over relays, and over spare ones that it calls; control over whoever is there.
     fn is_meant(cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
         let is_spare = matches!(cx.session.place, Place::Spare { .. });
-        head.kind != Kind::Data || pipeline::calls(mpdu) == is_spare
+        head.kind != Kind::Data || !is_spare || pipeline::calls(mpdu)
     }
     fn is_neighbour(&self, head: &Head) -> bool {
         match head.kind {
@@ -144,7 +144,11 @@ impl Relay {
             Kind::Data => {
                 self.packet_begun = false;
                 self.count = self.count.saturating_add(1);
-                (Heard::Packet, self.stage + 1)
+                let what = match pipeline::calls(mpdu) {
+                    true => Heard::Call,
+                    false => Heard::Packet,
+                };
+                (what, self.stage + 1)
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {

@@ -6,7 +6,7 @@
 //! of what is known, after which the destination tells the rest.
 
 use super::air::TxAnswer;
-use super::context::{Context, Flow, Held};
+use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
 use super::session::{AskAgain, GiveUp, SetupError};
 use crate::due::sooner;
@@ -70,20 +70,33 @@ impl Source {
         let object = cx.store.info();
         let packets = cx.session.packets(object.len);
         let packets = packets.ok_or(SetupError::TooManyPackets)?;
-        // What a destination has of this node's packets is not known any more.
-        *cx.held = Held::Nothing;
-        match cx.session.progress {
-            Progress::Fresh => cx.packets.fill_to(packets),
+        let unsent = Self::unsent(cx, packets, &object);
+        // It need not ask first. The first packets are looked at, so few are sent in vain where it does not know all.
+        let knows_enough = |cx: &Context<'_>| {
+            let look = cx.adaptation.trial(1, packets);
+            look.is_some_and(|look| cx.packets.count() >= look.packets)
+        };
+        let round = match cx.session.progress {
+            Progress::Fresh => {
+                cx.packets.fill_to(packets);
+                *cx.held = unsent;
+                0
+            }
+            Progress::Kept if *cx.held == unsent && knows_enough(cx) => 1,
             // The first NACK tells what is to be sent.
-            Progress::Kept => cx.packets.clear(),
-        }
+            Progress::Kept => {
+                cx.packets.clear();
+                *cx.held = Held::Nothing;
+                0
+            }
+        };
         (cx.stats.packets, cx.stats.rounds) = (packets, 1);
         let start = cx.align(cx.session.start.max(now + cx.cadence.lead()));
         let mut source = Self {
             object,
             packets,
             doing: Doing::Data { number: 0 },
-            round: 0,
+            round,
             sfd: start,
             group: cx.session.first_group(0),
             sent_in_round: 0,
@@ -100,6 +113,23 @@ impl Source {
         };
         source.order_data(cx, 0);
         Ok(source)
+    }
+
+    /// What requests tell of its object.
+    fn told(packets: u16, object: &ObjectInfo) -> Request {
+        Request {
+            packets,
+            object_len: object.len,
+            digest: object.digest,
+            following: 0,
+            purpose: Purpose::Report,
+        }
+    }
+
+    /// Whose the packets are that it has still to send.
+    fn unsent(cx: &Context<'_>, packets: u16, object: &ObjectInfo) -> Held {
+        let request = Self::told(packets, object);
+        Held::Of(Key::new(Which::Unsent, &request, cx.session.range))
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -180,11 +210,9 @@ impl Source {
             Doing::Data { .. } | Doing::Waiting { .. } => return,
         };
         let request = Request {
-            packets: self.packets,
-            object_len: self.object.len,
-            digest: self.object.digest,
             following,
             purpose,
+            ..Self::told(self.packets, &self.object)
         };
         let bytes = cx.cadence.request_bytes();
         let sent = match purpose {
@@ -309,6 +337,7 @@ impl Source {
         for packet in nack.missing_packets() {
             self.known += u16::from(packet < self.packets && cx.packets.insert(packet));
         }
+        *cx.held = Self::unsent(cx, self.packets, &self.object);
         let learned_all = self.known >= nack.missing;
         if learned_all {
             self.fruitless = match self.missing == Some(nack.missing) {

@@ -12,7 +12,7 @@ use crate::due::sooner;
 use crate::pipeline::{Beat, Heard, Retune, Session};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Progress, Route};
+use thalweg_wire::route::Route;
 
 /// Cycles without a packet after which the sink takes the round to be over.
 const QUIET: u8 = 6;
@@ -65,11 +65,7 @@ impl Ears {
             ahead: beat.ahead.into(),
             at: Group::Odd,
             last: Group::Odd,
-            turns: match route.progress {
-                Progress::Fresh => Turns::Awaited(first, 0),
-                // It begins with a request.
-                Progress::Kept => Turns::Slowly(first + beat.silence),
-            },
+            turns: Turns::Awaited(first, 0),
             copy: None,
             moved: None,
         })
@@ -183,7 +179,7 @@ mod tests {
         assert_eq!(Ears::new(&route(None), &beat()), None);
         let mut lane = Lane::new(&route(None), (1, Group::Even), &beat(), None);
         let before = lane;
-        lane.said(&[MOVED_BIT | MOVED_BIT << 1], beat().start);
+        lane.said(&[MOVED_BIT | MOVED_BIT << 1]);
         assert_eq!(lane, before);
     }
 

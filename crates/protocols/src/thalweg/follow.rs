@@ -29,8 +29,6 @@ pub struct Early {
 /// When something may have to follow a transfer: after the source's first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Follows {
-    /// The source's first packet; later where it asks first what is there.
-    pub begins: Duration,
     /// A look found too little, or nothing came to look at, and all who take part have left; `None` where there is no look.
     pub early: Option<Early>,
     /// One round has brought everything that was expected, and all who take part know; `None` where nobody knows what to
@@ -47,15 +45,13 @@ pub fn follows(route: &Route, cadence: &Cadence) -> Follows {
     let exchange = |vector: usize, segments: u16| {
         cadence.exchange(cadence.nack_bytes(vector), u64::from(segments) * copies)
     };
-    // One that keeps earlier packets begins with an exchange.
-    let begins = match route.progress {
-        Progress::Fresh => Duration::ZERO,
-        Progress::Kept => exchange(shape.vector_bytes, shape.segments).saturating_sub(period),
-    };
     let looked = usize::from(LOOK).div_ceil(8);
-    let look = begins
-        + period * (u64::from(LOOK) - 1)
-        + exchange(looked.min(shape.vector_bytes), 1)
+    let first_tells = match route.progress {
+        Progress::Fresh => looked,
+        Progress::Kept => TOLD_BYTES,
+    };
+    let look = period * (u64::from(LOOK) - 1)
+        + exchange(first_tells.min(shape.vector_bytes), 1)
         + cadence.release();
     let looks = match route.look {
         Look::None => Duration::ZERO,
@@ -63,10 +59,9 @@ pub fn follows(route: &Route, cadence: &Cadence) -> Follows {
     };
     let late = route.expected.map(|packets| {
         let rounds = period * (u64::from(packets.get()) - 1) + exchange(0, 1);
-        begins + looks + rounds + cadence.release() + HANDOVER
+        looks + rounds + cadence.release() + HANDOVER
     });
     Follows {
-        begins,
         early: (route.look == Look::First).then(|| Early {
             first: look + HANDOVER,
             each: period * (u64::from(LOOK) - 1) + exchange(TOLD_BYTES.min(shape.vector_bytes), 1),

@@ -45,17 +45,12 @@ impl Lane {
         }
     }
 
-    /// A NACK said so: whether its group goes on the other's channel from now on, and whether the transfer ends. The next
-    /// packet is due at `due`.
-    pub(super) fn said(&mut self, said: &[u8], due: Instant) {
+    /// A NACK said so: whether its group goes on the other's channel from now on, and whether the transfer ends.
+    pub(super) fn said(&mut self, said: &[u8]) {
         self.gives_up |= Verdict::ends(said);
         if let Some(verdicts) = Verdict::read(said) {
-            let is_other = verdicts[self.group.index()] == Verdict::Other;
-            match Verdict::next_look(verdicts) {
-                None => self.meetings.goes_on(),
-                // The look is at the group's other chain, whose packets this node leaves alone: they take no longer.
-                Some(_) if is_other => self.meetings.hears(due + self.meetings.silence() * 2),
-                Some(_) => {}
+            if Verdict::next_look(verdicts).is_none() {
+                self.meetings.goes_on();
             }
         }
         let moved = said
@@ -74,8 +69,8 @@ impl Adaptation for Lane {
     fn listening(&self) -> Option<Channel> {
         self.fixed.listening()
     }
-    fn told(&mut self, said: &[u8], due: Instant) -> Retune {
-        self.said(said, due);
+    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
+        self.said(said);
         Retune::Stay
     }
     fn gives_up(&self) -> bool {

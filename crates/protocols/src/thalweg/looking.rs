@@ -86,7 +86,8 @@ pub struct Looker {
 
 impl Looker {
     /// A source, or destination, on the channels of `fixed`, by the schedule of `beat`, of a transfer whose odd and even
-    /// group have `spares`. One that keeps earlier packets begins with a request, and looks at the round after it.
+    /// group have `spares`. One that keeps earlier packets calls these from the beginning, since another way has turned out
+    /// to be bad, and looks at its second round: the first is the request of a source that does not know what is missing.
     pub fn new(fixed: Fixed, progress: Progress, spares: [bool; 2], beat: &Beat) -> Self {
         Self {
             fixed,
@@ -96,7 +97,10 @@ impl Looker {
             looks: 0,
             round: 0,
             spares,
-            using: [Chain::Planned; 2],
+            using: match progress {
+                Progress::Fresh => [Chain::Planned; 2],
+                Progress::Kept => spares.map(|has| if has { Chain::Spare } else { Chain::Planned }),
+            },
             came: [0; 2],
             alone: (Group::Odd, 0),
             before: [None; 2],
@@ -404,7 +408,7 @@ mod tests {
         assert_eq!(
             bad.both[0].asks(2),
             Purpose::Report,
-            "spare ones count apart"
+            "relay and spare relay count apart"
         );
     }
 

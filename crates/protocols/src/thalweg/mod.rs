@@ -31,7 +31,7 @@ use thalweg_units::Duration;
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
-/// Packets in vain after which it does the same: more than two looks take, which call spare chains.
+/// Packets in vain after which it does the same: more than two looks take, which call spare relays.
 const IN_VAIN: u8 = 2 * LOOK as u8;
 /// Meetings after a transfer's beginning at which another way may be called for.
 pub const EARLY: u64 = 5;

@@ -1,20 +1,22 @@
-//! A relay of a spare chain. It sleeps while the first packets are sent over other relays, and listens when the source
-//! is told what became of them: whether its chain is called, or another look follows, through which it sleeps as well.
-//! A packet that calls its group's spare chain makes it a relay; it leaves where none will come.
+//! A spare relay, of which there may be one beside each relay. It sleeps while the first packets are sent, and listens when
+//! the source is told what became of them: whether its group calls, or another look follows, through which it sleeps as
+//! well. In a transfer that keeps earlier packets its group calls from the beginning. A packet that calls makes it a relay; it
+//! leaves where none will come.
 //!
-//! Nobody has to tell the relays whose place it takes: packets that call are none of theirs. Time base: the node's clock.
-//! Tests: at the end.
+//! The relays of its group go on: nobody knows which of their hops carries nothing, and those of a stage send what they have
+//! heard in step. Time base: the node's clock. Tests: at the end.
 
 use super::lane::Lane;
 use super::said::{Verdict, LONG_LOOK, LOOK};
 use crate::due::sooner;
 use crate::pipeline::{Adaptation, Beat, End, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::route::Progress;
 
 /// Silences of an exchange that it waits for a call.
 const PATIENT: u64 = 2;
 
-/// A node of a spare chain.
+/// A spare relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spare {
     lane: Lane,
@@ -36,14 +38,16 @@ enum At {
 }
 
 impl Spare {
-    /// A node on `lane`, by the schedule of `beat`, of a transfer whose first packets begin so long after the
-    /// source.
-    pub fn new(lane: Lane, beat: &Beat, begins: Duration) -> Self {
-        let look = beat.start + begins + beat.cycle * u64::from(LOOK);
+    /// A node on `lane`, by the schedule of `beat`.
+    pub fn new(lane: Lane, progress: Progress, beat: &Beat) -> Self {
+        let look = beat.start + beat.cycle * u64::from(LOOK);
         Self {
             lane,
             cycle: beat.cycle,
-            at: At::Asleep(look, look + beat.silence * PATIENT),
+            at: match progress {
+                Progress::Fresh => At::Asleep(look, look + beat.silence * PATIENT),
+                Progress::Kept => At::Listening(look + beat.silence * PATIENT),
+            },
         }
     }
 
@@ -70,12 +74,12 @@ impl Adaptation for Spare {
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
         self.lane.meetings.hears(sfd);
-        if what == Heard::Packet {
+        if what == Heard::Call {
             self.at = At::Relaying;
         }
     }
     fn told(&mut self, said: &[u8], due: Instant) -> Retune {
-        self.lane.said(said, due);
+        self.lane.said(said);
         let verdicts = match (self.at, Verdict::read(said)) {
             (At::Listening(_), Some(verdicts)) => verdicts,
             _ => return Retune::Stay,
@@ -136,7 +140,7 @@ mod tests {
     /// One of the even group, awake after the first look.
     fn awake() -> (Spare, Instant) {
         let lane = Lane::new(&route(&[26, 20, 25]), (1, Group::Even), &beat(), None);
-        let mut spare = Spare::new(lane, &beat(), Duration::ZERO);
+        let mut spare = Spare::new(lane, Progress::Fresh, &beat());
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();
         assert_eq!(wakes, beat().start + CYCLE * u64::from(LOOK));
@@ -158,8 +162,8 @@ mod tests {
         let (mut spare, at) = awake();
         spare.heard(Heard::Control, at);
         assert!(!spare.passes_on(Heard::Control));
-        spare.heard(Heard::Packet, at);
-        assert!(spare.passes_on(Heard::Packet) && spare.passes_on(Heard::Control));
+        spare.heard(Heard::Call, at);
+        assert!(spare.passes_on(Heard::Call) && spare.passes_on(Heard::Control));
         assert_eq!((spare.leaves(), spare.next()), (None, None));
         assert!(!spare.passes_on(Heard::Count), "its count is another");
     }

@@ -77,21 +77,13 @@ impl Watcher {
     /// A node beside the relay of `lane`, by the schedule of `beat`, of a transfer whose first packets
     /// have such a `look`, and begin so long after the source. It leaves a transfer that is expected to be `over`, where it
     /// does not take part by then.
-    pub fn new(
-        (lane, look): (Lane, Look),
-        beat: &Beat,
-        begins: Duration,
-        over: Option<Instant>,
-    ) -> Self {
+    pub fn new((lane, look): (Lane, Look), beat: &Beat, over: Option<Instant>) -> Self {
         let stages_before = u64::from(lane.fixed.stage);
         Self {
             lane,
             cycle: beat.cycle,
             verdicts: match look {
-                Look::First => {
-                    let first = beat.start + begins;
-                    Verdicts::Awaited(first + beat.cycle * u64::from(LOOK))
-                }
+                Look::First => Verdicts::Awaited(beat.start + beat.cycle * u64::from(LOOK)),
                 Look::None => Verdicts::Over,
             },
             ahead: beat.ahead,
@@ -191,12 +183,15 @@ impl Adaptation for Watcher {
     fn heard(&mut self, what: Heard, sfd: Instant) {
         self.lane.meetings.hears(sfd);
         match (what, self.at) {
-            (Heard::Packet, At::Before) => {
+            (Heard::Packet | Heard::Call, At::Before) => {
                 self.heard = false;
                 self.at = At::Turning((sfd + self.cycle).saturating_sub(self.ahead));
             }
             (Heard::Peer, At::After(_)) => self.heard = true,
             // It does not hear those who would tell: after the last packet of the look, one more tells as much.
+            (Heard::Call, At::Verdict(until)) if sfd > self.goes_on_from(until) => {
+                self.at = At::Relaying;
+            }
             (Heard::Packet, At::Verdict(until)) if sfd > self.goes_on_from(until) => {
                 self.lane.meetings.goes_on();
                 self.at = At::Verdict(sfd);
@@ -205,7 +200,7 @@ impl Adaptation for Watcher {
         }
     }
     fn told(&mut self, said: &[u8], due: Instant) -> Retune {
-        self.lane.said(said, due);
+        self.lane.said(said);
         let before = self.listening();
         let verdicts = match Verdict::read(said) {
             Some(verdicts) if !self.takes_part() => verdicts,
@@ -213,6 +208,9 @@ impl Adaptation for Watcher {
         };
         if verdicts.contains(&Verdict::Over) {
             self.at = At::Leaving(due + self.lane.meetings.silence());
+        } else if verdicts[self.lane.group.index()] == Verdict::Other {
+            // So it passes on this very NACK.
+            self.at = At::Relaying;
         } else if let Some(packets) = Verdict::next_look(verdicts) {
             self.verdicts = Verdicts::Awaited(due + self.cycle * u64::from(packets));
             self.opens(due);
@@ -277,7 +275,7 @@ mod tests {
 
     fn watcher() -> Watcher {
         let lane = Lane::new(&route(&[26, 20, 25, 15]), (1, Group::Even), &beat(), None);
-        Watcher::new((lane, Look::None), &beat(), Duration::ZERO, None)
+        Watcher::new((lane, Look::None), &beat(), None)
     }
 
     /// Hears packets, and the relay sends on those that `sends_on` says; how many until it takes part.
@@ -343,7 +341,7 @@ mod tests {
         };
         let channels = route(&[26, 20, 25, 15]);
         let lane = Lane::new(&channels, (1, Group::Even), &beat(), Some(early));
-        let mut watcher = Watcher::new((lane, Look::First), &beat(), Duration::ZERO, None);
+        let mut watcher = Watcher::new((lane, Look::First), &beat(), None);
         let mut now = beat().start;
         while !matches!(watcher.at, At::Verdict(_)) {
             if watcher.at == At::Before {

@@ -74,7 +74,7 @@ pub struct Route {
     pub last_even: Option<Channel>,
     /// How many packets the transfer is expected to bring, where that is known: from it all nodes tell when it may be over.
     pub expected: Option<NonZeroU16>,
-    /// The relays, then those that stand by, then those of spare chains.
+    /// The relays, then those that stand by, then spare ones.
     members: [Member; MAX_MEMBERS],
     count: u8,
     standing: u8,
@@ -167,7 +167,7 @@ impl Route {
         Ok(())
     }
 
-    /// Adds a relay of a spare chain.
+    /// Adds a spare relay.
     ///
     /// # Errors
     /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
@@ -191,12 +191,12 @@ impl Route {
         let standing = self.reserves().get(..usize::from(self.standing));
         standing.unwrap_or_default()
     }
-    /// Those of spare chains, in order of stage and group.
+    /// Spare relays, in order of stage and group.
     pub fn spares(&self) -> &[Member] {
         let spares = self.reserves().get(usize::from(self.standing)..);
         spares.unwrap_or_default()
     }
-    /// Those that stand by, then those of spare chains.
+    /// Those that stand by, then spare relays.
     fn reserves(&self) -> &[Member] {
         let others = self.members.get(usize::from(self.count)..);
         let count = usize::from(self.standing + self.spare);

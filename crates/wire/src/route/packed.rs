@@ -61,7 +61,7 @@ impl Route {
         TERMS_BYTES + usize::from(self.threshold.is_some()) + range + bits.div_ceil(8) as usize
     }
 
-    /// Those with a part at a place: relays, those that stand by, those of spare chains.
+    /// Those with a part at a place: relays, those that stand by, spare ones.
     fn parts(&self) -> [&[Member]; 3] {
         [self.members(), self.standing_by(), self.spares()]
     }

@@ -128,7 +128,7 @@ impl Scheme {
 pub enum Progress {
     /// The transfer begins with the first packet.
     Fresh,
-    /// It begins with a request, and goes on with what the destination says that it misses.
+    /// It goes on with what the source knows to be missing, or has asked for. Spare relays take part from the beginning.
     Kept,
 }
 
@@ -137,7 +137,7 @@ pub enum Progress {
 pub enum Look {
     /// It does not.
     None,
-    /// It does. Where one brings too few it calls a spare chain, and ends where there is none: another way is there.
+    /// It does. Where one brings too few it calls its spare relays, and ends where that does not help: another way is there.
     First,
 }
 

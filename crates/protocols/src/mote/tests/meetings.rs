@@ -8,8 +8,11 @@ use crate::mote::{Command, Event};
 use core::num::NonZeroU16;
 use std::cell::Cell;
 use std::rc::Rc;
-use thalweg_engine::harness::{Fate, Net};
+use std::vec::Vec;
+use thalweg_engine::harness::{Fate, Net, SentFrame};
 use thalweg_units::{Duration, Instant};
+use thalweg_wire::flood::Repr;
+use thalweg_wire::phy::air_time;
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{Member, Phase, Progress, Route, Scheme};
 
@@ -78,6 +81,27 @@ fn from(source: usize, transfer: u16) -> Route {
     let mut route = chains(transfer);
     route.source = id(source);
     route
+}
+
+#[test]
+fn the_flood_of_a_wake_up_is_over_for_all_when_its_transfer_begins() {
+    let mut net = grid(ideal());
+    net.command(4, Command::Fetch(chains(1)));
+    net.run_for(PERIOD + MS(50));
+    let start = (net.take_events().into_iter()).find_map(|(_, _, event)| match event {
+        Event::WakeUp { start, .. } => Some(start),
+        _ => None,
+    });
+    let ends = start.unwrap().saturating_sub(MS(2));
+    let floods =
+        |frame: &&SentFrame| Repr::parse(&frame.mpdu).is_ok_and(|repr| repr.initiator == id(4));
+    let frames: Vec<_> = net.sent().iter().filter(floods).collect();
+    // Of twelve nodes, some have not sent it three times by then.
+    assert!((24..36).contains(&frames.len()), "{}", frames.len());
+    for frame in frames {
+        let over = frame.start + air_time(frame.mpdu.len());
+        assert!(over <= ends, "{over} {ends}");
+    }
 }
 
 #[test]

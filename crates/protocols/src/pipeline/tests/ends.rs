@@ -85,7 +85,7 @@ fn the_group_whose_channel_goes_bad_comes_on_the_others() {
 }
 
 #[test]
-fn what_arrived_is_kept_and_the_next_attempt_hears_its_first_request() {
+fn what_arrived_is_kept_and_the_next_attempt_brings_the_rest() {
     for hops in 2..=6 {
         let mut layout = parted(hops);
         let last = layout.last();

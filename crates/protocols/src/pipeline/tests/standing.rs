@@ -185,6 +185,37 @@ fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
 }
 
 #[test]
+fn a_group_gets_through_over_whichever_of_its_relays_and_spare_ones_do() {
+    // The odd group's relay of stage 2, who stands by it, and its spare relay of stage 3.
+    let layout = with_spares(4);
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    for dead in [3, 9, spare_of(5, 4)] {
+        net.command(dead, Command::Stop);
+    }
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert_eq!((complete.rounds, complete.first_round), (3, PACKETS as u16));
+}
+
+#[test]
+fn who_stands_by_takes_part_when_its_group_calls() {
+    // Nothing that the relay of stage 2, or its spare one, sends on arrives; they are heard to send it by who stands by.
+    let layout = with_spares(4);
+    let (relay, spare) = (3, spare_of(3, 4));
+    let mut net = layout.net(&bytes(), TELOSB, move |air| {
+        let is_data = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Data);
+        match is_data && [relay, spare].contains(&air.from) && air.to != relay + 6 {
+            true => Fate::Silent,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert_eq!((complete.rounds, complete.first_round), (3, PACKETS as u16));
+    assert!(net.engine(relay + 6).stats().forwarded > 200);
+}
+
+#[test]
 fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
     let layout = with_spares(3);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
@@ -199,10 +230,30 @@ fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
     let layout = resumed(&layout, &mut net);
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &bytes());
-    // A request, a look, and the rest.
-    assert_eq!(complete.rounds, 3);
-    let sent = net.engine(0).stats().data_sent;
-    assert!(sent < PACKETS as u32, "{sent}");
+    // A look and the rest: the source knows what is missing, and need not ask first.
+    let stats = net.engine(0).stats();
+    assert_eq!((complete.rounds, stats.rounds), (3, 2));
+    assert_eq!(stats.data_sent, PACKETS as u32 - 16);
+}
+
+#[test]
+fn a_source_that_has_another_object_asks_before_it_sends() {
+    let layout = with_spares(3);
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    for node in [1, 5, spare_of(1, 3)] {
+        net.command(node, Command::Stop);
+    }
+    layout.run(&mut net, 1);
+    let mut other = bytes();
+    other.digest[0] ^= 1;
+    other.bytes[0] ^= 1;
+    *net.engine_mut(0).store_mut() = other.clone();
+    let layout = resumed(&layout, &mut net);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &other);
+    let stats = net.engine(0).stats();
+    assert_eq!((complete.rounds, stats.rounds), (3, 3));
+    assert_eq!(stats.data_sent, PACKETS as u32, "the sink keeps nothing");
 }
 
 #[test]
