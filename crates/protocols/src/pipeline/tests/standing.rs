@@ -237,6 +237,22 @@ fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
 }
 
 #[test]
+fn one_that_keeps_packets_calls_its_spare_relays_from_the_beginning() {
+    let mut layout = with_spares(4);
+    layout.route.progress = Progress::Kept;
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    // A relay of the odd group, and who stands by it.
+    for dead in [3, 9] {
+        net.command(dead, Command::Stop);
+    }
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    // This source knows nothing and asks first; then a look that brings everything, and the rest.
+    assert_eq!(complete.rounds, 3);
+    assert_eq!(net.engine(0).stats().data_sent, PACKETS as u32);
+}
+
+#[test]
 fn a_source_that_has_another_object_asks_before_it_sends() {
     let layout = with_spares(3);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
