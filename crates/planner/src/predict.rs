@@ -336,7 +336,8 @@ impl Need {
 
 impl Prediction {
     /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. Where reserves are
-    /// needed, there is another look, half of what was sent in the first is sent again, and a spare chain relays to the end.
+    /// needed, there is another look, half of what was sent in the first is sent again, and a group's spare relays and who
+    /// stands by relay to the end.
     pub(crate) fn with_reserves(
         self,
         (stand, spare): (usize, usize),
@@ -387,7 +388,7 @@ impl Prediction {
             self.active_nodes as f64 * (look_s + mended_s)
                 + stand * standing_s
                 + spare * spare_s
-                + called * spare / 2.0 * after_s
+                + called / 2.0 * (spare + stand * rest / (window + rest)) * after_s
                 + (stand + spare) * anew_s
         };
         Self {
