@@ -319,9 +319,9 @@ pub(crate) fn predict(
 pub(crate) struct Need {
     /// A longer look.
     pub(crate) again: f64,
-    /// A spare chain, or another way.
+    /// Spare relays, or another way.
     pub(crate) called: f64,
-    /// Another way, since a burst hits the spare chain, too.
+    /// Another way, since a burst hits the spare relays, too.
     pub(crate) other_way: f64,
 }
 

@@ -54,7 +54,7 @@ pub enum Reserves {
     /// Nothing.
     #[default]
     None,
-    /// Nodes that stand by, spare chains, and many paths where lean chains fail.
+    /// Nodes that stand by, spare relays, and many paths where lean chains fail.
     Standing,
 }
 

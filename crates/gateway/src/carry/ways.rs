@@ -218,6 +218,7 @@ impl Again {
             if *of == Chain::Spare || !is_counted {
                 lame.push(chain(*group, *of));
             }
+            // Spare relays send beside the others, of which nobody told where these had called from the beginning.
             if *of == Chain::Spare && !told.lame.contains(&(*group, Chain::Planned)) {
                 lame.push(chain(*group, Chain::Planned));
             }

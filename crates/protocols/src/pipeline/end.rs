@@ -12,9 +12,9 @@ pub enum End {
     GaveUp,
     /// The deadline passed, or nothing was heard for too long.
     TimedOut,
-    /// Of a spare chain, or who stands by: the transfer is over for it, or took no part of it.
+    /// A spare relay, or who stands by: the transfer is over for it, or took no part of it.
     NotCalled,
-    /// Of a spare chain: the first packets have come, and it is not wanted.
+    /// A spare relay: the first packets have come, and it is not wanted.
     NotNeeded,
     /// The radio refused everything.
     RadioFailed,

@@ -42,29 +42,28 @@ pub fn follows(route: &Route, cadence: &Cadence) -> Follows {
     let copies = u64::from(cadence.copies());
     let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
     // From the last packet before an exchange to the first after it.
-    let exchange = |vector: usize, segments: u16| {
-        cadence.exchange(cadence.nack_bytes(vector), u64::from(segments) * copies)
+    let exchange = |vector: usize| {
+        let vector = vector.min(shape.vector_bytes);
+        cadence.exchange(cadence.nack_bytes(vector), copies)
     };
     let looked = usize::from(LOOK).div_ceil(8);
     let first_tells = match route.progress {
         Progress::Fresh => looked,
         Progress::Kept => TOLD_BYTES,
     };
-    let look = period * (u64::from(LOOK) - 1)
-        + exchange(first_tells.min(shape.vector_bytes), 1)
-        + cadence.release();
+    let look = period * (u64::from(LOOK) - 1) + exchange(first_tells) + cadence.release();
     let looks = match route.look {
         Look::None => Duration::ZERO,
-        Look::First => exchange(looked, 1).saturating_sub(period),
+        Look::First => exchange(looked).saturating_sub(period),
     };
     let late = route.expected.map(|packets| {
-        let rounds = period * (u64::from(packets.get()) - 1) + exchange(0, 1);
+        let rounds = period * (u64::from(packets.get()) - 1) + exchange(0);
         looks + rounds + cadence.release() + HANDOVER
     });
     Follows {
         early: (route.look == Look::First).then(|| Early {
             first: look + HANDOVER,
-            each: period * (u64::from(LOOK) - 1) + exchange(TOLD_BYTES.min(shape.vector_bytes), 1),
+            each: period * (u64::from(LOOK) - 1) + exchange(TOLD_BYTES),
         }),
         late,
     }

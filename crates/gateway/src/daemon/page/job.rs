@@ -296,7 +296,7 @@ fn stages(planned: &Value) -> String {
         "<h2>Stages</h2><p class=\"faint\">From the source to the base station. Nodes of the two groups relay by \
          turns.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Stages\"><table><thead><tr>\
          <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>Standing by</th>\
-         <th>Spare chains</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th>Spare relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
