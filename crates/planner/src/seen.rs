@@ -86,18 +86,16 @@ impl Seen {
             });
         }
         for chain in &self.lame {
-            let bad = |hop: &Hop| match self.crossed.iter().any(|(seen, ..)| seen == hop) {
-                // Its packets tell of it.
-                true => 0.0,
-                false => expected.lame(*hop, LOOK),
-            };
-            let chances: Vec<f64> = chain.iter().map(bad).collect();
+            // That of a hop which was good before is small, and not none: other frames are on the air now.
+            let chances: Vec<f64> = (chain.iter().map(|hop| expected.lame(*hop, LOOK))).collect();
             let all: f64 = chances.iter().sum();
             for (hop, chance) in chain.iter().zip(chances) {
-                if all > 0.0 {
-                    let suspected = (chance / all).min(SUSPICION);
-                    expected.change(*hop, |before| before * (1.0 - suspected));
-                }
+                let share = match all > 0.0 {
+                    true => chance / all,
+                    // None was to be expected: one is as likely as the other.
+                    false => 1.0 / chain.len() as f64,
+                };
+                expected.change(*hop, |before| before * (1.0 - share.min(SUSPICION)));
             }
         }
         for &(to, channel) in &self.deaf {

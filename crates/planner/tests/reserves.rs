@@ -138,6 +138,23 @@ fn a_chain_that_is_bad_somewhere_is_not_taken_again_nor_a_deaf_receiver() {
     assert_ne!(anew.channels.last(), Some(&last));
 }
 
+/// A hop that was good while other frames were on the air is suspected, too, once its chain is lame.
+#[test]
+fn a_chain_that_was_good_before_it_was_bad_is_not_taken_again() {
+    let links = building(139, 4);
+    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
+    let odd = chain(&made, Group::Odd);
+    let mut seen = Seen::default();
+    odd.iter().for_each(|hop| seen.crossed(*hop, 8, 8));
+    let is_kept = |seen: &Seen| {
+        let anew = made.anew(seen).unwrap();
+        [Group::Odd, Group::Even].map(|group| chain(&anew, group) == odd)
+    };
+    assert!(is_kept(&seen).contains(&true), "it was good");
+    seen.lame(odd.clone());
+    assert_eq!(is_kept(&seen), [false; 2]);
+}
+
 #[test]
 fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
     let links = building(139, 4);

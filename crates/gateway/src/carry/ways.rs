@@ -187,6 +187,7 @@ impl Again {
     /// Takes in what was told of an attempt on `route`; gives the hops that were bad.
     fn see(&mut self, route: &Route, told: &Told) -> Vec<BadHop> {
         let mut bad = Vec::new();
+        let mut has_bad = [false; 2];
         for (group, counts) in &told.counted {
             let hops = self.hops(route, *group, Chain::Planned);
             let pairs = counts.stages().windows(2);
@@ -194,7 +195,9 @@ impl Again {
                 let (of, came) = (u32::from(pair[0]), u32::from(pair[1]));
                 self.seen.crossed(*hop, came, of);
                 let [from, to] = [hop.from, hop.to].map(|n| self.ids.get(n).copied());
-                if let (Some(from), Some(to), true) = (from, to, (came + of / BAD) < of) {
+                let is_bad = came + of / BAD < of;
+                has_bad[group.index()] |= is_bad;
+                if let (Some(from), Some(to), true) = (from, to, is_bad) {
                     bad.push(BadHop {
                         from,
                         to,
@@ -213,9 +216,8 @@ impl Again {
         let chain = |group, chain| self.hops(route, group, chain);
         let mut lame = Vec::new();
         for (group, of) in &told.lame {
-            // Where relays told, it is known which hop it was.
-            let is_counted = told.counted.iter().any(|(counted, _)| counted == group);
-            if *of == Chain::Spare || !is_counted {
+            // Where relays told of a bad hop, it is known which it was.
+            if *of == Chain::Spare || !has_bad[group.index()] {
                 lame.push(chain(*group, *of));
             }
             // Spare relays send beside the others, of which nobody told where these had called from the beginning.
@@ -360,6 +362,25 @@ mod tests {
         };
         assert!(![Group::Odd, Group::Even].into_iter().any(is_same));
         assert_eq!(ways.now().route.progress, Progress::Kept);
+    }
+
+    #[test]
+    fn a_chain_that_was_good_when_it_was_counted_and_is_lame_later_is_not_taken_again() {
+        let chain = |ways: &Ways, group| {
+            let channels = ways.now().route.channels_of(group);
+            (
+                relays(ways, group),
+                (1..=3).map(|k| channels.of(k)).collect::<Vec<_>>(),
+            )
+        };
+        let mut ways = ways();
+        let before = chain(&ways, Group::Odd);
+        let counted: [(Group, &[u8]); 2] = [(Group::Odd, &[8; 4]), (Group::Even, &[8; 4])];
+        let bad = ways.next(&told(&[(Group::Odd, Chain::Planned)], &counted));
+        assert_eq!(bad, []);
+        for group in [Group::Odd, Group::Even] {
+            assert_ne!(chain(&ways, group), before);
+        }
     }
 
     #[test]

@@ -257,23 +257,21 @@ impl Adaptation for Looker {
         let missing = tally.map_or(0, |tally| tally.missing);
         let (group, count) = core::mem::replace(&mut self.alone, (Group::Odd, 0));
         let alone = (count >= ALONE).then_some(group);
-        if let (Some(group), Some(ears)) = (alone, &mut self.ears) {
-            if ears.part(group) {
-                return;
+        let packets = came.iter().sum::<u16>() + missing;
+        let look = self.look.filter(|(looked_at, _)| *looked_at == round);
+        let Some((_, looked_at)) = look.filter(|_| packets >= WORTH) else {
+            let has_moved = match (alone, &mut self.ears) {
+                (Some(group), Some(ears)) => ears.part(group),
+                _ => false,
+            };
+            if !has_moved && self.look.is_none() {
+                self.judge_round(came, missing, alone);
             }
-        }
-        if self.look.is_none() {
-            return self.judge_round(came, missing, alone);
-        }
-        let Some((_, packets)) = self.look.filter(|(looked_at, _)| *looked_at == round) else {
             return;
         };
-        if came.iter().sum::<u16>() + missing < WORTH {
-            return;
-        }
         let mut verdicts = [Verdict::Good; 2];
         for (group, came) in came.into_iter().enumerate() {
-            let of = packets / 2;
+            let of = looked_at / 2;
             let lost = of.saturating_sub(came);
             verdicts[group] = self.verdict(group, Record { of, lost }, missing);
             let is_lame = matches!(verdicts[group], Verdict::Other | Verdict::Over);

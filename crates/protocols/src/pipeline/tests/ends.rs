@@ -1,14 +1,15 @@
 //! Thalweg: a destination that hears its two groups on channels of their own.
 
 use super::bench::{draw, ideal, object, with_spares, Layout, Memory, TELOSB};
-use crate::pipeline::{Command, Complete, End};
+use crate::pipeline::{Command, Complete, End, Event};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate};
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::pipeline::{Group, Head, Kind};
+use thalweg_wire::pipeline::{Group, Head, Header, Kind};
 use thalweg_wire::route::Progress;
+use thalweg_wire::Reader;
 
 /// 59,000 bytes.
 const PACKETS: u16 = 488;
@@ -82,6 +83,34 @@ fn the_group_whose_channel_goes_bad_comes_on_the_others() {
         assert!((130..=220).contains(&lost), "channel {bad}: {lost}");
         assert_eq!(sent, PACKETS + lost, "no packet is sent in vain any more");
     }
+}
+
+/// The last packets of a look say nothing of the sink's channel: whichever hop they are lost at, the group is lame.
+#[test]
+fn a_group_that_falls_silent_in_a_look_is_lame() {
+    let layout = parted(4);
+    let stages = layout.stages.clone();
+    let mut net = layout.net(&bytes(), TELOSB, move |air| {
+        let Header { head, number } = Header::parse(&mut Reader::new(air.mpdu)).unwrap();
+        let is_lost = head.kind == Kind::Data && head.group == Group::Even && number >= 10;
+        match is_lost && stages[air.to] == 2 {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 10);
+    // Three looks: the second is a long one, and the third is at its spare relays.
+    assert_eq!(net.engine(0).stats().data_sent, 16 + 32 + 16);
+    let is_lame = |event| {
+        matches!(
+            event,
+            Event::Lame {
+                group: Group::Even,
+                ..
+            }
+        )
+    };
+    assert!(outcome.of(layout.last()).any(|(_, event)| is_lame(event)));
 }
 
 #[test]
