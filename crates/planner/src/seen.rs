@@ -27,7 +27,7 @@ pub struct Seen {
 /// What a link is expected to lose beside what the survey says, where nobody saw it since and another turned out to be bad.
 const UNSEEN: f64 = 0.04;
 /// How far links are known at least once one turned out to be bad: they have changed by more than the survey tells.
-const UNKNOWN: Db = Db(5.0);
+const UNKNOWN: Db = Db(8.0);
 /// Packets that what the survey tells counts for beside those that were seen: links are not what they were.
 const PRIOR: f64 = 2.0;
 /// What is left of the trust in a receiver that heard nobody.
