@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::BoardTiming;
-use thalweg_gateway::carry::pipeline::{Fetch, Order, Terms};
-use thalweg_gateway::carry::ways::Ways;
+use thalweg_gateway::carry::pipeline::{Fetch, Order, Terms, Way};
 use thalweg_gateway::carry::{fastforward as forward, stream};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure};
@@ -15,11 +14,10 @@ use thalweg_gateway::object::digest;
 use thalweg_gateway::survey::{Survey, SurveyJob};
 use thalweg_gateway::waves::Wave;
 use thalweg_planner::stages::StagePlan;
-use thalweg_planner::{plan, LinkQualities, RouteRequest};
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_protocols::pipeline::{self, Complete, End};
 use thalweg_protocols::{fastforward, floodnet};
-use thalweg_units::{Channel, Channel900, Dbm, Duration, Instant, NodeId, Tuning};
+use thalweg_units::{Channel, Channel900, Duration, Instant, NodeId, Tuning};
 use thalweg_wire::route::{Channels, Route, Scheme};
 
 const OBJECT: [u8; 3] = [7, 8, 9];
@@ -295,17 +293,11 @@ fn is_typed(why: &Failure) -> bool {
 }
 
 fn fetch() -> Fetch {
-    let ids = [id(9), id(1)];
-    let mut links = LinkQualities::new(ids.len());
-    for (channel, (from, to)) in Channel::all().flat_map(|on| [(on, (0, 1)), (on, (1, 0))]) {
-        let rssi = Some(Dbm(-60.0));
-        links.record(from, to, channel, 10, 10, rssi).unwrap();
-    }
-    let mut rng = rand_pcg::Pcg64Mcg::new(7);
-    let plan = plan(&links, &RouteRequest::planned(0, 1), &mut rng).unwrap();
-    let terms = Terms::default();
-    let ways = Ways::of(&plan, Scheme::P3, &terms, &ids).unwrap();
-    Fetch::new(ways, 1, &ids, &terms)
+    let way = Way {
+        route: route(1),
+        nodes: vec![id(9), id(1)],
+    };
+    Fetch::new(way.into(), 1, &[id(1), id(9)], &Terms::default())
 }
 
 proptest! {

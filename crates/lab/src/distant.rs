@@ -120,7 +120,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             let plan = protocol.has_paths().then(plan).flatten();
             plan.map(|plan| (plan, Pipelined::P3))
         };
-        let attempt = |(plan, of): &mut Over, turn: Turn| {
+        let attempt = |(plan, of): &Over, turn: Turn| {
             if turn.tried == 0 {
                 let planned = turn.planned((source, sink), plan, ask.payload);
                 if observer("", planned).is_break() {
@@ -165,7 +165,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
 
     fn transfer(
         &mut self,
-        plan: &mut Plan,
+        plan: &Plan,
         of: Pipelined,
         (ask, turn): (&Ask, Turn),
         observer: Observer<'_>,
@@ -187,9 +187,9 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             let mut job = Fetch::new(ways.clone(), *first, ids, &terms);
             // More than any of its attempts take.
             *first = first.wrapping_add(64);
-            run(field, &mut job, &mut watch).map(|fetched| (fetched, job.next_plan()))
+            run(field, &mut job, &mut watch)
         };
-        let (fetched, next) = again(self.field, self.broken.take(), carry)?;
+        let fetched = again(self.field, self.broken.take(), carry)?;
         let settled = fetched.failure.is_none() && settling(of.scheme).is_zero();
         self.broken = (!settled).then(|| self.field.now());
         let account = Account {
@@ -210,7 +210,6 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             bad_hops: fetched.bad_hops,
         };
         self.known.saw(&seen);
-        *plan = next;
         Ok((Outcome { core, extra }, fetched.part))
     }
 }

@@ -386,29 +386,14 @@ impl Motes {
         Ok(run(&mut self.field, &mut job, watch)?)
     }
 
-    /// As [`Self::carry`], where no other part follows.
-    ///
-    /// # Errors
-    /// Its own.
-    pub fn fetch(
-        &mut self,
-        plan: &Plan,
-        scheme: Scheme,
-        terms: &Terms,
-        watch: Watch<'_>,
-    ) -> Result<Transfer, RunError> {
-        self.carry(&mut plan.clone(), scheme, terms, watch)
-    }
-
-    /// Fetches the object that the plan's source offers, or a part of it, and makes `plan` the one over which the next part is
-    /// best fetched. The outcome tells of a failure, a sink that started anew once
+    /// Fetches the object that the plan's source offers. The outcome tells of a failure, a sink that started anew once
     /// too often among them; what arrived comes with it where it is whole.
     ///
     /// # Errors
     /// [`RunError::Failed`] where nothing can be said of the transfer.
-    pub fn carry(
+    pub fn fetch(
         &mut self,
-        plan: &mut Plan,
+        plan: &Plan,
         scheme: Scheme,
         terms: &Terms,
         watch: Watch<'_>,
@@ -454,7 +439,6 @@ impl Motes {
             lame_chains: fetched.lame_chains,
             bad_hops: fetched.bad_hops,
         };
-        *plan = job.next_plan();
         Ok((Outcome { core, extra }, fetched.part))
     }
 }

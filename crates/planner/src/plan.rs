@@ -7,7 +7,7 @@
 use crate::channels::Tuned;
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
-use crate::seen::{Basis, Seen};
+use crate::seen::Basis;
 use crate::topology::LinkRule;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -183,9 +183,6 @@ pub struct Plan {
     /// What it was made of, where it may have to be made anew.
     #[serde(skip)]
     pub(crate) basis: Option<Arc<Basis>>,
-    /// What was seen of links since, before it was made.
-    #[serde(skip)]
-    pub(crate) seen: Seen,
 }
 
 fn numbers<S: Serializer>(channels: &[Channel], serializer: S) -> Result<S::Ok, S::Error> {

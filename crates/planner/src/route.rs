@@ -153,7 +153,6 @@ fn over_paths(
         spares: Vec::new(),
         others: Vec::new(),
         basis: None,
-        seen: Seen::default(),
     })
 }
 
@@ -167,17 +166,7 @@ impl Plan {
     /// none, or this plan is not of lean chains with reserves.
     pub fn anew(&self, seen: &Seen) -> Option<Self> {
         let Basis { links, request } = self.basis.as_deref()?;
-        let chained = chained(links, request, seen, |_, _| self.pip.clone());
-        chained.map(|plan| Self {
-            others: self.others.clone(),
-            basis: self.basis.clone(),
-            seen: seen.clone(),
-            ..plan
-        })
-    }
-    /// What it was made after.
-    pub fn seen(&self) -> &Seen {
-        &self.seen
+        chained(links, request, seen, |_, _| self.pip.clone())
     }
 }
 
@@ -288,7 +277,6 @@ fn chained(
         spares: Vec::new(),
         others: Vec::new(),
         basis: None,
-        seen: Seen::default(),
     };
     if request.reserves == Reserves::None {
         return Some(plan);

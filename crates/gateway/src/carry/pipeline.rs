@@ -13,7 +13,6 @@ use crate::object::{Holds, Memory};
 use crate::parts::Part;
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
-use thalweg_planner::Plan;
 use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::pipeline::Complete;
@@ -174,11 +173,6 @@ impl Fetch {
     /// How often it was begun so far: each time the transfer has the next number.
     pub const fn attempts(&self) -> u32 {
         self.attempt
-    }
-
-    /// The plan over which a next part of the object is best fetched.
-    pub fn next_plan(&self) -> Plan {
-        self.ways.plan()
     }
 
     /// Who took part in any attempt so far.

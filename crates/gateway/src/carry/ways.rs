@@ -72,7 +72,6 @@ pub(crate) struct Told {
 #[derive(Debug, Clone)]
 pub struct Ways {
     now: Way,
-    plan: Plan,
     turn: u32,
     again: Option<Again>,
 }
@@ -80,7 +79,6 @@ pub struct Ways {
 /// What another way is planned from.
 #[derive(Debug, Clone)]
 struct Again {
-    /// The first one.
     plan: Plan,
     scheme: Scheme,
     terms: Terms,
@@ -88,9 +86,19 @@ struct Again {
     seen: Seen,
 }
 
+impl From<Way> for Ways {
+    /// One way, and no other.
+    fn from(now: Way) -> Self {
+        Self {
+            now,
+            turn: 0,
+            again: None,
+        }
+    }
+}
+
 impl Ways {
-    /// The way of `plan` for nodes called `ids`, and those that are made of it where it fails, after what was seen before it was
-    /// made.
+    /// The way of `plan` for nodes called `ids`, and those that are made of it where it fails.
     ///
     /// # Errors
     /// [`Failure::Unfit`], as [`super::terms::route`].
@@ -100,29 +108,15 @@ impl Ways {
             scheme,
             terms: *terms,
             ids: ids.to_vec(),
-            seen: plan.seen().clone(),
+            seen: Seen::default(),
         });
+        let way = Way::of(plan, scheme, terms, ids)?;
         let mut ways = Self {
-            now: Way::of(plan, scheme, terms, ids)?,
-            plan: plan.clone(),
-            turn: 0,
             again,
+            ..Self::from(way)
         };
         ways.look();
         Ok(ways)
-    }
-
-    /// The plan of the way over which a next part of the same object is best fetched: the last one, unless that was over many
-    /// paths as a last resort.
-    pub fn plan(&self) -> Plan {
-        let Some(again) = self.again.as_ref().filter(|_| is_last(self.turn)) else {
-            return self.plan.clone();
-        };
-        // Who slept then is awake.
-        let mut seen = again.seen.clone();
-        seen.away(Vec::new());
-        let anew = again.plan.anew(&seen);
-        anew.unwrap_or_else(|| self.plan.clone())
     }
 
     /// The way of the next attempt.
@@ -169,8 +163,8 @@ impl Ways {
         let asleep = asleep.collect();
         again.seen.away(asleep);
         self.turn += 1;
-        if let Some((plan, way)) = again.way(self.turn) {
-            (self.plan, self.now) = (plan, way);
+        if let Some(way) = again.way(self.turn) {
+            self.now = way;
             self.now.route.progress = progress;
         }
         self.look();
@@ -180,13 +174,10 @@ impl Ways {
 
 impl Again {
     /// The way of turn `turn`; none where there is none.
-    fn way(&self, turn: u32) -> Option<(Plan, Way)> {
-        let fits = |plan: Plan| {
-            let way = Way::of(&plan, self.scheme, &self.terms, &self.ids).ok()?;
-            Some((plan, way))
-        };
-        let anew = || self.plan.anew(&self.seen).and_then(fits);
-        let paths = || self.plan.others.iter().cloned().find_map(fits);
+    fn way(&self, turn: u32) -> Option<Way> {
+        let fits = |plan: &Plan| Way::of(plan, self.scheme, &self.terms, &self.ids).ok();
+        let anew = || self.plan.anew(&self.seen).and_then(|plan| fits(&plan));
+        let paths = || self.plan.others.iter().find_map(fits);
         match is_last(turn) {
             true => paths().or_else(anew),
             false => anew().or_else(paths),
@@ -440,43 +431,8 @@ mod tests {
     }
 
     #[test]
-    fn the_next_part_begins_on_the_way_of_the_last_and_knows_what_that_saw() {
-        let part = |plan: &Plan| {
-            let terms = Terms::default().slim();
-            Ways::of(plan, Scheme::Thalweg, &terms, &ids()).unwrap()
-        };
-        let mut ways = ways();
-        let before = relays(&ways, Group::Odd);
-        let counted: [(Group, &[u8]); 2] = [(Group::Odd, &[8, 8, 1, 1]), (Group::Even, &[8; 4])];
-        let bad = ways.next(&told(&[(Group::Odd, Chain::Planned)], &counted));
-        let mut next = part(&ways.plan());
-        for group in [Group::Odd, Group::Even] {
-            assert_eq!(relays(&next, group), relays(&ways, group));
-        }
-        assert_eq!(next.now().route.channels, ways.now().route.channels);
-        assert_eq!(next.now().route.progress, Progress::Fresh);
-        // None of the next part's ways has the bad hop.
-        for _ in 0..TURNS - 2 {
-            next.next(&told(&[(Group::Odd, Chain::Planned)], &[]));
-            for group in [Group::Odd, Group::Even] {
-                let is_same = relays(&next, group)[..2] == before[..2];
-                assert!(!is_same || next.now().route.channels.of(2) != bad[0].channel);
-            }
-        }
-        // After many paths, lean chains again, to which all nodes may belong.
-        next.next(&told(&[(Group::Odd, Chain::Planned)], &[]));
-        assert!(next.now().route.members().len() > 4);
-        let after = part(&next.plan());
-        assert_eq!(after.now().route.members().len(), 4);
-        assert_eq!(after.now().route.look, Look::First);
-    }
-
-    #[test]
     fn other_schemes_have_one_way() {
-        let mut ways = Ways {
-            again: None,
-            ..ways()
-        };
+        let mut ways = Ways::from(ways().now().clone());
         let route = ways.now().route;
         assert!(ways.next(&told(&[], &[])).is_empty());
         assert_eq!(ways.now().route.channels, route.channels);

@@ -361,27 +361,24 @@ impl Collector {
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
-        let mut run = |motes: &mut Motes,
-                       plan: &mut Plan,
-                       of: Pipelined,
-                       range,
-                       tell: ProgressObserver<'_>| {
-            let terms = of.terms(Terms { range, ..faithful });
-            let label = thalweg_gateway::registry::name_of(of.scheme);
-            let mut told = |progress| tell(label, progress);
-            let (mut outcome, part) = match &mut maps {
-                None => motes.carry(plan, of.scheme, &terms, &mut told)?,
-                Some(maps) => {
-                    let (transfer, map) =
-                        explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
-                    maps.push(map);
-                    transfer
-                }
+        let mut run =
+            |motes: &mut Motes, plan: &Plan, of: Pipelined, range, tell: ProgressObserver<'_>| {
+                let terms = of.terms(Terms { range, ..faithful });
+                let label = thalweg_gateway::registry::name_of(of.scheme);
+                let mut told = |progress| tell(label, progress);
+                let (mut outcome, part) = match &mut maps {
+                    None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
+                    Some(maps) => {
+                        let (transfer, map) =
+                            explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
+                        maps.push(map);
+                        transfer
+                    }
+                };
+                outcome.core.seed = self.site.seed;
+                of.name.clone_into(&mut outcome.core.protocol);
+                Ok::<_, CollectError>((outcome, part))
             };
-            outcome.core.seed = self.site.seed;
-            of.name.clone_into(&mut outcome.core.protocol);
-            Ok::<_, CollectError>((outcome, part))
-        };
         // P3 as published, over as many paths as there are, halves drawn anew, since some node of the plan
         // before may be gone.
         let again = Ask {
@@ -396,7 +393,7 @@ impl Collector {
         };
         let rest = |(_, of): &Over| settling(of.scheme);
         let mut before = None;
-        let attempt = |way: &mut Over, turn: Turn| {
+        let attempt = |way: &Over, turn: Turn| {
             let pause = match turn.tried {
                 0 => before.map_or(Duration::ZERO, settling),
                 _ => SETTLING,
@@ -424,17 +421,7 @@ impl Collector {
         let mut baseline = None;
         if protocol.has_paths() && fetched.parts == 1 {
             motes.wait(SETTLING)?;
-            let mut plan = plan.clone();
-            baseline = Some(
-                run(
-                    &mut motes,
-                    &mut plan,
-                    Pipelined::PIP,
-                    ObjectRange::ALL,
-                    observer,
-                )?
-                .0,
-            );
+            baseline = Some(run(&mut motes, plan, Pipelined::PIP, ObjectRange::ALL, observer)?.0);
         }
         let survey = self.survey_cost();
         for outcome in [&mut outcome].into_iter().chain(&mut baseline) {

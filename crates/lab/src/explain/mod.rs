@@ -102,19 +102,19 @@ impl Recorder {
     }
 }
 
-/// [`Motes::carry`], and where the packets were lost. The outcome is the same as without.
+/// [`Motes::fetch`], and where the packets were lost. The outcome is the same as without.
 ///
 /// # Errors
 /// [`RunError`] where nothing can be said of the transfer.
 pub fn fetch(
     session: &mut Motes,
-    plan: &mut Plan,
+    plan: &Plan,
     protocol: Scheme,
     terms: &Terms,
     observer: Watch<'_>,
 ) -> Result<(Transfer, LossMap), RunError> {
     let recorder = Recorder::start(session, plan, protocol, terms)?;
-    let fetched = session.carry(plan, protocol, terms, observer);
+    let fetched = session.fetch(plan, protocol, terms, observer);
     let map = recorder.finish(session);
     Ok((fetched?, map))
 }

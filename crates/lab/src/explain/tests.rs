@@ -304,7 +304,7 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
             let unseen = plain.fetch(&plan, protocol, &terms, go).unwrap();
             let mut session = toy.session(seed, gain);
             let ((outcome, object), map) =
-                fetch(&mut session, &mut plan, protocol, &terms, go).unwrap();
+                fetch(&mut session, &plan, protocol, &terms, go).unwrap();
             assert_eq!(unseen, (outcome.clone(), object));
             assert!(map.is_conserved(), "seed {seed}: {}", map.to_text());
             let hops = &map.first_round().unwrap().hops;

@@ -53,9 +53,7 @@ fn each_attempt_is_booked_on_the_way_that_it_went() {
     let silent = &mut |_| Continue(());
     let plain = session().fetch(&plan, own.scheme, &terms, silent).unwrap();
     let mut watched = session();
-    let mut handed_on = plan.clone();
-    let (transfer, map) =
-        explain::fetch(&mut watched, &mut handed_on, own.scheme, &terms, silent).unwrap();
+    let (transfer, map) = explain::fetch(&mut watched, &plan, own.scheme, &terms, silent).unwrap();
     assert_eq!(plain, transfer, "watched and not");
     let core = &transfer.0.core;
     assert!(core.verified && core.attempts > 1, "{core:?}");

@@ -68,7 +68,7 @@ impl<N: Network> Station<N> {
             Err(why) => return Err(why.into()),
         };
         plan::expect(&desk, job, (known, &first), &ask)?;
-        let attempt = |(plan, of): &mut Over, turn: Turn| {
+        let attempt = |(plan, of): &Over, turn: Turn| {
             match turn.tried {
                 0 if turn.of == 1 => {}
                 0 => {
@@ -128,8 +128,8 @@ impl<N: Network> Station<N> {
         Ok(())
     }
 
-    /// One transfer over `plan`, which becomes the one for the next part.
-    fn carry(&mut self, plan: &mut Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
+    /// One transfer over `plan`.
+    fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
         let desk = self.desk.clone();
         let (ids, scheme) = (&desk.facts.place.ids, ask.protocol.scheme);
         let faithful = Terms {
@@ -183,7 +183,6 @@ impl<N: Network> Station<N> {
                 let hops = hops_seen((plan, ids), packets, &fetched, wall(now()));
                 seen::note(&desk, &hops);
                 let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
-                *plan = Arc::new(fetch.next_plan());
                 Ok((Outcome { core, extra: () }, fetched.part))
             }
             // As good as broken off.

@@ -228,8 +228,7 @@ impl Transfers {
     pub(super) fn loss_map(&self, task: &Task<'_>) -> Result<LossMap> {
         let (mut session, terms) = self.struck(task, &task.drawn.site_at(task.cell.age)?)?;
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
-        let mut plan = task.plan.clone();
-        Ok(explain::fetch(&mut session, &mut plan, scheme, &terms, &mut silent)?.1)
+        Ok(explain::fetch(&mut session, &task.plan, scheme, &terms, &mut silent)?.1)
     }
 
     /// A network whose source offers the object of the cell.
