@@ -374,9 +374,14 @@ impl Destination {
 
     /// The frame ordered was sent or refused: orders the next.
     pub(super) fn answered(&mut self, cx: &mut Context<'_>) {
-        let Some(train) = self.train.take().filter(|train| train.following > 0) else {
+        let Some(train) = self.train.take() else {
             return;
         };
+        // The source cannot answer before it has all of it, which takes longer than most silences where much is missing.
+        self.last_heard = self.last_heard.max(train.sfd);
+        if train.following == 0 {
+            return;
+        }
         let Plan {
             telling,
             vector_bytes,

@@ -20,7 +20,10 @@ const LOOKS: u8 = 4;
 /// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next meeting,
 /// for the wake-up, a request and a look.
 pub const TO_BEGIN_ANEW: u32 = 96;
-/// A chain that loses as much, of many packets, is lame where there is no other.
+/// A chain that loses as much, of many packets, is lame where another is at hand, or so much is left that one is worth a new
+/// beginning.
+const BAD: (u32, u32) = (3, 16);
+/// The same where there is no other.
 const LAME: (u32, u32) = (5, 16);
 /// Packets that an exchange takes the time of.
 const EXCHANGE: u32 = 5;
@@ -127,7 +130,8 @@ impl Looker {
         let is_lame = match (is_long, has_other) {
             // Chance takes many of a few.
             (false, _) => now.lost_share((4, 8)),
-            (true, true) => now.lost_share((3, 16)),
+            (true, true) => now.lost_share(BAD),
+            (true, false) if now.is_hopeless(missing) => now.lost_share(BAD),
             (true, false) => now.lost_share(LAME),
         };
         let may_look = self.looks + 1 < LOOKS;

@@ -4,6 +4,7 @@ use super::bench::{draw, layout, object, p3, pip, thalweg, Layout, Memory, Node,
 use crate::pipeline::{Event, GiveUp};
 use proptest::prelude::*;
 use thalweg_engine::harness::{Fate, Net};
+use thalweg_wire::pipeline::{Head, Kind};
 use thalweg_wire::route::{Hopping, Percent, Scheme};
 
 /// Loses `loss` per mille of all frames on every link, each by itself.
@@ -123,6 +124,26 @@ fn the_largest_transfer_needs_many_nack_segments() {
     let complete = outcome.assert_whole(&net, &object);
     assert_eq!(complete.packets, 16_384);
     assert!(complete.first_round < 16_384);
+}
+
+/// Telling of it takes longer than the destination waits for an answer, and the answer comes from seven hops away.
+#[test]
+fn a_destination_that_tells_of_thousands_of_packets_waits_for_the_first_of_them() {
+    let layout = thalweg(7);
+    let object = object(16_384 * 118);
+    let last = layout.last();
+    let mut net = layout.net(&object, TELOSB, move |air| {
+        let head = Head::parse(air.mpdu).ok().filter(|_| air.to == last);
+        let is_data = head.is_some_and(|head| head.kind == Kind::Data);
+        match is_data && draw(&[air.from as u64, air.number as u64]) < 200 {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 120);
+    let complete = outcome.assert_whole(&net, &object);
+    assert!(complete.first_round < 16_384 - 3_000);
+    assert_eq!(net.engine(0).stats().unanswered, 0);
 }
 
 #[test]
