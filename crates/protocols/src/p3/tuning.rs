@@ -276,7 +276,8 @@ impl Scores {
         self.last = Some(tally);
     }
     /// A round that lost more than a third is held against its rotation.
-    fn judge(&mut self, Tally { received, missing }: Tally) {
+    fn judge(&mut self, tally: Tally) {
+        let (received, missing) = (tally.received, tally.missing);
         let all = received.saturating_add(missing);
         let (before, wanted) = match self.last {
             Some(last) => (last.received, last.missing),
@@ -386,7 +387,12 @@ mod tests {
     }
 
     fn over(scores: &mut Scores, round: u16, received: u16, missing: u16) {
-        scores.round_over(round, Tally { received, missing });
+        let tally = Tally {
+            received,
+            missing,
+            sent: received + missing,
+        };
+        scores.round_over(round, tally);
     }
 
     #[test]

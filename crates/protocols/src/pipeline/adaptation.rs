@@ -64,6 +64,8 @@ pub struct Tally {
     pub received: u16,
     /// Those that are not.
     pub missing: u16,
+    /// The most that the source can have sent in the round: of a NACK of several frames it may have heard a few.
+    pub sent: u16,
 }
 
 /// What adapts a pipeline. One lives for one transfer.

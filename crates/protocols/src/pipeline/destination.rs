@@ -30,6 +30,12 @@ fn told(request: &Request) -> Request {
     }
 }
 
+/// Cycles from the transfer's start to `at`. It begins again at zero after as many as no round has.
+fn cycles(cx: &Context<'_>, at: Instant) -> u16 {
+    let since = at.since(cx.session.start).as_nanos();
+    (since / cx.cadence.cycle().as_nanos().max(1)) as u16
+}
+
 /// A NACK on its way.
 #[derive(Debug, Clone, Copy)]
 struct Train {
@@ -57,6 +63,8 @@ pub(super) struct Destination {
     /// In the round that was reported on last, only so many packets were sent: the first.
     tried: Option<u16>,
     train: Option<Train>,
+    /// The round's first packet is here after so many cycles, at the earliest: as [`cycles`] has it.
+    due: u16,
     /// Packets that the source may send in this round before it asks again.
     coming: u16,
     /// What was heard last of it.
@@ -65,7 +73,6 @@ pub(super) struct Destination {
     came: [u8; 2],
     last_heard: Instant,
     last_packet: Instant,
-    since_progress: u16,
 }
 
 impl Destination {
@@ -83,12 +90,12 @@ impl Destination {
             complete: false,
             tried: None,
             train: None,
+            due: 0,
             coming: 0,
             last: Heard::Control,
             came: [0; 2],
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
-            since_progress: 0,
         }
     }
 
@@ -203,9 +210,7 @@ impl Destination {
         }
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
-        self.since_progress += 1;
-        if self.since_progress == PROGRESS_EVERY {
-            self.since_progress = 0;
+        if cx.stats.received % PROGRESS_EVERY == 0 {
             cx.tell(Event::Progress {
                 received: cx.stats.received,
             });
@@ -248,7 +253,12 @@ impl Destination {
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
             let missing = packets - received;
-            let tally = Tally { received, missing };
+            let sent = cycles(cx, sfd).wrapping_sub(self.due);
+            let tally = Tally {
+                received,
+                missing,
+                sent: sent.saturating_add(cx.session.hops.into()),
+            };
             let trial = cx.adaptation.trial(round, request.packets);
             self.tried = trial.filter(|_| round == 0).map(|trial| trial.packets);
             cx.adaptation.round_over(round, Some(tally));
@@ -346,7 +356,9 @@ impl Destination {
         let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
         let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
-        (cx.adaptation).say(said, (missing > 0).then_some(train.sfd + after));
+        let due = train.sfd + after;
+        self.due = cycles(cx, due);
+        (cx.adaptation).say(said, (missing > 0).then_some(due));
         let part = self.missing(cx).part(train.plan.telling, train.from, bits);
         let nack = Nack {
             first: part.first,

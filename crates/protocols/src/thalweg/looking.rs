@@ -158,11 +158,13 @@ impl Looker {
 
     /// A round after the looks, of which so many came of each group: chains that were good may not be so any more.
     /// At its end only those of the group `alone` came any more.
-    fn judge_round(&mut self, came: [u16; 2], missing: u16, alone: Option<Group>) {
-        let of = came.iter().sum::<u16>().saturating_add(missing);
+    fn judge_round(&mut self, came: [u16; 2], tally: Tally, alone: Option<Group>) {
+        let (here, missing) = (came.iter().sum::<u16>(), tally.missing);
+        let lost = missing.min(tally.sent.saturating_sub(here));
+        let of = here.saturating_add(lost);
         let round = match alone {
-            Some(_) if missing < of / 2 => Record { of: 2, lost: 1 },
-            _ => Record { of, lost: missing },
+            Some(_) if lost < of / 2 => Record { of: 2, lost: 1 },
+            _ => Record { of, lost },
         };
         // Of a long one even a small share takes long, but another way was looked at for no more than a few packets.
         let is_bad = round.lost_share(LAME) && round.is_in_vain(missing);
@@ -268,8 +270,8 @@ impl Adaptation for Looker {
                 (Some(group), Some(ears)) => ears.part(group),
                 _ => false,
             };
-            if !has_moved && self.look.is_none() {
-                self.judge_round(came, missing, alone);
+            if let (false, None, Some(tally)) = (has_moved, self.look, tally) {
+                self.judge_round(came, tally, alone);
             }
             return;
         };
@@ -327,6 +329,8 @@ mod tests {
         both: [Looker; 2],
         round: u16,
         missing: u16,
+        /// The most that can have been sent in each round.
+        sent: u16,
     }
 
     fn pair(spares: [bool; 2], progress: Progress) -> Pair {
@@ -342,6 +346,7 @@ mod tests {
             both: [0, 1].map(looker),
             round: 0,
             missing: 500,
+            sent: u16::MAX,
         }
     }
 
@@ -363,7 +368,13 @@ mod tests {
             }
             self.missing -= before + came.iter().sum::<u16>();
             let (missing, received) = (self.missing, 500_u16.saturating_sub(self.missing));
-            destination.round_over(self.round, Some(Tally { received, missing }));
+            let sent = self.sent;
+            let tally = Tally {
+                received,
+                missing,
+                sent,
+            };
+            destination.round_over(self.round, Some(tally));
             let mut said = [0];
             destination.say(&mut said, None);
             let _ = source.told(&said, Instant::ZERO);
@@ -459,6 +470,31 @@ mod tests {
         // It lost as many, and is not silent.
         assert_eq!(tail(ALONE - 1, 80), (false, [None; 2]));
         assert_eq!(tail(ALONE, 40), (false, [None; 2]));
+    }
+
+    #[test]
+    fn a_source_that_heard_a_part_of_a_nack_sends_little_and_loses_nothing() {
+        let gives_up = |sent: u16| {
+            let mut pair = pair([true; 2], Progress::Fresh);
+            pair.brings([8, 8]);
+            pair.sent = sent;
+            pair.brings([35, 35]);
+            pair.both[0].gives_up()
+        };
+        assert!(gives_up(u16::MAX) && !gives_up(72));
+    }
+
+    #[test]
+    fn a_spare_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
+        let gives_up = |missing: u16| {
+            let mut pair = pair([true; 2], Progress::Fresh);
+            pair.missing = missing;
+            assert_eq!(pair.brings([8, 4]), Some(LOOK));
+            assert_eq!(pair.brings([8, 7]), Some(LONG_LOOK));
+            assert_eq!(pair.brings([16, 13]), None);
+            pair.both[0].gives_up()
+        };
+        assert!(gives_up(5_000) && !gives_up(500));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Random losses: the object always arrives, byte by byte.
 
-use super::bench::{draw, layout, object, p3, pip, thalweg, Layout, Memory, Node, Outcome, TELOSB};
+use super::bench::{
+    draw, layout, object, p3, pip, thalweg, with_spares, Layout, Memory, Node, Outcome, TELOSB,
+};
 use crate::pipeline::{Event, GiveUp};
 use proptest::prelude::*;
 use thalweg_engine::harness::{Fate, Net};
-use thalweg_wire::pipeline::{Head, Kind};
+use thalweg_wire::pipeline::{Head, Header, Kind, Nack};
 use thalweg_wire::route::{Hopping, Percent, Scheme};
+use thalweg_wire::Reader;
 
 /// Loses `loss` per mille of all frames on every link, each by itself.
 fn run(layout: &Layout, object: &Memory, loss: u64, seed: u64) -> (Outcome, Net<Node>) {
@@ -144,6 +147,34 @@ fn a_destination_that_tells_of_thousands_of_packets_waits_for_the_first_of_them(
     let complete = outcome.assert_whole(&net, &object);
     assert!(complete.first_round < 16_384 - 3_000);
     assert_eq!(net.engine(0).stats().unanswered, 0);
+}
+
+/// The source goes on with what it knows, which is little of what is missing, and no chain is bad for that.
+#[test]
+fn a_source_that_hears_the_first_frames_of_a_nack_goes_on_with_those() {
+    let layout = with_spares(3);
+    let object = object(4_000 * 118);
+    let last = layout.last();
+    let mut net = layout.net(&object, TELOSB, move |air| {
+        let mut body = Reader::new(air.mpdu);
+        let Header { head, number } = Header::parse(&mut body).unwrap();
+        let is_lost = match head.kind {
+            Kind::Data if air.to == last && number > 48 => {
+                draw(&[air.from as u64, air.number as u64]) < 100
+            }
+            Kind::Nack if air.to == 0 && number == 1 => Nack::parse(body).unwrap().first > 500,
+            _ => false,
+        };
+        match is_lost {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 60);
+    let complete = outcome.assert_whole(&net, &object);
+    assert!(complete.rounds > 3);
+    let is_lame = |(_, event)| matches!(event, Event::Lame { .. });
+    assert!(!outcome.of(last).any(is_lame));
 }
 
 #[test]
