@@ -44,6 +44,34 @@ pub(in crate::experiment) struct Task<'a> {
     cell: Cell,
 }
 
+impl<'a> Task<'a> {
+    /// Over `plan`, whose nodes are told how many packets are to come.
+    fn of(
+        (drawn, route): (&'a Drawn, usize),
+        mut plan: Plan,
+        variant: Pipelined,
+        cell: Cell,
+    ) -> Self {
+        let payload = u32::from(terms_of(variant, cell).payload.bytes());
+        plan.packets = cell.bytes.div_ceil(payload);
+        Self {
+            drawn,
+            route,
+            plan,
+            variant,
+            cell,
+        }
+    }
+}
+
+/// On what terms the transfers of a cell go.
+fn terms_of(variant: Pipelined, cell: Cell) -> Terms {
+    variant.terms(Terms {
+        payload: cell.payload,
+        ..Terms::default()
+    })
+}
+
 /// A transfer, and what its sink gave out beside what the source had.
 struct Fetched {
     outcome: Outcome<Repairs>,
@@ -94,13 +122,7 @@ impl Transfers {
                         .place(drawn, route, variant, cell)
                         .with("failure", "no transfer: a path without relays"),
                     Ok(plan) => {
-                        let task = Task {
-                            drawn,
-                            route,
-                            plan: plan.clone(),
-                            variant,
-                            cell,
-                        };
+                        let task = Task::of((drawn, route), plan.clone(), variant, cell);
                         let fetched = self.fetch(&task, &drawn.site_at(cell.age)?)?;
                         self.row(&task, &fetched)
                     }
@@ -160,13 +182,7 @@ impl Transfers {
     ) -> std::result::Result<Task<'a>, Unplanned> {
         let cell = self.first_cell();
         match self.plan(drawn, route, variant, cell.shape()) {
-            Ok(plan) => Ok(Task {
-                drawn,
-                route,
-                plan,
-                variant,
-                cell,
-            }),
+            Ok(plan) => Ok(Task::of((drawn, route), plan, variant, cell)),
             Err(why) => Err(Unplanned(Box::new(
                 self.unplanned(drawn, route, variant, cell, &why),
             ))),
@@ -238,11 +254,7 @@ impl Transfers {
         let seed = derive(seed, "route", &[task.route as u64]);
         let mut session = Motes::open(site, seed)?;
         session.offer(task.plan.source, self.object(task));
-        let terms = task.variant.terms(Terms {
-            payload: task.cell.payload,
-            ..Terms::default()
-        });
-        Ok((session, terms))
+        Ok((session, terms_of(task.variant, task.cell)))
     }
 
     /// The object that the source offers.
@@ -389,5 +401,28 @@ mod tests {
             assert_eq!(row.number("energy_over_baseline"), None);
         }
         assert_eq!(planned[1].number("energy_over_baseline"), Some(1.0));
+    }
+
+    #[test]
+    fn a_wake_up_tells_of_as_many_packets_as_the_object_has() {
+        let transfers: Transfers = toml::from_str(LINE).unwrap();
+        let sites = Sites::default();
+        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
+        let drawn = transfers.draw(1, &lab).unwrap();
+        let packets = |variant| {
+            transfers
+                .task(&drawn, 0, variant)
+                .ok()
+                .unwrap()
+                .plan
+                .packets
+        };
+        assert_eq!(packets(Pipelined::P3), 12);
+        // Of as many bytes, in packets of 121 instead of 118.
+        let object = transfers.first_cell().bytes;
+        assert_eq!(
+            packets(Pipelined::named("thalweg").unwrap()),
+            object.div_ceil(121)
+        );
     }
 }
