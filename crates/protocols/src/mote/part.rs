@@ -38,7 +38,7 @@ pub fn part(
         };
     }
     let stage = session.stage();
-    let follows = thalweg::follows(route, &cadence);
+    let follows = thalweg::follows(route, &session, &cadence);
     let lane = |stage, group| Lane::new(route, (stage, group), &beat, follows.early);
     let fixed = Fixed { channels, stage };
     let selective = Selective::new(route, place, fixed);
@@ -84,7 +84,7 @@ pub(super) fn follows(route: &Route, timing: &BoardTiming) -> Option<Follows> {
     let session = session(route, Place::Destination, Instant::ZERO);
     let cadence = Cadence::new(&session, timing);
     let is_ours = route.scheme == Scheme::Thalweg;
-    is_ours.then(|| thalweg::follows(route, &cadence))
+    is_ours.then(|| thalweg::follows(route, &session, &cadence))
 }
 
 /// P3's trial of channels, where there is one.
@@ -125,6 +125,8 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
             Look::First | Look::None => 0,
         },
         progress: route.progress,
+        expected: route.expected,
+        pause: thalweg::pause(route),
         start,
         policy: Policy {
             deadline: Duration::from_secs(u64::from(route.deadline_s)),

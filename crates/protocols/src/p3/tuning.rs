@@ -327,6 +327,7 @@ mod tests {
             cycle: CYCLE,
             ahead: Duration::from_micros(400),
             silence: PATIENCE,
+            pause: None,
         };
         Tuner::new(Selective::new(&route, Place::Source, fixed), run, &beat)
     }

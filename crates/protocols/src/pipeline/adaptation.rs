@@ -83,6 +83,13 @@ pub trait Adaptation {
     fn trial(&self, _round: u16, _packets: u16) -> Option<Trial> {
         None
     }
+    /// Destination: whether all of the first `_packets` came, so that the source need not ask; then fills the
+    /// [`super::Session::said_bytes`] of a NACK that says so.
+    fn goes_well(&self, _packets: u8, _into: &mut [u8]) -> bool {
+        false
+    }
+    /// Destination: packets came that the source sends only once it has heard so.
+    fn goes_on(&mut self) {}
     /// Source: whether packets of `_group` call its spare relays.
     fn calls(&self, _group: Group) -> bool {
         false
@@ -169,6 +176,17 @@ pub struct Beat {
     pub ahead: Duration,
     /// The longest silence of an undisturbed transfer.
     pub silence: Duration,
+    /// That in which the destination says how the first packets came.
+    pub pause: Option<Pause>,
+}
+
+/// In which all stages keep what they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// SFD of the frames that would come next, at all stages.
+    pub begins: Instant,
+    /// How much later they come.
+    pub lasts: Duration,
 }
 
 /// A node's idea of the source's cycles. Cycle 0 is that of its first packet.

@@ -6,9 +6,11 @@
 //! that begins as asked (CIT, section 4).
 
 use crate::radio;
+use core::mem::size_of;
 use core::ops::RangeInclusive;
 use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Instant};
+use thalweg_wire::pipeline::{NACK_BODY_BYTES, SLIM_HEADER_BYTES};
 use thalweg_wire::FrameBuf;
 
 /// The names of the operations of a pipeline, so that an answer to another engine of the same
@@ -40,6 +42,16 @@ enum Hold {
     Wait(Channel, Trigger),
 }
 
+/// A frame that goes out while another is kept: a NACK without bits, of which the adaptation says a byte.
+pub(super) type Brief = [u8; SLIM_HEADER_BYTES + NACK_BODY_BYTES + 1];
+
+/// Which frame is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sends {
+    Frame,
+    Brief,
+}
+
 /// What becomes of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -59,6 +71,10 @@ pub(super) struct Air {
     next: Option<Order>,
     /// Of whichever was ordered or is to follow: there is one at a time, and the latest counts.
     frame: FrameBuf,
+    /// What goes out while `frame` is kept.
+    brief: Brief,
+    /// Which of them is ordered.
+    sends: Sends,
     last_id: OpId,
     current: Option<OpId>,
     held: Option<OpId>,
@@ -72,6 +88,8 @@ impl Air {
         hold: None,
         next: None,
         frame: FrameBuf::EMPTY,
+        brief: [0; size_of::<Brief>()],
+        sends: Sends::Frame,
         last_id: OpId(0),
         current: None,
         held: None,
@@ -106,6 +124,12 @@ impl Air {
         self.frame = frame;
         self.next = Some(order);
     }
+    /// Sends `brief` on `channel`, whatever is kept.
+    pub(super) fn send_beside(&mut self, brief: Brief, channel: Channel, when: When) {
+        (self.brief, self.sends) = (brief, Sends::Brief);
+        self.transmit = Some((channel, when));
+        self.current = None;
+    }
     /// What is kept.
     pub(super) const fn kept(&self) -> Option<Order> {
         self.next
@@ -114,6 +138,7 @@ impl Air {
     pub(super) fn go_on(&mut self) {
         match self.next.take() {
             Some(Order::Send(channel, when)) => {
+                self.sends = Sends::Frame;
                 self.transmit = Some((channel, when));
                 self.current = None;
             }
@@ -166,7 +191,11 @@ impl Air {
         }
         let (channel, when) = self.transmit.take()?;
         (self.last_id, self.current) = (id, Some(id));
-        Some(Request::new(id, radio::stream(&self.frame, channel, when)))
+        let mpdu = match self.sends {
+            Sends::Frame => &self.frame[..],
+            Sends::Brief => &self.brief[..],
+        };
+        Some(Request::new(id, radio::stream(mpdu, channel, when)))
     }
 
     /// The answer in `event` to the last transmission ordered.

@@ -7,7 +7,7 @@
 //! pauses are the board's ([`BoardTiming::relaying`]); where its software overlaps with the air, all
 //! are the relay gap.
 
-use super::adaptation::Beat;
+use super::adaptation::{Beat, Pause};
 use super::session::{Lengths, Session, MIN_NACK_BODY};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
@@ -30,15 +30,15 @@ pub struct Cadence {
     /// Of packets that wait in relays for the next one.
     held: Option<Held>,
     /// Bytes of a data frame.
-    data_bytes: usize,
+    data_bytes: u8,
     /// Bytes of a request.
-    request_bytes: usize,
+    request_bytes: u8,
     /// The most bytes of a NACK.
-    max_nack_bytes: usize,
+    max_nack_bytes: u8,
     /// The fewest bytes of a NACK.
-    min_nack_bytes: usize,
+    min_nack_bytes: u8,
     /// Bytes of a NACK before its vector.
-    nack_fixed_bytes: usize,
+    nack_fixed_bytes: u8,
     /// s.
     stride: u8,
     /// c.
@@ -109,11 +109,11 @@ impl Cadence {
             // Half way between the last byte before and the latest moment to retune.
             ahead: SFD_OFFSET + timing.turnaround + timing.forward_software / 2,
             held,
-            data_bytes,
-            request_bytes,
-            max_nack_bytes,
-            min_nack_bytes: at_least(nack_fixed_bytes),
-            nack_fixed_bytes,
+            data_bytes: data_bytes as u8,
+            request_bytes: request_bytes as u8,
+            max_nack_bytes: max_nack_bytes as u8,
+            min_nack_bytes: at_least(nack_fixed_bytes) as u8,
+            nack_fixed_bytes: nack_fixed_bytes as u8,
             stride: match session.groups {
                 Groups::One if hops > 1 => 2,
                 Groups::One | Groups::Two => 1,
@@ -141,27 +141,38 @@ impl Cadence {
             cycle: self.cycle(),
             ahead: self.ahead,
             silence: self.silence(),
+            pause: session.sent_by_pause().map(|sent| Pause {
+                begins: session.start + self.cycle() * u64::from(sent),
+                lasts: self.pause(),
+            }),
         }
+    }
+    /// How long all stages pause for the destination's word to the source, once over each group, and to turn to what they keep:
+    /// H tau_n + (c - 1) s tau_n + gap.
+    pub fn pause(&self) -> Duration {
+        let bytes = self.nack_bytes(0);
+        let copies = u64::from(self.copies.saturating_sub(1));
+        self.slot(bytes) * u64::from(self.hops) + self.nack_period(bytes) * copies + self.gap
     }
     /// T_c (P3, section IV-B: a pipeline cycle).
     pub fn cycle(&self) -> Duration {
-        self.slot(self.data_bytes)
+        self.slot(self.data_bytes())
     }
     /// tau_r.
     pub fn request_slot(&self) -> Duration {
-        self.slot(self.request_bytes)
+        self.slot(self.request_bytes())
     }
     /// Bytes of a data frame.
     pub const fn data_bytes(&self) -> usize {
-        self.data_bytes
+        self.data_bytes as usize
     }
     /// Bytes that a request is padded to.
     pub const fn request_bytes(&self) -> usize {
-        self.request_bytes
+        self.request_bytes as usize
     }
     /// Bytes of a NACK with a vector of `vector_bytes`.
     pub fn nack_bytes(&self, vector_bytes: usize) -> usize {
-        (self.nack_fixed_bytes + vector_bytes).max(self.min_nack_bytes)
+        (usize::from(self.nack_fixed_bytes) + vector_bytes).max(self.min_nack_bytes.into())
     }
     /// Between a copied frame's last byte in and its first preamble symbol out.
     pub const fn gap(&self) -> Duration {
@@ -173,7 +184,7 @@ impl Cadence {
     }
     /// From a request's SFD at a relay to its SFD at the next stage.
     fn request_hop(&self) -> Duration {
-        air_time(self.request_bytes) + self.request_gap()
+        air_time(self.request_bytes()) + self.request_gap()
     }
     /// From now to the SFD of a frame that is ordered now, at least: gap and preamble.
     pub fn lead(&self) -> Duration {
@@ -186,7 +197,7 @@ impl Cadence {
     /// From one data frame to the next of the same sender: s T_c where slots are alike.
     pub fn data_period(&self) -> Duration {
         let held = self.held.map(|held| held.period);
-        held.unwrap_or_else(|| self.period(self.data_bytes))
+        held.unwrap_or_else(|| self.period(self.data_bytes()))
     }
     /// From one data frame to the next that a relay forwards: two slots with one group and with two.
     pub fn relay_period(&self) -> Duration {
@@ -215,7 +226,7 @@ impl Cadence {
     /// The NACKs of a transfer of `packets`.
     pub fn nack_shape(&self, packets: u16) -> NackShape {
         let all = usize::from(packets.div_ceil(8).max(1));
-        let room = self.max_nack_bytes - self.nack_fixed_bytes;
+        let room = usize::from(self.max_nack_bytes - self.nack_fixed_bytes);
         let vector_bytes = all.min(room);
         NackShape {
             vector_bytes,
@@ -263,7 +274,9 @@ impl Cadence {
     /// the destination and the answer. A NACK tells when the next packet is due.
     fn silence(&self) -> Duration {
         let hops = u64::from(self.hops);
-        self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
+        self.request_slot() * (hops + 2)
+            + self.slot(self.max_nack_bytes.into()) * hops
+            + self.cycle() * 4
     }
 
     /// From the SFD of the source's release to the end of the slot of its last copy at the destination.

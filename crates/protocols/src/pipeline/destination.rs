@@ -7,13 +7,14 @@ use super::adaptation::{Heard, Tally};
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{Complete, End, Event};
 use super::missing::{Missing, Plan};
-use super::session::Policy;
+use super::session::Session;
 use crate::object::NoRoom;
+use core::num::NonZeroU16;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::Instant;
 use thalweg_wire::pipeline::{
-    Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
+    Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_PACKETS, MAX_SLIM_PAYLOAD,
 };
 use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader};
@@ -107,8 +108,10 @@ impl Destination {
     }
 
     /// When it leaves, having `received` so many packets.
-    pub(super) fn deadline(&self, policy: &Policy, received: u16) -> Instant {
-        let packets = self.told.map_or(0, |told| told.packets);
+    pub(super) fn deadline(&self, session: &Session, received: u16) -> Instant {
+        let policy = &session.policy;
+        let expected = session.expected.map_or(0, NonZeroU16::get);
+        let packets = self.told.map_or(expected, |told| told.packets);
         let coming = u64::from(packets.saturating_sub(received).min(self.coming));
         let silence = match (self.complete, self.last) {
             (true, _) => policy.linger,
@@ -158,6 +161,7 @@ impl Destination {
                 *came = came.saturating_add(1);
                 cx.adaptation.came(head.group);
                 self.data(cx, number, body.rest(), end);
+                self.first_packets(cx, number, sfd);
                 Heard::Packet
             }
             Kind::Request => {
@@ -217,6 +221,31 @@ impl Destination {
         }
         let rounds = self.last_round.map_or(1, |r| r.saturating_add(2));
         self.check_complete(cx, rounds);
+    }
+
+    /// Before the first request: says in the pause that the first packets came, and hears that the source goes on.
+    fn first_packets(&mut self, cx: &mut Context<'_>, number: u16, sfd: Instant) {
+        let (Some(first), Some(sent), None) =
+            (cx.session.pause, cx.session.sent_by_pause(), self.told)
+        else {
+            return;
+        };
+        if number >= sent {
+            cx.adaptation.goes_on();
+            self.coming = MAX_PACKETS;
+        } else if number + 1 == u16::from(first) && cx.adaptation.goes_well(first, &mut []) {
+            let copies = cx.cadence.copies();
+            self.train = Some(Train {
+                round: 0,
+                sfd: sfd + cx.cadence.cycle(),
+                plan: Plan::WORD,
+                from: 0,
+                copies_left: copies - 1,
+                following: copies - 1,
+                group: cx.session.first_group(0),
+            });
+            self.order(cx);
+        }
     }
 
     /// Whether a request agrees with itself and with what was told before.
@@ -345,20 +374,26 @@ impl Destination {
     }
 
     fn order(&mut self, cx: &mut Context<'_>) {
-        let (Some(train), Some(told)) = (self.train, self.told) else {
-            return;
-        };
-        let missing = told.packets.saturating_sub(cx.stats.received);
+        let Some(train) = self.train else { return };
+        let packets = self.told.map_or(MAX_PACKETS, |told| told.packets);
+        let missing = packets.saturating_sub(cx.stats.received);
         let hop = cx.session.hops;
         let mut vector = [0; MAX_SLIM_PAYLOAD];
         let said_bytes = usize::from(cx.session.said_bytes);
         let all_bytes = said_bytes + usize::from(train.plan.vector_bytes);
         let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
-        let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
-        let due = train.sfd + after;
-        self.due = cycles(cx, due);
-        (cx.adaptation).say(said, (missing > 0).then_some(due));
+        match (self.told, cx.session.pause) {
+            (None, Some(first)) => {
+                cx.adaptation.goes_well(first, said);
+            }
+            _ => {
+                let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
+                let due = train.sfd + after;
+                self.due = cycles(cx, due);
+                (cx.adaptation).say(said, (missing > 0).then_some(due));
+            }
+        }
         let part = self.missing(cx).part(train.plan.telling, train.from, bits);
         let nack = Nack {
             first: part.first,

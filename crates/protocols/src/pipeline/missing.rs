@@ -25,6 +25,15 @@ pub(super) struct Plan {
     pub(super) vector_bytes: u8,
 }
 
+impl Plan {
+    /// Tells nothing: the adaptation's word is all.
+    pub(super) const WORD: Self = Self {
+        telling: Telling::Vector,
+        frames: 1,
+        vector_bytes: 0,
+    };
+}
+
 /// A part that fills a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Filled {

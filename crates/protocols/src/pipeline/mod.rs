@@ -21,7 +21,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Retune, Tally, Trial};
+pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Trial};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
@@ -244,16 +244,13 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             let late = at >= cx.session.ends();
             match role {
                 Role::Source(source) => source.timeout(cx, at),
-                Role::Relay(relay) if late || at >= relay.deadline() => {
-                    return Break(relay.silence());
-                }
+                Role::Relay(relay) => return relay.timeout(cx, at, late),
                 Role::Destination(destination)
-                    if late
-                        || at >= destination.deadline(&cx.session.policy, cx.stats.received) =>
+                    if late || at >= destination.deadline(cx.session, cx.stats.received) =>
                 {
                     return Break(destination.silence());
                 }
-                Role::Relay(_) | Role::Destination(_) => {}
+                Role::Destination(_) => {}
             }
             Continue(())
         });
@@ -268,9 +265,9 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
         let session = &part.session;
         let role = match role {
             Role::Source(source) => source.deadline(),
-            Role::Relay(relay) => Some(relay.deadline().min(session.ends())),
+            Role::Relay(relay) => Some(relay.next(&part.cadence).min(session.ends())),
             Role::Destination(d) => {
-                let deadline = d.deadline(&session.policy, self.hands.stats.received);
+                let deadline = d.deadline(session, self.hands.stats.received);
                 Some(deadline.min(session.ends()))
             }
         };

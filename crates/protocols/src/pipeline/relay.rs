@@ -6,7 +6,8 @@
 //! when the destination answers. Tests: `tests/conditional.rs`.
 
 use super::adaptation::Heard;
-use super::air::{Order, TxAnswer};
+use super::air::{Brief, Order, TxAnswer};
+use super::cadence::Cadence;
 use super::context::{Context, Flow};
 use super::end::End;
 use core::ops::ControlFlow::{Break, Continue};
@@ -15,6 +16,9 @@ use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
 use thalweg_wire::route::{Groups, Place};
 use thalweg_wire::{FrameBuf, Reader};
+
+/// Cycles after the pause in which no exchange is over.
+const ROUND_TRIP: u64 = 4;
 
 /// Whose NACKs a relay passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(super) struct Relay {
     holds: bool,
     /// Packets since it last wrote so into a request.
     count: u8,
+    /// SFD of the packet that it keeps through the pause.
+    kept: Option<Instant>,
 }
 
 impl Relay {
@@ -63,16 +69,47 @@ impl Relay {
             packet_begun: false,
             holds: false,
             count: 0,
+            kept: None,
         }
     }
 
-    pub(super) fn deadline(&self) -> Instant {
+    fn deadline(&self) -> Instant {
         let silent = self.last_heard + self.patience;
         self.over.map_or(silent, |over| over.min(silent))
     }
+    /// When it has something to do.
+    pub(super) fn next(&self, cadence: &Cadence) -> Instant {
+        let sends = self.kept.map(|sfd| Self::sends(cadence, sfd));
+        sends.map_or(self.deadline(), |sends| sends.min(self.deadline()))
+    }
+    /// When it orders what is to have its SFD then: what it sends in the pause is gone.
+    fn sends(cadence: &Cadence, sfd: Instant) -> Instant {
+        sfd.saturating_sub(cadence.lead() + cadence.gap() / 2)
+    }
+    /// `late`: the transfer is over in any case.
+    pub(super) fn timeout(&mut self, cx: &mut Context<'_>, at: Instant, late: bool) -> Flow {
+        let cadence = cx.cadence;
+        if (self.kept.take_if(|sfd| Self::sends(cadence, *sfd) <= at)).is_some() {
+            cx.air.go_on();
+        }
+        match late || at >= self.deadline() {
+            true => Break(self.silence()),
+            false => Continue(()),
+        }
+    }
+    /// Whether packet `number`, which had its SFD then, comes last before the pause: packets are numbered as the source
+    /// sends them, until it first asks.
+    fn is_last_before_pause(&self, cx: &Context<'_>, number: u16, sfd: Instant) -> bool {
+        let Some(sent) = cx.session.sent_by_pause() else {
+            return false;
+        };
+        let cycles = u64::from(sent) + ROUND_TRIP;
+        number + u16::from(self.stage) == sent
+            && sfd < cx.session.start + cx.cadence.cycle() * cycles
+    }
 
     /// How it ends when nothing more is heard.
-    pub(super) fn silence(&self) -> End {
+    fn silence(&self) -> End {
         match self.complete || self.over.is_some() {
             true => End::Released,
             false => End::TimedOut,
@@ -219,6 +256,19 @@ impl Relay {
                 Kind::Data | Kind::Nack => cx.cadence.gap(),
             };
             let send = Order::Send(channel, When::AfterRx(gap));
+            if self.kept.is_some() && head.kind == Kind::Nack {
+                if let Ok(brief) = Brief::try_from(&frame[..]) {
+                    cx.air.send_beside(brief, channel, When::AfterRx(gap));
+                }
+                return Continue(());
+            }
+            self.kept = None;
+            if head.kind == Kind::Data && self.is_last_before_pause(cx, number, sfd) {
+                let then = next + cx.cadence.pause();
+                cx.air.keep(frame, Order::Send(channel, When::At(then)));
+                self.kept = Some(then);
+                return Continue(());
+            }
             match (cx.session.policy.passing, head.kind) {
                 (Passing::Copied, _) | (_, Kind::Nack) => cx.air.order(frame, send),
                 (Passing::Conditional, Kind::Request) => self.follow(cx, frame, send),

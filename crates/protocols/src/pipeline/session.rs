@@ -2,6 +2,7 @@
 
 use crate::object::Pieces;
 use core::fmt;
+use core::num::NonZeroU16;
 use thalweg_engine::Passing;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, Group, Purpose, Tag, MAX_PACKETS, NACK_BODY_BYTES};
@@ -119,6 +120,11 @@ pub struct Session {
     pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
     pub progress: Progress,
+    /// How many packets are expected; none where nobody knows.
+    pub expected: Option<NonZeroU16>,
+    /// When the destination has had time for so many packets, all stages pause, so that it can say that they came; never
+    /// where there is none. Two groups and two hops at least.
+    pub pause: Option<u8>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -143,6 +149,11 @@ impl Session {
     /// When relays and the destination leave it in any case; the source has its own deadline.
     pub fn ends(&self) -> Instant {
         self.start + self.policy.deadline + self.policy.inactivity
+    }
+    /// Packets that the source has sent when all stages pause: the destination's, and those under way.
+    pub fn sent_by_pause(&self) -> Option<u16> {
+        self.pause
+            .map(|packets| u16::from(packets) + u16::from(self.hops.max(1)) - 1)
     }
     /// How the object is cut into packets.
     pub const fn pieces(&self) -> Pieces {

@@ -5,6 +5,7 @@
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
 //! of what is known, after which the destination tells the rest.
 
+use super::adaptation::Trial;
 use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
@@ -28,6 +29,8 @@ const MAX_REFUSALS: u8 = 16;
 enum Doing {
     /// Packet `number` is ordered.
     Data { number: u16 },
+    /// All stages pause; the destination's word comes until then, or the source asks.
+    Pausing { until: Instant },
     /// A copy of the request is ordered, `following` more come after it.
     Request { following: u8, purpose: Purpose },
     /// The answer, or the rest of it, comes until then.
@@ -134,7 +137,7 @@ impl Source {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let waiting = match self.doing {
-            Doing::Waiting { until } => Some(until),
+            Doing::Waiting { until } | Doing::Pausing { until } => Some(until),
             Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => None,
         };
         sooner(waiting, self.deadline)
@@ -147,27 +150,11 @@ impl Source {
         let is_over = trial.is_some_and(|trial| self.sent_in_round >= trial.packets);
         let next = cx.packets.first_from(from).filter(|_| !is_over);
         let Some(number) = next else {
-            if self.sent_in_round > 0 {
-                self.sfd += cx.cadence.request_delay();
-                if self.fruitless > 0 {
-                    // Where the destination hears the source, or another stage on its channel, the
-                    // request may drown the last packet again and again: let it arrive first.
-                    self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
-                }
+            if is_over && self.pauses_now(cx) {
+                self.doing = Doing::Pausing { until: self.sfd };
+                return;
             }
-            if let Some(trial) = trial {
-                // Requests belong to no trial, even where the object is shorter.
-                self.sfd = self.sfd.max(trial.ends);
-            }
-            cx.tell(Event::RoundSent {
-                round: self.round,
-                sent: self.sent_in_round,
-            });
-            // After a trial the rest of the object is known to be missing.
-            let known = cx.packets.count();
-            (self.exchange_began, self.tries) = (self.sfd, 0);
-            (self.known, self.heard) = (known, false);
-            return self.ask(cx);
+            return self.end_round(cx, trial);
         };
         self.doing = Doing::Data { number };
         let mut room = [0; MAX_SLIM_PAYLOAD];
@@ -176,6 +163,47 @@ impl Source {
         self.transmit(cx, Kind::Data, number, |w| {
             w.bytes(payload.unwrap_or_default()).map(|_| ())
         });
+    }
+
+    /// Whether it has sent what comes before the pause, and nothing after it.
+    fn pauses_now(&self, cx: &Context<'_>) -> bool {
+        self.round == 0 && cx.session.sent_by_pause() == Some(self.sent_in_round)
+    }
+
+    /// Asks at the end of a round, `self.sfd` being when its next packet would be due.
+    fn end_round(&mut self, cx: &mut Context<'_>, trial: Option<Trial>) {
+        if self.sent_in_round > 0 {
+            self.sfd += cx.cadence.request_delay();
+            if self.fruitless > 0 {
+                // Where the destination hears the source, or another stage on its channel, the
+                // request may drown the last packet again and again: let it arrive first.
+                self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
+            }
+        }
+        if let (0, Some(sent)) = (self.round, cx.session.sent_by_pause()) {
+            let is_at_pause = cx
+                .session
+                .pause
+                .is_some_and(|all| self.sent_in_round >= all.into());
+            if is_at_pause && self.sent_in_round < sent {
+                // Packets are under way through the pause, whose end the request must not come before.
+                let left = u64::from(sent - self.sent_in_round);
+                self.sfd += cx.cadence.pause() + cx.cadence.cycle() * left;
+            }
+        }
+        if let Some(trial) = trial {
+            // Requests belong to no trial, even where the object is shorter.
+            self.sfd = self.sfd.max(trial.ends);
+        }
+        cx.tell(Event::RoundSent {
+            round: self.round,
+            sent: self.sent_in_round,
+        });
+        // After a trial the rest of the object is known to be missing.
+        let known = cx.packets.count();
+        (self.exchange_began, self.tries) = (self.sfd, 0);
+        (self.known, self.heard) = (known, false);
+        self.ask(cx);
     }
 
     /// Orders the first copy of a request for a report at `self.sfd`.
@@ -207,7 +235,7 @@ impl Source {
         let (purpose, following) = match self.doing {
             Doing::Request { following, purpose } => (purpose, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
-            Doing::Data { .. } | Doing::Waiting { .. } => return,
+            Doing::Data { .. } | Doing::Pausing { .. } | Doing::Waiting { .. } => return,
         };
         let request = Request {
             following,
@@ -277,6 +305,9 @@ impl Source {
                     cx.packets.remove(number);
                     self.sent_in_round = self.sent_in_round.saturating_add(1);
                     cx.stats.data_sent += 1;
+                    if self.pauses_now(cx) {
+                        self.sfd += cx.cadence.pause();
+                    }
                 }
                 self.order_data(cx, number + u16::from(sent));
             }
@@ -300,7 +331,7 @@ impl Source {
                 let following = following - 1;
                 self.next_copy(cx, Doing::Release { following, end });
             }
-            Doing::Waiting { .. } => {}
+            Doing::Pausing { .. } | Doing::Waiting { .. } => {}
         }
         Continue(())
     }
@@ -318,10 +349,22 @@ impl Source {
             return;
         };
         let for_us = head.kind == Kind::Nack && head.tag == cx.session.tag() && head.hop == 1;
-        if !for_us || number != self.round || !matches!(self.doing, Doing::Waiting { .. }) {
+        if !for_us || number != self.round {
             return;
         }
         let Ok(nack) = Nack::parse(body) else { return };
+        match self.doing {
+            Doing::Waiting { .. } => {}
+            Doing::Pausing { .. } => {
+                if let Some((said, _)) = cx.session.split(nack.vector) {
+                    let retune = cx.adaptation.told(said, self.sfd);
+                    cx.retune(retune);
+                    self.order_data(cx, 0);
+                }
+                return;
+            }
+            Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => return,
+        }
         let segments = cx.cadence.nack_shape(self.packets).segments;
         let train = u32::from(segments) * u32::from(cx.cadence.copies());
         if nack.missing > self.packets || u32::from(nack.following) >= train {
@@ -393,8 +436,13 @@ impl Source {
             }
             return;
         }
-        if !matches!(self.doing, Doing::Waiting { until } if at >= until) {
-            return;
+        match self.doing {
+            Doing::Waiting { until } if at >= until => {}
+            Doing::Pausing { until } if at >= until => {
+                let trial = cx.adaptation.trial(self.round, self.packets);
+                return self.end_round(cx, trial);
+            }
+            _ => return,
         }
         // What is left of a trial is known without a NACK, but not whether the pipeline carries it.
         if self.heard && self.known > 0 {

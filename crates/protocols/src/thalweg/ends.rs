@@ -15,7 +15,7 @@ use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Route;
 
 /// Cycles without a packet after which the sink takes the round to be over.
-const QUIET: u8 = 6;
+const QUIET: u8 = 4;
 
 /// How the sink listens on two channels by turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +27,15 @@ pub struct Ears {
     ahead: Short,
     /// The group that it listens to.
     at: Group,
-    /// That which was heard last.
+    /// That of which a whole frame was heard last.
     last: Group,
     turns: Turns,
     /// When the other copy of a request has its SFD, of which it has heard one.
     copy: Option<Instant>,
     /// The group that has been moved to the other's channel.
     moved: Option<Group>,
+    /// The pause of all stages, until it is over.
+    pause: Option<(Instant, Short)>,
 }
 
 /// When it turns to the other.
@@ -68,7 +70,20 @@ impl Ears {
             turns: Turns::Awaited(first, 0),
             copy: None,
             moved: None,
+            pause: beat.pause.map(|pause| (pause.begins, pause.lasts.into())),
         })
+    }
+
+    /// When the frame after one that had its SFD then has its own.
+    fn after(&self, sfd: Instant) -> Instant {
+        let next = sfd + self.cycle();
+        let half = self.cycle() / 2;
+        match self.pause {
+            Some((begins, lasts)) if sfd + half < begins && begins < next + half => {
+                next + lasts.into()
+            }
+            _ => next,
+        }
     }
 
     fn cycle(&self) -> Duration {
@@ -90,9 +105,10 @@ impl Ears {
     }
     /// The beginning of a frame, or the whole of it, had its SFD then.
     pub(super) fn heard(&mut self, what: Heard, sfd: Instant) {
-        self.last = self.at;
-        if what == Heard::Neighbour {
-            self.turns = Turns::With(sfd);
+        match what {
+            Heard::Neighbour => self.turns = Turns::With(sfd),
+            // A bad channel may bring beginnings alone.
+            _ => self.last = self.at,
         }
     }
     /// After round `round` the first packet of the next is due then; none is where nothing is missing.
@@ -111,7 +127,7 @@ impl Ears {
     }
     fn turns_at(&self) -> Option<Instant> {
         match self.turns {
-            Turns::With(sfd) => Some((sfd + self.cycle()).saturating_sub(self.ahead())),
+            Turns::With(sfd) => Some(self.after(sfd).saturating_sub(self.ahead())),
             // By then its beginning was read.
             Turns::Awaited(sfd, _) => Some(sfd + self.ahead() + self.ahead() / 2),
             Turns::For(sfd, _) => Some(sfd.saturating_sub(self.ahead())),
@@ -130,10 +146,10 @@ impl Ears {
             (self.at, self.turns) = match self.turns {
                 Turns::Awaited(_, QUIET..) => (self.last, Turns::Slowly(at + self.silence())),
                 Turns::Awaited(sfd, quiet) => {
-                    let next = Turns::Awaited(sfd + self.cycle(), quiet + 1);
+                    let next = Turns::Awaited(self.after(sfd), quiet + 1);
                     (self.at.other(), next)
                 }
-                Turns::With(sfd) => (self.at.other(), Turns::Awaited(sfd + self.cycle(), 0)),
+                Turns::With(sfd) => (self.at.other(), Turns::Awaited(self.after(sfd), 0)),
                 Turns::For(sfd, group) => (group, Turns::Awaited(sfd, 0)),
                 Turns::Slowly(_) => (self.at.other(), Turns::Slowly(at + self.silence())),
                 Turns::Never => break,

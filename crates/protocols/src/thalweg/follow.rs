@@ -5,7 +5,7 @@
 //! Tests: at the end, `../mote/tests/meetings.rs`.
 
 use super::said::LOOK;
-use crate::pipeline::Cadence;
+use crate::pipeline::{Cadence, Session};
 use core::num::NonZeroU16;
 use thalweg_units::Duration;
 use thalweg_wire::route::{Look, Progress, Route};
@@ -36,8 +36,9 @@ pub struct Follows {
     pub late: Option<Duration>,
 }
 
-/// When something may have to follow a transfer over `route`, in slots of `cadence`.
-pub fn follows(route: &Route, cadence: &Cadence) -> Follows {
+/// When something may have to follow a transfer over `route`, in slots of `cadence`, as any of its nodes has it in its `session`.
+pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
+    let sent_by_pause = session.sent_by_pause();
     let packets = route.expected.map_or(0, NonZeroU16::get);
     let copies = u64::from(cadence.copies());
     let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
@@ -46,15 +47,21 @@ pub fn follows(route: &Route, cadence: &Cadence) -> Follows {
         let vector = vector.min(shape.vector_bytes);
         cadence.exchange(cadence.nack_bytes(vector), copies)
     };
-    let looked = usize::from(LOOK).div_ceil(8);
+    // With the pause, packets that are under way in it are looked at, too.
+    let (pause, first) = match sent_by_pause {
+        Some(sent) => (cadence.pause(), sent),
+        None => (Duration::ZERO, LOOK),
+    };
+    let looked = usize::from(first).div_ceil(8);
     let first_tells = match route.progress {
         Progress::Fresh => looked,
         Progress::Kept => TOLD_BYTES,
     };
-    let look = period * (u64::from(LOOK) - 1) + exchange(first_tells) + cadence.release();
-    let looks = match route.look {
-        Look::None => Duration::ZERO,
-        Look::First => exchange(looked).saturating_sub(period),
+    let look = period * (u64::from(first) - 1) + pause + exchange(first_tells) + cadence.release();
+    let looks = match (route.look, sent_by_pause) {
+        (Look::None, _) => Duration::ZERO,
+        (Look::First, Some(_)) => pause,
+        (Look::First, None) => exchange(looked).saturating_sub(period),
     };
     let late = route.expected.map(|packets| {
         let rounds = period * (u64::from(packets.get()) - 1) + exchange(0);

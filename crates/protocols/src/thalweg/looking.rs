@@ -7,7 +7,7 @@
 
 use super::ends::Ears;
 use super::meetings::Meetings;
-use super::said::{Verdict, LOOK};
+use super::said::{Verdict, LONG_LOOK, LOOK};
 use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
@@ -91,12 +91,17 @@ impl Looker {
     /// A source, or destination, on the channels of `fixed`, by the schedule of `beat`, of a transfer whose odd and even
     /// group have `spares`. One that keeps earlier packets calls these from the beginning, since another way has turned out
     /// to be bad, and looks at its second round: the first is the request of a source that does not know what is missing.
+    /// Where all stages pause, a first look is at what is under way then, too.
     pub fn new(fixed: Fixed, progress: Progress, spares: [bool; 2], beat: &Beat) -> Self {
+        let under_way = match beat.pause {
+            Some(_) => u16::from(fixed.channels.hops()) - 1,
+            None => 0,
+        };
         Self {
             fixed,
             ears: None,
             meetings: Meetings::new(beat, None),
-            look: Some((u16::from(progress == Progress::Kept), LOOK)),
+            look: Some((u16::from(progress == Progress::Kept), LOOK + under_way)),
             looks: 0,
             round: 0,
             spares,
@@ -125,7 +130,7 @@ impl Looker {
 
     /// The destination's verdict on a group that lost so many of a look, where so many packets are missing.
     fn verdict(&mut self, group: usize, now: Record, missing: u16) -> Verdict {
-        let is_long = now.of > LOOK / 2;
+        let is_long = now.of >= LONG_LOOK / 2;
         let has_other = self.spares[group] && self.using[group] == Chain::Planned;
         let is_lame = match (is_long, has_other) {
             // Chance takes many of a few.
@@ -234,6 +239,15 @@ impl Adaptation for Looker {
             ends: Instant::ZERO,
         })
     }
+    fn goes_well(&self, packets: u8, into: &mut [u8]) -> bool {
+        let looks_first = self.look.is_some_and(|(round, _)| round == 0);
+        let well = looks_first && self.came == [u16::from(packets) / 2; 2];
+        into.fill(Verdict::write(well.then_some([Verdict::Good; 2])));
+        well
+    }
+    fn goes_on(&mut self) {
+        self.look = self.look.filter(|(round, _)| *round != 0);
+    }
     fn calls(&self, group: Group) -> bool {
         self.using[group.index()] == Chain::Spare
     }
@@ -277,7 +291,8 @@ impl Adaptation for Looker {
         };
         let mut verdicts = [Verdict::Good; 2];
         for (group, came) in came.into_iter().enumerate() {
-            let of = looked_at / 2;
+            // The odd group has the first.
+            let of = (looked_at + 1 - group as u16) / 2;
             let lost = of.saturating_sub(came);
             verdicts[group] = self.verdict(group, Record { of, lost }, missing);
             let is_lame = matches!(verdicts[group], Verdict::Other | Verdict::Over);
@@ -340,6 +355,7 @@ mod tests {
             cycle: Duration::from_micros(4_537),
             ahead: Duration::ZERO,
             silence: Duration::from_millis(40),
+            pause: None,
         };
         let looker = |stage| Looker::new(Fixed { channels, stage }, progress, spares, &beat);
         Pair {

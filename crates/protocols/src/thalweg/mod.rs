@@ -28,6 +28,8 @@ pub use standing::{Watcher, REST};
 use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
+use thalweg_wire::pipeline::Format;
+use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme};
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
@@ -37,6 +39,16 @@ const IN_VAIN: u8 = 2 * LOOK as u8;
 pub const EARLY: u64 = 5;
 /// How long before one of them a node leaves, to listen there.
 const FREE: Duration = Duration::from_millis(3);
+
+/// After how many packets at the destination all stages pause for its word on them: where chains alternate over relays, and the
+/// first packets are looked at. Of a transfer that keeps earlier packets nobody knows which are the first.
+pub fn pause(route: &Route) -> Option<u8> {
+    let pauses = route.scheme == Scheme::Thalweg
+        && (route.look, route.progress) == (Look::First, Progress::Fresh)
+        && (route.groups(), route.format) == (Groups::Two, Format::Slim)
+        && route.channels.hops() > 1;
+    pauses.then_some(LOOK as u8)
+}
 
 /// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is
 /// over for all its nodes within some tenths of a second, so that the next wake-up finds them.

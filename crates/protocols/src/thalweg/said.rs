@@ -1,6 +1,9 @@
 //! What the destination says in its NACKs beside the bits: a verdict on each group's chain, and whether a group goes on
 //! the other's channel. Both ends, and all between them, read the same. Time base: none. Tests: those of who reads it.
 
+use crate::pipeline::Beat;
+use thalweg_units::Instant;
+
 /// Packets of a first look, and of one at a chain that has just taken over.
 pub const LOOK: u16 = 16;
 /// Packets of a look that is to tell more.
@@ -9,6 +12,15 @@ pub const LONG_LOOK: u16 = 32;
 pub const SAID_BYTES: u8 = 1;
 /// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
 pub(super) const MOVED_BIT: u8 = 0x20;
+
+/// From when on a verdict on the first look may come: in the pause, where there is one, for whose first frame a radio is
+/// awake half a cycle before.
+pub(super) fn look_over(beat: &Beat) -> Instant {
+    match beat.pause {
+        Some(pause) => pause.begins.saturating_sub(beat.cycle / 2),
+        None => beat.start + beat.cycle * u64::from(LOOK),
+    }
+}
 
 /// What the destination thinks of a group's chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! heard in step. Time base: the node's clock. Tests: at the end.
 
 use super::lane::Lane;
-use super::said::{Verdict, LONG_LOOK, LOOK};
+use super::said::{look_over, Verdict, LONG_LOOK};
 use crate::due::sooner;
 use crate::pipeline::{Adaptation, Beat, End, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
@@ -40,7 +40,7 @@ enum At {
 impl Spare {
     /// A node on `lane`, by the schedule of `beat`.
     pub fn new(lane: Lane, progress: Progress, beat: &Beat) -> Self {
-        let look = beat.start + beat.cycle * u64::from(LOOK);
+        let look = look_over(beat);
         Self {
             lane,
             cycle: beat.cycle,
@@ -133,6 +133,7 @@ impl Adaptation for Spare {
 
 #[cfg(test)]
 mod tests {
+    use super::super::said::LOOK;
     use super::*;
     use crate::thalweg::testing::{beat, route, CYCLE};
     use thalweg_wire::pipeline::Group;

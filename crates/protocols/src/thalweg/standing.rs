@@ -7,7 +7,7 @@
 //! beat of the pipeline from the packets that it hears. Tests: at the end.
 
 use super::lane::Lane;
-use super::said::{Verdict, LOOK};
+use super::said::{look_over, Verdict};
 use super::TRIES;
 use crate::due::sooner;
 use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
@@ -83,7 +83,7 @@ impl Watcher {
             lane,
             cycle: beat.cycle,
             verdicts: match look {
-                Look::First => Verdicts::Awaited(beat.start + beat.cycle * u64::from(LOOK)),
+                Look::First => Verdicts::Awaited(look_over(beat)),
                 Look::None => Verdicts::Over,
             },
             ahead: beat.ahead,
@@ -267,7 +267,7 @@ impl Adaptation for Watcher {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said::LONG_LOOK;
+    use super::super::said::{LONG_LOOK, LOOK};
     use super::*;
     use crate::thalweg::testing::{beat, route, CYCLE};
     use crate::thalweg::Early;

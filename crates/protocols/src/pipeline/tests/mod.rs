@@ -8,6 +8,7 @@ mod follow;
 mod lossy;
 mod nacks;
 mod nonsense;
+mod pause;
 mod standing;
 mod timing;
 mod variants;

@@ -2,13 +2,14 @@
 
 use super::bench::{draw, ideal, object, thalweg, with_spares, Layout, Memory, Node, TELOSB};
 use crate::pipeline::{Chain, Command, End, Event};
+use core::num::NonZeroU16;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::vec::Vec;
 use thalweg_engine::harness::{Fate, Net};
 use thalweg_units::Duration;
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request};
-use thalweg_wire::route::{ObjectRange, Progress};
+use thalweg_wire::route::{Look, ObjectRange, Progress};
 use thalweg_wire::Reader;
 
 /// 59,000 bytes take 2.3 s.
@@ -147,8 +148,7 @@ fn over_good_links_spares_sleep_through_the_look_and_leave_after_it() {
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &bytes());
-    // A look, and the rest.
-    assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
+    assert_eq!((complete.rounds, complete.first_round), (1, PACKETS as u16));
     for relay in 1..=6 {
         let spare = spare_of(relay, 4);
         assert_eq!(outcome.end(spare), Some(End::NotNeeded), "node {spare}");
@@ -166,14 +166,15 @@ fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
         net.command(dead + 6, Command::Stop);
         let outcome = layout.run(&mut net, 10);
         let complete = outcome.assert_whole(&net, &bytes());
-        // Two looks, and all that is left but the eight that the first has lost.
+        // Two looks, and all that is left but what the first has lost: half of 16, and of three that were under way.
         assert_eq!(
             (complete.rounds, complete.first_round),
             (3, PACKETS as u16),
             "{dead}"
         );
         let sent = net.engine(0).stats().data_sent;
-        assert_eq!(sent, PACKETS as u32 + 8, "{dead}");
+        let lost = if dead % 2 == 1 { 10 } else { 9 };
+        assert_eq!(sent, PACKETS as u32 + lost, "{dead}");
         for relay in 1..=6 {
             let forwarded = net.engine(spare_of(relay, 4)).stats().forwarded;
             match relay % 2 == dead % 2 {
@@ -225,7 +226,7 @@ fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
     let outcome = layout.run(&mut net, 1);
     assert_eq!(outcome.end(0), Some(End::GaveUp));
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
-    assert_eq!(net.engine(0).stats().data_sent, 32);
+    assert_eq!(net.engine(0).stats().data_sent, 16 + 2 + 16);
     // Another way begins where it broke off, and looks again.
     let layout = resumed(&layout, &mut net);
     let outcome = layout.run(&mut net, 10);
@@ -233,7 +234,7 @@ fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
     // A look and the rest: the source knows what is missing, and need not ask first.
     let stats = net.engine(0).stats();
     assert_eq!((complete.rounds, stats.rounds), (3, 2));
-    assert_eq!(stats.data_sent, PACKETS as u32 - 16);
+    assert_eq!(stats.data_sent, PACKETS as u32 - 17);
 }
 
 #[test]
@@ -294,14 +295,16 @@ fn the_destination_is_told_where_a_chain_loses_packets() {
         _ => None,
     };
     let of_last = outcome.of(layout.last());
-    let counted: Vec<_> = of_last.filter_map(|(_, event)| told(event)).collect();
+    let mut counted: Vec<_> = of_last.filter_map(|(_, event)| told(event)).collect();
+    counted.sort();
     // Those of the first look; spare relays that join write nothing.
     let [(Group::Odd, odd), (Group::Even, even)] = &counted[..] else {
         panic!("{counted:?}");
     };
-    assert_eq!(even, &[8; 5]);
+    // Two of 18 are under way in the pause, and another of the odd group.
+    assert_eq!(even, &[9; 5]);
     assert!(
-        odd[..2] == [8; 2] && odd[2] <= 4 && odd[2..] == [odd[2]; 3],
+        odd[..2] == [10; 2] && odd[2] <= 4 && odd[2..] == [odd[2]; 3],
         "{odd:?}"
     );
     let lame = Event::Lame {
@@ -320,7 +323,7 @@ fn a_source_that_hears_no_report_on_its_look_does_not_send_the_rest_in_vain() {
     });
     let outcome = layout.run(&mut net, 1);
     assert_eq!(outcome.end(0), Some(End::GaveUp));
-    assert_eq!(net.engine(0).stats().data_sent, 16);
+    assert_eq!(net.engine(0).stats().data_sent, 16 + 2);
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
 }
 
@@ -347,7 +350,8 @@ fn an_answer_that_dies_on_each_groups_way_back_comes_over_relays_of_both() {
 
 #[test]
 fn a_request_that_dies_on_each_groups_way_comes_over_relays_of_both() {
-    let layout = with_spares(3);
+    let mut layout = with_spares(3);
+    layout.route.look = Look::None;
     let last = layout.last();
     // Relay 1 hears no request, nor does the destination hear one of relay 4.
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
@@ -359,7 +363,7 @@ fn a_request_that_dies_on_each_groups_way_comes_over_relays_of_both() {
     });
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &bytes());
-    assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
+    assert_eq!((complete.rounds, complete.first_round), (1, PACKETS as u16));
     assert!(net.engine(0).stats().unanswered > 0);
 }
 
@@ -391,7 +395,8 @@ fn a_destination_that_ended_a_transfer_waits_for_no_round() {
 
 #[test]
 fn a_destination_that_is_deaf_for_a_second_waits_for_the_rounds_end() {
-    let layout = with_spares(3);
+    let mut layout = with_spares(3);
+    layout.route.expected = NonZeroU16::new(PACKETS as u16);
     let last = layout.last();
     let mut frames = 0;
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
@@ -430,7 +435,8 @@ fn a_destination_waits_for_no_round_of_which_nothing_comes() {
 fn rounds_that_bring_nothing_end_the_transfer_though_control_gets_through() {
     // Where much is left the round that went badly is the last; of little another is tried.
     for (until, rounds) in [(100, 1), (450, 2)] {
-        let layout = with_spares(3);
+        let mut layout = with_spares(3);
+        layout.route.expected = NonZeroU16::new(PACKETS as u16);
         let last = layout.last();
         // From that frame on which the destination gets, no packet is among them.
         let mut frames = 0;
@@ -446,10 +452,8 @@ fn rounds_that_bring_nothing_end_the_transfer_though_control_gets_through() {
         assert_eq!(outcome.complete(), None);
         assert_eq!(outcome.end(0), Some(End::GaveUp));
         assert!((0..=last).all(|n| !net.engine(n).is_active()));
-        // After the look.
-        let sent = outcome.events.iter().filter(|(_, n, told)| {
-            *n == 0 && matches!(told, Event::RoundSent { round, .. } if *round > 0)
-        });
+        let sent = outcome.events.iter();
+        let sent = sent.filter(|(_, n, told)| *n == 0 && matches!(told, Event::RoundSent { .. }));
         assert_eq!(sent.count(), rounds, "{until}");
     }
 }

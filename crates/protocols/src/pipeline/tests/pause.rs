@@ -1,0 +1,174 @@
+//! Thalweg: the pause of all stages, in which the destination says that the first packets came.
+
+use super::bench::{ideal, object, start, with_spares, Layout, TELOSB};
+use crate::pipeline::{Cadence, End};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::vec::Vec;
+use thalweg_engine::harness::{Air, Fate};
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::pipeline::{Header, Kind};
+use thalweg_wire::Reader;
+
+const PACKETS: u16 = 200;
+
+fn header(air: &Air<'_>) -> Header {
+    Header::parse(&mut Reader::new(air.mpdu)).unwrap()
+}
+
+fn cadence(layout: &Layout) -> Cadence {
+    Cadence::new(&layout.session(0), &TELOSB)
+}
+
+/// What the source sent, and how many rounds there were, where frames have the fate that `fate` says, of these packets.
+fn transfer(
+    hops: u8,
+    packets: u16,
+    mut fate: impl FnMut(&Layout, &Air<'_>) -> Fate + 'static,
+) -> (u32, u16, u32) {
+    let layout = with_spares(hops);
+    let bytes = object(usize::from(packets) * 118);
+    let judged = with_spares(hops);
+    let mut net = layout.net(&bytes, TELOSB, move |air| fate(&judged, &air));
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes);
+    assert_eq!(outcome.end(0), Some(End::Complete));
+    let stats = net.engine(0).stats();
+    (stats.data_sent, complete.rounds, stats.unanswered)
+}
+
+#[test]
+fn in_the_pause_nothing_is_on_the_air_but_the_word() {
+    for hops in 2..=8 {
+        let layout = with_spares(hops);
+        let heard: Rc<RefCell<Vec<(Instant, Kind)>>> = Rc::default();
+        let log = Rc::clone(&heard);
+        let bytes = object(usize::from(PACKETS) * 118);
+        let mut net = layout.net(&bytes, TELOSB, move |air| {
+            log.borrow_mut().push((air.start, header(&air).head.kind));
+            Fate::Heard
+        });
+        let outcome = layout.run(&mut net, 10);
+        outcome.assert_whole(&net, &bytes);
+        let cadence = cadence(&layout);
+        let begins = start() + cadence.cycle() * (16 + u64::from(hops) - 1);
+        // The SFD is over .16 ms after the first symbol.
+        let begins = begins.saturating_sub(Duration::from_micros(200));
+        let within = |at: Instant| at >= begins && at < begins + cadence.pause();
+        let heard = heard.borrow();
+        let kinds: Vec<Kind> = (heard.iter())
+            .filter_map(|(at, kind)| within(*at).then_some(*kind))
+            .collect();
+        assert!(
+            kinds.iter().all(|kind| *kind == Kind::Nack),
+            "{hops}: {kinds:?}"
+        );
+        // A copy over each group, heard by a relay at least.
+        assert!(kinds.len() >= 2 * usize::from(hops), "{hops}: {kinds:?}");
+    }
+}
+
+#[test]
+fn objects_of_any_length_go_through_the_pause() {
+    for hops in 2..=8 {
+        for packets in (1..=80).chain([200]) {
+            let (sent, rounds, unanswered) = transfer(hops, packets, |_, _| Fate::Heard);
+            let expected = (u32::from(packets), 1, 0);
+            assert_eq!(
+                (sent, rounds, unanswered),
+                expected,
+                "{packets} packets over {hops} hops"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_source_that_hears_no_word_asks_after_the_pause() {
+    let pause = start() + Duration::from_millis(90);
+    let lost = move |layout: &Layout, air: &Air<'_>| match air.from == layout.last()
+        && air.start < pause
+    {
+        true => Fate::Silent,
+        false => Fate::Heard,
+    };
+    // The look, and the rest.
+    assert_eq!(transfer(4, PACKETS, lost), (PACKETS.into(), 2, 0));
+}
+
+#[test]
+fn a_destination_that_misses_a_packet_of_the_first_says_nothing() {
+    for missed in [0, 7, 15] {
+        let lost = move |layout: &Layout, air: &Air<'_>| {
+            let header = header(air);
+            let is_it = header.head.kind == Kind::Data && header.number == missed;
+            match is_it
+                && air.to == layout.last()
+                && air.start < start() + Duration::from_millis(100)
+            {
+                true => Fate::Corrupted,
+                false => Fate::Heard,
+            }
+        };
+        // A look, a long one, and the rest.
+        assert_eq!(
+            transfer(4, PACKETS, lost),
+            (u32::from(PACKETS) + 1, 3, 0),
+            "{missed}"
+        );
+    }
+    // One that is under way in the pause is missed at the end.
+    let lost = |layout: &Layout, air: &Air<'_>| {
+        let header = header(air);
+        match header.number == 16
+            && air.to == layout.last()
+            && air.start < start() + Duration::from_millis(120)
+        {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    };
+    assert_eq!(transfer(4, PACKETS, lost), (u32::from(PACKETS) + 1, 2, 0));
+}
+
+#[test]
+fn a_relay_that_loses_what_it_would_keep_loses_no_more() {
+    for hops in 2..=6u16 {
+        for stage in 1..hops {
+            let kept = 16 + hops - 1 - stage;
+            let mut lost = 0;
+            let loses = move |layout: &Layout, air: &Air<'_>| {
+                let header = header(air);
+                let is_it = header.head.kind == Kind::Data && header.number == kept;
+                lost += u32::from(is_it && layout.stages[air.to] == stage as u8);
+                match is_it && layout.stages[air.to] == stage as u8 && lost <= 2 {
+                    true => Fate::Corrupted,
+                    false => Fate::Heard,
+                }
+            };
+            let (sent, rounds, unanswered) = transfer(hops as u8, PACKETS, loses);
+            let expected = (u32::from(PACKETS) + 1, 2, 0);
+            assert_eq!(
+                (sent, rounds, unanswered),
+                expected,
+                "stage {stage} of {hops}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_next_transfer_of_the_same_nodes_pauses_anew() {
+    let mut layout = with_spares(4);
+    let bytes = object(usize::from(PACKETS) * 118);
+    let mut net = layout.net(&bytes, TELOSB, ideal);
+    let _ = layout.run(&mut net, 10);
+    layout.route.transfer += 1;
+    let begin = net.now() + Duration::from_millis(100);
+    for n in 0..=layout.last() {
+        let part = layout.part(n, begin, &TELOSB);
+        net.command(n, crate::pipeline::Command::Start(part));
+    }
+    let outcome = layout.run(&mut net, 10);
+    assert_eq!(outcome.assert_whole(&net, &bytes).rounds, 1);
+}
