@@ -56,12 +56,19 @@ impl Cycle {
         let slot = |bytes: usize| air_time(bytes) + self.gap;
         (slot(SHORT_REQUEST) + slot(SHORT_NACK)) * (hops + 1)
     }
+    /// For how long all stages pause so that the destination can say that the first packets came: a frame, once per sub-group.
+    pub fn pause_time(&self, hops: u64) -> Duration {
+        (air_time(SHORT_WORD) + self.gap) * (hops + 1)
+    }
 }
 
 /// Bytes of a request in slim frames.
 const SHORT_REQUEST: usize = 19;
 /// Bytes of a NACK of the first sixteen packets, in slim frames.
 const SHORT_NACK: usize = 12;
+
+/// Bytes of a NACK that says nothing but how the first packets came.
+const SHORT_WORD: usize = 10;
 
 /// Cycles until the last of `packets` has crossed `hops` where the source sends in every cycle.
 pub const fn p3_pass_cycles(packets: u64, hops: u64) -> u64 {
