@@ -126,7 +126,7 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
         },
         progress: route.progress,
         expected: route.expected,
-        pause: thalweg::pause(route),
+        pauses: thalweg::pauses(route),
         start,
         policy: Policy {
             deadline: Duration::from_secs(u64::from(route.deadline_s)),

@@ -57,6 +57,15 @@ pub struct Trial {
     pub ends: Instant,
 }
 
+/// What the destination says in a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// All is well.
+    Good,
+    /// More packets must tell, and there is another pause after these.
+    Again,
+}
+
 /// What the destination has at the end of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
@@ -83,13 +92,13 @@ pub trait Adaptation {
     fn trial(&self, _round: u16, _packets: u16) -> Option<Trial> {
         None
     }
-    /// Destination: whether all of the first `_packets` came, so that the source need not ask; then fills the
-    /// [`super::Session::said_bytes`] of a NACK that says so.
-    fn goes_well(&self, _packets: u8, _into: &mut [u8]) -> bool {
-        false
+    /// Destination: what it says in a pause of how the packets before it came, so that the source need not ask; it fills the
+    /// [`super::Session::said_bytes`]. None where the source had better ask.
+    fn word(&mut self, _into: &mut [u8]) -> Option<Word> {
+        None
     }
-    /// Destination: packets came that the source sends only once it has heard so.
-    fn goes_on(&mut self) {}
+    /// Source: it has heard this word. Destination: packets came that the source sends only once it has.
+    fn goes_on(&mut self, _word: Word) {}
     /// Source: whether packets of `_group` call its spare relays.
     fn calls(&self, _group: Group) -> bool {
         false

@@ -141,8 +141,8 @@ impl Cadence {
             cycle: self.cycle(),
             ahead: self.ahead,
             silence: self.silence(),
-            pause: session.sent_by_pause().map(|sent| Pause {
-                begins: session.start + self.cycle() * u64::from(sent),
+            pause: session.first_pause().map(|first| Pause {
+                begins: session.start + self.cycle() * u64::from(session.sent_by(first)),
                 lasts: self.pause(),
             }),
         }
@@ -262,6 +262,10 @@ impl Cadence {
         self.slot(mpdu_bytes) * (u64::from(away) + 1)
             + self.nack_period(mpdu_bytes) * u64::from(following)
             + self.cycle() * u64::from(stage.max(1) - 1)
+    }
+    /// From the SFD of a word's frame to the end of the pause: see [`Cadence::round_after`].
+    pub fn pause_after(&self, mpdu_bytes: usize, away: u8, following: u8) -> Duration {
+        self.round_after(mpdu_bytes, away, following, 1) + self.gap
     }
     /// The same of the source's release, which it sends instead: to when stage `away` has sent on its last copy.
     pub fn released_after(&self, mpdu_bytes: usize, away: u8, following: u8) -> Duration {

@@ -3,7 +3,7 @@
 //! A NACK is a train of frames (`missing.rs`), each once per group. It begins in the slot after the request's last copy, whichever copy was heard, so the
 //! source knows when it comes. Invariant: a request is answered however often it is heard.
 
-use super::adaptation::{Heard, Tally};
+use super::adaptation::{Heard, Tally, Word};
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{Complete, End, Event};
 use super::missing::{Missing, Plan};
@@ -70,6 +70,10 @@ pub(super) struct Destination {
     coming: u16,
     /// What was heard last of it.
     last: Heard,
+    /// Packets that have had time to come at the next pause.
+    pause: Option<u8>,
+    /// What it said in it, until it hears that the source goes on.
+    word: Option<Word>,
     /// Packets of the odd, and of the even group since their chains were last asked for counts.
     came: [u8; 2],
     last_heard: Instant,
@@ -94,6 +98,8 @@ impl Destination {
             due: 0,
             coming: 0,
             last: Heard::Control,
+            pause: cx.session.first_pause(),
+            word: None,
             came: [0; 2],
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
@@ -223,19 +229,22 @@ impl Destination {
         self.check_complete(cx, rounds);
     }
 
-    /// Before the first request: says in the pause that the first packets came, and hears that the source goes on.
+    /// Before the first request: says in a pause how the packets before it came, and hears that the source goes on.
     fn first_packets(&mut self, cx: &mut Context<'_>, number: u16, sfd: Instant) {
-        let (Some(first), Some(sent), None) =
-            (cx.session.pause, cx.session.sent_by_pause(), self.told)
-        else {
+        let (Some(pause), Some(pauses), None) = (self.pause, cx.session.pauses, self.told) else {
             return;
         };
-        if number >= sent {
-            cx.adaptation.goes_on();
-            self.coming = MAX_PACKETS;
-        } else if number + 1 == u16::from(first) && cx.adaptation.goes_well(first, &mut []) {
+        if let Some(word) = self.word.filter(|_| number >= cx.session.sent_by(pause)) {
+            cx.adaptation.goes_on(word);
+            (self.word, self.coming) = (None, MAX_PACKETS);
+            self.pause = match word {
+                Word::Good => None,
+                Word::Again => pause.checked_add(pauses.again),
+            };
+        } else if number + 1 == u16::from(pause) {
+            self.word = cx.adaptation.word(&mut []);
             let copies = cx.cadence.copies();
-            self.train = Some(Train {
+            self.train = self.word.map(|_| Train {
                 round: 0,
                 sfd: sfd + cx.cadence.cycle(),
                 plan: Plan::WORD,
@@ -375,7 +384,7 @@ impl Destination {
 
     fn order(&mut self, cx: &mut Context<'_>) {
         let Some(train) = self.train else { return };
-        let packets = self.told.map_or(MAX_PACKETS, |told| told.packets);
+        let packets = self.told.map_or(0, |told| told.packets);
         let missing = packets.saturating_sub(cx.stats.received);
         let hop = cx.session.hops;
         let mut vector = [0; MAX_SLIM_PAYLOAD];
@@ -383,11 +392,10 @@ impl Destination {
         let all_bytes = said_bytes + usize::from(train.plan.vector_bytes);
         let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
-        match (self.told, cx.session.pause) {
-            (None, Some(first)) => {
-                cx.adaptation.goes_well(first, said);
-            }
-            _ => {
+        let mut word = None;
+        match self.told {
+            None => word = cx.adaptation.word(said),
+            Some(_) => {
                 let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
                 let due = train.sfd + after;
                 self.due = cycles(cx, due);
@@ -395,13 +403,17 @@ impl Destination {
             }
         }
         let part = self.missing(cx).part(train.plan.telling, train.from, bits);
-        let nack = Nack {
+        let mut nack = Nack {
             first: part.first,
             missing,
             following: train.following,
             telling: train.plan.telling,
             vector: &vector[..all_bytes],
         };
+        if let Some(word) = word {
+            let again = cx.session.pauses.filter(|_| word == Word::Again);
+            nack = nack.into_word(again.map_or(0, |pauses| pauses.again));
+        }
         let head = Head {
             kind: Kind::Nack,
             tag: cx.session.tag(),

@@ -21,12 +21,14 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Trial};
+pub use adaptation::{
+    Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Trial, Word,
+};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
 pub use events::{Complete, End, Event, Stats};
-pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError, Tells};
+pub use session::{AskAgain, GiveUp, Lengths, Pauses, Policy, Session, SetupError, Tells};
 
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;

@@ -51,7 +51,9 @@ pub(super) struct Relay {
     holds: bool,
     /// Packets since it last wrote so into a request.
     count: u8,
-    /// SFD of the packet that it keeps through the pause.
+    /// Packets at the destination at the next pause.
+    pause: Option<u8>,
+    /// SFD of the packet that it keeps through a pause.
     kept: Option<Instant>,
 }
 
@@ -69,6 +71,7 @@ impl Relay {
             packet_begun: false,
             holds: false,
             count: 0,
+            pause: cx.session.first_pause(),
             kept: None,
         }
     }
@@ -100,7 +103,7 @@ impl Relay {
     /// Whether packet `number`, which had its SFD then, comes last before the pause: packets are numbered as the source
     /// sends them, until it first asks.
     fn is_last_before_pause(&self, cx: &Context<'_>, number: u16, sfd: Instant) -> bool {
-        let Some(sent) = cx.session.sent_by_pause() else {
+        let Some(sent) = self.pause.map(|pause| cx.session.sent_by(pause)) else {
             return false;
         };
         let cycles = u64::from(sent) + ROUND_TRIP;
@@ -215,7 +218,19 @@ impl Relay {
                 };
                 if let Some((said, _)) = cx.session.split(nack.vector) {
                     let (away, following) = (self.stage, nack.following);
-                    let due = (cx.cadence).round_after(mpdu.len(), away, following, self.stage);
+                    let due = match nack.word() {
+                        // By half a cycle sooner: for the first frame of a pause a radio must be awake.
+                        Some(again) => {
+                            self.pause = self
+                                .pause
+                                .filter(|_| again > 0)
+                                .map(|before| before.saturating_add(again));
+                            (cx.cadence)
+                                .pause_after(mpdu.len(), away, following)
+                                .saturating_sub(cx.cadence.cycle() / 2)
+                        }
+                        None => (cx.cadence).round_after(mpdu.len(), away, following, self.stage),
+                    };
                     let retune = cx.adaptation.told(said, sfd + due);
                     cx.retune(retune);
                     if cx.adaptation.gives_up() {

@@ -5,7 +5,7 @@
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
 //! of what is known, after which the destination tells the rest.
 
-use super::adaptation::Trial;
+use super::adaptation::{Trial, Word};
 use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
@@ -60,6 +60,8 @@ pub(super) struct Source {
     known: u16,
     /// A part of its NACK came.
     heard: bool,
+    /// Packets at the destination at the next pause.
+    pause: Option<u8>,
     refusals: u8,
     deadline: Option<Instant>,
     /// What the last NACK missed.
@@ -109,6 +111,7 @@ impl Source {
             tries: 0,
             known: 0,
             heard: false,
+            pause: cx.session.first_pause(),
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
@@ -146,14 +149,16 @@ impl Source {
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
     fn order_data(&mut self, cx: &mut Context<'_>, from: u16) {
+        if self.sent_by_pause(cx) == Some(self.sent_in_round) {
+            self.sfd += cx.cadence.pause();
+            let until = self.sfd.saturating_sub(cx.cadence.lead());
+            self.doing = Doing::Pausing { until };
+            return;
+        }
         let trial = cx.adaptation.trial(self.round, self.packets);
         let is_over = trial.is_some_and(|trial| self.sent_in_round >= trial.packets);
         let next = cx.packets.first_from(from).filter(|_| !is_over);
         let Some(number) = next else {
-            if is_over && self.pauses_now(cx) {
-                self.doing = Doing::Pausing { until: self.sfd };
-                return;
-            }
             return self.end_round(cx, trial);
         };
         self.doing = Doing::Data { number };
@@ -165,9 +170,10 @@ impl Source {
         });
     }
 
-    /// Whether it has sent what comes before the pause, and nothing after it.
-    fn pauses_now(&self, cx: &Context<'_>) -> bool {
-        self.round == 0 && cx.session.sent_by_pause() == Some(self.sent_in_round)
+    /// How many packets of the first round it sends before the next pause.
+    fn sent_by_pause(&self, cx: &Context<'_>) -> Option<u16> {
+        let pause = self.pause.filter(|_| self.round == 0);
+        pause.map(|pause| cx.session.sent_by(pause))
     }
 
     /// Asks at the end of a round, `self.sfd` being when its next packet would be due.
@@ -180,16 +186,11 @@ impl Source {
                 self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
             }
         }
-        if let (0, Some(sent)) = (self.round, cx.session.sent_by_pause()) {
-            let is_at_pause = cx
-                .session
-                .pause
-                .is_some_and(|all| self.sent_in_round >= all.into());
-            if is_at_pause && self.sent_in_round < sent {
-                // Packets are under way through the pause, whose end the request must not come before.
-                let left = u64::from(sent - self.sent_in_round);
-                self.sfd += cx.cadence.pause() + cx.cadence.cycle() * left;
-            }
+        let at_pause = self.sent_by_pause(cx).zip(self.pause);
+        if let Some((sent, _)) = at_pause.filter(|(_, all)| self.sent_in_round >= (*all).into()) {
+            // Packets are under way through the pause, whose end the request must not come before.
+            let left = u64::from(sent.saturating_sub(self.sent_in_round));
+            self.sfd += cx.cadence.pause() + cx.cadence.cycle() * left;
         }
         if let Some(trial) = trial {
             // Requests belong to no trial, even where the object is shorter.
@@ -305,9 +306,6 @@ impl Source {
                     cx.packets.remove(number);
                     self.sent_in_round = self.sent_in_round.saturating_add(1);
                     cx.stats.data_sent += 1;
-                    if self.pauses_now(cx) {
-                        self.sfd += cx.cadence.pause();
-                    }
                 }
                 self.order_data(cx, number + u16::from(sent));
             }
@@ -356,11 +354,14 @@ impl Source {
         match self.doing {
             Doing::Waiting { .. } => {}
             Doing::Pausing { .. } => {
-                if let Some((said, _)) = cx.session.split(nack.vector) {
-                    let retune = cx.adaptation.told(said, self.sfd);
-                    cx.retune(retune);
-                    self.order_data(cx, 0);
-                }
+                let Some(again) = nack.word() else { return };
+                let (word, pause) = match (again, self.pause) {
+                    (1.., Some(before)) => (Word::Again, before.checked_add(again)),
+                    _ => (Word::Good, None),
+                };
+                self.pause = pause;
+                cx.adaptation.goes_on(word);
+                self.order_data(cx, 0);
                 return;
             }
             Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => return,
@@ -439,8 +440,8 @@ impl Source {
         match self.doing {
             Doing::Waiting { until } if at >= until => {}
             Doing::Pausing { until } if at >= until => {
-                let trial = cx.adaptation.trial(self.round, self.packets);
-                return self.end_round(cx, trial);
+                (self.pause, self.sfd) = (None, self.sfd.max(soon));
+                return self.order_data(cx, 0);
             }
             _ => return,
         }

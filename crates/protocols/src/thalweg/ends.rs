@@ -74,6 +74,12 @@ impl Ears {
         })
     }
 
+    /// There is another pause, so many packets after the one before.
+    pub(super) fn pause_again(&mut self, packets: u16) {
+        let cycles = self.cycle() * u64::from(packets);
+        let next = |(begins, lasts): (Instant, Short)| (begins + lasts.into() + cycles, lasts);
+        self.pause = self.pause.map(next);
+    }
     /// When the frame after one that had its SFD then has its own.
     fn after(&self, sfd: Instant) -> Instant {
         let next = sfd + self.cycle();

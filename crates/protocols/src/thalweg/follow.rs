@@ -38,7 +38,7 @@ pub struct Follows {
 
 /// When something may have to follow a transfer over `route`, in slots of `cadence`, as any of its nodes has it in its `session`.
 pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
-    let sent_by_pause = session.sent_by_pause();
+    let first_pause = session.first_pause();
     let packets = route.expected.map_or(0, NonZeroU16::get);
     let copies = u64::from(cadence.copies());
     let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
@@ -48,8 +48,8 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         cadence.exchange(cadence.nack_bytes(vector), copies)
     };
     // With the pause, packets that are under way in it are looked at, too.
-    let (pause, first) = match sent_by_pause {
-        Some(sent) => (cadence.pause(), sent),
+    let (pause, first) = match first_pause {
+        Some(packets) => (cadence.pause(), session.sent_by(packets)),
         None => (Duration::ZERO, LOOK),
     };
     let looked = usize::from(first).div_ceil(8);
@@ -58,7 +58,7 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         Progress::Kept => TOLD_BYTES,
     };
     let look = period * (u64::from(first) - 1) + pause + exchange(first_tells) + cadence.release();
-    let looks = match (route.look, sent_by_pause) {
+    let looks = match (route.look, first_pause) {
         (Look::None, _) => Duration::ZERO,
         (Look::First, Some(_)) => pause,
         (Look::First, None) => exchange(looked).saturating_sub(period),

@@ -8,7 +8,7 @@
 use super::ends::Ears;
 use super::meetings::Meetings;
 use super::said::{Verdict, LONG_LOOK, LOOK};
-use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial};
+use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial, Word};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
@@ -77,6 +77,10 @@ pub struct Looker {
     spares: [bool; 2],
     using: [Chain; 2],
     came: [u16; 2],
+    /// Destination: how many had come when it last said how they do.
+    heard: [u8; 2],
+    /// Packets of the first round before the look at hand.
+    passed: u16,
     /// Destination: the group of the last packets, and how many of them were of that alone.
     alone: (Group, u16),
     /// Destination: of the planned chains that another took over from.
@@ -110,6 +114,8 @@ impl Looker {
                 Progress::Kept => spares.map(|has| if has { Chain::Spare } else { Chain::Planned }),
             },
             came: [0; 2],
+            heard: [0; 2],
+            passed: 0,
             alone: (Group::Odd, 0),
             before: [None; 2],
             said: None,
@@ -234,19 +240,49 @@ impl Adaptation for Looker {
     fn trial(&self, round: u16, packets: u16) -> Option<Trial> {
         let (looked_at, of) = self.look?;
         (round == looked_at && packets >= WORTH).then_some(Trial {
-            packets: of,
+            packets: of + if round == 0 { self.passed } else { 0 },
             // The request follows the packets at once.
             ends: Instant::ZERO,
         })
     }
-    fn goes_well(&self, packets: u8, into: &mut [u8]) -> bool {
-        let looks_first = self.look.is_some_and(|(round, _)| round == 0);
-        let well = looks_first && self.came == [u16::from(packets) / 2; 2];
-        into.fill(Verdict::write(well.then_some([Verdict::Good; 2])));
-        well
+    fn word(&mut self, into: &mut [u8]) -> Option<Word> {
+        let is_first = self.passed == 0;
+        let of = if is_first { LOOK } else { LONG_LOOK } / 2;
+        let lost = self.came.map(|came| of.saturating_sub(came));
+        let bad = if is_first {
+            LOOK / 4
+        } else {
+            LONG_LOOK * 3 / 32
+        };
+        let looks = matches!(self.look, Some((0, _)));
+        if !looks || lost.iter().any(|&lost| lost >= bad) {
+            return None;
+        }
+        let verdict = |lost| match lost > 0 && is_first {
+            true => Verdict::Again,
+            false => Verdict::Good,
+        };
+        let verdicts = lost.map(verdict);
+        self.heard = self.came.map(|came| came as u8);
+        into.fill(Verdict::write(Some(verdicts)));
+        Some(match Verdict::next_look(verdicts) {
+            Some(_) => Word::Again,
+            None => Word::Good,
+        })
     }
-    fn goes_on(&mut self) {
-        self.look = self.look.filter(|(round, _)| *round != 0);
+    fn goes_on(&mut self, word: Word) {
+        self.looks = self.looks.saturating_add(1);
+        self.look = match (word, self.look) {
+            (Word::Again, Some((0, of))) => Some((0, of + LONG_LOOK - LOOK)),
+            _ => None,
+        };
+        if let (Word::Again, Some(ears)) = (word, &mut self.ears) {
+            ears.pause_again(LONG_LOOK);
+        }
+        for (came, heard) in self.came.iter_mut().zip(self.heard) {
+            *came = came.saturating_sub(heard.into());
+        }
+        self.passed = LOOK;
     }
     fn calls(&self, group: Group) -> bool {
         self.using[group.index()] == Chain::Spare

@@ -38,33 +38,38 @@ fn transfer(
 }
 
 #[test]
-fn in_the_pause_nothing_is_on_the_air_but_the_word() {
-    for hops in 2..=8 {
+fn in_the_pauses_nothing_is_on_the_air_but_the_word() {
+    // The first packet is lost: there is another pause.
+    for (hops, of, pauses) in (2..=8).flat_map(|hops| [(hops, &[][..], 1), (hops, &[0], 2)]) {
         let layout = with_spares(hops);
+        let judged = with_spares(hops);
+        let mut loses = missing(of);
         let heard: Rc<RefCell<Vec<(Instant, Kind)>>> = Rc::default();
         let log = Rc::clone(&heard);
         let bytes = object(usize::from(PACKETS) * 118);
         let mut net = layout.net(&bytes, TELOSB, move |air| {
             log.borrow_mut().push((air.start, header(&air).head.kind));
-            Fate::Heard
+            loses(&judged, &air)
         });
         let outcome = layout.run(&mut net, 10);
         outcome.assert_whole(&net, &bytes);
         let cadence = cadence(&layout);
-        let begins = start() + cadence.cycle() * (16 + u64::from(hops) - 1);
-        // The SFD is over .16 ms after the first symbol.
-        let begins = begins.saturating_sub(Duration::from_micros(200));
-        let within = |at: Instant| at >= begins && at < begins + cadence.pause();
-        let heard = heard.borrow();
-        let kinds: Vec<Kind> = (heard.iter())
-            .filter_map(|(at, kind)| within(*at).then_some(*kind))
-            .collect();
-        assert!(
-            kinds.iter().all(|kind| *kind == Kind::Nack),
-            "{hops}: {kinds:?}"
-        );
-        // A copy over each group, heard by a relay at least.
-        assert!(kinds.len() >= 2 * usize::from(hops), "{hops}: {kinds:?}");
+        let under_way = u64::from(hops) - 1;
+        for (pause, packets) in [16, 48].into_iter().enumerate().take(pauses) {
+            let begins = start() + cadence.cycle() * (packets + under_way);
+            // The SFD is over .16 ms after the first symbol.
+            let begins = (begins + cadence.pause() * pause as u64)
+                .saturating_sub(Duration::from_micros(200));
+            let within = |at: Instant| at >= begins && at < begins + cadence.pause();
+            let heard = heard.borrow();
+            let kinds: Vec<Kind> = (heard.iter())
+                .filter_map(|(at, kind)| within(*at).then_some(*kind))
+                .collect();
+            let of = std::format!("pause {pause} over {hops} hops: {kinds:?}");
+            assert!(kinds.iter().all(|kind| *kind == Kind::Nack), "{of}");
+            // A copy over each group, heard by a relay at least.
+            assert!(kinds.len() >= 2 * usize::from(hops), "{of}");
+        }
     }
 }
 
@@ -96,39 +101,53 @@ fn a_source_that_hears_no_word_asks_after_the_pause() {
     assert_eq!(transfer(4, PACKETS, lost), (PACKETS.into(), 2, 0));
 }
 
-#[test]
-fn a_destination_that_misses_a_packet_of_the_first_says_nothing() {
-    for missed in [0, 7, 15] {
-        let lost = move |layout: &Layout, air: &Air<'_>| {
-            let header = header(air);
-            let is_it = header.head.kind == Kind::Data && header.number == missed;
-            match is_it
-                && air.to == layout.last()
-                && air.start < start() + Duration::from_millis(100)
-            {
-                true => Fate::Corrupted,
-                false => Fate::Heard,
-            }
-        };
-        // A look, a long one, and the rest.
-        assert_eq!(
-            transfer(4, PACKETS, lost),
-            (u32::from(PACKETS) + 1, 3, 0),
-            "{missed}"
-        );
-    }
-    // One that is under way in the pause is missed at the end.
-    let lost = |layout: &Layout, air: &Air<'_>| {
+/// Loses packets `of` at the destination, the first time that they come.
+fn missing(of: &'static [u16]) -> impl FnMut(&Layout, &Air<'_>) -> Fate {
+    move |layout, air| {
         let header = header(air);
-        match header.number == 16
-            && air.to == layout.last()
-            && air.start < start() + Duration::from_millis(120)
-        {
+        let is_it = header.head.kind == Kind::Data && of.contains(&header.number);
+        let first = start() + cadence(layout).cycle() * (u64::from(header.number) + 10);
+        match is_it && air.to == layout.last() && air.start < first {
             true => Fate::Corrupted,
             false => Fate::Heard,
         }
-    };
-    assert_eq!(transfer(4, PACKETS, lost), (u32::from(PACKETS) + 1, 2, 0));
+    }
+}
+
+#[test]
+fn after_a_few_lost_packets_there_is_another_pause() {
+    let sent = u32::from(PACKETS);
+    // All but a few are there at the end of the first round.
+    for (lost, of) in [
+        (1, &[0][..]),
+        (1, &[7]),
+        (6, &[0, 1, 2, 3, 4, 5]),
+        (3, &[3, 20, 41]),
+    ] {
+        assert_eq!(
+            transfer(4, PACKETS, missing(of)),
+            (sent + lost, 2, 0),
+            "{of:?}"
+        );
+    }
+    // Without the last packet before a pause, or with too few of a group, the destination says nothing. The source asks, and is
+    // told of another look, or that all is well.
+    for (rounds, of) in [
+        (3, &[15][..]),
+        (3, &[0, 2, 4, 6]),
+        (2, &[1, 47]),
+        (2, &[1, 20, 22, 24]),
+        (3, &[1, 20, 22, 24, 26]),
+    ] {
+        let lost = of.len() as u32;
+        assert_eq!(
+            transfer(4, PACKETS, missing(of)),
+            (sent + lost, rounds, 0),
+            "{of:?}"
+        );
+    }
+    // What is under way in the pause is missed at the end.
+    assert_eq!(transfer(4, PACKETS, missing(&[16])), (sent + 1, 2, 0));
 }
 
 #[test]
