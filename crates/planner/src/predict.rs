@@ -361,17 +361,23 @@ impl Prediction {
             true => need,
             false => Need::NONE,
         };
-        // Two chains pause for the word that all is well, and the source asks where it does not come.
+        // Two chains pause for the word that all is well, or that more packets must tell; the source asks where none comes.
         let pauses = self.group_delivery.len() > 1 && hops > 1;
-        let (looks, paused_s, asked) = match (is_looked_at, pauses) {
-            (true, true) => (1.0, cycle.pause_time(hops).as_secs_f64(), again + called),
-            (true, false) => (1.0, 0.0, 1.0),
-            (false, _) => (0.0, 0.0, 0.0),
-        };
-        let (looks, exchanges) = (looks + again + called, asked + again + called);
         // Reserves listen after a look until they hear what became of it, and those that stand by in a window before.
         let heard_s = exchange_s + pass_s;
-        let look_s = paused_s + exchanges * heard_s;
+        let word_s = match pauses {
+            true => cycle.pause_time(hops).as_secs_f64(),
+            false => heard_s,
+        };
+        let (looks, asked) = match (is_looked_at, pauses) {
+            (true, true) => (1.0 + again + called, 2.0 * called),
+            (true, false) => (1.0 + again + called, 1.0 + again + called),
+            (false, _) => (0.0, 0.0),
+        };
+        let look_s = match pauses {
+            true => (looks - called) * word_s + asked * heard_s,
+            false => asked * heard_s,
+        };
         let anew_s = other_way * f64::from(rules::TO_BEGIN_ANEW) * period_s;
         let mended_s = called * f64::from(rules::LOOK) / 2.0 * period_s + anew_s;
         let looked = self.time_s.map(|time| time + look_s + mended_s);
@@ -379,9 +385,9 @@ impl Prediction {
         let currents = &transfer.currents;
         let listening_w = currents.receive_ma * 1e-3 * currents.supply_v;
         let wake_up_s = transfer.wake_up.as_secs_f64();
-        let first_s = f64::from(rules::LOOK) * period_s + paused_s + asked * heard_s;
-        let again_s = again * (f64::from(rules::LONG_LOOK) * period_s + heard_s)
-            + called * (f64::from(rules::LOOK) * period_s + heard_s);
+        let first_s = f64::from(rules::LOOK) * period_s + word_s;
+        let again_s = again * (f64::from(rules::LONG_LOOK) * period_s + word_s)
+            + called * (f64::from(rules::LOOK) * period_s + 2.0 * heard_s);
         let (window, rest) = (rules::WINDOW, f64::from(rules::REST));
         let awake_s = |time: f64| {
             let after_s = (time - wake_up_s - first_s - again_s).max(0.0);
@@ -397,7 +403,7 @@ impl Prediction {
                 + (stand + spare) * anew_s
         };
         Self {
-            rounds: self.rounds.map(|rounds| rounds + exchanges),
+            rounds: self.rounds.map(|rounds| rounds + asked),
             time_s: looked,
             energy_j: (self.energy_j.zip(looked))
                 .map(|(joules, time)| joules + awake_s(time) * listening_w),
