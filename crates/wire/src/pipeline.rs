@@ -519,18 +519,18 @@ impl<'a> Nack<'a> {
 
     /// The same as a word in a pause, which tells of no packets: after how many more there is another, or none where 0.
     #[must_use]
-    pub const fn into_word(self, again: u8) -> Self {
+    pub const fn into_word(self, again: u16) -> Self {
         Self {
-            first: again as u16,
+            first: again,
             missing: MAX_PACKETS,
             telling: Telling::Runs,
             ..self
         }
     }
     /// After how many packets there is another pause, 0 where there is none; `None` where this is no such word.
-    pub fn word(&self) -> Option<u8> {
+    pub fn word(&self) -> Option<u16> {
         let is_word = self.missing == MAX_PACKETS && self.telling == Telling::Runs;
-        u8::try_from(self.first).ok().filter(|_| is_word)
+        is_word.then_some(self.first)
     }
 
     /// The numbers of the packets that this part says are missing.

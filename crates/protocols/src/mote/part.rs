@@ -59,7 +59,7 @@ pub fn part(
                 Adapted::Looks(match place {
                     Place::Destination => {
                         let meetings = Meetings::new(&beat, follows.early);
-                        looker.with(Ears::new(route, &beat), meetings)
+                        looker.with(Ears::new(route, &beat), meetings, route.expected)
                     }
                     _ => looker,
                 })
@@ -126,7 +126,7 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
         },
         progress: route.progress,
         expected: route.expected,
-        pauses: thalweg::pauses(route),
+        pause: thalweg::pause(route),
         start,
         policy: Policy {
             deadline: Duration::from_secs(u64::from(route.deadline_s)),

@@ -6,6 +6,7 @@
 //! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
 
 use super::end::End;
+use core::num::NonZeroU16;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Channels;
@@ -57,13 +58,24 @@ pub struct Trial {
     pub ends: Instant,
 }
 
-/// What the destination says in a pause.
+/// What the destination says in a pause: that the source goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    /// All is well.
-    Good,
-    /// More packets must tell, and there is another pause after these.
-    Again,
+pub struct Word {
+    /// Packets until the next pause, where there is one.
+    pub next: Option<NonZeroU16>,
+}
+
+impl Word {
+    /// That with so many packets until the next pause, or none where 0.
+    pub const fn of(next: u16) -> Self {
+        Self {
+            next: NonZeroU16::new(next),
+        }
+    }
+    /// How many packets have had time to come at the next pause, where it was so many in the last.
+    pub fn after(self, pause: u16) -> Option<u16> {
+        self.next.and_then(|next| pause.checked_add(next.get()))
+    }
 }
 
 /// What the destination has at the end of a round.
@@ -97,8 +109,9 @@ pub trait Adaptation {
     fn word(&mut self, _into: &mut [u8]) -> Option<Word> {
         None
     }
-    /// Source: it has heard this word. Destination: packets came that the source sends only once it has.
-    fn goes_on(&mut self, _word: Word) {}
+    /// Source: it has heard this word. Destination: packets came that the source sends only once it has; with the next pause
+    /// there is nothing before `_pauses`.
+    fn goes_on(&mut self, _word: Word, _pauses: Instant) {}
     /// Source: whether packets of `_group` call its spare relays.
     fn calls(&self, _group: Group) -> bool {
         false

@@ -141,7 +141,7 @@ impl Cadence {
             cycle: self.cycle(),
             ahead: self.ahead,
             silence: self.silence(),
-            pause: session.first_pause().map(|first| Pause {
+            pause: session.pause.map(|first| Pause {
                 begins: session.start + self.cycle() * u64::from(session.sent_by(first)),
                 lasts: self.pause(),
             }),

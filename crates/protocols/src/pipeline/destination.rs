@@ -71,7 +71,7 @@ pub(super) struct Destination {
     /// What was heard last of it.
     last: Heard,
     /// Packets that have had time to come at the next pause.
-    pause: Option<u8>,
+    pause: Option<u16>,
     /// What it said in it, until it hears that the source goes on.
     word: Option<Word>,
     /// Packets of the odd, and of the even group since their chains were last asked for counts.
@@ -98,7 +98,7 @@ impl Destination {
             due: 0,
             coming: 0,
             last: Heard::Control,
-            pause: cx.session.first_pause(),
+            pause: cx.session.pause,
             word: None,
             came: [0; 2],
             last_heard: now.max(cx.session.start),
@@ -231,17 +231,17 @@ impl Destination {
 
     /// Before the first request: says in a pause how the packets before it came, and hears that the source goes on.
     fn first_packets(&mut self, cx: &mut Context<'_>, number: u16, sfd: Instant) {
-        let (Some(pause), Some(pauses), None) = (self.pause, cx.session.pauses, self.told) else {
+        let (Some(pause), None) = (self.pause, self.told) else {
             return;
         };
         if let Some(word) = self.word.filter(|_| number >= cx.session.sent_by(pause)) {
-            cx.adaptation.goes_on(word);
-            (self.word, self.coming) = (None, MAX_PACKETS);
-            self.pause = match word {
-                Word::Good => None,
-                Word::Again => pause.checked_add(pauses.again),
-            };
-        } else if number + 1 == u16::from(pause) {
+            self.pause = word.after(pause);
+            let until = self.pause.map_or(0, |next| next.saturating_sub(number));
+            let pauses = sfd + cx.cadence.cycle() * u64::from(until);
+            cx.adaptation.goes_on(word, pauses);
+            (self.word, self.coming) = (None, self.pause.map_or(MAX_PACKETS, |_| until));
+            self.due = cycles(cx, sfd);
+        } else if number + 1 == pause {
             self.word = cx.adaptation.word(&mut []);
             let copies = cx.cadence.copies();
             self.train = self.word.map(|_| Train {
@@ -254,6 +254,9 @@ impl Destination {
                 group: cx.session.first_group(0),
             });
             self.order(cx);
+        } else if self.coming > 0 {
+            // After the pause the source asks.
+            self.coming = cx.session.sent_by(pause).saturating_sub(number);
         }
     }
 
@@ -411,8 +414,7 @@ impl Destination {
             vector: &vector[..all_bytes],
         };
         if let Some(word) = word {
-            let again = cx.session.pauses.filter(|_| word == Word::Again);
-            nack = nack.into_word(again.map_or(0, |pauses| pauses.again));
+            nack = nack.into_word(word.next.map_or(0, NonZeroU16::get));
         }
         let head = Head {
             kind: Kind::Nack,

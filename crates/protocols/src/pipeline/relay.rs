@@ -5,7 +5,7 @@
 //! kind. A request follows what it sets off, a packet's period later, so that no relay holds anything
 //! when the destination answers. Tests: `tests/conditional.rs`.
 
-use super::adaptation::Heard;
+use super::adaptation::{Heard, Word};
 use super::air::{Brief, Order, TxAnswer};
 use super::cadence::Cadence;
 use super::context::{Context, Flow};
@@ -16,9 +16,6 @@ use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
 use thalweg_wire::route::{Groups, Place};
 use thalweg_wire::{FrameBuf, Reader};
-
-/// Cycles after the pause in which no exchange is over.
-const ROUND_TRIP: u64 = 4;
 
 /// Whose NACKs a relay passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +48,8 @@ pub(super) struct Relay {
     holds: bool,
     /// Packets since it last wrote so into a request.
     count: u8,
-    /// Packets at the destination at the next pause.
-    pause: Option<u8>,
+    /// Packets at the destination at the next pause, until the source first asks.
+    pause: Option<u16>,
     /// SFD of the packet that it keeps through a pause.
     kept: Option<Instant>,
 }
@@ -71,7 +68,7 @@ impl Relay {
             packet_begun: false,
             holds: false,
             count: 0,
-            pause: cx.session.first_pause(),
+            pause: cx.session.pause,
             kept: None,
         }
     }
@@ -100,17 +97,11 @@ impl Relay {
             false => Continue(()),
         }
     }
-    /// Whether packet `number`, which had its SFD then, comes last before the pause: packets are numbered as the source
-    /// sends them, until it first asks.
-    fn is_last_before_pause(&self, cx: &Context<'_>, number: u16, sfd: Instant) -> bool {
-        let Some(sent) = self.pause.map(|pause| cx.session.sent_by(pause)) else {
-            return false;
-        };
-        let cycles = u64::from(sent) + ROUND_TRIP;
-        number + u16::from(self.stage) == sent
-            && sfd < cx.session.start + cx.cadence.cycle() * cycles
+    /// Whether packet `number` comes last before a pause: packets are numbered as the source sends them, until it first asks.
+    fn is_last_before_pause(&self, cx: &Context<'_>, number: u16) -> bool {
+        let sent = self.pause.map(|pause| cx.session.sent_by(pause));
+        sent == Some(number + u16::from(self.stage))
     }
-
     /// How it ends when nothing more is heard.
     fn silence(&self) -> End {
         match self.complete || self.over.is_some() {
@@ -202,6 +193,7 @@ impl Relay {
                     _ => Answers::OfGroup,
                 };
                 self.leaving = request.purpose == Purpose::Release;
+                self.pause = None;
                 if request.purpose != Purpose::Release {
                     cx.adaptation.round_over(number, None);
                 }
@@ -219,17 +211,17 @@ impl Relay {
                 if let Some((said, _)) = cx.session.split(nack.vector) {
                     let (away, following) = (self.stage, nack.following);
                     let due = match nack.word() {
-                        // By half a cycle sooner: for the first frame of a pause a radio must be awake.
-                        Some(again) => {
-                            self.pause = self
-                                .pause
-                                .filter(|_| again > 0)
-                                .map(|before| before.saturating_add(again));
-                            (cx.cadence)
-                                .pause_after(mpdu.len(), away, following)
-                                .saturating_sub(cx.cadence.cycle() / 2)
+                        // Half a cycle sooner: a radio must be awake for the first frame of a pause.
+                        Some(next) => {
+                            let before = self.pause.take();
+                            self.pause = before.and_then(|pause| Word::of(next).after(pause));
+                            let ends = cx.cadence.pause_after(mpdu.len(), away, following);
+                            ends.saturating_sub(cx.cadence.cycle() / 2)
                         }
-                        None => (cx.cadence).round_after(mpdu.len(), away, following, self.stage),
+                        None => {
+                            self.pause = None;
+                            (cx.cadence).round_after(mpdu.len(), away, following, self.stage)
+                        }
                     };
                     let retune = cx.adaptation.told(said, sfd + due);
                     cx.retune(retune);
@@ -278,7 +270,7 @@ impl Relay {
                 return Continue(());
             }
             self.kept = None;
-            if head.kind == Kind::Data && self.is_last_before_pause(cx, number, sfd) {
+            if head.kind == Kind::Data && self.is_last_before_pause(cx, number) {
                 let then = next + cx.cadence.pause();
                 cx.air.keep(frame, Order::Send(channel, When::At(then)));
                 self.kept = Some(then);

@@ -97,15 +97,6 @@ pub struct Policy {
     pub patience_per_packet: Duration,
 }
 
-/// When all stages pause: once the destination has had time for so many packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pauses {
-    /// The first time, in every transfer.
-    pub first: u8,
-    /// So many later again, where its word says so.
-    pub again: u8,
-}
-
 /// A node's part in a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
@@ -131,9 +122,9 @@ pub struct Session {
     pub progress: Progress,
     /// How many packets are expected; none where nobody knows.
     pub expected: Option<NonZeroU16>,
-    /// When all stages pause so that the destination can say how the first packets came; never where there is none. Two
-    /// groups and two hops at least.
-    pub pauses: Option<Pauses>,
+    /// All stages pause once the destination has had time for so many packets, so that it can say how they came; never where
+    /// there is none. Two groups and two hops at least.
+    pub pause: Option<u16>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -159,13 +150,9 @@ impl Session {
     pub fn ends(&self) -> Instant {
         self.start + self.policy.deadline + self.policy.inactivity
     }
-    /// The number of packets at the destination at the first pause, where there is one.
-    pub fn first_pause(&self) -> Option<u8> {
-        self.pauses.map(|pauses| pauses.first)
-    }
     /// Packets that the source has sent when all stages pause: so many that have had time to arrive, and those under way.
-    pub fn sent_by(&self, pause: u8) -> u16 {
-        u16::from(pause) + u16::from(self.hops.max(1)) - 1
+    pub fn sent_by(&self, pause: u16) -> u16 {
+        pause.saturating_add(u16::from(self.hops.max(1)) - 1)
     }
     /// How the object is cut into packets.
     pub const fn pieces(&self) -> Pieces {

@@ -61,7 +61,7 @@ pub(super) struct Source {
     /// A part of its NACK came.
     heard: bool,
     /// Packets at the destination at the next pause.
-    pause: Option<u8>,
+    pause: Option<u16>,
     refusals: u8,
     deadline: Option<Instant>,
     /// What the last NACK missed.
@@ -111,7 +111,7 @@ impl Source {
             tries: 0,
             known: 0,
             heard: false,
-            pause: cx.session.first_pause(),
+            pause: cx.session.pause,
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
@@ -187,7 +187,7 @@ impl Source {
             }
         }
         let at_pause = self.sent_by_pause(cx).zip(self.pause);
-        if let Some((sent, _)) = at_pause.filter(|(_, all)| self.sent_in_round >= (*all).into()) {
+        if let Some((sent, _)) = at_pause.filter(|(_, all)| self.sent_in_round >= *all) {
             // Packets are under way through the pause, whose end the request must not come before.
             let left = u64::from(sent.saturating_sub(self.sent_in_round));
             self.sfd += cx.cadence.pause() + cx.cadence.cycle() * left;
@@ -354,13 +354,11 @@ impl Source {
         match self.doing {
             Doing::Waiting { .. } => {}
             Doing::Pausing { .. } => {
-                let Some(again) = nack.word() else { return };
-                let (word, pause) = match (again, self.pause) {
-                    (1.., Some(before)) => (Word::Again, before.checked_add(again)),
-                    _ => (Word::Good, None),
+                let Some(word) = nack.word().map(Word::of) else {
+                    return;
                 };
-                self.pause = pause;
-                cx.adaptation.goes_on(word);
+                self.pause = self.pause.and_then(|pause| word.after(pause));
+                cx.adaptation.goes_on(word, self.sfd);
                 self.order_data(cx, 0);
                 return;
             }

@@ -34,8 +34,9 @@ pub struct Ears {
     copy: Option<Instant>,
     /// The group that has been moved to the other's channel.
     moved: Option<Group>,
-    /// The pause of all stages, until it is over.
-    pause: Option<(Instant, Short)>,
+    /// The next pause of all stages, or the last: no time where there is none.
+    pauses: Instant,
+    pause: Short,
 }
 
 /// When it turns to the other.
@@ -70,28 +71,27 @@ impl Ears {
             turns: Turns::Awaited(first, 0),
             copy: None,
             moved: None,
-            pause: beat.pause.map(|pause| (pause.begins, pause.lasts.into())),
+            pauses: beat.pause.map_or(beat.start, |pause| pause.begins),
+            pause: beat
+                .pause
+                .map_or(Duration::ZERO, |pause| pause.lasts)
+                .into(),
         })
     }
 
-    /// There is another pause, so many packets after the one before.
-    pub(super) fn pause_again(&mut self, packets: u16) {
-        let cycles = self.cycle() * u64::from(packets);
-        let next = |(begins, lasts): (Instant, Short)| (begins + lasts.into() + cycles, lasts);
-        self.pause = self.pause.map(next);
+    /// The next pause begins then.
+    pub(super) fn pauses(&mut self, begins: Instant) {
+        self.pauses = begins;
     }
     /// When the frame after one that had its SFD then has its own.
     fn after(&self, sfd: Instant) -> Instant {
         let next = sfd + self.cycle();
         let half = self.cycle() / 2;
-        match self.pause {
-            Some((begins, lasts)) if sfd + half < begins && begins < next + half => {
-                next + lasts.into()
-            }
-            _ => next,
+        match sfd + half < self.pauses && self.pauses < next + half {
+            true => next + self.pause.into(),
+            false => next,
         }
     }
-
     fn cycle(&self) -> Duration {
         self.cycle.into()
     }

@@ -4,6 +4,7 @@
 //! Time base: after the SFD of the source's first packet. Not modelled: rounds after the first, which are short.
 //! Tests: at the end, `../mote/tests/meetings.rs`.
 
+use super::looking::next_stretch;
 use super::said::LOOK;
 use crate::pipeline::{Cadence, Session};
 use core::num::NonZeroU16;
@@ -38,7 +39,6 @@ pub struct Follows {
 
 /// When something may have to follow a transfer over `route`, in slots of `cadence`, as any of its nodes has it in its `session`.
 pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
-    let first_pause = session.first_pause();
     let packets = route.expected.map_or(0, NonZeroU16::get);
     let copies = u64::from(cadence.copies());
     let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
@@ -48,7 +48,7 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         cadence.exchange(cadence.nack_bytes(vector), copies)
     };
     // With the pause, packets that are under way in it are looked at, too.
-    let (pause, first) = match first_pause {
+    let (pause, first) = match session.pause {
         Some(packets) => (cadence.pause(), session.sent_by(packets)),
         None => (Duration::ZERO, LOOK),
     };
@@ -58,9 +58,15 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         Progress::Kept => TOLD_BYTES,
     };
     let look = period * (u64::from(first) - 1) + pause + exchange(first_tells) + cadence.release();
-    let looks = match (route.look, first_pause) {
+    let looks = match (route.look, session.pause) {
         (Look::None, _) => Duration::ZERO,
-        (Look::First, Some(_)) => pause,
+        (Look::First, Some(first)) => {
+            let next = |at: &u16| match next_stretch(*at, packets) {
+                0 => None,
+                more => Some(at + more),
+            };
+            pause * core::iter::successors(Some(first), next).count() as u64
+        }
         (Look::First, None) => exchange(looked).saturating_sub(period),
     };
     let late = route.expected.map(|packets| {

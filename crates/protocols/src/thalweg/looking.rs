@@ -9,6 +9,7 @@ use super::ends::Ears;
 use super::meetings::Meetings;
 use super::said::{Verdict, LONG_LOOK, LOOK};
 use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial, Word};
+use core::num::NonZeroU16;
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
@@ -29,6 +30,17 @@ const LAME: (u32, u32) = (5, 16);
 const EXCHANGE: u32 = 5;
 /// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
 const ALONE: u16 = 16;
+
+/// Packets between two pauses of a long round, in which the source would hear nothing otherwise.
+pub(super) const STRETCH: u16 = 2_048;
+
+/// Packets after a pause until the next, in a transfer of which so many are `expected`: 0 where there is none.
+pub(super) fn next_stretch(pause: u16, expected: u16) -> u16 {
+    match expected.saturating_sub(pause) > STRETCH + STRETCH / 2 {
+        true => STRETCH,
+        false => 0,
+    }
+}
 
 /// How a chain did in a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +90,13 @@ pub struct Looker {
     using: [Chain; 2],
     came: [u16; 2],
     /// Destination: how many had come when it last said how they do.
-    heard: [u8; 2],
-    /// Packets of the first round before the look at hand.
+    heard: [u16; 2],
+    /// Packets of the first round that have had time to come at the last pause.
     passed: u16,
+    /// How many the source has sent by the next one, where it asks if no word comes.
+    stop: Option<u16>,
+    /// Destination: how many are expected, 0 where nobody knows.
+    expected: u16,
     /// Destination: the group of the last packets, and how many of them were of that alone.
     alone: (Group, u16),
     /// Destination: of the planned chains that another took over from.
@@ -116,6 +132,8 @@ impl Looker {
             came: [0; 2],
             heard: [0; 2],
             passed: 0,
+            stop: beat.pause.map(|_| LOOK + under_way),
+            expected: 0,
             alone: (Group::Odd, 0),
             before: [None; 2],
             said: None,
@@ -124,14 +142,26 @@ impl Looker {
         }
     }
 
-    /// The same for a destination that listens with `ears`, and is to be there at `meetings` once it gives up.
+    /// The same for a destination that listens with `ears`, is to be there at `meetings` once it gives up, and expects so many
+    /// packets.
     #[must_use]
-    pub const fn with(self, ears: Option<Ears>, meetings: Meetings) -> Self {
+    pub fn with(
+        self,
+        ears: Option<Ears>,
+        meetings: Meetings,
+        expected: Option<NonZeroU16>,
+    ) -> Self {
         Self {
             ears,
             meetings,
+            expected: expected.map_or(0, NonZeroU16::get),
             ..self
         }
+    }
+
+    /// Packets that are under way in a pause.
+    fn under_way(&self) -> u16 {
+        u16::from(self.fixed.channels.hops().max(1)) - 1
     }
 
     /// The destination's verdict on a group that lost so many of a look, where so many packets are missing.
@@ -238,51 +268,54 @@ impl Adaptation for Looker {
         (self.ears.as_mut()).map_or(Retune::Stay, |ears| ears.advance(at))
     }
     fn trial(&self, round: u16, packets: u16) -> Option<Trial> {
-        let (looked_at, of) = self.look?;
-        (round == looked_at && packets >= WORTH).then_some(Trial {
-            packets: of + if round == 0 { self.passed } else { 0 },
+        let looks = self.look.filter(|(looked_at, _)| *looked_at == round);
+        let stop = self.stop.filter(|_| round == 0);
+        let packets = stop
+            .or(looks.map(|(_, of)| of))
+            .filter(|_| packets >= WORTH)?;
+        Some(Trial {
+            packets,
             // The request follows the packets at once.
             ends: Instant::ZERO,
         })
     }
     fn word(&mut self, into: &mut [u8]) -> Option<Word> {
-        let is_first = self.passed == 0;
-        let of = if is_first { LOOK } else { LONG_LOOK } / 2;
+        let pause = self.stop?.checked_sub(self.under_way())?;
+        let of = (pause - self.passed) / 2;
         let lost = self.came.map(|came| of.saturating_sub(came));
-        let bad = if is_first {
-            LOOK / 4
-        } else {
-            LONG_LOOK * 3 / 32
+        let is_bad = |lost: u16| match self.passed {
+            0 => lost >= of / 2,
+            _ => Record { of, lost }.lost_share(BAD),
         };
-        let looks = matches!(self.look, Some((0, _)));
-        if !looks || lost.iter().any(|&lost| lost >= bad) {
+        if lost.into_iter().any(is_bad) {
             return None;
         }
-        let verdict = |lost| match lost > 0 && is_first {
+        let verdict = |lost| match lost > 0 && self.passed == 0 {
             true => Verdict::Again,
             false => Verdict::Good,
         };
         let verdicts = lost.map(verdict);
-        self.heard = self.came.map(|came| came as u8);
+        self.heard = self.came;
         into.fill(Verdict::write(Some(verdicts)));
-        Some(match Verdict::next_look(verdicts) {
-            Some(_) => Word::Again,
-            None => Word::Good,
-        })
+        Some(Word::of(match Verdict::next_look(verdicts) {
+            Some(packets) => packets,
+            None => next_stretch(pause, self.expected),
+        }))
     }
-    fn goes_on(&mut self, word: Word) {
-        self.looks = self.looks.saturating_add(1);
-        self.look = match (word, self.look) {
-            (Word::Again, Some((0, of))) => Some((0, of + LONG_LOOK - LOOK)),
-            _ => None,
-        };
-        if let (Word::Again, Some(ears)) = (word, &mut self.ears) {
-            ears.pause_again(LONG_LOOK);
-        }
+    fn goes_on(&mut self, word: Word, pauses: Instant) {
+        let under_way = self.under_way();
+        let long = word.next.filter(|next| next.get() == LONG_LOOK);
+        self.look = long.map(|packets| (0, packets.get() + under_way));
+        self.looks = self.looks.saturating_add(long.map_or(0, |_| 1));
+        let pause = self.stop.map_or(0, |stop| stop - under_way);
+        self.stop = word.after(pause).map(|next| next + under_way);
+        self.passed = pause;
         for (came, heard) in self.came.iter_mut().zip(self.heard) {
-            *came = came.saturating_sub(heard.into());
+            *came = came.saturating_sub(heard);
         }
-        self.passed = LOOK;
+        if let Some(ears) = &mut self.ears {
+            ears.pauses(pauses);
+        }
     }
     fn calls(&self, group: Group) -> bool {
         self.using[group.index()] == Chain::Spare

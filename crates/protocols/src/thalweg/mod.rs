@@ -25,7 +25,7 @@ pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
 pub use standing::{Watcher, REST};
 
-use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Pauses, Policy, Tells};
+use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 use thalweg_wire::pipeline::Format;
@@ -40,17 +40,14 @@ pub const EARLY: u64 = 5;
 /// How long before one of them a node leaves, to listen there.
 const FREE: Duration = Duration::from_millis(3);
 
-/// When all stages pause for the destination's word on the first packets: where chains alternate over relays, and these are
+/// When all stages first pause for the destination's word on the first packets: where chains alternate over relays, and these are
 /// looked at. Of a transfer that keeps earlier packets nobody knows which are the first.
-pub fn pauses(route: &Route) -> Option<Pauses> {
+pub fn pause(route: &Route) -> Option<u16> {
     let pauses = route.scheme == Scheme::Thalweg
         && (route.look, route.progress) == (Look::First, Progress::Fresh)
         && (route.groups(), route.format) == (Groups::Two, Format::Slim)
         && route.channels.hops() > 1;
-    pauses.then_some(Pauses {
-        first: LOOK as u8,
-        again: LONG_LOOK as u8,
-    })
+    pauses.then_some(LOOK)
 }
 
 /// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is

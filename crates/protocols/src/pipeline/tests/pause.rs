@@ -1,12 +1,13 @@
 //! Thalweg: the pause of all stages, in which the destination says that the first packets came.
 
 use super::bench::{ideal, object, start, with_spares, Layout, TELOSB};
-use crate::pipeline::{Cadence, End};
+use crate::pipeline::{Cadence, Command, End};
+use core::num::NonZeroU16;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate};
-use thalweg_units::{Duration, Instant};
+use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{Header, Kind};
 use thalweg_wire::Reader;
 
@@ -186,8 +187,71 @@ fn the_next_transfer_of_the_same_nodes_pauses_anew() {
     let begin = net.now() + Duration::from_millis(100);
     for n in 0..=layout.last() {
         let part = layout.part(n, begin, &TELOSB);
-        net.command(n, crate::pipeline::Command::Start(part));
+        net.command(n, Command::Start(part));
     }
     let outcome = layout.run(&mut net, 10);
     assert_eq!(outcome.assert_whole(&net, &bytes).rounds, 1);
+}
+
+/// A transfer of so many packets that there are pauses in its first round, each after some 2,000.
+const MANY: u16 = 6_000;
+
+fn long(hops: u8) -> Layout {
+    let mut layout = with_spares(hops);
+    layout.route.expected = NonZeroU16::new(MANY);
+    layout
+}
+
+#[test]
+fn a_long_round_pauses_now_and_then() {
+    for last_even in [None, Channel::new(18).ok()] {
+        let mut layout = long(3);
+        layout.route.last_even = last_even;
+        let bytes = object(usize::from(MANY) * 118);
+        let words: Rc<RefCell<Vec<Instant>>> = Rc::default();
+        let log = Rc::clone(&words);
+        let last = layout.last();
+        let mut net = layout.net(&bytes, TELOSB, move |air| {
+            if header(&air).head.kind == Kind::Nack && air.from == last {
+                log.borrow_mut().push(air.start);
+            }
+            Fate::Heard
+        });
+        let outcome = layout.run(&mut net, 40);
+        assert_eq!(outcome.assert_whole(&net, &bytes).rounds, 1);
+        let stats = net.engine(0).stats();
+        assert_eq!((stats.data_sent, stats.unanswered), (MANY.into(), 0));
+        let mut words = words.borrow().clone();
+        words.dedup_by(|a, b| a.since(*b) < Duration::from_millis(20));
+        // After 16 packets, 2,064 and 4,112, and at the end.
+        assert_eq!(words.len(), 4, "{words:?}");
+    }
+}
+
+#[test]
+fn a_chain_that_dies_in_a_long_round_is_missed_at_the_next_pause() {
+    let layout = long(3);
+    let bytes = object(usize::from(MANY) * 118);
+    let mut net = layout.net(&bytes, TELOSB, ideal);
+    // The odd relay of stage 1, and who stands by it.
+    net.run_for(Duration::from_secs(2));
+    for node in [1, 5] {
+        net.command(node, Command::Stop);
+    }
+    let outcome = layout.run(&mut net, 40);
+    assert_eq!(outcome.end(0), Some(End::GaveUp));
+    assert_eq!(outcome.end(layout.last()), Some(End::Released));
+    assert_eq!(net.engine(0).stats().data_sent, 2_048 + 16 + 2);
+}
+
+#[test]
+fn a_source_whose_destination_is_gone_learns_it_at_the_next_pause() {
+    let layout = long(3);
+    let bytes = object(usize::from(MANY) * 118);
+    let mut net = layout.net(&bytes, TELOSB, ideal);
+    net.run_for(Duration::from_secs(2));
+    net.command(layout.last(), Command::Stop);
+    let outcome = layout.run(&mut net, 40);
+    assert_eq!(outcome.end(0), Some(End::GaveUp));
+    assert_eq!(net.engine(0).stats().data_sent, 2_048 + 16 + 2);
 }
