@@ -255,3 +255,26 @@ fn a_source_whose_destination_is_gone_learns_it_at_the_next_pause() {
     assert_eq!(outcome.end(0), Some(End::GaveUp));
     assert_eq!(net.engine(0).stats().data_sent, 2_048 + 16 + 2);
 }
+
+#[test]
+fn a_destination_that_is_deaf_in_a_pause_waits_for_no_more() {
+    let layout = long(3);
+    let last = layout.last();
+    let bytes = object(usize::from(MANY) * 118);
+    let sent = 2_048 + 16 + 2;
+    let cadence = cadence(&layout);
+    let deaf = start() + cadence.cycle() * (sent - 20);
+    let mut net = layout.net(&bytes, TELOSB, move |air| {
+        match air.to == last && air.start > deaf {
+            true => Fate::Silent,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 40);
+    assert_eq!(outcome.end(0), Some(End::GaveUp));
+    assert_eq!(outcome.end(last), Some(End::TimedOut));
+    let ended = |n| outcome.of(n).map(|(at, _)| at).max().unwrap();
+    // 4,000 packets more would have taken 17 s.
+    let patience = layout.session(last).policy.inactivity + cadence.cycle() * 30;
+    assert!(ended(last) < deaf + patience, "{:?}", ended(last));
+}
