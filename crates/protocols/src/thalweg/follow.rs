@@ -4,7 +4,7 @@
 //! Time base: after the SFD of the source's first packet. Not modelled: rounds after the first, which are short.
 //! Tests: at the end, `../mote/tests/meetings.rs`.
 
-use super::looking::next_stretch;
+use super::pauses::next_stretch;
 use super::said::LOOK;
 use crate::pipeline::{Cadence, Session};
 use core::num::NonZeroU16;

@@ -8,6 +8,7 @@
 
 use super::ends::Ears;
 use super::meetings::Meetings;
+use super::pauses::next_stretch;
 use super::said::{Verdict, LONG_LOOK, LOOK};
 use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial, Word};
 use core::num::NonZeroU16;
@@ -31,17 +32,6 @@ const LAME: (u32, u32) = (5, 16);
 const EXCHANGE: u32 = 5;
 /// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
 const ALONE: u16 = 16;
-
-/// Packets between two pauses of a long round, in which the source would hear nothing otherwise.
-pub(super) const STRETCH: u16 = 2_048;
-
-/// Packets after a pause until the next, in a transfer of which so many are `expected`: 0 where there is none.
-pub(super) fn next_stretch(pause: u16, expected: u16) -> u16 {
-    match expected.saturating_sub(pause) > STRETCH + STRETCH / 2 {
-        true => STRETCH,
-        false => 0,
-    }
-}
 
 /// How a chain did in a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

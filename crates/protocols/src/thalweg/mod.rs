@@ -9,6 +9,7 @@ mod follow;
 mod lane;
 mod looking;
 mod meetings;
+mod pauses;
 mod said;
 mod short;
 mod spare;
@@ -21,6 +22,7 @@ pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
 pub use looking::{Looker, TO_BEGIN_ANEW, WORTH};
 pub use meetings::Meetings;
+pub use pauses::pause;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
 pub use standing::{Watcher, REST};
@@ -28,8 +30,6 @@ pub use standing::{Watcher, REST};
 use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
-use thalweg_wire::pipeline::Format;
-use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme};
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
@@ -39,16 +39,6 @@ const IN_VAIN: u8 = 2 * LOOK as u8;
 pub const EARLY: u64 = 5;
 /// How long before one of them a node leaves, to listen there.
 const FREE: Duration = Duration::from_millis(3);
-
-/// When all stages first pause for the destination's word on the first packets: where chains alternate over relays, and these are
-/// looked at. Of a transfer that keeps earlier packets nobody knows which are the first.
-pub fn pause(route: &Route) -> Option<u16> {
-    let pauses = route.scheme == Scheme::Thalweg
-        && (route.look, route.progress) == (Look::First, Progress::Fresh)
-        && (route.groups(), route.format) == (Groups::Two, Format::Slim)
-        && route.channels.hops() > 1;
-    pauses.then_some(LOOK)
-}
 
 /// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is
 /// over for all its nodes within some tenths of a second, so that the next wake-up finds them.

@@ -2,6 +2,7 @@
 
 use super::bench::{ideal, object, start, with_spares, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
+use crate::thalweg::follows;
 use core::num::NonZeroU16;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -225,6 +226,10 @@ fn a_long_round_pauses_now_and_then() {
         words.dedup_by(|a, b| a.since(*b) < Duration::from_millis(20));
         // After 16 packets, 2,064 and 4,112, and at the end.
         assert_eq!(words.len(), 4, "{words:?}");
+        let session = layout.session(last);
+        let late = follows(&layout.route, &session, &cadence(&layout)).late;
+        let ended = outcome.of(last).map(|(at, _)| at).max();
+        assert!(ended <= late.map(|late| start() + late), "{ended:?}");
     }
 }
 
