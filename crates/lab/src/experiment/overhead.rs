@@ -177,13 +177,14 @@ impl Overhead {
             let ids = [source as u64, attempt];
             let ids = if attempt == 0 { &ids[..1] } else { &ids[..] };
             let mut rng = stream(site.seed, "plan", ids);
-            let plan = match plan(&surveyed.links, &request, &mut rng) {
+            let mut plan = match plan(&surveyed.links, &request, &mut rng) {
                 Ok(plan) => plan,
                 Err(why) => {
                     unplanned = format!("no plan: {why}");
                     break;
                 }
             };
+            plan.packets = self.bytes.div_ceil(u32::from(terms.payload.bytes()));
             let mut silent = |_| ControlFlow::Continue(());
             let (mut outcome, _) = session.fetch(&plan, variant.scheme, &terms, &mut silent)?;
             if let Some(failed) = &last {
