@@ -1,9 +1,11 @@
 //! Thalweg: the pause of all stages, in which the destination says that the first packets came.
 
-use super::bench::{ideal, object, start, with_spares, Layout, TELOSB};
+use super::bench::{draw, ideal, object, start, with_spares, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
 use crate::thalweg::follows;
 use core::num::NonZeroU16;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::vec::Vec;
@@ -282,4 +284,34 @@ fn a_destination_that_is_deaf_in_a_pause_waits_for_no_more() {
     // 4,000 packets more would have taken 17 s.
     let patience = layout.session(last).policy.inactivity + cadence.cycle() * 30;
     assert!(ended(last) < deaf + patience, "{:?}", ended(last));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(802_154), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// However long an object is, and whatever was expected of it: it arrives whole over links that lose little, and all nodes
+    /// end.
+    #[test]
+    fn wrong_expectations_do_no_harm(
+        hops in 2..=6u8, packets in 1..=2_300u16, expected in 0..=8_000u16, loss in 0..=20u64, seed: u64, parts: bool,
+    ) {
+        let mut layout = with_spares(hops);
+        layout.route.expected = NonZeroU16::new(expected);
+        layout.route.last_even = Channel::new(18).ok().filter(|_| parts);
+        let last = layout.last();
+        let bytes = object(usize::from(packets) * 118);
+        let mut net = layout.net(&bytes, TELOSB, move |air| {
+            let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
+            if draw(&ids) < loss { Fate::Corrupted } else { Fate::Heard }
+        });
+        let outcome = layout.run(&mut net, 60);
+        let active: Vec<_> = (0..=last).filter(|&n| net.engine(n).is_active()).collect();
+        prop_assert!(active.is_empty(), "{active:?} hang");
+        match outcome.complete() {
+            Some(_) => {
+                outcome.assert_whole(&net, &bytes);
+            }
+            None => prop_assert!(loss > 10, "nothing stood in the way"),
+        }
+    }
 }
