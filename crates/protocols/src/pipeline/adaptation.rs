@@ -109,8 +109,8 @@ pub trait Adaptation {
     fn word(&mut self, _into: &mut [u8]) -> Option<Word> {
         None
     }
-    /// Source: it has heard this word. Destination: packets came that the source sends only once it has; with the next pause
-    /// there is nothing before `_pauses`.
+    /// Source: it has heard this word. Destination: packets came that the source sends only once it has. The
+    /// next pause begins at `_pauses`, where there is one.
     fn goes_on(&mut self, _word: Word, _pauses: Instant) {}
     /// Source: whether packets of `_group` call its spare relays.
     fn calls(&self, _group: Group) -> bool {

@@ -246,7 +246,8 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             let late = at >= cx.session.ends();
             match role {
                 Role::Source(source) => source.timeout(cx, at),
-                Role::Relay(relay) => return relay.timeout(cx, at, late),
+                Role::Relay(relay) if late => return Break(relay.silence()),
+                Role::Relay(relay) => return relay.timeout(cx, at),
                 Role::Destination(destination)
                     if late || at >= destination.deadline(cx.session, cx.stats.received) =>
                 {

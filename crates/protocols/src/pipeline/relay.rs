@@ -86,13 +86,12 @@ impl Relay {
     fn sends(cadence: &Cadence, sfd: Instant) -> Instant {
         sfd.saturating_sub(cadence.lead() + cadence.gap() / 2)
     }
-    /// `late`: the transfer is over in any case.
-    pub(super) fn timeout(&mut self, cx: &mut Context<'_>, at: Instant, late: bool) -> Flow {
+    pub(super) fn timeout(&mut self, cx: &mut Context<'_>, at: Instant) -> Flow {
         let cadence = cx.cadence;
         if (self.kept.take_if(|sfd| Self::sends(cadence, *sfd) <= at)).is_some() {
             cx.air.go_on();
         }
-        match late || at >= self.deadline() {
+        match at >= self.deadline() {
             true => Break(self.silence()),
             false => Continue(()),
         }
@@ -103,7 +102,7 @@ impl Relay {
         sent == Some(number + u16::from(self.stage))
     }
     /// How it ends when nothing more is heard.
-    fn silence(&self) -> End {
+    pub(super) fn silence(&self) -> End {
         match self.complete || self.over.is_some() {
             true => End::Released,
             false => End::TimedOut,
