@@ -361,23 +361,19 @@ impl Prediction {
             true => need,
             false => Need::NONE,
         };
-        // Two chains pause for the word that all is well, or that more packets must tell; the source asks where none comes.
-        let pauses = self.group_delivery.len() > 1 && hops > 1;
+        let looks = match is_looked_at {
+            true => 1.0 + again + called,
+            false => 0.0,
+        };
         // Reserves listen after a look until they hear what became of it, and those that stand by in a window before.
         let heard_s = exchange_s + pass_s;
-        let word_s = match pauses {
-            true => cycle.pause_time(hops).as_secs_f64(),
-            false => heard_s,
+        // Two chains pause for the word that all is well, or that more packets must tell; where none comes the source asks, and
+        // again after the look at those that are called.
+        let (word_s, asks, asked) = match self.group_delivery.len() > 1 && hops > 1 {
+            true => (cycle.pause_time(hops).as_secs_f64(), 2.0, 2.0 * called),
+            false => (heard_s, 1.0, looks),
         };
-        let (looks, asked) = match (is_looked_at, pauses) {
-            (true, true) => (1.0 + again + called, 2.0 * called),
-            (true, false) => (1.0 + again + called, 1.0 + again + called),
-            (false, _) => (0.0, 0.0),
-        };
-        let look_s = match pauses {
-            true => (looks - called) * word_s + asked * heard_s,
-            false => asked * heard_s,
-        };
+        let look_s = (looks - called) * word_s + asks * called * heard_s;
         let anew_s = other_way * f64::from(rules::TO_BEGIN_ANEW) * period_s;
         let mended_s = called * f64::from(rules::LOOK) / 2.0 * period_s + anew_s;
         let looked = self.time_s.map(|time| time + look_s + mended_s);
