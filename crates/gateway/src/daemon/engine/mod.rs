@@ -272,10 +272,17 @@ impl<N: Network> Station<N> {
         session::run(&desk, (job, name), wish, tree)
     }
 
-    /// Waits before a lost way is opened again, each time longer.
+    /// Waits before a lost way is opened again, each time longer. Whoever asks for something has it tried at once, which makes no
+    /// pause longer.
     fn pause(&mut self) {
-        let pause = self.pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]);
-        self.desk.rest(Duration::from_secs(pause));
+        let mut later = self.pauses.clone();
+        let pause = later.next().unwrap_or(PAUSES[PAUSES.len() - 1]);
+        let pause = Duration::from_secs(pause);
+        let begun = Instant::now();
+        self.desk.rest(pause);
+        if begun.elapsed() >= pause {
+            self.pauses = later;
+        }
     }
 
     /// Whether the way was lost under a job as often as may be.
