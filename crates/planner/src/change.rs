@@ -6,7 +6,7 @@
 //! one as an inverse chi-square law, whose degrees of freedom follow from how far the logarithms scatter (Smyth, Stat. Appl.
 //! Genet. Mol. Biol. 3, 2004, section 6). Nothing is assumed of a site. Tests: below, and in `picture`.
 
-use crate::expect::Tails;
+use crate::tails::{Tails, MANY};
 use std::collections::BTreeMap;
 
 /// Median of the absolute value of a standard normal variable.
@@ -17,10 +17,8 @@ const ONE_LAG: f64 = 2.0;
 const TELLING: usize = 3;
 /// The least that a pair's mean square counts as, of the common one: levels are read in whole decibels, and none is nil.
 const LEAST: f64 = 0.05;
-/// Degrees of freedom that count as infinitely many, and the fewest: below, the law has no variance.
-const DEGREES: (f64, f64) = (2.5, 200.0);
-/// Of links, the shares that [`Tails`] tells apart.
-const SHARES: [f64; 3] = [0.70, 0.25, 0.05];
+/// The fewest degrees of freedom, below which the law has no variance, and the most.
+const DEGREES: (f64, f64) = (2.5, MANY);
 /// Of fewer changes or pairs nothing is learned.
 pub(crate) const ENOUGH: usize = 40;
 
@@ -160,7 +158,7 @@ impl Changes {
             self.scales.insert(pair, scale);
         }
         let after = (prior + most).min(DEGREES.1);
-        self.tails = Tails(shares(after));
+        self.tails = Tails::student(after);
         // Of a pair of which nothing is known the tails are wider.
         let widening = |degrees: f64| degrees / (degrees - 2.0);
         self.usual = common * widening(prior) / widening(after);
@@ -175,37 +173,6 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
         true => 0.0,
         false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
     }
-}
-
-/// A Student law of so many `degrees` of freedom as shares of normal ones, each with what its deviation is a multiple of.
-fn shares(degrees: f64) -> [(f64, f64); 3] {
-    if degrees >= DEGREES.1 {
-        return Tails::NORMAL.0;
-    }
-    // The variance of a link is `degrees` over a chi-square variable: its law in steps of that one's logarithm.
-    const STEPS: i32 = 400;
-    let half = 0.5 * degrees;
-    let of_step = |step: i32| {
-        let log = f64::from(step) * 8.0 / f64::from(STEPS);
-        let chi = degrees * libm::exp(-log);
-        (libm::exp(half * libm::log(chi) - 0.5 * chi), degrees / chi)
-    };
-    let steps: Vec<(f64, f64)> = (-STEPS / 2..=STEPS).map(of_step).collect();
-    let all: f64 = steps.iter().map(|(density, _)| density).sum();
-    let mut found = [(0.0, 0.0); 3];
-    let (mut at, mut most) = (0, SHARES[0]);
-    let mut before = 0.0;
-    for (density, variance) in steps {
-        if before > most && at + 1 < SHARES.len() {
-            at += 1;
-            most += SHARES[at];
-        }
-        let weight = density / all;
-        before += weight;
-        found[at].0 += weight;
-        found[at].1 += weight * variance;
-    }
-    found.map(|(share, sum)| (share, (sum / share.max(f64::MIN_POSITIVE)).sqrt()))
 }
 
 /// Derivative of the logarithm of the gamma function, of positive numbers (Abramowitz and Stegun, 6.3.5 and 6.3.18).
@@ -259,25 +226,6 @@ mod tests {
         assert!((trigamma(1.0) - 1.644_934_066_8).abs() < 1e-9);
         assert!((inverse_trigamma(trigamma(3.0)) - 3.0).abs() < 1e-6);
         assert_eq!(inverse_trigamma(-1.0), 0.5 * DEGREES.1);
-    }
-
-    #[test]
-    fn shares_of_a_student_law_have_its_variance() {
-        for degrees in [4.0, 8.0, 30.0] {
-            let shares = shares(degrees);
-            let all: f64 = shares.iter().map(|(share, _)| share).sum();
-            let variance: f64 = shares
-                .iter()
-                .map(|(share, times)| share * times * times)
-                .sum();
-            assert!((all - 1.0).abs() < 1e-9);
-            assert!(
-                (variance / (degrees / (degrees - 2.0)) - 1.0).abs() < 0.1,
-                "{variance}"
-            );
-            assert!(shares[2].1 > shares[0].1);
-        }
-        assert_eq!(shares(DEGREES.1), Tails::NORMAL.0);
     }
 
     #[test]

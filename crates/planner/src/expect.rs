@@ -5,9 +5,11 @@
 //! all normal in decibels, so the chance of a frame is a normal integral over the margin. What was
 //! counted corrects it. Other senders of the pipeline raise the floor. Tests: below.
 
+use crate::ageing::Ageing;
 use crate::beats::{self, Lead};
 use crate::bursts::Bursts;
 use crate::links::{Hop, LinkQualities, LinkQuality};
+use crate::tails::Tails;
 use crate::topology::LinkRule;
 use std::f64::consts::SQRT_2;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm};
@@ -21,9 +23,8 @@ const KNEE_DB: f64 = 0.8;
 /// sheet's sensitivity, half a decibel above the effective floor, loses 1 %; against an interferer it needs the data
 /// sheet's co-channel rejection of 3 dB for the same.
 const INTERFERENCE_WEIGHT: f64 = 1.78;
-/// Standard normal quantiles.
+/// Standard normal quantile.
 const QUANTILE_99: f64 = 2.326;
-const QUANTILE_90: f64 = 1.282;
 /// Shifts of the strongest sender's lead in standard deviations, with their weights (Gauss-Hermite).
 const SHIFTS: [(f64, f64); 5] = [
     (-2.857, 0.0113),
@@ -52,49 +53,6 @@ pub(crate) fn fewer_than(enough: u32, frames: u32, delivery: f64) -> f64 {
     sum
 }
 
-/// The law of what is not known of links: normal, with a deviation that differs from link to link. So many shares of them,
-/// each with what its links' deviation is a multiple of.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tails(pub(crate) [(f64, f64); 3]);
-
-impl Tails {
-    /// None: all links have the same deviation.
-    pub const NORMAL: Self = Self([(1.0, 1.0), (0.0, 1.0), (0.0, 1.0)]);
-
-    /// Share and multiple, of those that there are.
-    fn shares(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.0.iter().copied().filter(|(share, _)| *share > 0.0)
-    }
-    /// The mean of `of` over links whose deviation is `deviation` in the middle.
-    fn mean(&self, deviation: Db, of: impl Fn(Db) -> f64) -> f64 {
-        let each = self
-            .shares()
-            .map(|(share, times)| share * of(Db(deviation.0 * times)));
-        each.sum()
-    }
-    /// The multiple of a deviation below which nine of ten links have not become weaker.
-    fn quantile_90(&self) -> f64 {
-        if *self == Self::NORMAL {
-            return QUANTILE_90;
-        }
-        let within = |x: f64| {
-            let each = self
-                .shares()
-                .map(|(share, times)| share * 0.5 * libm::erfc(-x / times / SQRT_2));
-            each.sum::<f64>()
-        };
-        let (mut low, mut high) = (0.0, 20.0);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            match within(middle) < 0.9 {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        low
-    }
-}
-
 /// How a radio receives, and how far a survey can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkModel {
@@ -109,6 +67,8 @@ pub struct LinkModel {
     pub unknown: Db,
     /// How that deviation differs from link to link.
     pub tails: Tails,
+    /// What links may have become beside that, since one sweep. Chances of lame hops have it in, and the choice of links does not.
+    pub ageing: Ageing,
     /// What is lost however strong the link: others use the channel, and they do so in bursts.
     pub bursts: Bursts,
     /// How many frames the margin counts for beside the frames that were counted.
@@ -127,6 +87,7 @@ impl LinkModel {
         packet: Db(2.0),
         unknown: Db(2.0),
         tails: Tails::NORMAL,
+        ageing: Ageing::NONE,
         bursts: Bursts::NONE,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
@@ -173,18 +134,19 @@ impl LinkModel {
     /// The mean of what `of` makes of a link's delivery over all that it may have become since the survey: of one whose mean
     /// power lay `margin` above the floor, and of which `unknown` is not known.
     fn over_changes(&self, margin: Db, unknown: Db, of: impl Fn(f64) -> f64) -> f64 {
-        self.tails.mean(unknown, |unknown| {
-            // Known apart from its change, a link has its packets' spread alone.
-            let steps = (-CHANGES..=CHANGES).map(|step| f64::from(step) * CHANGE_STEP);
-            let weighed = steps.map(|change| {
-                let weight = libm::exp(-0.5 * change * change);
-                let margin = margin + Db(change * unknown.0);
-                let delivery = self.delivery_over(margin, Db(0.0));
-                (weight, weight * of(delivery))
-            });
-            let (all, sum) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-            sum / all
-        })
+        let (mut all, mut sum) = (0.0, 0.0);
+        for (share, deviation) in self.ageing.deviations(unknown, &self.tails) {
+            for step in -CHANGES..=CHANGES {
+                let change = f64::from(step) * CHANGE_STEP;
+                let by = Db(change * deviation.0);
+                let weight = share * self.ageing.weight(by) * libm::exp(-0.5 * change * change);
+                // Known apart from its change, a link has its packets' spread alone.
+                let delivery = self.delivery_over(margin + by, Db(0.0));
+                all += weight;
+                sum += weight * of(delivery);
+            }
+        }
+        sum / all
     }
     /// The highest mean power that a survey's beacons may have missed: that with which half of the long frames arrive.
     pub fn unheard(&self) -> Dbm {

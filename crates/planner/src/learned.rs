@@ -6,10 +6,11 @@
 //! strong links lose is lost to others on the channel (`bursts`). Nothing else is known of the site. What
 //! several surveys tell is in `picture`. Tests: below.
 
+use crate::ageing::Ageing;
 use crate::bursts::Bursts;
 use crate::expect::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
-use thalweg_units::{Channel, Db, Dbm};
+use thalweg_units::{Channel, Db, Dbm, Duration};
 
 /// Of fewer pairs or links nothing is learned.
 const ENOUGH: usize = 40;
@@ -42,6 +43,23 @@ impl LinkModel {
             bursts: model.bursts_in([links]).unwrap_or(model.bursts),
             ..model
         }
+    }
+
+    /// What links may have become since `links` were measured `age` ago, where those stand on so few beacons that they were
+    /// swept.
+    pub(crate) fn since_a_sweep(&self, links: &LinkQualities, age: Duration) -> Ageing {
+        let all = || {
+            Channel::all().flat_map(|channel| {
+                (0..links.nodes()).flat_map(move |node| links.heard_from(node, channel))
+            })
+        };
+        let is_swept = |quality: &LinkQuality| quality.sent.is_some_and(|sent| sent < COUNTED);
+        if !all().any(|(_, quality)| is_swept(&quality)) {
+            return Ageing::NONE;
+        }
+        let power = |(_, quality): (usize, LinkQuality)| self.power(&quality);
+        let margins = all().filter_map(power).map(|power| (power - self.floor).0);
+        Ageing::since(age, margins)
     }
 
     /// What links far above the curve tell of bursts.

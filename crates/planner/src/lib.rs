@@ -5,6 +5,7 @@
 //! indices 0..n of that table. Nothing here reads a clock or draws from a hidden source: the same
 //! links, request and generator give the same plan.
 
+mod ageing;
 mod assess;
 pub mod beats;
 mod bursts;
@@ -30,6 +31,7 @@ pub mod rules;
 mod seen;
 pub mod stages;
 pub mod streams;
+pub mod tails;
 pub mod topology;
 
 pub use bursts::Bursts;

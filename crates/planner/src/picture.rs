@@ -136,6 +136,9 @@ impl Picture {
     pub fn of(newest: Dated<'_>, earlier: &[Dated<'_>], seen: &[Sighting], floor: Dbm) -> Self {
         let mut model = LinkModel::learned(newest.links, floor);
         let links = newest.links.clone();
+        if earlier.is_empty() {
+            model.ageing = model.since_a_sweep(&links, newest.age);
+        }
         if earlier.is_empty() && seen.is_empty() {
             return Self { links, model };
         }

@@ -1,6 +1,7 @@
 //! Pictures of links that change by a known law.
 
 use super::*;
+use crate::ageing::Ageing;
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
@@ -46,10 +47,50 @@ fn picture(surveys: &[LinkQualities], seen: &[Sighting]) -> Picture {
 fn one_survey_is_taken_as_it_is() {
     let all = surveys(1, 3.0);
     let one = picture(&all, &[]);
-    assert_eq!(one.model, LinkModel::learned(&all[0], FLOOR));
+    let ageing = one.model.ageing;
+    let learned = LinkModel::learned(&all[0], FLOOR);
+    assert_eq!(one.model, LinkModel { ageing, ..learned });
     let quality = one.links.quality(3, 5, Channel::new(15).unwrap());
     assert_eq!(quality, all[0].quality(3, 5, Channel::new(15).unwrap()));
     assert_eq!(quality.unwrap().unknown, None);
+}
+
+#[test]
+fn one_sweep_ages_and_nothing_that_tells_of_change_does() {
+    let all = surveys(2, 3.0);
+    let at = |age| {
+        Picture::of(
+            Dated {
+                links: &all[0],
+                age,
+            },
+            &[],
+            &[],
+            FLOOR,
+        )
+        .model
+    };
+    assert_eq!(at(Duration::ZERO).ageing, Ageing::NONE);
+    let hour = at(HOUR);
+    assert_ne!(hour.ageing, Ageing::NONE);
+    assert_eq!(picture(&all, &[]).model.ageing, Ageing::NONE);
+    // Of strong links a few fall by that much in an hour, and none at once.
+    let lame = |model: &LinkModel| model.lame_at(Db(14.0), 8, 5);
+    let fallen = lame(&at(Duration::ZERO));
+    assert!(fallen < 1e-9, "{fallen}");
+    assert!((1e-4..1e-2).contains(&lame(&hour)), "{}", lame(&hour));
+    // Ten beacons, whose directions are read minutes apart, tell of change themselves.
+    let mut turns = LinkQualities::new(NODES);
+    for (from, to) in [(0, 1), (1, 0), (1, 2)] {
+        let rssi = Some(Dbm(-80.0));
+        turns.record(from, to, Channel::LAST, 10, 10, rssi).unwrap();
+    }
+    let of_turns = Dated {
+        links: &turns,
+        age: HOUR,
+    };
+    let model = Picture::of(of_turns, &[], &[], FLOOR).model;
+    assert_eq!(model.ageing, Ageing::NONE);
 }
 
 #[test]

@@ -1,0 +1,121 @@
+//! What links may have become since one sweep, which cannot tell it: all of its beacons are of one second.
+//!
+//! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in `docs/radio-model.md`). Half of
+//! that is taken to come in half a minute, for which there is no trace. And a network has more weak links than strong ones: of links that look strong,
+//! more are weaker than they look than are stronger. Where several surveys tell how links change, that counts
+//! instead. Not modelled: in which surroundings the network is. Tests: below.
+
+use crate::tails::Tails;
+use thalweg_units::{Db, Duration};
+
+/// What links change by in a quarter of an hour (standard deviation): the root mean square of an orchard's, an office's and a marina's
+/// 1.6, 2.4 and 2.5 dB (`docs/radio-model.md`, "What changes in time").
+const CHANGE: Db = Db(2.2);
+/// Degrees of freedom of the Student law of such changes. Its median is .44 of the standard deviation, and its 99th percentile 3.4; Grenoble's
+/// changes have .05 to .2, and 4.0 to 4.2 (the same page).
+const FREEDOM: f64 = 3.0;
+/// Seconds after which half of that has come about, and all of it.
+const HALF_S: f64 = 30.0;
+const WHOLE_S: f64 = 900.0;
+/// Two bands of margins in which links are counted, in decibels: from where a sweep misses few, and as wide as four of the steps of 3 dB
+/// in which sweeps tell levels, so that none has a step more than the other.
+const BAND_DB: f64 = 12.0;
+const BANDS_FROM_DB: f64 = 9.0;
+/// Of fewer links nothing is learned.
+const ENOUGH: usize = 40;
+
+/// What links may have become since they were measured, beside what the measurement is off by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ageing {
+    /// Deviation of most links.
+    core: Db,
+    /// How much farther others have gone.
+    tails: Tails,
+    /// By how much there are more links a decibel weaker: the logarithm of the ratio.
+    slope: f64,
+}
+
+impl Ageing {
+    /// Nothing, or what is not known of a link has it in.
+    pub const NONE: Self = Self {
+        core: Db(0.0),
+        tails: Tails::NORMAL,
+        slope: 0.0,
+    };
+
+    /// Since links with these margins over the floor, in decibels, were swept `age` ago.
+    pub(crate) fn since(age: Duration, margins: impl Iterator<Item = f64>) -> Self {
+        if age == Duration::ZERO {
+            return Self::NONE;
+        }
+        let age_s = age.as_secs_f64();
+        let come = 0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0);
+        let variance = CHANGE.0 * CHANGE.0 * come;
+        Self {
+            core: Db((variance * (FREEDOM - 2.0) / FREEDOM).sqrt()),
+            tails: Tails::student(FREEDOM),
+            slope: slope(margins),
+        }
+    }
+    /// Shares of links, and how far each is known where the measurement is off by `unknown`, whose own tails are `measured`.
+    pub(crate) fn deviations(&self, unknown: Db, measured: &Tails) -> Vec<(f64, Db)> {
+        match *self == Self::NONE {
+            true => measured
+                .shares()
+                .map(|(share, times)| (share, Db(unknown.0 * times)))
+                .collect(),
+            false => (self.tails.shares())
+                .map(|(share, times)| (share, Db(libm::hypot(unknown.0, self.core.0 * times))))
+                .collect(),
+        }
+    }
+    /// How much more links there are that differ `by` so much from one of any level.
+    pub(crate) fn weight(&self, by: Db) -> f64 {
+        libm::exp(-self.slope * by.0)
+    }
+}
+
+/// By how much there are more links a decibel weaker, among those that a survey cannot miss.
+fn slope(margins: impl Iterator<Item = f64>) -> f64 {
+    let [mut weaker, mut stronger] = [0usize; 2];
+    for margin in margins {
+        let over = margin - BANDS_FROM_DB;
+        weaker += usize::from((0.0..BAND_DB).contains(&over));
+        stronger += usize::from((BAND_DB..2.0 * BAND_DB).contains(&over));
+    }
+    match weaker.min(stronger) >= ENOUGH {
+        true => (libm::log(weaker as f64 / stronger as f64) / BAND_DB).max(0.0),
+        false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_have_changed_the_more_the_older_the_sweep_is() {
+        let core = |age_s| {
+            Ageing::since(Duration::from_secs(age_s), [].into_iter())
+                .core
+                .0
+        };
+        let [new, soon, later, hour] = [0, 10, 60, 3_600].map(core);
+        assert!(new == 0.0 && new < soon && soon < later && later < hour);
+        // A Student law of three degrees has three times the variance of its middle.
+        assert!((hour - CHANGE.0 / 3.0f64.sqrt()).abs() < 1e-9, "{hour}");
+        assert_eq!(core(86_400), hour);
+    }
+
+    #[test]
+    fn the_more_links_are_weak_the_likelier_a_strong_one_was() {
+        let slope = |weak: usize, strong: usize| {
+            slope([15.0].repeat(weak).into_iter().chain([25.0].repeat(strong)))
+        };
+        assert!((slope(300, 100) - 3.0f64.ln() / BAND_DB).abs() < 1e-9);
+        assert_eq!([slope(200, 200), slope(100, 300), slope(390, 10)], [0.0; 3]);
+        // As many at each of the steps in which sweeps tell levels.
+        let steps = (0..8).flat_map(|step| [10.3 + 3.02 * f64::from(step)].repeat(50));
+        assert_eq!(super::slope(steps), 0.0);
+    }
+}
