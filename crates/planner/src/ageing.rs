@@ -1,7 +1,7 @@
 //! What links may have become since one sweep, which cannot tell it: all of its beacons are of one second.
 //!
 //! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in `docs/radio-model.md`). Half of
-//! that is taken to come in half a minute, for which there is no trace. And a network has more weak links than strong ones: of links that look strong,
+//! that is taken to come in half a minute, for which there is no trace; simulated worlds assume the same. And a network has more weak links than strong ones: of links that look strong,
 //! more are weaker than they look than are stronger. Where several surveys tell how links change, that counts
 //! instead. Not modelled: in which surroundings the network is. Tests: below.
 

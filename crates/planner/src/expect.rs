@@ -67,7 +67,7 @@ pub struct LinkModel {
     pub unknown: Db,
     /// How that deviation differs from link to link.
     pub tails: Tails,
-    /// What links may have become beside that, since one sweep. Chances of lame hops have it in, and the choice of links does not.
+    /// What links may have become beside that, since one sweep. Chances of lame hops have it in, and what links deliver does not.
     pub ageing: Ageing,
     /// What is lost however strong the link: others use the channel, and they do so in bursts.
     pub bursts: Bursts,
