@@ -43,14 +43,17 @@ impl Ageing {
         slope: 0.0,
     };
 
-    /// Since links with these margins over the floor, in decibels, were swept `age` ago.
-    pub(crate) fn since(age: Duration, margins: impl Iterator<Item = f64>) -> Self {
-        if age == Duration::ZERO {
+    /// Since links with these margins over the floor, in decibels, were measured `age` ago, both directions so long `apart`: what comes
+    /// about in that time is in what they differ by.
+    pub(crate) fn since(
+        age: Duration,
+        apart: Duration,
+        margins: impl Iterator<Item = f64>,
+    ) -> Self {
+        if age <= apart {
             return Self::NONE;
         }
-        let age_s = age.as_secs_f64();
-        let come = 0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0);
-        let variance = CHANGE.0 * CHANGE.0 * come;
+        let variance = CHANGE.0 * CHANGE.0 * (come(age) - come(apart));
         Self {
             core: Db((variance * (FREEDOM - 2.0) / FREEDOM).sqrt()),
             tails: Tails::student(FREEDOM),
@@ -75,6 +78,12 @@ impl Ageing {
     }
 }
 
+/// How much of a quarter of an hour's change has come about by an age.
+fn come(age: Duration) -> f64 {
+    let age_s = age.as_secs_f64();
+    0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0)
+}
+
 /// By how much there are more links a decibel weaker, among those that a survey cannot miss.
 fn slope(margins: impl Iterator<Item = f64>) -> f64 {
     let [mut weaker, mut stronger] = [0usize; 2];
@@ -96,7 +105,7 @@ mod tests {
     #[test]
     fn links_have_changed_the_more_the_older_the_sweep_is() {
         let core = |age_s| {
-            Ageing::since(Duration::from_secs(age_s), [].into_iter())
+            Ageing::since(Duration::from_secs(age_s), Duration::ZERO, [].into_iter())
                 .core
                 .0
         };

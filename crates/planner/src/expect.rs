@@ -67,7 +67,7 @@ pub struct LinkModel {
     pub unknown: Db,
     /// How that deviation differs from link to link.
     pub tails: Tails,
-    /// What links may have become beside that, since one sweep. Chances of lame hops have it in, and what links deliver does not.
+    /// What links may have become beside that since a single survey. Chances of lame hops have it in, and what links deliver does not.
     pub ageing: Ageing,
     /// What is lost however strong the link: others use the channel, and they do so in bursts.
     pub bursts: Bursts,
@@ -126,20 +126,25 @@ impl LinkModel {
     /// Probability that of `frames` long frames of a link whose mean power lies `margin` above the floor fewer than
     /// `enough` arrive: it may have become weaker, or a burst takes them.
     pub fn lame_at(&self, margin: Db, frames: u32, enough: u32) -> f64 {
-        let weak = self.over_changes(margin, self.unknown, |delivery| {
+        let weak = self.over_changes(margin, (self.unknown, &self.ageing), |delivery| {
             fewer_than(enough, frames, delivery)
         });
         1.0 - (1.0 - weak) * (1.0 - self.bursts.outage())
     }
     /// The mean of what `of` makes of a link's delivery over all that it may have become since the survey: of one whose mean
-    /// power lay `margin` above the floor, and of which `unknown` is not known.
-    fn over_changes(&self, margin: Db, unknown: Db, of: impl Fn(f64) -> f64) -> f64 {
+    /// power lay `margin` above the floor, of which `unknown` is not known, and which has aged so.
+    fn over_changes(
+        &self,
+        margin: Db,
+        (unknown, ageing): (Db, &Ageing),
+        of: impl Fn(f64) -> f64,
+    ) -> f64 {
         let (mut all, mut sum) = (0.0, 0.0);
-        for (share, deviation) in self.ageing.deviations(unknown, &self.tails) {
+        for (share, deviation) in ageing.deviations(unknown, &self.tails) {
             for step in -CHANGES..=CHANGES {
                 let change = f64::from(step) * CHANGE_STEP;
                 let by = Db(change * deviation.0);
-                let weight = share * self.ageing.weight(by) * libm::exp(-0.5 * change * change);
+                let weight = share * ageing.weight(by) * libm::exp(-0.5 * change * change);
                 // Known apart from its change, a link has its packets' spread alone.
                 let delivery = self.delivery_over(margin + by, Db(0.0));
                 all += weight;
@@ -159,13 +164,16 @@ impl LinkModel {
     }
     /// Mean power of a link without the register's own noise, where an RSSI is known.
     pub fn power(&self, quality: &LinkQuality) -> Option<Dbm> {
+        // Only what was received has an RSSI: where much was lost, the mean is lower than it says.
+        let lost = (1.0 - quality.prr).clamp(0.0, 1.0);
+        Some(self.heard(quality)? - Db(lost * 2.0))
+    }
+    /// The same of what was received alone.
+    pub(crate) fn heard(&self, quality: &LinkQuality) -> Option<Dbm> {
         let rssi = quality.rssi?.milliwatts().0;
         let least = self.register_noise.milliwatts().0 * 0.1;
         let power = (rssi - self.register_noise.milliwatts().0).max(least);
-        // Only what was received has an RSSI: where much was lost, the mean is lower than it says.
-        let heard = Dbm(10.0 * libm::log10(power));
-        let lost = (1.0 - quality.prr).clamp(0.0, 1.0);
-        Some(heard - Db(lost * 2.0))
+        Some(Dbm(10.0 * libm::log10(power)))
     }
     fn leak_factor(&self, tuned: Channel, sent: Channel) -> f64 {
         let [above, below, far] = self.leak;
@@ -298,6 +306,13 @@ impl Expected {
     /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, without
     /// bursts.
     pub(crate) fn over_changes(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
+        self.over_unknown(hop, &self.model.ageing, of)
+    }
+    /// The same as the survey saw it: only what it could not know is weighed.
+    pub(crate) fn as_surveyed(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
+        self.over_unknown(hop, &Ageing::NONE, of)
+    }
+    fn over_unknown(&self, hop: Hop, ageing: &Ageing, of: impl Fn(f64) -> f64) -> f64 {
         match self.link(hop.from, hop.to, hop.channel) {
             None => of(0.0),
             Some(Reach {
@@ -306,7 +321,7 @@ impl Expected {
                 ..
             }) => {
                 let margin = Db(10.0 * libm::log10(power / self.floor_mw));
-                self.model.over_changes(margin, *unknown, of)
+                self.model.over_changes(margin, (*unknown, ageing), of)
             }
             Some(Reach { delivery, .. }) => of(*delivery),
         }

@@ -24,6 +24,9 @@ const OTHERWISE_LOST: f64 = 0.03;
 /// Beacons of a link from which their count tells of the curve. Links of which nothing came through are not known of, so
 /// that of fewer beacons those that are known have lost too little near the floor, whatever the spread.
 const COUNTED: u32 = 5;
+/// How far apart both directions of a pair are measured where nodes beacon in turns: a third of a survey, which takes a
+/// minute. In a sweep it is a second.
+const TURNS_APART: Duration = Duration::from_secs(20);
 /// Margin from which a radio's curve loses nothing, in decibels.
 pub(crate) const STRONG_DB: f64 = 10.0;
 /// Links that are looked at for a fit; more say the same.
@@ -45,30 +48,31 @@ impl LinkModel {
         }
     }
 
-    /// What links may have become since `links` were measured `age` ago, where those stand on so few beacons that they were
-    /// swept.
-    pub(crate) fn since_a_sweep(&self, links: &LinkQualities, age: Duration) -> Ageing {
+    /// What links may have become since `links` were measured `age` ago.
+    pub(crate) fn since(&self, links: &LinkQualities, age: Duration) -> Ageing {
         let all = || {
             Channel::all().flat_map(|channel| {
                 (0..links.nodes()).flat_map(move |node| links.heard_from(node, channel))
             })
         };
         let is_swept = |quality: &LinkQuality| quality.sent.is_some_and(|sent| sent < COUNTED);
-        if !all().any(|(_, quality)| is_swept(&quality)) {
-            return Ageing::NONE;
-        }
+        let apart = match all().any(|(_, quality)| is_swept(&quality)) {
+            true => Duration::ZERO,
+            false => TURNS_APART,
+        };
         let power = |(_, quality): (usize, LinkQuality)| self.power(&quality);
         let margins = all().filter_map(power).map(|power| (power - self.floor).0);
-        Ageing::since(age, margins)
+        Ageing::since(age, apart, margins)
     }
 
-    /// What links far above the curve tell of bursts.
+    /// What links far above the curve tell of bursts. They are known by what came through: a link must not be left out for
+    /// what it lost.
     pub(crate) fn bursts_in<'a>(
         &self,
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
     ) -> Option<Bursts> {
         Bursts::learned(surveys, |quality| {
-            (self.power(quality)).is_some_and(|power| (power - self.floor).0 >= STRONG_DB)
+            (self.heard(quality)).is_some_and(|power| (power - self.floor).0 >= STRONG_DB)
         })
     }
 }

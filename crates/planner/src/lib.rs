@@ -19,6 +19,7 @@ mod graphml;
 pub mod groups;
 mod learned;
 mod links;
+mod looks;
 pub mod pairs;
 pub mod paths;
 mod picture;
@@ -39,6 +40,7 @@ pub use channels::Assignment;
 pub use expect::LinkModel;
 pub use groups::{Group, Member};
 pub use links::{ChannelSummary, Hop, LinkError, LinkQualities, LinkQuality, Place};
+pub use looks::LOOK;
 pub use pairs::{
     best_channels, channel_support, suggest_pairs, ChannelSupport, Floors, Pair, PairOrder,
     PairRequest,
@@ -51,7 +53,6 @@ pub use request::{
     Diversity, Grouping, LastStage, PipChoice, RadioCurrents, Reserves, RouteRequest, Style,
     Transfer,
 };
-pub use reserves::LOOK;
 pub use route::plan;
 pub use seen::Seen;
 pub use topology::{LinkRule, Topology};

@@ -137,7 +137,7 @@ impl Picture {
         let mut model = LinkModel::learned(newest.links, floor);
         let links = newest.links.clone();
         if earlier.is_empty() {
-            model.ageing = model.since_a_sweep(&links, newest.age);
+            model.ageing = model.since(&links, newest.age);
         }
         if earlier.is_empty() && seen.is_empty() {
             return Self { links, model };

@@ -79,18 +79,20 @@ fn one_sweep_ages_and_nothing_that_tells_of_change_does() {
     let fallen = lame(&at(Duration::ZERO));
     assert!(fallen < 1e-9, "{fallen}");
     assert!((1e-4..1e-2).contains(&lame(&hour)), "{}", lame(&hour));
-    // Ten beacons, whose directions are read minutes apart, tell of change themselves.
+    // Ten beacons in turns: what comes about between a pair's turns is in what its directions differ by.
     let mut turns = LinkQualities::new(NODES);
     for (from, to) in [(0, 1), (1, 0), (1, 2)] {
         let rssi = Some(Dbm(-80.0));
         turns.record(from, to, Channel::LAST, 10, 10, rssi).unwrap();
     }
-    let of_turns = Dated {
-        links: &turns,
-        age: HOUR,
+    let of_turns = |age_s| {
+        let age = Duration::from_secs(age_s);
+        let links = &turns;
+        Picture::of(Dated { links, age }, &[], &[], FLOOR).model
     };
-    let model = Picture::of(of_turns, &[], &[], FLOOR).model;
-    assert_eq!(model.ageing, Ageing::NONE);
+    assert_eq!(of_turns(10).ageing, Ageing::NONE);
+    let fallen = lame(&of_turns(3_600));
+    assert!((1e-5..lame(&hour)).contains(&fallen), "{fallen}");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What a lean plan has ready for what it could not know: a node that stands by beside each relay.
 //!
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
-//! takes part when the relay is not heard to send on what it has heard itself. Tests: below, tests/reserves.rs.
+//! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/reserves.rs.
 
 use crate::channels::Tuned;
 use crate::expect::{fewer_than, Expected};
 use crate::groups::{Group, Member};
 use crate::links::Hop;
+use crate::looks::{Looked, LOOK};
 use crate::predict::Need;
-use crate::rules;
 use thalweg_units::Channel;
 
 /// What the links of a node that stands by deliver, at least.
@@ -79,29 +79,16 @@ pub(crate) fn standing_by(
     standing
 }
 
-/// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
-pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
-/// The same of a longer look, which follows where any of the first were lost.
-const LONG_LOOK: (u32, u32) = (rules::LONG_LOOK / 2, 14);
 /// Of the first packets, with fewer of which it is better to begin anew where no other chain is better: a transfer of 500
-/// then misses so many that rounds take longer (the same).
+/// then misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`).
 const HOPELESS: u32 = 6;
 
-/// What a look makes of a chain that delivers so much: whether another follows, and whether the chain is lame.
-fn looked(delivery: f64) -> (f64, f64) {
-    let ((first, enough), (long, most)) = (LOOK, LONG_LOOK);
-    let lame = fewer_than(enough, first, delivery);
-    let again = 1.0 - lame - libm::pow(delivery, f64::from(first));
-    (again, lame + again * fewer_than(most, long, delivery))
-}
-
-/// How likely `hop` is found to be lame, for links may have become weaker since.
+/// How likely `hop` is found to be lame, as far as the survey tells.
 pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
-    expected.over_changes(hop, |delivery| looked(delivery).1)
+    expected.as_surveyed(hop, |delivery| Looked::at(delivery).lame)
 }
 
-/// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from
-/// each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
+/// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
 pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tuned<'_>) -> Need {
     let (mut sure, mut sound) = (1.0, 1.0);
     for (number, group) in groups.iter().enumerate() {
@@ -110,8 +97,8 @@ pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tu
             if let (([from], [to]), Some(channel)) = (ends, channels.of(number, stage)) {
                 let (from, to) = (*from, *to);
                 let hop = Hop { from, to, channel };
-                sure *= 1.0 - expected.over_changes(hop, |delivery| looked(delivery).0);
-                sound *= 1.0 - expected.over_changes(hop, |delivery| looked(delivery).1);
+                sure *= 1.0 - expected.over_changes(hop, |delivery| Looked::at(delivery).again);
+                sound *= 1.0 - expected.over_changes(hop, |delivery| Looked::at(delivery).lame);
             }
         }
     }
@@ -122,31 +109,13 @@ pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tu
     };
     let bursts = expected.bursts();
     let hops = channels.hops();
-    let any = |of_group: f64| 1.0 - libm::pow(1.0 - of_group, groups.len() as f64);
     for (inside, chance) in bursts.together(hops).into_iter().enumerate().skip(1) {
-        let delivery = libm::pow(1.0 - bursts.hit, inside as f64);
-        let (again, lame) = looked(delivery);
-        let called = chance * any(lame) * sound;
-        need.again += chance * any(again) * sure;
+        let Looked { again, lame } = Looked::in_burst(bursts.hit, inside, groups.len());
+        let called = chance * lame * sound;
+        need.again += chance * again * sure;
         need.called += called;
+        let delivery = libm::pow(1.0 - bursts.hit, inside as f64);
         need.other_way += called * fewer_than(HOPELESS, LOOK.0, delivery);
     }
     need
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_longer_look_follows_chains_that_lose_a_few() {
-        let (again, lame) = looked(1.0);
-        assert!(again.abs() < 1e-12 && lame.abs() < 1e-12);
-        let (again, lame) = looked(0.9);
-        assert!(
-            (0.5..0.6).contains(&again) && (0.1..0.15).contains(&lame),
-            "{again} {lame}"
-        );
-        assert!(looked(0.7).1 > 0.8 && looked(0.1).1 > 0.999);
-    }
 }

@@ -31,6 +31,11 @@ pub(crate) fn resting_awake(hops: u64) -> f64 {
 }
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;
-/// So many times as long as such a beacon's is a long frame's exposure to others: its time on the air and that of a frame of theirs,
-/// about a millisecond (Wi-Fi's, RADIO_MODEL).
-pub(crate) const EXPOSED: f64 = (133.0 * 0.032 + 1.0) / ((SWEPT_BYTES + 6) as f64 * 0.032 + 1.0);
+/// What a foreign frame takes in milliseconds where there is no Wi-Fi: up to a Bluetooth packet of one slot (docs/radio-model.md).
+const FOREIGN_MS: f64 = 0.5;
+/// Milliseconds in which others can take a frame of so many bytes: its own from the SFD on, and those of a frame of theirs.
+const fn exposed_ms(bytes: usize) -> f64 {
+    (bytes + 2) as f64 * 0.032 + FOREIGN_MS
+}
+/// So many times as long as such a beacon is a long frame exposed.
+pub(crate) const EXPOSED: f64 = exposed_ms(127) / exposed_ms(SWEPT_BYTES);

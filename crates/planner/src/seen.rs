@@ -7,8 +7,8 @@
 
 use crate::expect::{Expected, LinkModel};
 use crate::links::{Hop, LinkQualities};
+use crate::looks::LOOK;
 use crate::request::RouteRequest;
-use crate::reserves::LOOK;
 use thalweg_units::{Channel, ChannelSet, Db};
 
 /// What was seen of links since they were surveyed.
