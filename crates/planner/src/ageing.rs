@@ -1,9 +1,11 @@
-//! What links may have become since one sweep, which cannot tell it: all of its beacons are of one second.
+//! What links may have become since a single survey, which cannot tell it: both directions of a link are measured within a second,
+//! or a third of a minute.
 //!
-//! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in `docs/radio-model.md`). Half of
-//! that is taken to come in half a minute, for which there is no trace; simulated worlds assume the same. And a network has more weak links than strong ones: of links that look strong,
-//! more are weaker than they look than are stronger. Where several surveys tell how links change, that counts
-//! instead. Not modelled: in which surroundings the network is. Tests: below.
+//! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in
+//! `docs/radio-model.md`). Half of that is taken to come in half a minute, for which there is no trace; simulated worlds assume the
+//! same. And a network has more weak links than strong ones: of links that look strong, more are weaker than they look than are
+//! stronger. Where several surveys tell how links change, that counts instead. Not modelled: in which surroundings the
+//! network is. Tests: below.
 
 use crate::tails::Tails;
 use thalweg_units::{Db, Duration};

@@ -244,6 +244,23 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_lost_one_of_two_is_as_strong_as_one_that_did_not() {
+        let mut links = LinkQualities::new(30);
+        let pairs = (0..900).map(|pair| (pair / 30, pair % 30));
+        for (from, to) in pairs.filter(|(a, b)| a != b) {
+            let received = 1 + u32::from((from + to) % 10 > 0);
+            // Half a decibel above what counts as strong.
+            let rssi = Some(Dbm(FLOOR.0 + STRONG_DB + 1.1));
+            (links.record(from, to, Channel::LAST, received, 2, rssi)).unwrap();
+        }
+        let lost = LinkModel::learned(&links, FLOOR).bursts.outage();
+        assert!(
+            (lost / (0.05 * crate::rules::EXPOSED) - 1.0).abs() < 0.1,
+            "{lost}"
+        );
+    }
+
+    #[test]
     fn too_few_links_tell_nothing() {
         let mut links = LinkQualities::new(3);
         links

@@ -1,8 +1,8 @@
 //! What a transfer's looks make of its chains: one that delivers so much, or one through a burst.
 //!
 //! In a cycle every stage receives, each another packet. So a foreign frame takes a packet of each stage that is in the burst,
-//! and those follow each other: half of them are of each group. Losses come together, and both groups have the same. Not modelled: bursts that
-//! end within a look, or begin in one. Of bursts of a second a twentieth fewer are found lame. Tests: below.
+//! and those follow each other: half of them are of each group. Losses come together, and both groups have the same. Not
+//! modelled: bursts that end within a look, or begin in one; where they last a second that is a twentieth. Tests: below.
 
 use crate::expect::fewer_than;
 use crate::rules;
@@ -11,6 +11,7 @@ use crate::rules;
 pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
 /// The same of a longer look, which follows where any of the first were lost.
 const LONG_LOOK: (u32, u32) = (rules::LONG_LOOK / 2, 14);
+
 /// What looks come to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Looked {
@@ -72,30 +73,19 @@ impl Burst {
         let mut by = vec![Lost::never(most); stages + 1];
         by[stages] = Lost::nothing(most);
         for cycle in 1..stages + packets as usize {
-            let mut now = Lost::never(most);
-            by.iter().for_each(|since| now.add(since, hit));
+            let now = Lost::sum(&by, hit);
             let long_ago = by[stages].clone();
             by.rotate_right(1);
-            by[0] = Lost::never(most);
             by[stages].add(&long_ago, 1.0);
-            for since in &mut by {
-                since
-                    .chances
-                    .iter_mut()
-                    .for_each(|chance| *chance *= 1.0 - hit);
-            }
+            by.iter_mut().for_each(|since| since.scale(1.0 - hit));
             by[0] = now;
             // Both groups send in turn.
-            match cycle.checked_sub(stages).map(|packet| packet % 2) {
-                Some(group) if group < groups => {
-                    by[..stages].iter_mut().for_each(|since| since.lose(group))
-                }
-                _ => {}
+            let group = cycle.checked_sub(stages).map(|packet| packet % 2);
+            if let Some(group) = group.filter(|group| *group < groups) {
+                by[..stages].iter_mut().for_each(|since| since.lose(group));
             }
         }
-        let mut lost = Lost::never(most);
-        by.iter().for_each(|since| lost.add(since, 1.0));
-        lost
+        Lost::sum(&by, 1.0)
     }
 }
 
@@ -116,6 +106,15 @@ impl Lost {
         let mut nothing = Self::never(most);
         nothing.chances[0] = 1.0;
         nothing
+    }
+    /// So much of all of these.
+    fn sum(all: &[Self], weight: f64) -> Self {
+        let mut sum = Self::never(all.first().map_or(0, |one| one.most));
+        all.iter().for_each(|one| sum.add(one, weight));
+        sum
+    }
+    fn scale(&mut self, by: f64) {
+        self.chances.iter_mut().for_each(|chance| *chance *= by);
     }
     fn add(&mut self, other: &Self, weight: f64) {
         for (to, from) in self.chances.iter_mut().zip(&other.chances) {

@@ -88,7 +88,8 @@ pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
     expected.as_surveyed(hop, |delivery| Looked::at(delivery).lame)
 }
 
-/// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
+/// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from
+/// each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
 pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tuned<'_>) -> Need {
     let (mut sure, mut sound) = (1.0, 1.0);
     for (number, group) in groups.iter().enumerate() {
