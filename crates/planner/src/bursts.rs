@@ -17,12 +17,6 @@ const ENOUGH: f64 = 40.0;
 /// Beacons on a channel that are sent in a row, and so are in one burst or in none.
 const TURN: u32 = 5;
 
-/// Share of long frames that bursts take where sweeps have not seen enough of them: that of docs/radio-model.md, which is fitted to P3's
-/// Table II and FastForward's section V-B.
-const USUAL: f64 = 0.1;
-/// That counts as much as so many lost beacons: ten foreign frames, each of which ten receivers met.
-const USUAL_COUNTS: f64 = 100.0;
-
 /// Bursts of foreign traffic, as receivers meet them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bursts {
@@ -201,10 +195,7 @@ impl Sweeps {
         let of_one = |pairs: &Share| (sweeps * pairs.share() - (sweeps - 1.0) * m1 * m1).max(0.0);
         let (m2, m11) = (of_one(&self.own), of_one(&self.near));
         let near = if m2 > 0.0 { m11 / m2 } else { 0.0 };
-        // What was seen of a burst is few frames, and a wrong share of them foretells less than the right one, be it too high or too low.
-        let seen = self.one.lost / (self.one.lost + USUAL_COUNTS);
-        let usual = m1 * USUAL / rules::EXPOSED;
-        let bursts = Bursts::of(m1, seen * m2 + (1.0 - seen) * usual, near);
+        let bursts = Bursts::of(m1, m2, near);
         let hit = (bursts.hit * rules::EXPOSED).min(1.0);
         Some(Bursts { hit, ..bursts })
     }
