@@ -65,14 +65,18 @@ impl LinkModel {
         Ageing::since(age, apart, margins)
     }
 
-    /// What links far above the curve tell of bursts. They are known by what came through: a link must not be left out for
-    /// what it lost.
+    /// What links far above the curve tell of bursts. One of two beacons that a burst took is half of a link's share, which does not
+    /// make it a weak one: links of so few are known by what came through.
     pub(crate) fn bursts_in<'a>(
         &self,
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
     ) -> Option<Bursts> {
         Bursts::learned(surveys, |quality| {
-            (self.heard(quality)).is_some_and(|power| (power - self.floor).0 >= STRONG_DB)
+            let level = match quality.sent {
+                Some(sent) if sent < COUNTED => self.heard(quality),
+                _ => self.power(quality),
+            };
+            level.is_some_and(|level| (level - self.floor).0 >= STRONG_DB)
         })
     }
 }
