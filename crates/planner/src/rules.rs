@@ -31,7 +31,8 @@ pub(crate) fn resting_awake(hops: u64) -> f64 {
 }
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;
-/// What a foreign frame takes in milliseconds where there is no Wi-Fi: up to a Bluetooth packet of one slot (docs/radio-model.md).
+/// What a foreign frame takes in milliseconds where there is no Wi-Fi. A Bluetooth packet of one slot takes up to .37 (Core
+/// Specification, DH1), and those of simulated buildings half a millisecond on average, which no result here tests.
 const FOREIGN_MS: f64 = 0.5;
 /// Milliseconds in which others can take a frame of so many bytes: its own from the SFD on, and those of a frame of theirs.
 const fn exposed_ms(bytes: usize) -> f64 {
