@@ -14,8 +14,6 @@ use thalweg_units::Channel;
 
 /// Of fewer beacons nothing is learned.
 const ENOUGH: f64 = 40.0;
-/// Beacons on a channel that are sent in a row, and so are in one burst or in none.
-const TURN: u32 = 5;
 
 /// Bursts of foreign traffic, as receivers meet them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -258,7 +256,7 @@ fn heard(links: &LinkQualities, from: usize, strong: impl Fn(&LinkQuality) -> bo
                 all: [0.0; 2],
                 by_channel: [[0.0; 2]; Channel::COUNT],
             });
-            heard.in_turns &= sent >= TURN;
+            heard.in_turns &= !quality.is_swept();
             for (n, count) in counts.into_iter().enumerate() {
                 heard.all[n] += count;
                 heard.by_channel[channel.index()][n] += count;

@@ -55,8 +55,7 @@ impl LinkModel {
                 (0..links.nodes()).flat_map(move |node| links.heard_from(node, channel))
             })
         };
-        let is_swept = |quality: &LinkQuality| quality.sent.is_some_and(|sent| sent < COUNTED);
-        let apart = match all().any(|(_, quality)| is_swept(&quality)) {
+        let apart = match all().any(|(_, quality)| quality.is_swept()) {
             true => Duration::ZERO,
             false => TURNS_APART,
         };
@@ -72,9 +71,9 @@ impl LinkModel {
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
     ) -> Option<Bursts> {
         Bursts::learned(surveys, |quality| {
-            let level = match quality.sent {
-                Some(sent) if sent < COUNTED => self.heard(quality),
-                _ => self.power(quality),
+            let level = match quality.is_swept() {
+                true => self.heard(quality),
+                false => self.power(quality),
             };
             level.is_some_and(|level| (level - self.floor).0 >= STRONG_DB)
         })

@@ -33,6 +33,13 @@ pub struct LinkQuality {
     pub unknown: Option<Db>,
 }
 
+impl LinkQuality {
+    /// Whether it stands on so few beacons that they were not sent in a row: a turn has five or more, a sweep one.
+    pub(crate) fn is_swept(&self) -> bool {
+        self.sent.is_some_and(|sent| sent < 5)
+    }
+}
+
 /// A frame's way from one node to another on a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
