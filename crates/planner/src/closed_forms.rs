@@ -4,6 +4,7 @@
 //! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
 //! Tests: below, against the arithmetic on P3's own numbers.
 
+use crate::rules;
 use thalweg_units::{BitRate, Duration};
 use thalweg_wire::phy::{air_time, TURNAROUND};
 
@@ -56,6 +57,16 @@ impl Cycle {
         let slot = |bytes: usize| air_time(bytes) + self.gap;
         (slot(SHORT_REQUEST) + slot(SHORT_NACK)) * (hops + 1)
     }
+    /// From the first wake-up packet to the first data packet where the wake-up is told bit by bit, in one flood: it names `named`
+    /// nodes of `nodes`, source and sink included.
+    pub fn short_wake_up(&self, hops: u64, named: usize, nodes: usize) -> Duration {
+        let width = nodes.max(2).ilog2() as usize + 1;
+        // Channels, three counts for each stage and group, and addresses.
+        let bits =
+            4 * (hops as usize + 1) + 6 * hops.saturating_sub(1) as usize + named * (width + 1) - 2;
+        let slot = air_time(FLOOD_BYTES + bits.div_ceil(8)) + self.gap;
+        slot * (hops + rules::LATE_SLOTS).max(rules::LEAST_SLOTS) + rules::HANDOVER
+    }
     /// For how long all stages pause so that the destination can say that the first packets came: a frame, once per sub-group.
     pub fn pause_time(&self, hops: u64) -> Duration {
         (air_time(SHORT_WORD) + self.gap) * (hops + 1)
@@ -69,6 +80,8 @@ const SHORT_NACK: usize = 12;
 
 /// Bytes of a NACK that says nothing but how the first packets came.
 const SHORT_WORD: usize = 10;
+/// Bytes of a wake-up that names nobody: headers of a flood and of its segment, and a route's terms.
+const FLOOD_BYTES: usize = 22;
 
 /// Cycles until the last of `packets` has crossed `hops` where the source sends in every cycle.
 pub const fn p3_pass_cycles(packets: u64, hops: u64) -> u64 {

@@ -20,6 +20,7 @@ pub mod groups;
 mod learned;
 mod links;
 mod looks;
+mod outlook;
 pub mod pairs;
 pub mod paths;
 mod picture;
@@ -50,8 +51,7 @@ pub use picture::{Dated, Picture, Sighting, MOST as MOST_READINGS};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
-    Diversity, Grouping, LastStage, PipChoice, RadioCurrents, Reserves, RouteRequest, Style,
-    Transfer,
+    Currents, Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style, Transfer,
 };
 pub use route::plan;
 pub use seen::Seen;

@@ -12,6 +12,10 @@ pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
 /// The same of a longer look, which follows where any of the first were lost.
 const LONG_LOOK: (u32, u32) = (rules::LONG_LOOK / 2, 14);
 
+/// Of the first packets, with fewer of which it is better to begin anew where no other chain is better: a transfer of 500
+/// then misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`).
+const HOPELESS: u32 = 6;
+
 /// What looks come to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Looked {
@@ -21,7 +25,23 @@ pub(crate) struct Looked {
     pub(crate) lame: f64,
 }
 
+/// The same in a burst.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct InBurst {
+    pub(crate) looked: Looked,
+    /// Of two chains so many are lame where one is, 1..=2.
+    pub(crate) chains: f64,
+    /// Probability that a further look finds that nothing helps, where the burst goes on.
+    pub(crate) hopeless: f64,
+}
+
 impl Looked {
+    /// All is well.
+    pub(crate) const GOOD: Self = Self {
+        again: 0.0,
+        lame: 0.0,
+    };
+
     /// Of a chain that delivers so much.
     pub(crate) fn at(delivery: f64) -> Self {
         let ((first, enough), (long, most)) = (LOOK, LONG_LOOK);
@@ -32,23 +52,37 @@ impl Looked {
             lame: lame + again * fewer_than(most, long, delivery),
         }
     }
+}
+
+impl InBurst {
+    /// Nobody looks.
+    pub(crate) const UNSEEN: Self = Self {
+        looked: Looked::GOOD,
+        chains: 1.0,
+        hopeless: 0.0,
+    };
 
     /// Of one or two `groups`, `stages` of which are in a burst that takes a share `hit` of the frames.
-    pub(crate) fn in_burst(hit: f64, stages: usize, groups: usize) -> Self {
-        let lame_from = |(of, enough): (u32, u32)| (of - enough + 1) as usize;
-        let (of_first, of_long) = (lame_from(LOOK), lame_from(LONG_LOOK));
+    pub(crate) fn of(hit: f64, stages: usize, groups: usize) -> Self {
+        let lost_from = |of: u32, enough: u32| (of - enough + 1) as usize;
+        let of_first = lost_from(LOOK.0, LOOK.1);
+        let of_long = lost_from(LONG_LOOK.0, LONG_LOOK.1);
+        let hopeless = lost_from(LOOK.0, HOPELESS);
         let burst = Burst {
             hit,
             stages,
             groups,
         };
         let lost = burst.lost(rules::LOOK, of_first);
-        let lame = lost.at_least(of_first);
-        let again = lost.at_least(1) - lame;
-        let lost = burst.lost(rules::LONG_LOOK, of_long);
+        let long = burst.lost(rules::LONG_LOOK, of_long);
+        let first = lost.at_least(of_first);
+        let again = lost.at_least(1) - first;
+        let lame = first + again * long.at_least(of_long);
+        let chains = lost.groups_with(of_first) + again * long.groups_with(of_long);
         Self {
-            again,
-            lame: lame + again * lost.at_least(of_long),
+            looked: Looked { again, lame },
+            chains: if lame > 0.0 { chains / lame } else { 1.0 },
+            hopeless: lost.at_least(hopeless),
         }
     }
 }
@@ -135,12 +169,17 @@ impl Lost {
     }
     /// Probability that either group has lost so many.
     fn at_least(&self, lost: usize) -> f64 {
+        self.mean(|[one, other]| f64::from(u8::from(one >= lost || other >= lost)))
+    }
+    /// How many groups have lost so many, on average.
+    fn groups_with(&self, lost: usize) -> f64 {
+        self.mean(|counts| counts.iter().filter(|count| **count >= lost).count() as f64)
+    }
+    fn mean(&self, of: impl Fn([usize; 2]) -> f64) -> f64 {
         let places = self.most + 1;
         let chances = self.chances.iter().enumerate();
-        let have = |at: usize| at / places >= lost || at % places >= lost;
         chances
-            .filter(|(at, _)| have(*at))
-            .map(|(_, chance)| chance)
+            .map(|(at, chance)| chance * of([at / places, at % places]))
             .sum()
     }
 }
@@ -165,16 +204,19 @@ mod tests {
 
     #[test]
     fn one_stage_in_a_burst_is_a_chain_that_loses_as_much() {
-        let looked = Looked::in_burst(0.1, 1, 1);
-        let chain = Looked::at(0.9);
+        let of_one = InBurst::of(0.1, 1, 1);
+        let (looked, chain) = (of_one.looked, Looked::at(0.9));
         assert!((looked.again - chain.again).abs() < 1e-12, "{looked:?}");
         assert!((looked.lame - chain.lame).abs() < 1e-12, "{looked:?}");
-        assert_eq!(Looked::in_burst(0.0, 3, 2).lame, 0.0);
+        assert!((of_one.chains - 1.0).abs() < 1e-12, "{of_one:?}");
+        let fewer = fewer_than(HOPELESS, LOOK.0, 0.9);
+        assert!((of_one.hopeless - fewer).abs() < 1e-12, "{of_one:?}");
+        assert_eq!(InBurst::of(0.0, 3, 2).looked.lame, 0.0);
     }
 
     #[test]
     fn a_foreign_frame_takes_a_packet_of_each_stage() {
-        let (hit, stages) = (0.05, 4);
+        let (hit, stages, of) = (0.05, 4, 20_000);
         let mut rng = Pcg64Mcg::seed_from_u64(5);
         let mut lost = |packets: usize| {
             let foreign: Vec<bool> = (0..packets + stages)
@@ -188,24 +230,29 @@ mod tests {
                     .count()
             })
         };
-        let (mut again, mut lame) = (0, 0);
-        let of = 20_000;
+        let (mut again, mut lame, mut chains, mut hopeless) = (0, 0, 0, 0);
         for _ in 0..of {
-            let [first, long] =
-                [16, 32].map(|packets| lost(packets).into_iter().max().unwrap_or(0));
-            again += i32::from((1..4).contains(&first));
-            lame += i32::from(first >= 4 || (first >= 1 && long >= 3));
+            let [first, long] = [16, 32].map(&mut lost);
+            let with = |lost: [usize; 2], most: usize| lost.iter().filter(|n| **n >= most).count();
+            let is_again = with(first, 4) == 0 && with(first, 1) > 0;
+            let now = with(first, 4) + usize::from(is_again) * with(long, 3);
+            again += usize::from(is_again);
+            lame += usize::from(now > 0);
+            chains += now;
+            hopeless += usize::from(with(first, 3) > 0);
         }
-        let looked = Looked::in_burst(hit, stages, 2);
-        let measured = [again, lame].map(|count| f64::from(count) / f64::from(of));
-        assert!(
-            (looked.again - measured[0]).abs() < 0.01,
-            "{looked:?} {measured:?}"
-        );
-        assert!(
-            (looked.lame - measured[1]).abs() < 0.01,
-            "{looked:?} {measured:?}"
-        );
+        let burst = InBurst::of(hit, stages, 2);
+        let looked = burst.looked;
+        let told = [
+            looked.again,
+            looked.lame,
+            looked.lame * burst.chains,
+            burst.hopeless,
+        ];
+        for (told, counted) in told.into_iter().zip([again, lame, chains, hopeless]) {
+            let counted = counted as f64 / f64::from(of);
+            assert!((told - counted).abs() < 0.012, "{burst:?} {told} {counted}");
+        }
         // As many losses, each for itself, are told more often.
         assert!(Looked::at(libm::pow(1.0 - hit, 4.0)).lame > looked.lame);
     }

@@ -8,7 +8,6 @@
 
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use crate::request::Transfer;
-use crate::rules;
 use serde::Serialize;
 
 /// Senders and receivers of a stage up to which sets of holders are followed one by one; above,
@@ -47,7 +46,7 @@ pub struct Prediction {
     pub rounds: Option<f64>,
     /// Expected time from first wake-up packet to last data packet, in seconds.
     pub time_s: Option<f64>,
-    /// Expected radio energy of all active nodes over that time, in joules.
+    /// Expected energy of all active nodes over that time, radio and microcontroller, in joules.
     pub energy_j: Option<f64>,
     /// Goodput of a transfer that ends, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
@@ -306,109 +305,16 @@ pub(crate) fn predict(
     let sending_s = sent * (1.0 + relayed) * cycle.air_time().as_secs_f64();
     let currents = &transfer.currents;
     let listening_s = (active_nodes as f64 * time_s - sending_s).max(0.0);
-    let charge_mas = currents.receive_ma * listening_s + currents.send_ma * sending_s;
+    // Code waits for a frame to end that it sends, and works in the gaps that follow at either end.
+    let handled_s = 2.0 * sent * (1.0 + relayed) * cycle.gap.as_secs_f64();
+    let charge_mas = currents.receive_ma * listening_s
+        + currents.send_ma * sending_s
+        + currents.code_ma * (sending_s + handled_s);
     prediction.rounds = Some(rounds);
     prediction.time_s = Some(time_s);
     prediction.energy_j = Some(charge_mas * 1e-3 * currents.supply_v);
     prediction.goodput_kbps = packets * cycle.payload_bytes as f64 * 8e-3 / time_s;
     prediction
-}
-
-/// How likely looks call for more.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Need {
-    /// A longer look.
-    pub(crate) again: f64,
-    /// Spare relays, or another way.
-    pub(crate) called: f64,
-    /// Another way, since a burst hits the spare relays, too.
-    pub(crate) other_way: f64,
-}
-
-impl Need {
-    /// There are no looks.
-    pub(crate) const NONE: Self = Self {
-        again: 0.0,
-        called: 0.0,
-        other_way: 0.0,
-    };
-}
-
-impl Prediction {
-    /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. Where reserves are
-    /// needed, there is another look, half of what was sent in the first is sent again, and a group's spare relays and who
-    /// stands by relay to the end.
-    pub(crate) fn with_reserves(
-        self,
-        (stand, spare): (usize, usize),
-        need: Need,
-        transfer: &Transfer,
-    ) -> Self {
-        if stand + spare == 0 {
-            return self;
-        }
-        let hops = self.hop_delivery.first().map_or(0, Vec::len) as u64;
-        let cycle = &transfer.cycle;
-        let period_s = cycle.period().as_secs_f64();
-        let exchange_s = cycle.short_exchange_time(hops).as_secs_f64();
-        let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
-        let is_looked_at = transfer.packets >= rules::LOOKED_AT;
-        let Need {
-            again,
-            called,
-            other_way,
-        } = match is_looked_at {
-            true => need,
-            false => Need::NONE,
-        };
-        let looks = match is_looked_at {
-            true => 1.0 + again + called,
-            false => 0.0,
-        };
-        // Reserves listen after a look until they hear what became of it, and those that stand by in a window before.
-        let heard_s = exchange_s + pass_s;
-        // Two chains pause for the word that all is well, or that more packets must tell; where none comes the source asks, and
-        // again after the look at those that are called.
-        let (word_s, asks, asked) = match self.group_delivery.len() > 1 && hops > 1 {
-            true => (cycle.pause_time(hops).as_secs_f64(), 2.0, 2.0 * called),
-            false => (heard_s, 1.0, looks),
-        };
-        let look_s = (looks - called) * word_s + asks * called * heard_s;
-        let anew_s = other_way * f64::from(rules::TO_BEGIN_ANEW) * period_s;
-        let mended_s = called * f64::from(rules::LOOK) / 2.0 * period_s + anew_s;
-        let looked = self.time_s.map(|time| time + look_s + mended_s);
-        let packets = f64::from(transfer.packets) * cycle.payload_bytes as f64 * 8e-3;
-        let currents = &transfer.currents;
-        let listening_w = currents.receive_ma * 1e-3 * currents.supply_v;
-        let wake_up_s = transfer.wake_up.as_secs_f64();
-        let first_s = f64::from(rules::LOOK) * period_s + word_s;
-        let again_s = again * (f64::from(rules::LONG_LOOK) * period_s + word_s)
-            + called * (f64::from(rules::LOOK) * period_s + 2.0 * heard_s);
-        let (window, rest) = (rules::WINDOW, f64::from(rules::REST));
-        let awake_s = |time: f64| {
-            let after_s = (time - wake_up_s - first_s - again_s).max(0.0);
-            let told_s = wake_up_s + look_s;
-            let standing_s =
-                told_s + looks * window * period_s + after_s * window / (window + rest);
-            let spare_s = told_s + (time - wake_up_s) * rules::resting_awake(hops);
-            let (stand, spare) = (stand as f64, spare as f64);
-            self.active_nodes as f64 * (look_s + mended_s)
-                + stand * standing_s
-                + spare * spare_s
-                + called / 2.0 * (spare + stand * rest / (window + rest)) * after_s
-                + (stand + spare) * anew_s
-        };
-        Self {
-            rounds: self.rounds.map(|rounds| rounds + asked),
-            time_s: looked,
-            energy_j: (self.energy_j.zip(looked))
-                .map(|(joules, time)| joules + awake_s(time) * listening_w),
-            goodput_kbps: looked.map_or(0.0, |time| packets / time),
-            active_nodes: self.active_nodes + stand + spare,
-            reserves_needed: Some(need.called),
-            ..self
-        }
-    }
 }
 
 /// Rounds until all of `packets` have arrived where each arrives with probability `delivery` a round:

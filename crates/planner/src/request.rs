@@ -80,24 +80,33 @@ pub enum PipChoice {
     Best,
 }
 
-/// Radio currents, for predicted energy.
+/// What a mote draws, for predicted energy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct RadioCurrents {
+pub struct Currents {
     /// Receiving or listening, in milliamperes.
     pub receive_ma: f64,
     /// Sending, in milliamperes.
     pub send_ma: f64,
+    /// The microcontroller's, in milliamperes, while it sends a frame or handles one.
+    pub code_ma: f64,
     /// Supply voltage.
     pub supply_v: f64,
 }
 
-impl RadioCurrents {
-    /// CC2420 at 0 dBm and 3 V (data sheet: 18.8 mA receiving, 17.4 mA sending).
-    pub const CC2420: Self = Self {
+impl Currents {
+    /// CC2420 at 0 dBm and 3 V (data sheet: 18.8 mA receiving, 17.4 mA sending) beside an MSP430F1611 (TelosB's data sheet:
+    /// 1.8 mA active).
+    pub const TELOSB: Self = Self {
         receive_ma: 18.8,
         send_ma: 17.4,
+        code_ma: 1.8,
         supply_v: 3.0,
     };
+
+    /// Power of a radio that listens, in watts.
+    pub fn listening_w(&self) -> f64 {
+        self.receive_ma * 1e-3 * self.supply_v
+    }
 }
 
 /// The transfer to predict.
@@ -113,8 +122,8 @@ pub struct Transfer {
     pub exchange_guard: Duration,
     /// Tries of one control exchange after which PIP gives up.
     pub pip_tries: u32,
-    /// What the radio draws.
-    pub currents: RadioCurrents,
+    /// What a mote draws.
+    pub currents: Currents,
 }
 
 impl Default for Transfer {
@@ -126,7 +135,7 @@ impl Default for Transfer {
             wake_up: Duration::from_millis(50),
             exchange_guard: Duration::ZERO,
             pip_tries: 5,
-            currents: RadioCurrents::CC2420,
+            currents: Currents::TELOSB,
         }
     }
 }

@@ -4,11 +4,10 @@
 //! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/reserves.rs.
 
 use crate::channels::Tuned;
-use crate::expect::{fewer_than, Expected};
+use crate::expect::Expected;
 use crate::groups::{Group, Member};
 use crate::links::Hop;
-use crate::looks::{Looked, LOOK};
-use crate::predict::Need;
+use crate::looks::Looked;
 use thalweg_units::Channel;
 
 /// What the links of a node that stands by deliver, at least.
@@ -79,18 +78,18 @@ pub(crate) fn standing_by(
     standing
 }
 
-/// Of the first packets, with fewer of which it is better to begin anew where no other chain is better: a transfer of 500
-/// then misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`).
-const HOPELESS: u32 = 6;
-
 /// How likely `hop` is found to be lame, as far as the survey tells.
 pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
     expected.as_surveyed(hop, |delivery| Looked::at(delivery).lame)
 }
 
-/// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from
-/// each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
-pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tuned<'_>) -> Need {
+/// What looks come to over a plan's `groups`, from source to sink, where no burst is. Links become weaker apart from each
+/// other, and one that is too weak makes its group lame.
+pub(crate) fn looked(
+    expected: &Expected,
+    groups: &[Vec<Vec<usize>>],
+    channels: Tuned<'_>,
+) -> Looked {
     let (mut sure, mut sound) = (1.0, 1.0);
     for (number, group) in groups.iter().enumerate() {
         for (pair, stage) in group.windows(2).zip(1..) {
@@ -103,20 +102,33 @@ pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: Tu
             }
         }
     }
-    let mut need = Need {
+    Looked {
         again: 1.0 - sure,
-        called: 1.0 - sound,
-        other_way: 0.0,
-    };
-    let bursts = expected.bursts();
-    let hops = channels.hops();
-    for (inside, chance) in bursts.together(hops).into_iter().enumerate().skip(1) {
-        let Looked { again, lame } = Looked::in_burst(bursts.hit, inside, groups.len());
-        let called = chance * lame * sound;
-        need.again += chance * again * sure;
-        need.called += called;
-        let delivery = libm::pow(1.0 - bursts.hit, inside as f64);
-        need.other_way += called * fewer_than(HOPELESS, LOOK.0, delivery);
+        lame: 1.0 - sound,
     }
-    need
+}
+
+/// Of the spare relays, how many miss the word after the look that they are not wanted: it goes back over the chain of their
+/// group (`chains`, from source to sink), and each hears it from the chain's next stage, which nothing else asks of a link.
+pub(crate) fn untold(
+    expected: &Expected,
+    chains: &[Vec<usize>],
+    spares: &[Vec<Member>],
+    channels: Tuned<'_>,
+) -> f64 {
+    let mut untold = 0.0;
+    for (number, (chain, group)) in chains.iter().zip(Group::BOTH).enumerate() {
+        let mut comes = 1.0;
+        for (stage, pair) in chain.windows(2).enumerate().skip(1).rev() {
+            let Some(channel) = channels.of(number, stage) else {
+                continue;
+            };
+            let hears = |to: usize| comes * expected.together(&[pair[1]], to, channel, 0.0);
+            let here = spares.get(stage - 1).into_iter().flatten();
+            let here = here.filter(|spare| spare.group == group);
+            untold += here.map(|spare| 1.0 - hears(spare.node)).sum::<f64>();
+            comes = hears(pair[0]);
+        }
+    }
+    untold
 }

@@ -11,11 +11,14 @@ use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::expect::Expected;
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::links::LinkQualities;
+use crate::outlook::Ready;
 use crate::pairs::best_channels;
 use crate::paths::{self, PathSet, Quest};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience};
-use crate::request::{Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style};
+use crate::request::{
+    Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style, Transfer,
+};
 use crate::reserves;
 use crate::seen::{Basis, Seen};
 use crate::topology::{LinkRule, Topology};
@@ -284,9 +287,22 @@ fn chained(
     let spares = spares(&quest, &plan);
     let count = |reserves: &[Vec<Member>]| reserves.iter().map(Vec::len).sum();
     let (stand, spare) = (count(&plan.standing_by), count(&spares));
-    let needed = reserves::need(&expected, &groups, plan.tuned());
-    let prediction = plan.prediction;
-    let prediction = prediction.with_reserves((stand, spare), needed, &request.transfer);
+    let named = plan.active_nodes().len() + stand + spare;
+    let cycle = &request.transfer.cycle;
+    let told = Transfer {
+        wake_up: cycle.short_wake_up(hops as u64, named, links.nodes()),
+        ..request.transfer
+    };
+    let looked = reserves::looked(&expected, &groups, plan.tuned());
+    let untold = reserves::untold(&expected, &plan.paths, &spares, plan.tuned());
+    let ready = Ready {
+        feed,
+        stand,
+        spare,
+        untold,
+    };
+    let prediction = chains::judged(&expected, &groups, plan.tuned(), &told);
+    let prediction = prediction.over(looked, &request.model.bursts, ready, &told);
     Some(Plan {
         spares,
         prediction,

@@ -1,6 +1,8 @@
 //! Rules of Thalweg's transfers and of sweeps that a plan counts with. They are the protocols' (`thalweg_protocols::thalweg`, `sweep`), which a planner
 //! does not know; a test of `thalweg_gateway::carry`, which knows both, holds one against the other.
 
+use thalweg_units::Duration;
+
 /// Transfers of fewer packets do not look at them.
 pub const LOOKED_AT: u32 = 64;
 /// Packets of a look.
@@ -13,6 +15,14 @@ pub const TO_BEGIN_ANEW: u32 = 96;
 pub const REST: u32 = 100;
 /// Cycles of a window in which it is awake: three packets, and until the first.
 pub(crate) const WINDOW: f64 = 7.0;
+/// Meetings at which another way may be called for, as far apart as a look and its exchange take.
+pub const EARLY: u32 = 5;
+/// Slots of a wake-up's flood beyond its hops.
+pub const LATE_SLOTS: u64 = 3;
+/// All of them, at least.
+pub const LEAST_SLOTS: u64 = 6;
+/// From its last slot to the first packet, half of the millisecond included to which that is told.
+pub const HANDOVER: Duration = Duration::from_micros(2_500);
 /// One regular meeting in so many is for any sink.
 pub const WHOLE: u64 = 4;
 /// Listening at such a meeting, in seconds, guards included.
@@ -29,6 +39,9 @@ pub(crate) fn resting_awake(hops: u64) -> f64 {
     let whole = 1.0 / WHOLE as f64;
     2.0 * (whole * WHOLE_S + (1.0 - whole) * near_s.min(WHOLE_S))
 }
+/// How long a burst of foreign frames is taken to last, on average, in seconds. With half of it or five times as much, predicted
+/// goodput is .2 % and energy 1 % another (a floor in a burst for a twentieth of the time, four hops).
+pub(crate) const BURST_S: f64 = 1.0;
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;
 /// What a foreign frame takes in milliseconds where there is no Wi-Fi. A Bluetooth packet of one slot takes up to .37 (Core

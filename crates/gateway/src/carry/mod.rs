@@ -15,9 +15,15 @@ pub mod ways;
 
 #[cfg(test)]
 mod tests {
+    use crate::carry::pipeline::Node;
+    use thalweg_engine::BoardTiming;
+    use thalweg_planner::closed_forms::Cycle;
     use thalweg_planner::rules;
     use thalweg_protocols::mote::rest;
-    use thalweg_protocols::{sweep, thalweg};
+    use thalweg_protocols::{floodnet, sweep, thalweg};
+    use thalweg_units::{Channel, NodeId};
+    use thalweg_wire::pipeline::{Format, Group};
+    use thalweg_wire::route::{Channels, Member, Route, Scheme};
 
     #[test]
     fn plans_count_with_the_protocols_rules() {
@@ -26,7 +32,46 @@ mod tests {
         assert_eq!(rules::LONG_LOOK, u32::from(thalweg::LONG_LOOK));
         assert_eq!(rules::TO_BEGIN_ANEW, thalweg::TO_BEGIN_ANEW);
         assert_eq!(u64::from(rules::REST), thalweg::REST);
+        assert_eq!(u64::from(rules::EARLY), thalweg::EARLY);
         assert_eq!(rules::WHOLE, rest::WHOLE);
         assert_eq!(rules::SWEPT_BYTES, usize::from(sweep::BEACON_BYTES));
+    }
+
+    #[test]
+    fn plans_know_how_long_a_wake_up_takes() {
+        let timing = BoardTiming::IDEAL;
+        let cycle = Cycle {
+            gap: timing.relay_gap(),
+            ..Cycle::default()
+        };
+        for hops in 1..=10 {
+            let channels: Vec<Channel> = (0..=hops).map(|n| Channel::from_index(n % 16)).collect();
+            let channels = Channels::new(&channels).unwrap();
+            let (source, sink) = (NodeId::new(1).unwrap(), NodeId::new(139).unwrap());
+            let mut route = Route::new(1, source, sink, Scheme::Thalweg, channels);
+            route.format = Format::Slim;
+            let places = (1..hops)
+                .flat_map(|stage| [Group::Odd, Group::Even].map(|group| (stage as u8, group)));
+            let mut named = 2;
+            for (at, (stage, group)) in places.enumerate() {
+                let member = |of: usize| Member {
+                    node: NodeId::new(2 + (3 * at + of) as u16).unwrap(),
+                    stage,
+                    group,
+                };
+                route.add(member(0)).unwrap();
+                route.stand_by(member(1)).unwrap();
+                route.add_spare(member(2)).unwrap();
+                named += 3;
+            }
+            let takes = Node::wake_up_time(&route, &floodnet::Config::default(), &timing);
+            let told = cycle.short_wake_up(hops as u64, named, 139);
+            // A beginning is told in whole milliseconds.
+            let apart_s = told.as_secs_f64() - takes.as_secs_f64();
+            assert!(
+                (0.0..1e-3).contains(&apart_s),
+                "{hops} hops: {told:?}, {takes:?}"
+            );
+        }
     }
 }
