@@ -1,7 +1,7 @@
 //! What a lean plan has ready for what it could not know: a node that stands by beside each relay.
 //!
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
-//! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/reserves.rs.
+//! takes part when the relay is not heard to send on what it has heard itself. Tests: below and tests/reserves.rs.
 
 use crate::channels::Tuned;
 use crate::expect::Expected;
@@ -131,4 +131,44 @@ pub(crate) fn untold(
         }
     }
     untold
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expect::LinkModel;
+    use crate::links::LinkQualities;
+    use thalweg_units::ChannelSet;
+
+    #[test]
+    fn a_word_is_missed_where_the_way_back_or_the_last_link_loses_it() {
+        // Source 0, relays 1 and 2, sink 3; spares 4 and 5 beside the relays.
+        let channels: Vec<Channel> = (11..15).flat_map(Channel::new).collect();
+        let mut links = LinkQualities::new(6);
+        let mut back = |from, to, stage: usize, ratio| {
+            let added = links.record_prr(from, to, channels[stage], ratio, None);
+            assert!(added.is_ok());
+        };
+        back(3, 2, 2, 0.9);
+        back(3, 5, 2, 0.8);
+        back(2, 4, 1, 0.5);
+        let expected = Expected::new(&links, ChannelSet::ALL, &LinkModel::UNKNOWN);
+        let spare = |node| {
+            let group = Group::Odd;
+            vec![Member {
+                node,
+                group,
+                path: None,
+            }]
+        };
+        let untold = |spares: &[Vec<Member>]| {
+            untold(&expected, &[vec![0, 1, 2, 3]], spares, channels[..].into())
+        };
+        let missed = untold(&[spare(4), spare(5)]);
+        assert!(
+            (missed - (0.2 + (1.0 - 0.9 * 0.5))).abs() < 1e-9,
+            "{missed}"
+        );
+        assert_eq!(untold(&[Vec::new(), Vec::new()]), 0.0);
+    }
 }
