@@ -182,6 +182,15 @@ impl Sweeps {
                     self.near.add([0, 1].map(|n| at[a][0][n] * at[b][0][n]));
                 }
             }
+            // One beacon at both is one loss.
+            for heard in senders {
+                for (place, a) in heard.iter().enumerate() {
+                    let others = heard[place + 1..].iter();
+                    for b in others.filter(|b| are_near(senders, a, b)) {
+                        self.near.add([0, 1].map(|n| -on(a)[n] * on(b)[n]));
+                    }
+                }
+            }
         }
     }
     fn bursts(&self) -> Option<Bursts> {
@@ -334,9 +343,10 @@ mod tests {
         for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
             let inside = [[(); 2]; 2].map(|floors| floors.map(|()| rng.random::<f64>() < share));
             for from in 0..nodes {
+                // What takes a beacon takes it on a whole floor.
+                let taken = inside.map(|floors| floors.map(|on| on && rng.random::<f64>() < hit));
                 for to in (0..nodes).filter(|to| *to != from) {
-                    let takes = |sweep: &[bool; 2]| sweep[to % 2] && rng.random::<f64>() < hit;
-                    let received = inside.iter().map(takes).filter(|lost| !lost).count() as u32;
+                    let received = taken.iter().filter(|floors| !floors[to % 2]).count() as u32;
                     (links.record(from, to, channel, received, 2, Some(Dbm(-70.0)))).unwrap();
                 }
             }
@@ -347,7 +357,7 @@ mod tests {
     #[test]
     fn sweeps_tell_them_by_their_senders() {
         let mut rng = Pcg64Mcg::seed_from_u64(12);
-        for (share, hit) in [(0.1, 0.05), (0.04, 0.04), (0.2, 0.2)] {
+        for (share, hit) in [(0.1, 0.05), (0.05, 0.1), (0.2, 0.2)] {
             let surveys: Vec<_> = (0..300).map(|_| swept(&mut rng, share, hit)).collect();
             let bursts = Bursts::learned(&surveys, |_| true).unwrap();
             assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
