@@ -36,7 +36,8 @@ pub struct Prediction {
     pub group_delivery: Vec<f64>,
     /// Per group: probability that a frame of the sink reaches the source over the reverse pipeline.
     pub reverse_delivery: Vec<f64>,
-    /// R1: expected share of the packets that arrive in the first round, 0..=1.
+    /// R1: expected share of the packets that arrive in the first round, 0..=1; in bursts, too, where a plan has reserves. What
+    /// hops and groups deliver is without bursts.
     pub first_round: f64,
     /// Probability that one try of a control exchange (request and NACK) succeeds.
     pub exchange: f64,
@@ -48,7 +49,7 @@ pub struct Prediction {
     pub time_s: Option<f64>,
     /// Expected energy of all active nodes over that time, radio and microcontroller, in joules.
     pub energy_j: Option<f64>,
-    /// Goodput of a transfer that ends, in kbit/s of payload; 0 where none does.
+    /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
     /// Source, sink and relays, and who stands by.
     pub active_nodes: usize,
