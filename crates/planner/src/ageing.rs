@@ -2,8 +2,8 @@
 //! or a third of a minute.
 //!
 //! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in
-//! `docs/radio-model.md`). Half of that is taken to come in half a minute, for which there is no trace; simulated worlds assume the
-//! same. And a network has more weak links than strong ones: of links that look strong, more are weaker than they look than are
+//! `docs/radio-model.md`). What makes a link change comes at a moment: half of the links are taken to have changed after half a minute,
+//! for which there is no trace; simulated worlds assume the same. And a network has more weak links than strong ones: of links that look strong, more are weaker than they look than are
 //! stronger. Where several surveys tell how links change, that counts instead. Not modelled: in which surroundings the
 //! network is. Tests: below.
 
@@ -16,7 +16,7 @@ const CHANGE: Db = Db(2.2);
 /// Degrees of freedom of the Student law of such changes. Its median is .44 of the standard deviation, and its 99th percentile 3.4; Grenoble's
 /// changes have .05 to .2, and 4.0 to 4.2 (the same page).
 const FREEDOM: f64 = 3.0;
-/// Seconds after which half of that has come about, and all of it.
+/// Seconds after which half of the links have changed, and all.
 const HALF_S: f64 = 30.0;
 const WHOLE_S: f64 = 900.0;
 /// Two bands of margins in which links are counted, in decibels: from where a sweep misses few, and as wide as four of the steps of 3 dB
@@ -29,7 +29,9 @@ const ENOUGH: usize = 40;
 /// What links may have become since they were measured, beside what the measurement is off by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ageing {
-    /// Deviation of most links.
+    /// Share of the links that have changed.
+    changed: f64,
+    /// Deviation of most of these.
     core: Db,
     /// How much farther others have gone.
     tails: Tails,
@@ -40,6 +42,7 @@ pub struct Ageing {
 impl Ageing {
     /// Nothing, or what is not known of a link has it in.
     pub const NONE: Self = Self {
+        changed: 0.0,
         core: Db(0.0),
         tails: Tails::NORMAL,
         slope: 0.0,
@@ -55,24 +58,25 @@ impl Ageing {
         if age <= apart {
             return Self::NONE;
         }
-        let variance = CHANGE.0 * CHANGE.0 * (come(age) - come(apart));
         Self {
-            core: Db((variance * (FREEDOM - 2.0) / FREEDOM).sqrt()),
+            changed: come(age) - come(apart),
+            core: Db(CHANGE.0 * ((FREEDOM - 2.0) / FREEDOM).sqrt()),
             tails: Tails::student(FREEDOM),
             slope: slope(margins),
         }
     }
     /// Shares of links, and how far each is known where the measurement is off by `unknown`, whose own tails are `measured`.
     pub(crate) fn deviations(&self, unknown: Db, measured: &Tails) -> Vec<(f64, Db)> {
-        match *self == Self::NONE {
-            true => measured
-                .shares()
-                .map(|(share, times)| (share, Db(unknown.0 * times)))
-                .collect(),
-            false => (self.tails.shares())
-                .map(|(share, times)| (share, Db(libm::hypot(unknown.0, self.core.0 * times))))
-                .collect(),
-        }
+        let unchanged = measured.shares().map(|(share, times)| {
+            let share = share * (1.0 - self.changed);
+            (share, Db(unknown.0 * times))
+        });
+        let changed = self.tails.shares().map(|(share, times)| {
+            let by = Db(libm::hypot(unknown.0, self.core.0 * times));
+            (share * self.changed, by)
+        });
+        let all = unchanged.chain(changed);
+        all.filter(|(share, _)| *share > 0.0).collect()
     }
     /// How much more links there are that differ `by` so much from one of any level.
     pub(crate) fn weight(&self, by: Db) -> f64 {
@@ -80,7 +84,7 @@ impl Ageing {
     }
 }
 
-/// How much of a quarter of an hour's change has come about by an age.
+/// Share of links that have changed by an age: what makes them change comes at moments.
 fn come(age: Duration) -> f64 {
     let age_s = age.as_secs_f64();
     0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0)
@@ -106,16 +110,19 @@ mod tests {
 
     #[test]
     fn links_have_changed_the_more_the_older_the_sweep_is() {
-        let core = |age_s| {
-            Ageing::since(Duration::from_secs(age_s), Duration::ZERO, [].into_iter())
-                .core
-                .0
+        let variance = |age_s| {
+            let age = Duration::from_secs(age_s);
+            let ageing = Ageing::since(age, Duration::ZERO, [].into_iter());
+            let shares = ageing.deviations(Db(0.0), &Tails::NORMAL);
+            let squares = shares.iter().map(|(share, by)| share * by.0 * by.0);
+            squares.sum::<f64>()
         };
-        let [new, soon, later, hour] = [0, 10, 60, 3_600].map(core);
+        let [new, soon, later, hour] = [0, 10, 60, 3_600].map(variance);
         assert!(new == 0.0 && new < soon && soon < later && later < hour);
-        // A Student law of three degrees has three times the variance of its middle.
-        assert!((hour - CHANGE.0 / 3.0f64.sqrt()).abs() < 1e-9, "{hour}");
-        assert_eq!(core(86_400), hour);
+        // But for what is farther out than the last step of the law.
+        let whole = CHANGE.0 * CHANGE.0;
+        assert!((0.85 * whole..whole).contains(&hour), "{hour}");
+        assert_eq!(variance(86_400), hour);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl<'a> Layout<'a> {
 }
 
 /// What `to`, of the group and stage `place`, hears of the other stages' senders, in milliwatts.
-fn interference(
+pub(crate) fn interference(
     expected: &Expected,
     groups: &[Stages],
     channels: Tuned<'_>,

@@ -197,6 +197,8 @@ impl Default for LinkModel {
 pub(crate) struct Reach {
     /// Probability that a long frame arrives with nothing else on the air.
     pub(crate) delivery: f64,
+    /// So many times as likely it were without bursts.
+    pub(crate) spared: f64,
     /// Mean power in milliwatts, where known.
     pub(crate) power: Option<f64>,
     /// Standard deviation of what is not known of it.
@@ -214,13 +216,17 @@ pub(crate) struct Expected {
 
 impl Expected {
     pub(crate) fn new(links: &LinkQualities, channels: ChannelSet, model: &LinkModel) -> Self {
+        let kept = (1.0 - model.bursts.outage()).max(0.01);
         let reach = |quality: &LinkQuality| {
             let power = model.power(quality);
             let delivery = model.delivery(quality);
+            let prr = (quality.prr / kept).min(1.0);
+            let spared = model.delivery(&LinkQuality { prr, ..*quality }) / delivery;
             let power = power.map(|power| power.milliwatts().0);
             let unknown = model.unknown_of(quality);
             Reach {
                 delivery,
+                spared,
                 power,
                 unknown,
             }
@@ -271,6 +277,13 @@ impl Expected {
             reach.delivery = change(reach.delivery).clamp(0.0, 1.0);
         }
     }
+    /// The same where no bursts take frames: those that a survey lost to them count as received.
+    pub(crate) fn without_bursts(mut self) -> Self {
+        for (_, reach) in self.rows.iter_mut().flatten().flatten() {
+            reach.delivery = (reach.delivery * reach.spared).min(1.0);
+        }
+        self
+    }
     /// Has nothing be known of `nodes`.
     pub(crate) fn forget(&mut self, nodes: &[usize]) {
         for (from, row) in (self.rows.iter_mut()).flat_map(|table| table.iter_mut().enumerate()) {
@@ -306,13 +319,32 @@ impl Expected {
     /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, without
     /// bursts.
     pub(crate) fn over_changes(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
-        self.over_unknown(hop, &self.model.ageing, of)
+        self.over_changes_against(hop, 0.0, of)
+    }
+    /// The same against `interference` milliwatts.
+    pub(crate) fn over_changes_against(
+        &self,
+        hop: Hop,
+        interference: f64,
+        of: impl Fn(f64) -> f64,
+    ) -> f64 {
+        self.over_unknown(hop, (interference, &self.model.ageing), of)
     }
     /// The same as the survey saw it: only what it could not know is weighed.
     pub(crate) fn as_surveyed(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
-        self.over_unknown(hop, &Ageing::NONE, of)
+        self.over_unknown(hop, (0.0, &Ageing::NONE), of)
     }
-    fn over_unknown(&self, hop: Hop, ageing: &Ageing, of: impl Fn(f64) -> f64) -> f64 {
+    /// By how much `interference` milliwatts raise the floor.
+    fn rise(&self, interference: f64) -> Db {
+        let risen = 1.0 + INTERFERENCE_WEIGHT * interference / self.floor_mw;
+        Db(10.0 * libm::log10(risen))
+    }
+    fn over_unknown(
+        &self,
+        hop: Hop,
+        (interference, ageing): (f64, &Ageing),
+        of: impl Fn(f64) -> f64,
+    ) -> f64 {
         match self.link(hop.from, hop.to, hop.channel) {
             None => of(0.0),
             Some(Reach {
@@ -321,6 +353,7 @@ impl Expected {
                 ..
             }) => {
                 let margin = Db(10.0 * libm::log10(power / self.floor_mw));
+                let margin = margin - self.rise(interference);
                 self.model.over_changes(margin, (*unknown, ageing), of)
             }
             Some(Reach { delivery, .. }) => of(*delivery),
@@ -338,9 +371,8 @@ impl Expected {
             return reach.delivery;
         };
         let margin = Db(10.0 * libm::log10(power / self.floor_mw));
-        let risen = 1.0 + INTERFERENCE_WEIGHT * interference / self.floor_mw;
         let quiet = self.model.delivery_over(margin, reach.unknown);
-        let less = margin - Db(10.0 * libm::log10(risen));
+        let less = margin - self.rise(interference);
         let loud = self.model.delivery_over(less, reach.unknown);
         match quiet > 0.0 {
             true => reach.delivery * loud / quiet,
@@ -411,6 +443,30 @@ mod tests {
         assert!(at(10, -87.0) > 0.999, "{}", at(10, -87.0));
         assert!(at(8, -87.0) < at(10, -87.0));
         assert!(at(10, -91.0) > at(10, -92.0));
+    }
+
+    #[test]
+    fn what_bursts_took_of_beacons_counts_as_received() {
+        let bursts = Bursts {
+            share: 0.5,
+            hit: 0.2,
+            shared: 1.0,
+        };
+        let model = LinkModel {
+            bursts,
+            ..LinkModel::UNKNOWN
+        };
+        let of = |received| {
+            let links = table(received, -60.0);
+            let all = Expected::new(&links, ChannelSet::ALL, &model);
+            let at = |of: &Expected| of.link(0, 1, Channel::LAST).map(|reach| reach.delivery);
+            (at(&all).unwrap(), at(&all.without_bursts()).unwrap())
+        };
+        let (all, quiet) = of(9);
+        assert!(all < 0.99 && (quiet - 1.0).abs() < 1e-6, "{all} {quiet}");
+        // More than bursts take is lost for other reasons.
+        let (all, quiet) = of(5);
+        assert!(all < quiet && quiet < 0.95, "{all} {quiet}");
     }
 
     #[test]

@@ -27,6 +27,8 @@ const COUNTED: u32 = 5;
 /// How far apart both directions of a pair are measured where nodes beacon in turns: a third of a survey, which takes a
 /// minute. In a sweep it is a second.
 const TURNS_APART: Duration = Duration::from_secs(20);
+/// From the middle of a sweep to when its tables are in: 4.5 s in a building of 139 nodes that are swept on four channels.
+const SWEPT_BEFORE: Duration = Duration::from_millis(4_500);
 /// Margin from which a radio's curve loses nothing, in decibels.
 pub(crate) const STRONG_DB: f64 = 10.0;
 /// Links that are looked at for a fit; more say the same.
@@ -55,9 +57,9 @@ impl LinkModel {
                 (0..links.nodes()).flat_map(move |node| links.heard_from(node, channel))
             })
         };
-        let apart = match all().any(|(_, quality)| quality.is_swept()) {
-            true => Duration::ZERO,
-            false => TURNS_APART,
+        let (age, apart) = match all().any(|(_, quality)| quality.is_swept()) {
+            true => (age + SWEPT_BEFORE, Duration::ZERO),
+            false => (age, TURNS_APART),
         };
         let power = |(_, quality): (usize, LinkQuality)| self.power(&quality);
         let margins = all().filter_map(power).map(|power| (power - self.floor).0);

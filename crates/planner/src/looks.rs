@@ -12,9 +12,9 @@ pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
 /// The same of a longer look, which follows where any of the first were lost.
 const LONG_LOOK: (u32, u32) = (rules::LONG_LOOK / 2, 14);
 
-/// Of the first packets, with fewer of which it is better to begin anew where no other chain is better: a transfer of 500
-/// then misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`).
-const HOPELESS: u32 = 6;
+/// Packets of a longer look with fewer of which a group that has called already is better begun anew: a transfer of 500 then
+/// misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`). Of the first packets it is as few as call.
+const HOPELESS: u32 = 11;
 
 /// What looks come to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +31,8 @@ pub(crate) struct InBurst {
     pub(crate) looked: Looked,
     /// Of two chains so many are lame where one is, 1..=2.
     pub(crate) chains: f64,
+    /// Probability that these call to the end.
+    pub(crate) calls: f64,
     /// Probability that a further look finds that nothing helps, where the burst goes on.
     pub(crate) hopeless: f64,
 }
@@ -52,6 +54,74 @@ impl Looked {
             lame: lame + again * fewer_than(most, long, delivery),
         }
     }
+
+    /// The same where somebody stands by at its end who receives all, and sends it on once it missed enough of a window.
+    pub(crate) fn stood_by(delivery: f64) -> Self {
+        let lost_from = |(of, enough): (u32, u32)| (of - enough + 1) as usize;
+        let first = Beside::after(LOOK.0, delivery);
+        let lame: f64 = first.lost[lost_from(LOOK)..].iter().sum();
+        let again = 1.0 - lame - first.lost[0];
+        // Having begun to send on, it goes on.
+        let long = Beside::after(LONG_LOOK.0, delivery);
+        let lame_later: f64 = long.lost[lost_from(LONG_LOOK)..].iter().sum();
+        Self {
+            again,
+            lame: lame + (again - first.begun) * lame_later,
+        }
+    }
+}
+
+/// Packets lost that are told apart: of a look, with more a chain is lame.
+const TOLD: usize = (LOOK.0 - LOOK.1 + 2) as usize;
+const WINDOW: usize = rules::IN_WINDOW as usize;
+
+/// What becomes of packets over a hop at whose end somebody stands by.
+struct Beside {
+    /// Probabilities that so many are lost, the last being so many or more.
+    lost: [f64; TOLD],
+    /// Probability that who stands by has begun to send on.
+    begun: f64,
+}
+
+impl Beside {
+    fn after(packets: u32, delivery: f64) -> Self {
+        let missed = 1.0 - delivery;
+        // In the window by packets sent on and missed, and after it by packets lost.
+        let mut open = [[0.0; WINDOW]; WINDOW];
+        open[0][0] = 1.0;
+        let mut closed = [0.0; TOLD];
+        let mut begun = 0.0;
+        for _ in 0..packets {
+            let mut after = [0.0; TOLD];
+            for (lost, chance) in closed.into_iter().enumerate() {
+                after[lost] += chance * delivery;
+                after[(lost + 1).min(TOLD - 1)] += chance * missed;
+            }
+            closed = after;
+            let mut next = [[0.0; WINDOW]; WINDOW];
+            for (on, row) in open.into_iter().enumerate() {
+                for (off, chance) in row.into_iter().enumerate() {
+                    match next.get_mut(on + 1) {
+                        Some(row) => row[off] += chance * delivery,
+                        None => closed[off] += chance * delivery,
+                    }
+                    match next[on].get_mut(off + 1) {
+                        Some(place) => *place += chance * missed,
+                        None => begun += chance * missed,
+                    }
+                }
+            }
+            open = next;
+        }
+        let mut lost = closed;
+        lost[WINDOW] += begun;
+        for row in open {
+            row.into_iter()
+                .zip(&mut lost)
+                .for_each(|(chance, lost)| *lost += chance);
+        }
+        Self { lost, begun }
+    }
 }
 
 impl InBurst {
@@ -59,6 +129,7 @@ impl InBurst {
     pub(crate) const UNSEEN: Self = Self {
         looked: Looked::GOOD,
         chains: 1.0,
+        calls: 1.0,
         hopeless: 0.0,
     };
 
@@ -67,22 +138,35 @@ impl InBurst {
         let lost_from = |of: u32, enough: u32| (of - enough + 1) as usize;
         let of_first = lost_from(LOOK.0, LOOK.1);
         let of_long = lost_from(LONG_LOOK.0, LONG_LOOK.1);
-        let hopeless = lost_from(LOOK.0, HOPELESS);
+        let in_vain = lost_from(LONG_LOOK.0, HOPELESS);
         let burst = Burst {
             hit,
             stages,
             groups,
         };
         let lost = burst.lost(rules::LOOK, of_first);
-        let long = burst.lost(rules::LONG_LOOK, of_long);
+        let long = burst.lost(rules::LONG_LOOK, in_vain);
         let first = lost.at_least(of_first);
         let again = lost.at_least(1) - first;
         let lame = first + again * long.at_least(of_long);
         let chains = lost.groups_with(of_first) + again * long.groups_with(of_long);
+        let chains = if lame > 0.0 { chains / lame } else { 1.0 };
+        // Those that have called are looked at again: one of the groups, or both.
+        let one = |lost: &Lost, most: usize| lost.groups_with(most) / groups as f64;
+        let both = |lost: &Lost, most: usize| lost.at_least(most);
+        let bad = |of: &dyn Fn(&Lost, usize) -> f64| {
+            let first = of(&lost, of_first);
+            first + (of(&lost, 1) - first) * of(&long, in_vain)
+        };
+        let bad = (2.0 - chains) * bad(&one) + (chains - 1.0) * bad(&both);
+        // One that lost a few of many before it called does not call any more then, and others are given up.
+        let few = again * (long.at_least(of_long) - long.at_least(in_vain));
+        let hopeless = if lame > 0.0 { 1.0 - few / lame } else { 1.0 };
         Self {
             looked: Looked { again, lame },
-            chains: if lame > 0.0 { chains / lame } else { 1.0 },
-            hopeless: lost.at_least(hopeless),
+            chains,
+            calls: 1.0 - bad,
+            hopeless: bad * hopeless,
         }
     }
 }
@@ -203,14 +287,53 @@ mod tests {
     }
 
     #[test]
+    fn who_stands_by_takes_over_after_three_of_a_window() {
+        let (dead, whole) = (Looked::stood_by(0.0), Looked::stood_by(1.0));
+        assert!(dead.lame < 1e-12 && (dead.again - 1.0).abs() < 1e-12);
+        assert!(whole.lame.abs() < 1e-12 && whole.again.abs() < 1e-12);
+        let (delivery, of) = (0.6, 20_000);
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        let mut look = |packets: usize, mut helps: bool| {
+            let (mut sent_on, mut missed, mut lost) = (0, 0, 0);
+            for _ in 0..packets {
+                let arrives = rng.random::<f64>() < delivery;
+                lost += usize::from(!arrives && !helps);
+                if sent_on < 3 && !helps {
+                    sent_on += usize::from(arrives);
+                    missed += usize::from(!arrives);
+                    helps = missed == 3;
+                }
+            }
+            (lost, helps)
+        };
+        let (mut again, mut lame) = (0, 0);
+        for _ in 0..of {
+            let (lost, helps) = look(8, false);
+            let is_again = (1..4).contains(&lost);
+            again += usize::from(is_again);
+            lame += usize::from(lost > 3 || is_again && look(16, helps).0 > 2);
+        }
+        let told = Looked::stood_by(delivery);
+        for (told, counted) in [(told.again, again), (told.lame, lame)] {
+            let counted = counted as f64 / f64::from(of);
+            assert!((told - counted).abs() < 0.012, "{told} {counted}");
+        }
+        assert!(told.lame < Looked::at(delivery).lame);
+    }
+
+    #[test]
     fn one_stage_in_a_burst_is_a_chain_that_loses_as_much() {
         let of_one = InBurst::of(0.1, 1, 1);
         let (looked, chain) = (of_one.looked, Looked::at(0.9));
         assert!((looked.again - chain.again).abs() < 1e-12, "{looked:?}");
         assert!((looked.lame - chain.lame).abs() < 1e-12, "{looked:?}");
         assert!((of_one.chains - 1.0).abs() < 1e-12, "{of_one:?}");
-        let fewer = fewer_than(HOPELESS, LOOK.0, 0.9);
-        assert!((of_one.hopeless - fewer).abs() < 1e-12, "{of_one:?}");
+        let long = fewer_than(HOPELESS, LONG_LOOK.0, 0.9);
+        let bad = fewer_than(LOOK.1, LOOK.0, 0.9) + chain.again * long;
+        assert!((of_one.calls - (1.0 - bad)).abs() < 1e-12, "{of_one:?}");
+        let few = fewer_than(LONG_LOOK.1, LONG_LOOK.0, 0.9) - long;
+        let hopeless = bad * (1.0 - chain.again * few / chain.lame);
+        assert!((of_one.hopeless - hopeless).abs() < 1e-12, "{of_one:?}");
         assert_eq!(InBurst::of(0.0, 3, 2).looked.lame, 0.0);
     }
 
@@ -230,7 +353,9 @@ mod tests {
                     .count()
             })
         };
-        let (mut again, mut lame, mut chains, mut hopeless) = (0, 0, 0, 0);
+        let (mut again, mut lame, mut chains) = (0, 0, 0);
+        // Of one group, and of either.
+        let mut bad = [0; 2];
         for _ in 0..of {
             let [first, long] = [16, 32].map(&mut lost);
             let with = |lost: [usize; 2], most: usize| lost.iter().filter(|n| **n >= most).count();
@@ -239,17 +364,20 @@ mod tests {
             again += usize::from(is_again);
             lame += usize::from(now > 0);
             chains += now;
-            hopeless += usize::from(with(first, 3) > 0);
+            let one = first[0] > 3 || first[0] > 0 && long[0] > 5;
+            let either = with(first, 4) > 0 || is_again && with(long, 6) > 0;
+            bad[0] += usize::from(one);
+            bad[1] += usize::from(either);
         }
         let burst = InBurst::of(hit, stages, 2);
         let looked = burst.looked;
-        let told = [
-            looked.again,
-            looked.lame,
-            looked.lame * burst.chains,
-            burst.hopeless,
-        ];
-        for (told, counted) in told.into_iter().zip([again, lame, chains, hopeless]) {
+        let told = [looked.again, looked.lame, looked.lame * burst.chains];
+        let [one, either] = bad.map(|count| count as f64 / f64::from(of));
+        let both = burst.chains - 1.0;
+        let apart = 1.0 - burst.calls - ((1.0 - both) * one + both * either);
+        assert!(apart.abs() < 0.012, "{burst:?} {bad:?}");
+        assert!(burst.hopeless < 1.0 - burst.calls, "{burst:?}");
+        for (told, counted) in told.into_iter().zip([again, lame, chains]) {
             let counted = counted as f64 / f64::from(of);
             assert!((told - counted).abs() < 0.012, "{burst:?} {told} {counted}");
         }

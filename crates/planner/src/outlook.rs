@@ -30,8 +30,9 @@ struct Case {
     chance: f64,
     /// Probability of a longer look.
     again: f64,
-    /// Groups that call their spare relays.
+    /// Groups that call their spare relays, and how many of them do so to the end.
     groups: f64,
+    calling: f64,
     /// Ways that are taken in vain.
     vain: f64,
     /// Seconds of it in a burst, in which this share of the packets is lost; and probability that its first round ends there.
@@ -65,6 +66,7 @@ fn cases(
         chance: outside * looked.lame,
         again: looked.again,
         groups: 1.0,
+        calling: 1.0,
         ..Case::default()
     };
     let nothing = Case {
@@ -95,6 +97,7 @@ fn cases(
         let called = Case {
             chance: chance * lame,
             groups: burst.chains,
+            calling: burst.chains * burst.calls,
             vain: burst.hopeless / (1.0 - goes_on * burst.hopeless),
             ..at_look
         };
@@ -177,7 +180,7 @@ impl Costs<'_> {
             told_s + looks * window * self.period_s + after_s * window / (window + rest);
         let spare_s = told_s + (time_s - wake_up_s) * rules::resting_awake(self.hops);
         let (stand, spare) = (self.stand, self.spare);
-        let calls = case.groups / self.groups;
+        let calls = case.calling / self.groups;
         let awake_s = self.active * (time_s - self.base_s)
             + stand * standing_s
             + spare * spare_s
@@ -411,6 +414,23 @@ mod tests {
         assert!(
             (1.0 - 2.5 * lost..1.0 - lost).contains(&left),
             "{left} {lost}"
+        );
+    }
+
+    #[test]
+    fn reserves_that_were_called_in_vain_do_not_relay_to_the_end() {
+        let bursts = Bursts { hit: 0.3, ..BURSTS };
+        let cases = cases(Some(Looked::GOOD), &bursts, (4, 2), (2.3, 0.4));
+        let called: Vec<&Case> = cases.iter().filter(|case| case.groups > 0.0).collect();
+        assert_eq!(called.len(), 1 + HOPS as usize);
+        for case in &called[1..] {
+            assert!(case.calling < case.groups, "{case:?}");
+        }
+        // Where all four stages lose so much nothing helps.
+        assert!(
+            called[4].calling < 0.2 && called[4].vain > 1.0,
+            "{:?}",
+            called[4]
         );
     }
 

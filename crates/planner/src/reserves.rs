@@ -3,6 +3,7 @@
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
 //! takes part when the relay is not heard to send on what it has heard itself. Tests: below and tests/reserves.rs.
 
+use crate::assess::interference;
 use crate::channels::Tuned;
 use crate::expect::Expected;
 use crate::groups::{Group, Member};
@@ -84,22 +85,49 @@ pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
 }
 
 /// What looks come to over a plan's `groups`, from source to sink, where no burst is. Links become weaker apart from each
-/// other, and one that is too weak makes its group lame.
+/// other, and one that is too weak makes its group lame, unless somebody stands by at its end.
 pub(crate) fn looked(
     expected: &Expected,
     groups: &[Vec<Vec<usize>>],
+    standing: &[Vec<Member>],
     channels: Tuned<'_>,
 ) -> Looked {
+    let over = |(group, stage): (usize, usize), from: usize, to: usize, of: fn(f64) -> f64| {
+        let channel = channels.of(group, stage)?;
+        let around = interference(expected, groups, channels, (group, stage), to);
+        let hop = Hop { from, to, channel };
+        Some(expected.over_changes_against(hop, around, of))
+    };
     let (mut sure, mut sound) = (1.0, 1.0);
-    for (number, group) in groups.iter().enumerate() {
+    for (number, (group, name)) in groups.iter().zip(Group::BOTH).enumerate() {
         for (pair, stage) in group.windows(2).zip(1..) {
-            let ends = (pair[0].as_slice(), pair[1].as_slice());
-            if let (([from], [to]), Some(channel)) = (ends, channels.of(number, stage)) {
-                let (from, to) = (*from, *to);
-                let hop = Hop { from, to, channel };
-                sure *= 1.0 - expected.over_changes(hop, |delivery| Looked::at(delivery).again);
-                sound *= 1.0 - expected.over_changes(hop, |delivery| Looked::at(delivery).lame);
-            }
+            let ([from], [to]) = (pair[0].as_slice(), pair[1].as_slice()) else {
+                continue;
+            };
+            let (from, to) = (*from, *to);
+            let place = (number, stage);
+            let here = standing.get(stage - 1).into_iter().flatten();
+            let beside = here.filter(|member| member.group == name).map(|m| m.node);
+            // Who stands by helps where both of its own links are sound.
+            let helps = beside.fold(0.0, |helps: f64, node| {
+                let after = group.get(stage + 1).and_then(|nodes| nodes.first());
+                let links = [
+                    over(place, from, node, |d| Looked::at(d).lame),
+                    after.and_then(|&to| {
+                        over((number, stage + 1), node, to, |d| Looked::at(d).lame)
+                    }),
+                ];
+                let sound = links.into_iter().map(|lame| 1.0 - lame.unwrap_or(1.0));
+                helps.max(sound.product())
+            });
+            let mean = |alone: fn(f64) -> f64, stood_by: fn(f64) -> f64| {
+                let [alone, stood_by] = [alone, stood_by].map(|of| over(place, from, to, of));
+                Some((1.0 - helps) * alone? + helps * stood_by?)
+            };
+            let again = mean(|d| Looked::at(d).again, |d| Looked::stood_by(d).again);
+            let lame = mean(|d| Looked::at(d).lame, |d| Looked::stood_by(d).lame);
+            sure *= 1.0 - again.unwrap_or(0.0);
+            sound *= 1.0 - lame.unwrap_or(0.0);
         }
     }
     Looked {
@@ -136,9 +164,68 @@ pub(crate) fn untold(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ageing::Ageing;
     use crate::expect::LinkModel;
     use crate::links::LinkQualities;
-    use thalweg_units::ChannelSet;
+    use thalweg_units::{ChannelSet, Dbm, Duration};
+
+    const FLOOR: f64 = -95.5;
+
+    /// Of a chain 0, 1, 2, 3 of strong links, but for a first hop with a margin of 9 dB: how likely it is found lame half a day
+    /// after its survey, where `beside` stand by at the first stage, and `loud` is what node 2 sends on the channel beside.
+    fn lame(beside: &[usize], loud: Option<f64>) -> f64 {
+        let channels: Vec<Channel> = [11, 15, 20, 16]
+            .into_iter()
+            .flat_map(Channel::new)
+            .collect();
+        let mut links = LinkQualities::new(5);
+        let mut link = |from, to, stage: usize, over: f64| {
+            let rssi = Some(Dbm(FLOOR + over));
+            let added = links.record(from, to, channels[stage], 10, 10, rssi);
+            assert!(added.is_ok());
+        };
+        for (from, to, stage, over) in [
+            (0, 1, 1, 9.0),
+            (1, 2, 2, 40.0),
+            (2, 3, 3, 40.0),
+            (0, 4, 1, 40.0),
+            (4, 2, 2, 40.0),
+        ] {
+            link(from, to, stage, over);
+        }
+        loud.into_iter().for_each(|over| link(2, 1, 3, over));
+        let age = Duration::from_secs(43_200);
+        let model = LinkModel {
+            floor: Dbm(FLOOR),
+            ageing: Ageing::since(age, Duration::ZERO, [].into_iter()),
+            ..LinkModel::UNKNOWN
+        };
+        let expected = Expected::new(&links, ChannelSet::ALL, &model);
+        let chain: Vec<Vec<usize>> = (0..4).map(|node| vec![node]).collect();
+        let stand = |node: &usize| Member {
+            node: *node,
+            group: Group::Odd,
+            path: None,
+        };
+        let standing = [beside.iter().map(stand).collect(), Vec::new()];
+        looked(&expected, &[chain], &standing, channels[..].into()).lame
+    }
+
+    #[test]
+    fn who_stands_by_saves_a_chain_whose_hop_became_weak() {
+        let alone = lame(&[], None);
+        assert!((0.005..0.1).contains(&alone), "{alone}");
+        let saved = lame(&[4], None) / alone;
+        assert!((0.1..0.8).contains(&saved), "{saved}");
+    }
+
+    #[test]
+    fn a_hop_that_others_disturb_has_less_to_spare() {
+        // 46 dB less arrive of what is sent one channel above.
+        let [quiet, loud] = [25.0, 50.0].map(|over| lame(&[], Some(over)));
+        assert!(quiet < 1.1 * lame(&[], None), "{quiet}");
+        assert!(loud > 1.5 * quiet, "{loud} {quiet}");
+    }
 
     #[test]
     fn a_word_is_missed_where_the_way_back_or_the_last_link_loses_it() {

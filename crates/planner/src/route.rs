@@ -293,15 +293,17 @@ fn chained(
         wake_up: cycle.short_wake_up(hops as u64, named, links.nodes()),
         ..request.transfer
     };
-    let looked = reserves::looked(&expected, &groups, plan.tuned());
-    let untold = reserves::untold(&expected, &plan.paths, &spares, plan.tuned());
+    let looked = reserves::looked(&expected, &groups, &plan.standing_by, plan.tuned());
+    // Bursts are weighed apart from what links deliver otherwise.
+    let quiet = expected.clone().without_bursts();
+    let untold = reserves::untold(&quiet, &plan.paths, &spares, plan.tuned());
     let ready = Ready {
         feed,
         stand,
         spare,
         untold,
     };
-    let prediction = chains::judged(&expected, &groups, plan.tuned(), &told);
+    let prediction = chains::judged(&quiet, &groups, plan.tuned(), &told);
     let prediction = prediction.over(looked, &request.model.bursts, ready, &told);
     Some(Plan {
         spares,

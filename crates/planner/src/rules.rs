@@ -15,6 +15,8 @@ pub const TO_BEGIN_ANEW: u32 = 96;
 pub const REST: u32 = 100;
 /// Cycles of a window in which it is awake: three packets, and until the first.
 pub(crate) const WINDOW: f64 = 7.0;
+/// Packets of a window that a relay must send on to be left alone, or miss to be helped.
+pub const IN_WINDOW: u32 = 3;
 /// Meetings at which another way may be called for, as far apart as a look and its exchange take.
 pub const EARLY: u32 = 5;
 /// Slots of a wake-up's flood beyond its hops.

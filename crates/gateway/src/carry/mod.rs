@@ -32,6 +32,8 @@ mod tests {
         assert_eq!(rules::LONG_LOOK, u32::from(thalweg::LONG_LOOK));
         assert_eq!(rules::TO_BEGIN_ANEW, thalweg::TO_BEGIN_ANEW);
         assert_eq!(u64::from(rules::REST), thalweg::REST);
+        let window = [thalweg::SENT_ON, thalweg::MISSED].map(u32::from);
+        assert_eq!(window, [rules::IN_WINDOW; 2]);
         assert_eq!(u64::from(rules::EARLY), thalweg::EARLY);
         assert_eq!(rules::WHOLE, rest::WHOLE);
         assert_eq!(rules::SWEPT_BYTES, usize::from(sweep::BEACON_BYTES));

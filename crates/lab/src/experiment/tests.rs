@@ -74,6 +74,33 @@ fn the_same_rows_on_one_thread_and_on_three() {
 }
 
 #[test]
+fn transfers_wait_for_the_survey_that_they_are_planned_by() {
+    let only = |protocols: &str| {
+        let swept = "survey = 'sweep'\nage_s = [0]\npackets = 20";
+        let text = LINE
+            .replace("packets = 20", swept)
+            .replace("payload = [60, 118]", "")
+            .replace("baseline = 'pip'\n", "")
+            .replace("by = ['protocol', 'payload']", "by = ['protocol']")
+            .replace("x = { column = 'payload'", "x = { column = 'seed'")
+            .replace("['p3', 'pip']", protocols);
+        let all = rows(&experiment(&text), &[1]);
+        let of = |row: &Row, column| row.number(column).unwrap();
+        let both = |row: &Row| (of(row, "age_s"), of(row, "survey_s"));
+        both(
+            all.iter()
+                .find(|row| row.0["protocol"].to_string() == "thalweg")
+                .unwrap(),
+        )
+    };
+    let (age_s, survey_s) = only("['thalweg']");
+    assert!((age_s - survey_s).abs() < 1e-9, "{age_s} {survey_s}");
+    // Beside one that is planned by a survey of a node after the other both wait for that.
+    let (age_s, survey_s) = only("['thalweg', 'p3']");
+    assert!(age_s > 2.0 * survey_s, "{age_s} {survey_s}");
+}
+
+#[test]
 fn transfers_end_to_end() {
     let e = experiment(LINE);
     let rows = rows(&e, &[1]);

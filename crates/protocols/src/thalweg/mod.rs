@@ -25,7 +25,7 @@ pub use meetings::Meetings;
 pub use pauses::pause;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
-pub use standing::{Watcher, REST};
+pub use standing::{Watcher, MISSED, REST, SENT_ON};
 
 use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;

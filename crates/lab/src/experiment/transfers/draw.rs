@@ -47,6 +47,15 @@ pub(super) struct World {
     pub(super) surveys: u32,
 }
 
+/// For which surveys transfers wait, of those that some of the protocols plan by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// All plan chains. The routes alone are drawn by the other survey.
+    ForChained,
+    /// Some plan paths.
+    ForAll,
+}
+
 /// A seed's site with its routes.
 #[derive(Clone)]
 pub(in crate::experiment) struct Drawn {
@@ -60,6 +69,8 @@ pub(in crate::experiment) struct Drawn {
     model: LinkModel,
     /// What those that plan chains know.
     pipeline: Option<Chained>,
+    /// Who waits for which survey.
+    waits: Waits,
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
@@ -92,8 +103,12 @@ impl Drawn {
     /// The age at which transfers begin that were to begin at `wanted`: not before the surveys are over.
     pub(super) fn age(&self, wanted: Duration) -> Duration {
         let surveys = self.pipeline.iter().flat_map(|of| &of.surveys);
-        let surveying = surveys.map(|one| one.time()).max();
-        wanted.max(surveying.unwrap_or_default().max(self.routing.time()))
+        let chained = surveys.map(|one| one.time()).max().unwrap_or_default();
+        let surveying = match self.waits {
+            Waits::ForChained => chained,
+            Waits::ForAll => chained.max(self.routing.time()),
+        };
+        wanted.max(surveying)
     }
     /// The site of transfers that were to begin at `wanted`.
     pub(super) fn site_at(&self, wanted: Duration) -> Result<Site> {
@@ -144,6 +159,7 @@ impl Transfers {
                 routing,
                 model,
                 pipeline,
+                waits: self.waits(),
             });
         }
         let request = PairRequest {
@@ -184,9 +200,17 @@ impl Transfers {
             routing,
             model,
             pipeline,
+            waits: self.waits(),
             pairs,
             rate_kbps,
         })
+    }
+
+    fn waits(&self) -> Waits {
+        match self.protocols.iter().all(|v| v.style == Style::Chains) {
+            true => Waits::ForChained,
+            false => Waits::ForAll,
+        }
     }
 
     /// The way to the sink from the node that is the most hops away; of several the last.
