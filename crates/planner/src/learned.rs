@@ -3,7 +3,7 @@
 //! Three things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
 //! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
 //! many beacons arrived at each level tells how widely reception spreads around the radio's curve. What
-//! strong links lose is lost to others on the channel (`bursts`). Nothing else is known of the site. What
+//! strong links lose is lost to others on the channel (`bursts`), where others are louder. Nothing else is known of the site. What
 //! several surveys tell is in `picture`. Tests: below.
 
 use crate::ageing::Ageing;
@@ -31,6 +31,9 @@ const TURNS_APART: Duration = Duration::from_secs(20);
 const SWEPT_BEFORE: Duration = Duration::from_millis(4_500);
 /// Margin from which a radio's curve loses nothing, in decibels.
 pub(crate) const STRONG_DB: f64 = 10.0;
+/// Links that tell of bursts lie less than so much above that: stronger ones may be louder than what disturbs others, and are
+/// seldom hops of a chain.
+const TELLING_DB: f64 = 15.0;
 /// Links that are looked at for a fit; more say the same.
 const LOOKED_AT: usize = 4_000;
 
@@ -77,7 +80,8 @@ impl LinkModel {
                 true => self.heard(quality),
                 false => self.power(quality),
             };
-            level.is_some_and(|level| (level - self.floor).0 >= STRONG_DB)
+            let over = level.map(|level| (level - self.floor).0 - STRONG_DB);
+            over.is_some_and(|over| (0.0..TELLING_DB).contains(&over))
         })
     }
 }
@@ -237,8 +241,12 @@ mod tests {
             .map(|pair| (pair / 30, pair % 30))
             .filter(|(a, b)| a != b)
         {
-            let received = 9 + (from + to) as u32 % 2;
-            (links.record(from, to, Channel::LAST, received, 10, Some(Dbm(-70.0)))).unwrap();
+            // Those that are too loud to be disturbed tell nothing.
+            let (received, level) = match to {
+                0..15 => (10, -60.0),
+                _ => (9 + (from + to) as u32 % 2, -75.0),
+            };
+            (links.record(from, to, Channel::LAST, received, 10, Some(Dbm(level)))).unwrap();
         }
         let model = LinkModel::learned(&links, FLOOR);
         let outage = model.bursts.outage();
