@@ -2,10 +2,10 @@
 //! or a third of a minute.
 //!
 //! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in
-//! `docs/radio-model.md`). What makes a link change comes at a moment: half of the links are taken to have changed after half a minute,
-//! for which there is no trace; simulated worlds assume the same. And a network has more weak links than strong ones: of links that look strong, more are weaker than they look than are
-//! stronger. Where several surveys tell how links change, that counts instead. Not modelled: in which surroundings the
-//! network is. Tests: below.
+//! `docs/radio-model.md`). What makes a link change comes at a moment: half of the links are taken to have changed after half a
+//! minute, for which there is no trace; simulated worlds assume the same. And a network has more weak links than strong ones: of
+//! links that look strong, more are weaker than they look than are stronger. Where several surveys tell how links change, that
+//! counts instead. Not modelled: in which surroundings the network is. Tests: below.
 
 use crate::tails::Tails;
 use thalweg_units::{Db, Duration};
