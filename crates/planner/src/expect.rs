@@ -316,18 +316,9 @@ impl Expected {
     pub(crate) fn bursts(&self) -> Bursts {
         self.model.bursts
     }
-    /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, without
-    /// bursts.
-    pub(crate) fn over_changes(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
-        self.over_changes_against(hop, 0.0, of)
-    }
-    /// The same against `interference` milliwatts.
-    pub(crate) fn over_changes_against(
-        &self,
-        hop: Hop,
-        interference: f64,
-        of: impl Fn(f64) -> f64,
-    ) -> f64 {
+    /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, against
+    /// `interference` milliwatts and without bursts.
+    pub(crate) fn over_changes(&self, hop: Hop, interference: f64, of: impl Fn(f64) -> f64) -> f64 {
         self.over_unknown(hop, (interference, &self.model.ageing), of)
     }
     /// The same as the survey saw it: only what it could not know is weighed.
@@ -362,7 +353,7 @@ impl Expected {
     /// Probability that of `frames` frames over `hop` fewer than `enough` arrive: it may have become weaker, or a burst takes
     /// them.
     pub(crate) fn lame(&self, hop: Hop, (frames, enough): (u32, u32)) -> f64 {
-        let weak = self.over_changes(hop, |delivery| fewer_than(enough, frames, delivery));
+        let weak = self.over_changes(hop, 0.0, |delivery| fewer_than(enough, frames, delivery));
         1.0 - (1.0 - weak) * (1.0 - self.bursts().outage())
     }
     /// Probability that a frame of `from` alone arrives at `to` against `interference` milliwatts.

@@ -96,7 +96,7 @@ pub(crate) fn looked(
         let channel = channels.of(group, stage)?;
         let around = interference(expected, groups, channels, (group, stage), to);
         let hop = Hop { from, to, channel };
-        Some(expected.over_changes_against(hop, around, of))
+        Some(expected.over_changes(hop, around, of))
     };
     let (mut sure, mut sound) = (1.0, 1.0);
     for (number, (group, name)) in groups.iter().zip(Group::BOTH).enumerate() {

@@ -97,7 +97,7 @@ keys! {
         /// Seconds from the beginning of one of them to that of the next (3600).
         #[serde(default = "number::<3600, _>")]
         pub apart_s: u32,
-        /// Seconds from the beginning of the last survey to the transfer (300), which waits for the end of all surveys.
+        /// Seconds from the beginning of the last survey to the transfer (300), which waits for the end of all surveys that protocols plan by.
         #[serde(default = "list::<300, _>")]
         pub age_s: Vec<u32>,
         /// What goes wrong in the middle.
