@@ -5,7 +5,7 @@
 //! frames `m1 = share hit` are lost, of pairs of a receiver `m2 = share hit^2`, of pairs of neighbours `m11 = share shared hit^2`. The
 //! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
 //! they were sent: in turns ([`Turns`]), or in sweeps ([`Sweeps`]). A burst is taken to outlast a node's turn on a channel, and a
-//! sweep of one. What it does to a transfer: `looks`. Tests: below.
+//! sweep of one. Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests: below.
 
 use crate::links::{LinkQualities, LinkQuality};
 use crate::rules;
@@ -78,30 +78,12 @@ impl Bursts {
         }
     }
 
-    /// Probability that of so many stages, one after the other, 0, 1, 2, ... are in a burst at one time: each stage is the
-    /// neighbour of the one before.
-    pub(crate) fn together(&self, stages: usize) -> Vec<f64> {
-        // Outside and inside, with so many inside up to here.
-        let Self { share, shared, .. } = *self;
-        let enters = match share < 1.0 {
-            true => (share * (1.0 - shared) / (1.0 - share)).min(1.0),
+    /// Probability that a receiver is disturbed by what disturbs a neighbour: where it is not, both are in bursts by chance.
+    pub(crate) fn kin(&self) -> f64 {
+        match self.share < 1.0 {
+            true => ((self.shared - self.share) / (1.0 - self.share)).clamp(0.0, 1.0),
             false => 1.0,
-        };
-        let mut by = match stages {
-            0 => vec![[1.0, 0.0]],
-            _ => vec![[1.0 - share, 0.0], [0.0, share]],
-        };
-        for stage in 1..stages {
-            let mut next = vec![[0.0; 2]; stage + 2];
-            for (count, [outside, inside]) in by.into_iter().enumerate() {
-                next[count][0] += outside * (1.0 - enters) + inside * (1.0 - shared);
-                next[count + 1][1] += outside * enters + inside * shared;
-            }
-            by = next;
         }
-        by.iter()
-            .map(|[outside, inside]| outside + inside)
-            .collect()
     }
 }
 
@@ -331,7 +313,6 @@ mod tests {
         let mut rng = Pcg64Mcg::seed_from_u64(11);
         let quiet = Bursts::learned([&survey(&mut rng, 1, 0.0, 0.1)], |_| true).unwrap();
         assert_eq!(quiet.outage(), 0.0);
-        assert_eq!(quiet.together(3)[0], 1.0);
         assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
     }
 
@@ -365,24 +346,5 @@ mod tests {
             assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
             assert!((bursts.shared - 0.5).abs() < 0.15, "{bursts:?}");
         }
-    }
-
-    #[test]
-    fn stages_are_in_a_burst_alone_or_together() {
-        let of = |shared| Bursts {
-            share: 0.1,
-            hit: 0.2,
-            shared,
-        };
-        let all = of(1.0).together(4);
-        assert!(
-            (all[0] - 0.9).abs() < 1e-12 && (all[4] - 0.1).abs() < 1e-12,
-            "{all:?}"
-        );
-        // As many as share says: independent.
-        let apart = of(0.1).together(4);
-        assert!((apart[0] - 0.9f64.powi(4)).abs() < 1e-12, "{apart:?}");
-        assert!((apart.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        assert_eq!(of(0.5).together(0), [1.0]);
     }
 }

@@ -20,6 +20,7 @@ pub mod groups;
 mod learned;
 mod links;
 mod looks;
+mod losses;
 mod outlook;
 pub mod pairs;
 pub mod paths;
@@ -34,6 +35,7 @@ mod seen;
 pub mod stages;
 pub mod streams;
 pub mod tails;
+mod together;
 pub mod topology;
 
 pub use bursts::Bursts;

@@ -1,20 +1,65 @@
 //! What a transfer's looks make of its chains: one that delivers so much, or one through a burst.
 //!
-//! In a cycle every stage receives, each another packet. So a foreign frame takes a packet of each stage that is in the burst,
-//! and those follow each other: half of them are of each group. Losses come together, and both groups have the same. Not
-//! modelled: bursts that end within a look, or begin in one; where they last a second that is a twentieth. Tests: below.
+//! The destination counts, and says that all is well, or that a longer look must tell. Where it says nothing the source asks; until
+//! then what was under way has come as well, or not, and counts, too. Not modelled: bursts that end within a look, or begin in
+//! one; where they last a second that is a twentieth. Tests: below.
 
 use crate::expect::fewer_than;
+use crate::losses::{Burst, Lost};
 use crate::rules;
+use crate::together::Inside;
 
 /// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
 pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
-/// The same of a longer look, which follows where any of the first were lost.
-const LONG_LOOK: (u32, u32) = (rules::LONG_LOOK / 2, 14);
+/// Packets lost of these with which the destination says nothing, and of a longer look.
+const SILENT: (u32, u32) = (LOOK.0 - LOOK.1 + 1, 3);
+/// Packets of a group in a longer look, which follows where any of the first were lost.
+const LONG: u32 = rules::LONG_LOOK / 2;
 
-/// Packets of a longer look with fewer of which a group that has called already is better begun anew: a transfer of 500 then
-/// misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`). Of the first packets it is as few as call.
-const HOPELESS: u32 = 11;
+/// Packets lost of a longer look with which a group that has no other chain, or that one already, is better begun anew: a transfer
+/// of 500 then misses so many that rounds take longer (`thalweg_protocols::thalweg::Looker`). Of the first packets it is as few as
+/// call.
+const HOPELESS: u32 = 6;
+
+/// What is to be known of a group's chain to tell what a look makes of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chain {
+    /// Packets of it that are under way when the destination has counted the others.
+    under_way: u32,
+    has_spare: bool,
+}
+
+impl Chain {
+    /// One whose group has another, and of which nothing else is known yet.
+    pub(crate) const ANY: Self = Self {
+        under_way: 0,
+        has_spare: true,
+    };
+
+    /// Both of a plan of so many hops and `groups`; of one all is counted.
+    pub(crate) fn both(hops: usize, groups: usize, has_spare: [bool; 2]) -> [Self; 2] {
+        let under_way = match groups {
+            2.. => hops.saturating_sub(1) as u32,
+            _ => 0,
+        };
+        // The odd one has the first.
+        [0, 1].map(|number| Self {
+            under_way: (under_way + 1 - number) / 2,
+            has_spare: has_spare[number as usize],
+        })
+    }
+    /// Packets lost with which it is lame, of the first of them and those under way.
+    fn first(self) -> u32 {
+        (LOOK.0 + self.under_way).div_ceil(2)
+    }
+    /// The same of a longer look at so many.
+    fn long(self, of: u32) -> u32 {
+        match self.has_spare {
+            true => (SILENT.1 * of).div_ceil(LONG),
+            false => HOPELESS,
+        }
+    }
+}
 
 /// What looks come to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,35 +89,48 @@ impl Looked {
         lame: 0.0,
     };
 
-    /// Of a chain that delivers so much.
-    pub(crate) fn at(delivery: f64) -> Self {
-        let ((first, enough), (long, most)) = (LOOK, LONG_LOOK);
-        let lame = fewer_than(enough, first, delivery);
-        let again = 1.0 - lame - libm::pow(delivery, f64::from(first));
+    /// Of a `chain` that delivers so much.
+    pub(crate) fn at(delivery: f64, chain: Chain) -> Self {
+        let at_least = |lost: u32, of: u32| match of.checked_sub(lost) {
+            Some(most) => fewer_than(most + 1, of, delivery),
+            None => 0.0,
+        };
+        // Asked for so many lost, and then found to have lost enough.
+        let asked = |of: u32, silent: u32, enough: u32| {
+            let of_lost = |lost: u32| {
+                let exactly = at_least(lost, of) - at_least(lost + 1, of);
+                exactly * at_least(enough.saturating_sub(lost), chain.under_way)
+            };
+            (silent..=of).map(of_lost).sum::<f64>()
+        };
+        let first = asked(LOOK.0, SILENT.0, chain.first());
+        let silent = at_least(SILENT.0, LOOK.0) - first;
+        let few = at_least(1, LOOK.0) - at_least(SILENT.0, LOOK.0);
+        let long = asked(LONG, SILENT.1, chain.long(LONG + chain.under_way));
         Self {
-            again,
-            lame: lame + again * fewer_than(most, long, delivery),
+            again: few + silent,
+            lame: first + few * long + silent * at_least(chain.long(LONG), LONG),
         }
     }
 
     /// The same where somebody stands by at its end who receives all, and sends it on once it missed enough of a window.
-    pub(crate) fn stood_by(delivery: f64) -> Self {
-        let lost_from = |(of, enough): (u32, u32)| (of - enough + 1) as usize;
-        let first = Beside::after(LOOK.0, delivery);
-        let lame: f64 = first.lost[lost_from(LOOK)..].iter().sum();
-        let again = 1.0 - lame - first.lost[0];
+    pub(crate) fn stood_by(delivery: f64, chain: Chain) -> Self {
+        let from = |lost: u32, after: &Beside| after.lost[lost as usize..].iter().sum::<f64>();
+        let first = Beside::after(LOOK.0 + chain.under_way, delivery);
+        let lame = from(chain.first(), &first);
+        let again = 1.0 - lame - libm::pow(delivery, f64::from(LOOK.0));
         // Having begun to send on, it goes on.
-        let long = Beside::after(LONG_LOOK.0, delivery);
-        let lame_later: f64 = long.lost[lost_from(LONG_LOOK)..].iter().sum();
+        let of = LONG + chain.under_way;
+        let lame_later = from(chain.long(of), &Beside::after(of, delivery));
         Self {
             again,
-            lame: lame + (again - first.begun) * lame_later,
+            lame: lame + (again - first.begun).max(0.0) * lame_later,
         }
     }
 }
 
-/// Packets lost that are told apart: of a look, with more a chain is lame.
-const TOLD: usize = (LOOK.0 - LOOK.1 + 2) as usize;
+/// Packets lost that are told apart: with more a chain is lame in any look.
+const TOLD: usize = 12;
 const WINDOW: usize = rules::IN_WINDOW as usize;
 
 /// What becomes of packets over a hop at whose end somebody stands by.
@@ -133,162 +191,101 @@ impl InBurst {
         hopeless: 0.0,
     };
 
-    /// Of one or two `groups`, `stages` of which are in a burst that takes a share `hit` of the frames.
-    pub(crate) fn of(hit: f64, stages: usize, groups: usize) -> Self {
-        let lost_from = |of: u32, enough: u32| (of - enough + 1) as usize;
-        let of_first = lost_from(LOOK.0, LOOK.1);
-        let of_long = lost_from(LONG_LOOK.0, LONG_LOOK.1);
-        let in_vain = lost_from(LONG_LOOK.0, HOPELESS);
+    /// Of a plan's one or two `chains`, stages of which are `inside` a burst that takes a share `hit` of the frames.
+    pub(crate) fn of(hit: f64, inside: Inside, chains: &[Chain]) -> Self {
         let burst = Burst {
             hit,
-            stages,
-            groups,
+            inside,
+            groups: chains.len(),
         };
-        let lost = burst.lost(rules::LOOK, of_first);
-        let long = burst.lost(rules::LONG_LOOK, in_vain);
-        let first = lost.at_least(of_first);
-        let again = lost.at_least(1) - first;
-        let lame = first + again * long.at_least(of_long);
-        let chains = lost.groups_with(of_first) + again * long.groups_with(of_long);
-        let chains = if lame > 0.0 { chains / lame } else { 1.0 };
+        // One that is not there loses nothing.
+        let chain = |number: usize| chains.get(number).copied().unwrap_or(Chain::ANY);
+        let lame_from = |of: fn(Chain) -> u32| [0, 1].map(|number| of(chain(number)) as usize);
+        let first_from = lame_from(Chain::first);
+        let [long_from, longer_from] = [
+            lame_from(|chain| chain.long(LONG)),
+            lame_from(|chain| chain.long(LONG + chain.under_way)),
+        ];
+        let [silent, silent_later, in_vain] = [SILENT.0, SILENT.1, HOPELESS].map(|n| n as usize);
+        let under_way = chains.iter().map(|chain| chain.under_way).sum();
+        let most = first_from.into_iter().chain(longer_from).chain([in_vain]);
+        let most = most.max().unwrap_or(in_vain);
+        // What is lost in a look, and then also of what was under way where the source must ask.
+        let look = |packets: u32, silent: usize| {
+            let mut losses = burst.begin(most);
+            losses.send(packets);
+            let lost = losses.lost();
+            losses.keep_from(silent);
+            losses.send(under_way);
+            (lost, losses.lost())
+        };
+        let (lost, asked) = look(rules::LOOK, silent);
+        let (long, asked_later) = look(rules::LONG_LOOK, silent_later);
+        let first = asked.either(first_from);
+        let few = lost.either([1; 2]) - lost.either([silent; 2]);
+        let unsure = lost.either([silent; 2]) - first;
+        let again = few + unsure;
+        let lame = first + few * asked_later.either(longer_from) + unsure * long.either(long_from);
+        let lame_of = [0, 1].map(|group| {
+            asked.of_group(group, first_from[group])
+                + few * asked_later.of_group(group, longer_from[group])
+                + unsure * long.of_group(group, long_from[group])
+        });
+        let number: f64 = lame_of.iter().sum();
+        let share_of = lame_of.map(|of| if number > 0.0 { of / number } else { 0.0 });
+        let number = if lame > 0.0 { number / lame } else { 1.0 };
         // Those that have called are looked at again: one of the groups, or both.
-        let one = |lost: &Lost, most: usize| lost.groups_with(most) / groups as f64;
-        let both = |lost: &Lost, most: usize| lost.at_least(most);
+        let one = |lost: &Lost, from: usize| {
+            let of = [0, 1].map(|group| share_of[group] * lost.of_group(group, from));
+            of.iter().sum()
+        };
+        let both = |lost: &Lost, from: usize| lost.either([from; 2]);
         let bad = |of: &dyn Fn(&Lost, usize) -> f64| {
-            let first = of(&lost, of_first);
+            let first = of(&lost, silent);
             first + (of(&lost, 1) - first) * of(&long, in_vain)
         };
-        let bad = (2.0 - chains) * bad(&one) + (chains - 1.0) * bad(&both);
+        let bad = (2.0 - number) * bad(&one) + (number - 1.0) * bad(&both);
         // One that lost a few of many before it called does not call any more then, and others are given up.
-        let few = again * (long.at_least(of_long) - long.at_least(in_vain));
-        let hopeless = if lame > 0.0 { 1.0 - few / lame } else { 1.0 };
+        let calls_for_few = (lame - first - again * long.either([in_vain; 2])).max(0.0);
+        let hopeless = if lame > 0.0 {
+            1.0 - calls_for_few / lame
+        } else {
+            1.0
+        };
         Self {
             looked: Looked { again, lame },
-            chains,
+            chains: number,
             calls: 1.0 - bad,
             hopeless: bad * hopeless,
         }
     }
 }
 
-/// Stages that follow each other, in a burst that takes a share of the frames.
-struct Burst {
-    hit: f64,
-    stages: usize,
-    groups: usize,
-}
-
-impl Burst {
-    /// What of `packets`, one a cycle, is lost, counted up to `most`. A packet is where a foreign frame is in any of as many
-    /// cycles as there are stages.
-    fn lost(&self, packets: u32, most: usize) -> Lost {
-        let Self {
-            hit,
-            stages,
-            groups,
-        } = *self;
-        // By cycles since the last foreign frame; in the last place it is too long ago for any packet.
-        let mut by = vec![Lost::never(most); stages + 1];
-        by[stages] = Lost::nothing(most);
-        for cycle in 1..stages + packets as usize {
-            let now = Lost::sum(&by, hit);
-            let long_ago = by[stages].clone();
-            by.rotate_right(1);
-            by[stages].add(&long_ago, 1.0);
-            by.iter_mut().for_each(|since| since.scale(1.0 - hit));
-            by[0] = now;
-            // Both groups send in turn.
-            let group = cycle.checked_sub(stages).map(|packet| packet % 2);
-            if let Some(group) = group.filter(|group| *group < groups) {
-                by[..stages].iter_mut().for_each(|since| since.lose(group));
-            }
-        }
-        Lost::sum(&by, 1.0)
-    }
-}
-
-/// Probabilities that so many packets of each of two groups are lost, the last being so many or more.
-#[derive(Clone)]
-struct Lost {
-    most: usize,
-    /// By packets of one group, and of the other.
-    chances: Vec<f64>,
-}
-
-impl Lost {
-    fn never(most: usize) -> Self {
-        let chances = vec![0.0; (most + 1) * (most + 1)];
-        Self { most, chances }
-    }
-    fn nothing(most: usize) -> Self {
-        let mut nothing = Self::never(most);
-        nothing.chances[0] = 1.0;
-        nothing
-    }
-    /// So much of all of these.
-    fn sum(all: &[Self], weight: f64) -> Self {
-        let mut sum = Self::never(all.first().map_or(0, |one| one.most));
-        all.iter().for_each(|one| sum.add(one, weight));
-        sum
-    }
-    fn scale(&mut self, by: f64) {
-        self.chances.iter_mut().for_each(|chance| *chance *= by);
-    }
-    fn add(&mut self, other: &Self, weight: f64) {
-        for (to, from) in self.chances.iter_mut().zip(&other.chances) {
-            *to += weight * from;
-        }
-    }
-    /// One more of a group.
-    fn lose(&mut self, group: usize) {
-        let places = self.most + 1;
-        let before = core::mem::take(&mut self.chances);
-        let mut after: Vec<f64> = vec![0.0; places * places];
-        for (at, chance) in before.iter().enumerate() {
-            let mut lost = [at / places, at % places];
-            lost[group] = (lost[group] + 1).min(self.most);
-            after[lost[0] * places + lost[1]] += chance;
-        }
-        self.chances = after;
-    }
-    /// Probability that either group has lost so many.
-    fn at_least(&self, lost: usize) -> f64 {
-        self.mean(|[one, other]| f64::from(u8::from(one >= lost || other >= lost)))
-    }
-    /// How many groups have lost so many, on average.
-    fn groups_with(&self, lost: usize) -> f64 {
-        self.mean(|counts| counts.iter().filter(|count| **count >= lost).count() as f64)
-    }
-    fn mean(&self, of: impl Fn([usize; 2]) -> f64) -> f64 {
-        let places = self.most + 1;
-        let chances = self.chances.iter().enumerate();
-        chances
-            .map(|(at, chance)| chance * of([at / places, at % places]))
-            .sum()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::together::Foreign;
     use rand::{Rng as _, SeedableRng as _};
     use rand_pcg::Pcg64Mcg;
 
     #[test]
     fn a_longer_look_follows_chains_that_lose_a_few() {
-        let of_all = Looked::at(1.0);
+        let of_all = Looked::at(1.0, Chain::ANY);
         assert!(of_all.again.abs() < 1e-12 && of_all.lame.abs() < 1e-12);
-        let Looked { again, lame } = Looked::at(0.9);
+        let Looked { again, lame } = Looked::at(0.9, Chain::ANY);
         assert!(
             (0.5..0.6).contains(&again) && (0.1..0.15).contains(&lame),
             "{again} {lame}"
         );
-        assert!(Looked::at(0.7).lame > 0.8 && Looked::at(0.1).lame > 0.999);
+        assert!(Looked::at(0.7, Chain::ANY).lame > 0.8 && Looked::at(0.1, Chain::ANY).lame > 0.999);
     }
 
     #[test]
     fn who_stands_by_takes_over_after_three_of_a_window() {
-        let (dead, whole) = (Looked::stood_by(0.0), Looked::stood_by(1.0));
+        let (dead, whole) = (
+            Looked::stood_by(0.0, Chain::ANY),
+            Looked::stood_by(1.0, Chain::ANY),
+        );
         assert!(dead.lame < 1e-12 && (dead.again - 1.0).abs() < 1e-12);
         assert!(whole.lame.abs() < 1e-12 && whole.again.abs() < 1e-12);
         let (delivery, of) = (0.6, 20_000);
@@ -313,75 +310,168 @@ mod tests {
             again += usize::from(is_again);
             lame += usize::from(lost > 3 || is_again && look(16, helps).0 > 2);
         }
-        let told = Looked::stood_by(delivery);
+        let told = Looked::stood_by(delivery, Chain::ANY);
         for (told, counted) in [(told.again, again), (told.lame, lame)] {
             let counted = counted as f64 / f64::from(of);
             assert!((told - counted).abs() < 0.012, "{told} {counted}");
         }
-        assert!(told.lame < Looked::at(delivery).lame);
+        assert!(told.lame < Looked::at(delivery, Chain::ANY).lame);
     }
 
     #[test]
     fn one_stage_in_a_burst_is_a_chain_that_loses_as_much() {
-        let of_one = InBurst::of(0.1, 1, 1);
-        let (looked, chain) = (of_one.looked, Looked::at(0.9));
+        let of_one = InBurst::of(0.1, Inside::one(1), &[Chain::ANY]);
+        let (looked, chain) = (of_one.looked, Looked::at(0.9, Chain::ANY));
         assert!((looked.again - chain.again).abs() < 1e-12, "{looked:?}");
         assert!((looked.lame - chain.lame).abs() < 1e-12, "{looked:?}");
         assert!((of_one.chains - 1.0).abs() < 1e-12, "{of_one:?}");
-        let long = fewer_than(HOPELESS, LONG_LOOK.0, 0.9);
+        let long = fewer_than(LONG - HOPELESS + 1, LONG, 0.9);
         let bad = fewer_than(LOOK.1, LOOK.0, 0.9) + chain.again * long;
         assert!((of_one.calls - (1.0 - bad)).abs() < 1e-12, "{of_one:?}");
-        let few = fewer_than(LONG_LOOK.1, LONG_LOOK.0, 0.9) - long;
+        let few = fewer_than(LONG - SILENT.1 + 1, LONG, 0.9) - long;
         let hopeless = bad * (1.0 - chain.again * few / chain.lame);
         assert!((of_one.hopeless - hopeless).abs() < 1e-12, "{of_one:?}");
-        assert_eq!(InBurst::of(0.0, 3, 2).looked.lame, 0.0);
+        assert_eq!(
+            InBurst::of(0.0, Inside::one(3), &[Chain::ANY; 2])
+                .looked
+                .lame,
+            0.0
+        );
+    }
+
+    /// What many draws of looks at two `chains` come to, and what is told of them.
+    fn drawn_and_told(hit: f64, inside: Inside, chains: [Chain; 2]) -> (InBurst, [[f64; 2]; 4]) {
+        let of = 20_000;
+        let mut rng = Pcg64Mcg::seed_from_u64(5);
+        let under_way = (chains[0].under_way + chains[1].under_way) as usize;
+        // Of each group so many of the first, and of those under way, too.
+        let mut lost = |first: u32| {
+            let first = first as usize;
+            let (packets, stages) = (first + under_way, inside.stages[0]);
+            // Of both groups by turns: where all frames are at all stages, they have one list.
+            let mut frames = || -> Vec<bool> {
+                let cycles = 0..packets + stages;
+                cycles.map(|_| rng.random::<f64>() < hit).collect()
+            };
+            let foreign: Vec<Vec<bool>> = match inside.foreign {
+                Foreign::Common => vec![frames(); 2 * stages],
+                Foreign::Apart => (0..2 * stages).map(|_| frames()).collect(),
+            };
+            let is_lost = |packet: &usize| {
+                let group = packet % 2;
+                (0..inside.stages[group])
+                    .any(|stage| foreign[2 * stage + group][packet + stages - 1 - stage])
+            };
+            [first, packets].map(|packets| {
+                [0, 1].map(|group| {
+                    let packets = (0..packets).filter(|n| n % 2 == group);
+                    packets.filter(is_lost).count() as u32
+                })
+            })
+        };
+        let (mut again, mut lame, mut either) = (0, 0, 0);
+        let (mut lame_of, mut bad_of) = ([0; 2], [0; 2]);
+        for _ in 0..of {
+            let [[first, asked], [long, asked_later]] = [16, 32].map(&mut lost);
+            let is_any = |lost: [u32; 2], from: u32| lost[0] >= from || lost[1] >= from;
+            let called = |lost: [u32; 2], from: [u32; 2]| [0, 1].map(|n| lost[n] >= from[n]);
+            let long_from = |more: bool| {
+                chains.map(|chain| chain.long(LONG + if more { chain.under_way } else { 0 }))
+            };
+            let at_first = match is_any(first, 4) {
+                true => called(asked, chains.map(Chain::first)),
+                false => [false; 2],
+            };
+            let is_again = at_first == [false; 2] && is_any(first, 1);
+            let later = match (is_any(first, 4), is_any(long, 3)) {
+                (true, _) => called(long, long_from(false)),
+                (false, true) => called(asked_later, long_from(true)),
+                (false, false) => [false; 2],
+            };
+            let is_lame = [0, 1].map(|n| at_first[n] || is_again && later[n]);
+            for group in 0..2 {
+                let is_bad = first[group] > 3 || first[group] > 0 && long[group] > 5;
+                lame_of[group] += usize::from(is_lame[group]);
+                bad_of[group] += usize::from(is_bad);
+            }
+            again += usize::from(is_again);
+            lame += usize::from(is_lame != [false; 2]);
+            let is_bad = is_any(first, 4) || is_any(first, 1) && is_any(long, 6);
+            either += usize::from(is_bad);
+        }
+        let burst = InBurst::of(hit, inside, &chains);
+        let both = burst.chains - 1.0;
+        let share = |count: usize| count as f64 / f64::from(of);
+        // Of those that called.
+        let called = lame_of[0] + lame_of[1];
+        let one = [0, 1].map(|group| share(bad_of[group]) * lame_of[group] as f64 / called as f64);
+        let bad = (1.0 - both) * (one[0] + one[1]) + both * share(either);
+        let looked = burst.looked;
+        let both = [
+            [looked.again, share(again)],
+            [looked.lame, share(lame)],
+            [looked.lame * burst.chains, share(called)],
+            [1.0 - burst.calls, bad],
+        ];
+        (burst, both)
     }
 
     #[test]
-    fn a_foreign_frame_takes_a_packet_of_each_stage() {
-        let (hit, stages, of) = (0.05, 4, 20_000);
-        let mut rng = Pcg64Mcg::seed_from_u64(5);
-        let mut lost = |packets: usize| {
-            let foreign: Vec<bool> = (0..packets + stages)
-                .map(|_| rng.random::<f64>() < hit)
-                .collect();
-            let is_lost = |packet: &usize| foreign[*packet..packet + stages].contains(&true);
-            [0, 1].map(|group| {
-                (0..packets)
-                    .filter(|n| n % 2 == group)
-                    .filter(is_lost)
-                    .count()
-            })
+    fn a_foreign_frame_takes_a_packet_of_each_stage_that_it_disturbs() {
+        let of = |stages, foreign| Inside { stages, foreign };
+        let (common, apart) = (Foreign::Common, Foreign::Apart);
+        for (hit, inside, chains) in [
+            (0.05, of([4, 4], common), [Chain::ANY; 2]),
+            (0.1, of([3, 1], common), Chain::both(4, 2, [true; 2])),
+            (0.1, of([2, 0], common), Chain::both(5, 2, [true; 2])),
+            (0.1, of([2, 2], apart), Chain::both(3, 2, [true, false])),
+            (0.1, of([3, 1], apart), Chain::both(4, 2, [true; 2])),
+        ] {
+            let (burst, both) = drawn_and_told(hit, inside, chains);
+            assert!(burst.hopeless < 1.0 - burst.calls, "{burst:?}");
+            for [told, drawn] in both {
+                let is_near = (told - drawn).abs() < 0.012;
+                assert!(is_near, "{inside:?} {chains:?} {burst:?} {told} {drawn}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_under_way_must_be_lost_as_well_and_few_lost_do_without_another_chain() {
+        let of = |hops, has_spare| {
+            let [chain, _] = Chain::both(hops, 2, [has_spare; 2]);
+            let inside = Inside::one(1);
+            let looked = InBurst::of(0.1, inside, &[chain; 2]).looked;
+            [Looked::at(0.9, chain), looked].map(|looked| looked.lame)
         };
-        let (mut again, mut lame, mut chains) = (0, 0, 0);
-        // Of one group, and of either.
-        let mut bad = [0; 2];
-        for _ in 0..of {
-            let [first, long] = [16, 32].map(&mut lost);
-            let with = |lost: [usize; 2], most: usize| lost.iter().filter(|n| **n >= most).count();
-            let is_again = with(first, 4) == 0 && with(first, 1) > 0;
-            let now = with(first, 4) + usize::from(is_again) * with(long, 3);
-            again += usize::from(is_again);
-            lame += usize::from(now > 0);
-            chains += now;
-            let one = first[0] > 3 || first[0] > 0 && long[0] > 5;
-            let either = with(first, 4) > 0 || is_again && with(long, 6) > 0;
-            bad[0] += usize::from(one);
-            bad[1] += usize::from(either);
+        for (one, four) in of(1, true).into_iter().zip(of(4, true)) {
+            assert!(four < 0.7 * one, "{four} {one}");
         }
-        let burst = InBurst::of(hit, stages, 2);
-        let looked = burst.looked;
-        let told = [looked.again, looked.lame, looked.lame * burst.chains];
-        let [one, either] = bad.map(|count| count as f64 / f64::from(of));
-        let both = burst.chains - 1.0;
-        let apart = 1.0 - burst.calls - ((1.0 - both) * one + both * either);
-        assert!(apart.abs() < 0.012, "{burst:?} {bad:?}");
-        assert!(burst.hopeless < 1.0 - burst.calls, "{burst:?}");
-        for (told, counted) in told.into_iter().zip([again, lame, chains]) {
-            let counted = counted as f64 / f64::from(of);
-            assert!((told - counted).abs() < 0.012, "{burst:?} {told} {counted}");
+        for (other, none) in of(4, true).into_iter().zip(of(4, false)) {
+            assert!(none < 0.3 * other, "{none} {other}");
         }
-        // As many losses, each for itself, are told more often.
-        assert!(Looked::at(libm::pow(1.0 - hit, 4.0)).lame > looked.lame);
+        // One group alone is counted at its end.
+        let [alone, _] = Chain::both(4, 1, [true; 2]);
+        assert_eq!(Looked::at(0.9, alone), Looked::at(0.9, Chain::ANY));
+    }
+
+    #[test]
+    fn groups_that_different_frames_disturb_are_lame_more_often() {
+        let [common, apart] = [Foreign::Common, Foreign::Apart].map(|foreign| {
+            let stages = [2, 2];
+            InBurst::of(0.1, Inside { stages, foreign }, &[Chain::ANY; 2])
+                .looked
+                .lame
+        });
+        assert!(apart > 1.3 * common, "{common} {apart}");
+        // A single packet at a time is for itself.
+        let one = |foreign| {
+            let stages = [1, 1];
+            InBurst::of(0.1, Inside { stages, foreign }, &[Chain::ANY; 2])
+                .looked
+                .lame
+        };
+        let apart = one(Foreign::Apart) - one(Foreign::Common);
+        assert!(apart.abs() < 1e-9, "{apart}");
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! A transfer is looked at in a burst or not, its chains may be lame for what links have become since the survey, and a burst may
 //! come later. Each case has its time, energy and goodput; the prediction is their mean. In a burst as many stages are hit as
-//! [`Bursts::together`] says, to its end, and it ends as if it had just begun. Not modelled: chains that rounds after the looks
+//! [`together`] says, to its end, and it ends as if it had just begun. Not modelled: chains that rounds after the looks
 //! call lame. Tests: below and tests/reserves.rs.
 
 use crate::bursts::Bursts;
 use crate::closed_forms::p3_pass_cycles;
-use crate::looks::{InBurst, Looked};
+use crate::looks::{Chain, InBurst, Looked};
 use crate::predict::{expected_rounds, Feed, Prediction};
 use crate::request::Transfer;
 use crate::rules;
+use crate::together::together;
 
 /// What a plan has ready, beside its chains.
 #[derive(Debug, Clone, Copy)]
@@ -41,15 +42,16 @@ struct Case {
     ends_inside: f64,
 }
 
-/// All cases of a transfer that takes `time_s` where nothing happens, over `hops` and one or two `groups`.
+/// All cases of a transfer that takes `time_s` where nothing happens, over `hops` by one or two `groups`.
 fn cases(
     looked: Option<Looked>,
     bursts: &Bursts,
-    (hops, groups): (usize, usize),
+    (hops, groups): (usize, &[Chain]),
     (time_s, anew_s): (f64, f64),
 ) -> Vec<Case> {
-    let together = bursts.together(hops);
-    let outside = together.first().copied().unwrap_or(1.0);
+    let together = together(bursts, hops, groups.len());
+    let outside = together.iter().filter(|(inside, _)| inside.is_none());
+    let outside: f64 = outside.map(|(_, chance)| chance).sum();
     let inside = 1.0 - outside;
     let lasts_s = rules::BURST_S;
     // What is known of where the transfer begins has gone after so long, in which the burst may end and others begin.
@@ -75,15 +77,15 @@ fn cases(
         ..Case::default()
     };
     let mut cases = vec![lame, nothing];
-    for (stages, chance) in together.into_iter().enumerate().skip(1) {
-        if chance <= 0.0 {
+    for (at_once, chance) in together {
+        if at_once.is_none() || chance <= 0.0 {
             continue;
         }
         let burst = match is_looked_at {
-            true => InBurst::of(bursts.hit, stages, groups),
+            true => InBurst::of(bursts.hit, at_once, groups),
             false => InBurst::UNSEEN,
         };
-        let hit = 1.0 - libm::pow(1.0 - bursts.hit, stages as f64);
+        let hit = at_once.lost(bursts.hit);
         let at_look = Case {
             chance: chance * (1.0 - burst.looked.lame) * (1.0 - looked.lame),
             again: burst.looked.again,
@@ -236,6 +238,7 @@ impl Prediction {
     pub(crate) fn over(
         self,
         looked: Looked,
+        looks: &[Chain],
         bursts: &Bursts,
         ready: Ready,
         transfer: &Transfer,
@@ -245,7 +248,7 @@ impl Prediction {
             return self;
         };
         let stages = self.hop_delivery.first().map_or(0, Vec::len);
-        let (hops, groups) = (stages as u64, self.group_delivery.len());
+        let (hops, groups) = (stages as u64, looks.len().max(1));
         let cycle = &transfer.cycle;
         let period_s = cycle.period().as_secs_f64();
         let exchange_s = cycle.short_exchange_time(hops).as_secs_f64();
@@ -260,7 +263,7 @@ impl Prediction {
             spare: ready.spare as f64,
             untold: ready.untold,
             is_looked_at: transfer.packets >= rules::LOOKED_AT && has_reserves,
-            groups: groups.max(1) as f64,
+            groups: groups as f64,
             hops,
             period_s,
             packet_s: match ready.feed {
@@ -271,7 +274,7 @@ impl Prediction {
             pause_s: (groups > 1 && hops > 1).then(|| cycle.pause_time(hops).as_secs_f64()),
         };
         let looked = costs.is_looked_at.then_some(looked);
-        let cases = cases(looked, bursts, (stages, groups), (base_s, costs.anew_s()));
+        let cases = cases(looked, bursts, (stages, looks), (base_s, costs.anew_s()));
         let mut mean = Cost {
             time_s: 0.0,
             energy_j: 0.0,
@@ -304,6 +307,7 @@ impl Prediction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::together::Inside;
 
     const BURSTS: Bursts = Bursts {
         share: 0.1,
@@ -343,7 +347,18 @@ mod tests {
             spare: 6,
             untold,
         };
-        quiet(&transfer).over(looked, bursts, ready, &transfer)
+        quiet(&transfer).over(looked, &both(), bursts, ready, &transfer)
+    }
+
+    fn both() -> [Chain; 2] {
+        Chain::both(HOPS as usize, 2, [true; 2])
+    }
+
+    /// Probability that any receiver of the two chains is in a burst.
+    fn inside(bursts: &Bursts) -> f64 {
+        let cases = together(bursts, HOPS as usize, 2).into_iter();
+        let any = cases.filter(|(inside, _)| !inside.is_none());
+        any.map(|(_, chance)| chance).sum()
     }
 
     #[test]
@@ -359,11 +374,11 @@ mod tests {
                 lame: 0.05,
             };
             for time_s in [0.3, 2.0, 700.0] {
-                let cases = cases(Some(looked), &bursts, (4, 2), (time_s, 0.4));
+                let cases = cases(Some(looked), &bursts, (4, &both()), (time_s, 0.4));
                 let all: f64 = cases.iter().map(|case| case.chance).sum();
                 assert!((all - 1.0).abs() < 1e-9, "{all} {cases:?}");
                 // Bursts take their share of the time, and of its end.
-                let inside = 1.0 - bursts.together(4)[0];
+                let inside = inside(&bursts);
                 let lame = 0.05 * (1.0 - inside);
                 let in_burst = cases.iter().map(|case| case.chance * case.burst_s);
                 let sum: f64 = in_burst.sum();
@@ -396,10 +411,9 @@ mod tests {
 
     #[test]
     fn bursts_take_as_much_of_long_transfers_as_of_short_ones() {
-        let inside = BURSTS.together(HOPS as usize);
-        let lost: f64 = (inside.iter().enumerate())
-            .map(|(stages, chance)| chance * (1.0 - libm::pow(1.0 - BURSTS.hit, stages as f64)))
-            .sum();
+        let inside = together(&BURSTS, HOPS as usize, 2);
+        let lost = |(inside, chance): &(Inside, f64)| chance * inside.lost(BURSTS.hit);
+        let lost: f64 = inside.iter().map(lost).sum();
         let [short, long] = [500, 16_000].map(|n| over(Looked::GOOD, &BURSTS, 0.0, n));
         for of in [&short, &long] {
             assert!(
@@ -420,18 +434,16 @@ mod tests {
     #[test]
     fn reserves_that_were_called_in_vain_do_not_relay_to_the_end() {
         let bursts = Bursts { hit: 0.3, ..BURSTS };
-        let cases = cases(Some(Looked::GOOD), &bursts, (4, 2), (2.3, 0.4));
+        let cases = cases(Some(Looked::GOOD), &bursts, (4, &both()), (2.3, 0.4));
         let called: Vec<&Case> = cases.iter().filter(|case| case.groups > 0.0).collect();
-        assert_eq!(called.len(), 1 + HOPS as usize);
+        assert!(called.len() > 1 + HOPS as usize, "{called:?}");
         for case in &called[1..] {
             assert!(case.calling < case.groups, "{case:?}");
         }
-        // Where all four stages lose so much nothing helps.
-        assert!(
-            called[4].calling < 0.2 && called[4].vain > 1.0,
-            "{:?}",
-            called[4]
-        );
+        // Where all four stages of both chains lose so much nothing helps.
+        let worst = called.iter().max_by(|a, b| a.hit.total_cmp(&b.hit));
+        let worst = worst.unwrap();
+        assert!(worst.calling < 0.2 && worst.vain > 1.0, "{worst:?}");
     }
 
     #[test]

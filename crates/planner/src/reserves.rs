@@ -8,7 +8,7 @@ use crate::channels::Tuned;
 use crate::expect::Expected;
 use crate::groups::{Group, Member};
 use crate::links::Hop;
-use crate::looks::Looked;
+use crate::looks::{self, Looked};
 use thalweg_units::Channel;
 
 /// What the links of a node that stands by deliver, at least.
@@ -79,9 +79,9 @@ pub(crate) fn standing_by(
     standing
 }
 
-/// How likely `hop` is found to be lame, as far as the survey tells.
+/// How likely `hop` is found to be lame, as far as the survey tells, in whatever chain.
 pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
-    expected.as_surveyed(hop, |delivery| Looked::at(delivery).lame)
+    expected.as_surveyed(hop, |delivery| Looked::at(delivery, looks::Chain::ANY).lame)
 }
 
 /// What looks come to over a plan's `groups`, from source to sink, where no burst is. Links become weaker apart from each
@@ -89,14 +89,22 @@ pub(crate) fn lame(expected: &Expected, hop: Hop) -> f64 {
 pub(crate) fn looked(
     expected: &Expected,
     groups: &[Vec<Vec<usize>>],
+    looks: &[looks::Chain],
     standing: &[Vec<Member>],
     channels: Tuned<'_>,
 ) -> Looked {
-    let over = |(group, stage): (usize, usize), from: usize, to: usize, of: fn(f64) -> f64| {
-        let channel = channels.of(group, stage)?;
-        let around = interference(expected, groups, channels, (group, stage), to);
+    type Made = fn(f64, looks::Chain) -> Looked;
+    let over = |(number, stage): (usize, usize), from: usize, to: usize, made: Made| {
+        let channel = channels.of(number, stage)?;
+        let around = interference(expected, groups, channels, (number, stage), to);
         let hop = Hop { from, to, channel };
-        Some(expected.over_changes(hop, around, of))
+        let look = *looks.get(number)?;
+        let mean =
+            |of: fn(Looked) -> f64| expected.over_changes(hop, around, |d| of(made(d, look)));
+        Some(Looked {
+            again: mean(|looked| looked.again),
+            lame: mean(|looked| looked.lame),
+        })
     };
     let (mut sure, mut sound) = (1.0, 1.0);
     for (number, (group, name)) in groups.iter().zip(Group::BOTH).enumerate() {
@@ -112,22 +120,21 @@ pub(crate) fn looked(
             let helps = beside.fold(0.0, |helps: f64, node| {
                 let after = group.get(stage + 1).and_then(|nodes| nodes.first());
                 let links = [
-                    over(place, from, node, |d| Looked::at(d).lame),
-                    after.and_then(|&to| {
-                        over((number, stage + 1), node, to, |d| Looked::at(d).lame)
-                    }),
+                    over(place, from, node, Looked::at),
+                    after.and_then(|&to| over((number, stage + 1), node, to, Looked::at)),
                 ];
-                let sound = links.into_iter().map(|lame| 1.0 - lame.unwrap_or(1.0));
+                let sound = links
+                    .into_iter()
+                    .map(|of| 1.0 - of.map_or(1.0, |of| of.lame));
                 helps.max(sound.product())
             });
-            let mean = |alone: fn(f64) -> f64, stood_by: fn(f64) -> f64| {
-                let [alone, stood_by] = [alone, stood_by].map(|of| over(place, from, to, of));
-                Some((1.0 - helps) * alone? + helps * stood_by?)
-            };
-            let again = mean(|d| Looked::at(d).again, |d| Looked::stood_by(d).again);
-            let lame = mean(|d| Looked::at(d).lame, |d| Looked::stood_by(d).lame);
-            sure *= 1.0 - again.unwrap_or(0.0);
-            sound *= 1.0 - lame.unwrap_or(0.0);
+            let [alone, stood_by] =
+                [Looked::at, Looked::stood_by].map(|of| over(place, from, to, of));
+            if let (Some(alone), Some(stood_by)) = (alone, stood_by) {
+                let mean = |alone: f64, stood_by: f64| (1.0 - helps) * alone + helps * stood_by;
+                sure *= 1.0 - mean(alone.again, stood_by.again);
+                sound *= 1.0 - mean(alone.lame, stood_by.lame);
+            }
         }
     }
     Looked {
@@ -208,7 +215,8 @@ mod tests {
             path: None,
         };
         let standing = [beside.iter().map(stand).collect(), Vec::new()];
-        looked(&expected, &[chain], &standing, channels[..].into()).lame
+        let looks = [looks::Chain::ANY];
+        looked(&expected, &[chain], &looks, &standing, channels[..].into()).lame
     }
 
     #[test]
