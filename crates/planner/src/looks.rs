@@ -12,7 +12,7 @@ use crate::together::Inside;
 /// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
 pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
 /// Packets lost of these with which the destination says nothing, and of a longer look.
-const SILENT: (u32, u32) = (LOOK.0 - LOOK.1 + 1, 3);
+const SILENT: (u32, u32) = (LOOK.0 - LOOK.1 + 1, rules::BAD.0 * LONG / rules::BAD.1);
 /// Packets of a group in a longer look, which follows where any of the first were lost.
 const LONG: u32 = rules::LONG_LOOK / 2;
 
@@ -55,7 +55,7 @@ impl Chain {
     /// The same of a longer look at so many.
     fn long(self, of: u32) -> u32 {
         match self.has_spare {
-            true => (SILENT.1 * of).div_ceil(LONG),
+            true => (rules::BAD.0 * of).div_ceil(rules::BAD.1),
             false => HOPELESS,
         }
     }

@@ -9,6 +9,8 @@ pub const LOOKED_AT: u32 = 64;
 pub const LOOK: u32 = 16;
 /// The same of a longer one, which follows where any of the first were lost.
 pub const LONG_LOOK: u32 = 32;
+/// A chain that loses so many of so many, in a longer look, is lame where another is at hand.
+pub const BAD: (u32, u32) = (3, 16);
 /// Cycles that pass while a transfer ends and begins anew over another way.
 pub const TO_BEGIN_ANEW: u32 = 96;
 /// Cycles between two windows of a node that stands by.

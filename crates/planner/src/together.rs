@@ -2,7 +2,7 @@
 //!
 //! Model: what disturbs a receiver disturbs the one before it in its chain, too, or only others; and so it is with the receiver of
 //! the other chain at its stage. How often is what a survey tells of neighbours ([`Bursts::kin`]). Not modelled: a chain that comes
-//! back to where it was, and receivers of two stages that only others between them part. Tests: below.
+//! back to where it was. Tests: below.
 
 use crate::bursts::Bursts;
 use std::collections::BTreeMap;

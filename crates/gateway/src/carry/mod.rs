@@ -30,6 +30,7 @@ mod tests {
         assert_eq!(rules::LOOKED_AT, u32::from(thalweg::WORTH));
         assert_eq!(rules::LOOK, u32::from(thalweg::LOOK));
         assert_eq!(rules::LONG_LOOK, u32::from(thalweg::LONG_LOOK));
+        assert_eq!(rules::BAD, thalweg::BAD);
         assert_eq!(rules::TO_BEGIN_ANEW, thalweg::TO_BEGIN_ANEW);
         assert_eq!(u64::from(rules::REST), thalweg::REST);
         let window = [thalweg::SENT_ON, thalweg::MISSED].map(u32::from);

@@ -25,7 +25,7 @@ const LOOKS: u8 = 4;
 pub const TO_BEGIN_ANEW: u32 = 96;
 /// A chain that loses as much, of many packets, is lame where another is at hand, or so much is left that one is worth a new
 /// beginning.
-const BAD: (u32, u32) = (3, 16);
+pub const BAD: (u32, u32) = (3, 16);
 /// The same where there is no other.
 const LAME: (u32, u32) = (5, 16);
 /// Packets that an exchange takes the time of.

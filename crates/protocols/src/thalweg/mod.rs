@@ -20,7 +20,7 @@ mod testing;
 pub use ends::Ears;
 pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
-pub use looking::{Looker, TO_BEGIN_ANEW, WORTH};
+pub use looking::{Looker, BAD, TO_BEGIN_ANEW, WORTH};
 pub use meetings::Meetings;
 pub use pauses::pause;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
