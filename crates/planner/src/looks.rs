@@ -4,7 +4,6 @@
 //! then what was under way has come as well, or not, and counts, too. Not modelled: bursts that end within a look, or begin in
 //! one; where they last a second that is a twentieth. Tests: below.
 
-use crate::expect::fewer_than;
 use crate::losses::{Burst, Lost};
 use crate::rules;
 use crate::together::Inside;
@@ -91,25 +90,21 @@ impl Looked {
 
     /// Of a `chain` that delivers so much.
     pub(crate) fn at(delivery: f64, chain: Chain) -> Self {
-        let at_least = |lost: u32, of: u32| match of.checked_sub(lost) {
-            Some(most) => fewer_than(most + 1, of, delivery),
-            None => 0.0,
-        };
+        let [few, many, under_way] =
+            [LOOK.0, LONG, chain.under_way].map(|packets| lost_of(packets, delivery));
         // Asked for so many lost, and then found to have lost enough.
-        let asked = |of: u32, silent: u32, enough: u32| {
-            let of_lost = |lost: u32| {
-                let exactly = at_least(lost, of) - at_least(lost + 1, of);
-                exactly * at_least(enough.saturating_sub(lost), chain.under_way)
-            };
-            (silent..=of).map(of_lost).sum::<f64>()
+        let asked = |of: &Losses, silent: u32, enough: u32| {
+            let found = |lost: u32| at_least(&under_way, enough.saturating_sub(lost));
+            let lost = (silent..).zip(&of[silent as usize..]);
+            lost.map(|(lost, chance)| chance * found(lost)).sum::<f64>()
         };
-        let first = asked(LOOK.0, SILENT.0, chain.first());
-        let silent = at_least(SILENT.0, LOOK.0) - first;
-        let few = at_least(1, LOOK.0) - at_least(SILENT.0, LOOK.0);
-        let long = asked(LONG, SILENT.1, chain.long(LONG + chain.under_way));
+        let first = asked(&few, SILENT.0, chain.first());
+        let silent = at_least(&few, SILENT.0) - first;
+        let some: f64 = few[1..SILENT.0 as usize].iter().sum();
+        let long = asked(&many, SILENT.1, chain.long(LONG + chain.under_way));
         Self {
-            again: few + silent,
-            lame: first + few * long + silent * at_least(chain.long(LONG), LONG),
+            again: some + silent,
+            lame: first + some * long + silent * at_least(&many, chain.long(LONG)),
         }
     }
 
@@ -127,6 +122,27 @@ impl Looked {
             lame: lame + (again - first.begun).max(0.0) * lame_later,
         }
     }
+}
+
+/// Probabilities that so many packets are lost, of at most as many as a longer look has.
+type Losses = [f64; LONG as usize + 1];
+
+/// Of so many packets over a hop that delivers so much.
+fn lost_of(packets: u32, delivery: f64) -> Losses {
+    let mut lost = [0.0; LONG as usize + 1];
+    lost[0] = 1.0;
+    for packet in 0..packets.min(LONG) as usize {
+        for at in (0..=packet).rev() {
+            lost[at + 1] += lost[at] * (1.0 - delivery);
+            lost[at] *= delivery;
+        }
+    }
+    lost
+}
+
+/// Probability that at least so many are.
+fn at_least(losses: &Losses, lost: u32) -> f64 {
+    losses.iter().skip(lost as usize).sum()
 }
 
 /// Packets lost that are told apart: with more a chain is lame in any look.
@@ -264,6 +280,7 @@ impl InBurst {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expect::fewer_than;
     use crate::together::Foreign;
     use rand::{Rng as _, SeedableRng as _};
     use rand_pcg::Pcg64Mcg;

@@ -44,15 +44,18 @@ pub(crate) struct Losses<'a> {
 impl Losses<'_> {
     fn cycle(&mut self) {
         let hit = self.burst.hit;
-        let now = Lost::sum(&self.by, hit);
-        let last = self.by.len() - 1;
-        let Some(long_ago) = self.by.get(last).filter(|_| last > 0).cloned() else {
+        // Too long ago for any packet is the last, and stays it.
+        let Some(last) = self.by.len().checked_sub(1).filter(|last| *last > 0) else {
             return;
         };
-        self.by.rotate_right(1);
-        self.by[last].add(&long_ago, 1.0);
+        let now = Lost::sum(&self.by, hit);
+        let Some(mut long_ago) = self.by.pop() else {
+            return;
+        };
+        long_ago.add(&self.by[last - 1], 1.0);
+        self.by[last - 1] = long_ago;
         self.by.iter_mut().for_each(|since| since.scale(1.0 - hit));
-        self.by[0] = now;
+        self.by.insert(0, now);
     }
     /// So many more packets, of both groups by turns.
     pub(crate) fn send(&mut self, packets: u32) {
@@ -123,14 +126,17 @@ impl Lost {
     /// One more of a group.
     fn lose(&mut self, group: usize) {
         let places = self.most + 1;
-        let before = core::mem::take(&mut self.chances);
-        let mut after: Vec<f64> = vec![0.0; places * places];
-        for (at, chance) in before.iter().enumerate() {
-            let mut lost = [at / places, at % places];
-            lost[group] = (lost[group] + 1).min(self.most);
-            after[lost[0] * places + lost[1]] += chance;
+        // From one count of this group to the next, and of the other.
+        let (step, other) = if group == 0 { (places, 1) } else { (1, places) };
+        for line in (0..places).map(|count| count * other) {
+            let at = |lost: usize| line + lost * step;
+            let most = self.chances[at(self.most)];
+            for lost in (1..places).rev() {
+                self.chances[at(lost)] = self.chances[at(lost - 1)];
+            }
+            self.chances[at(self.most)] += most;
+            self.chances[line] = 0.0;
         }
-        self.chances = after;
     }
     fn keep_from(&mut self, lost: usize) {
         let places = self.most + 1;
