@@ -93,7 +93,7 @@ impl Looked {
         let [few, many, under_way] =
             [LOOK.0, LONG, chain.under_way].map(|packets| lost_of(packets, delivery));
         // Asked for so many lost, and then found to have lost enough.
-        let asked = |of: &Losses, silent: u32, enough: u32| {
+        let asked = |of: &ByLost, silent: u32, enough: u32| {
             let found = |lost: u32| at_least(&under_way, enough.saturating_sub(lost));
             let lost = (silent..).zip(&of[silent as usize..]);
             lost.map(|(lost, chance)| chance * found(lost)).sum::<f64>()
@@ -110,7 +110,7 @@ impl Looked {
 
     /// The same where somebody stands by at its end who receives all, and sends it on once it missed enough of a window.
     pub(crate) fn stood_by(delivery: f64, chain: Chain) -> Self {
-        let from = |lost: u32, after: &Beside| after.lost[lost as usize..].iter().sum::<f64>();
+        let from = |lost: u32, after: &Beside| after.lost.iter().skip(lost as usize).sum::<f64>();
         let first = Beside::after(LOOK.0 + chain.under_way, delivery);
         let lame = from(chain.first(), &first);
         let again = 1.0 - lame - libm::pow(delivery, f64::from(LOOK.0));
@@ -125,10 +125,10 @@ impl Looked {
 }
 
 /// Probabilities that so many packets are lost, of at most as many as a longer look has.
-type Losses = [f64; LONG as usize + 1];
+type ByLost = [f64; LONG as usize + 1];
 
 /// Of so many packets over a hop that delivers so much.
-fn lost_of(packets: u32, delivery: f64) -> Losses {
+fn lost_of(packets: u32, delivery: f64) -> ByLost {
     let mut lost = [0.0; LONG as usize + 1];
     lost[0] = 1.0;
     for packet in 0..packets.min(LONG) as usize {
@@ -141,11 +141,12 @@ fn lost_of(packets: u32, delivery: f64) -> Losses {
 }
 
 /// Probability that at least so many are.
-fn at_least(losses: &Losses, lost: u32) -> f64 {
+fn at_least(losses: &ByLost, lost: u32) -> f64 {
     losses.iter().skip(lost as usize).sum()
 }
 
-/// Packets lost that are told apart: with more a chain is lame in any look.
+/// Packets lost that are told apart: with as many a chain is lame in any look over 28 hops or fewer, and over more hops nobody who
+/// stands by lets so many be lost.
 const TOLD: usize = 12;
 const WINDOW: usize = rules::IN_WINDOW as usize;
 
