@@ -44,8 +44,11 @@ pub(crate) fn resting_awake(hops: u64) -> f64 {
     2.0 * (whole * WHOLE_S + (1.0 - whole) * near_s.min(WHOLE_S))
 }
 /// How long a burst of foreign frames is taken to last, on average, in seconds. With half of it or five times as much, predicted
-/// goodput is .2 % and energy 1 % another (bursts for .04 of the time, four hops). Those of simulated buildings last a second, too.
+/// goodput is .2 % and energy 1 % another (bursts for .04 of the time, four hops), and needs foreseen by beacons 5 %. Those of
+/// simulated buildings last a second, too.
 pub(crate) const BURST_S: f64 = 1.0;
+/// From a node's beacon to its next where nodes beacon in turns.
+pub const BEACONS_APART: Duration = Duration::from_millis(10);
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;
 /// What a foreign frame takes in milliseconds where there is no Wi-Fi. A Bluetooth packet of one slot takes up to .37 (Core

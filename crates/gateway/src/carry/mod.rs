@@ -16,6 +16,7 @@ pub mod ways;
 #[cfg(test)]
 mod tests {
     use crate::carry::pipeline::Node;
+    use crate::survey::Survey;
     use thalweg_engine::BoardTiming;
     use thalweg_planner::closed_forms::Cycle;
     use thalweg_planner::rules;
@@ -37,6 +38,8 @@ mod tests {
         assert_eq!(window, [rules::IN_WINDOW; 2]);
         assert_eq!(u64::from(rules::EARLY), thalweg::EARLY);
         assert_eq!(rules::WHOLE, rest::WHOLE);
+        let beacons = Survey::of(Channel::all().collect());
+        assert_eq!(rules::BEACONS_APART, beacons.interval);
         assert_eq!(rules::SWEPT_BYTES, usize::from(sweep::BEACON_BYTES));
     }
 
