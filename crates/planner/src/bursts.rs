@@ -1,8 +1,9 @@
 //! What a survey tells of bursts: how much of the time a receiver is in one, what it loses then, and who is in it with it.
 //!
 //! Model: a receiver is in a burst or not. Outside it a strong link loses nothing, inside it each frame is lost with the same
-//! probability. Two frames at one time at a receiver, and at two neighbours, then tell all three numbers by their moments: of all
-//! frames `m1 = share hit` are lost, of pairs of a receiver `m2 = share hit^2`, of pairs of neighbours `m11 = share shared hit^2`. The
+//! probability. Two frames at one time at a receiver, and at two of them, then tell all numbers by their moments: of all frames
+//! `m1 = share hit` are lost, of pairs of a receiver `m2 = share hit^2`, of pairs at two `m11 = share along hit^2` where one hears the
+//! other, as relays of a chain do, and `share across hit^2` where both hear one sender, as relays of two chains do. The
 //! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
 //! they were sent: in turns ([`Turns`]), or in sweeps ([`Sweeps`]). A burst is taken to outlast a sweep of a channel: it ends between
 //! one pair in seventeen, by which what plans foresee changes by less than a hundredth. Which receivers of a plan are in it:
@@ -23,8 +24,11 @@ pub struct Bursts {
     pub share: f64,
     /// Share of frames that it loses then, 0..=1.
     pub hit: f64,
-    /// Probability that a neighbour of one that is in a burst is in it, too, 0..=1.
-    pub shared: f64,
+    /// Probability that who hears one that is in a burst is in it, too, 0..=1. A pair counts once for each channel on which
+    /// it hears the other: chains have so many hops to choose from there.
+    pub along: f64,
+    /// The same of who hears the same sender, 0..=1.
+    pub across: f64,
 }
 
 impl Bursts {
@@ -32,7 +36,8 @@ impl Bursts {
     pub const NONE: Self = Self {
         share: 0.0,
         hit: 0.0,
-        shared: 1.0,
+        along: 1.0,
+        across: 1.0,
     };
 
     /// Share of all frames that are lost to them.
@@ -61,30 +66,33 @@ impl Bursts {
     }
 
     /// By the share of all frames that are lost, of pairs of a receiver's that both are, and how much likelier it is that
-    /// one of each of two neighbours' both are.
-    fn of(m1: f64, m2: f64, near: f64) -> Self {
+    /// one of each of two receivers' both are.
+    fn of(m1: f64, m2: f64, [along, across]: [f64; 2]) -> Self {
         if m2 <= 0.0 {
             // Never two together: as good as never in one.
             return Self {
                 share: f64::from(u8::from(m1 > 0.0)),
                 hit: m1,
-                shared: 1.0,
+                along: 1.0,
+                across: 1.0,
             };
         }
         let share = (m1 * m1 / m2).clamp(0.0, 1.0);
         Self {
             share,
             hit: (m1 / share).clamp(0.0, 1.0),
-            shared: near.clamp(share, 1.0),
+            along: along.clamp(share, 1.0),
+            across: across.clamp(share, 1.0),
         }
     }
 
-    /// Probability that a receiver is disturbed by what disturbs a neighbour: where it is not, both are in bursts by chance.
-    pub(crate) fn kin(&self) -> f64 {
-        match self.share < 1.0 {
-            true => ((self.shared - self.share) / (1.0 - self.share)).clamp(0.0, 1.0),
+    /// Probability that a receiver is disturbed by what disturbs one that it hears, and one that hears the same: where it is not, both
+    /// are in bursts by chance.
+    pub(crate) fn kin(&self) -> [f64; 2] {
+        [self.along, self.across].map(|both| match self.share < 1.0 {
+            true => ((both - self.share) / (1.0 - self.share)).clamp(0.0, 1.0),
             false => 1.0,
-        }
+        })
     }
 }
 
@@ -98,9 +106,9 @@ struct Turns {
     own: Share,
     lasts: Share,
     /// Of two of one link, on two channels.
-    across: Share,
-    /// Of two of one sender at two neighbours, on two channels: what both hear at once is one loss.
-    near: Share,
+    channels: Share,
+    /// Of two of one sender, one at each of two receivers, on two channels: what both hear at once is one loss.
+    two: Two,
 }
 
 impl Turns {
@@ -118,23 +126,22 @@ impl Turns {
                 self.own.add(a.all.map(|n| n * n - n));
                 self.lasts.add(a.lasting(&channels));
                 let apart = a.together(a);
-                self.across
+                self.channels
                     .add([0, 1].map(|n| a.all[n] * a.all[n] - apart[n]));
-                for b in heard[at + 1..].iter().filter(|b| are_near(senders, a, b)) {
+                for b in &heard[at + 1..] {
                     let apart = a.together(b);
-                    self.near
-                        .add([0, 1].map(|n| a.all[n] * b.all[n] - apart[n]));
+                    let pairs = [0, 1].map(|n| a.all[n] * b.all[n] - apart[n]);
+                    self.two.add(pairs, 1.0, hops(senders, a.by, b.by));
                 }
             }
         }
     }
     fn bursts(&self) -> Option<Bursts> {
-        let near = self.near.share() / self.across.share();
-        let near = if near.is_finite() { near } else { 0.0 };
         let m1 = self.one.share();
         // Where a burst ended between both, the second is in another or in none, as any other beacon is.
         let m2 = m1 * m1 + (self.own.share() - m1 * m1) / self.lasts.share();
-        (self.one.of >= ENOUGH).then(|| Bursts::of(m1, m2, near))
+        let two = self.two.of(self.channels.share(), Share::share);
+        (self.one.of >= ENOUGH).then(|| Bursts::of(m1, m2, two))
     }
 }
 
@@ -147,8 +154,8 @@ struct Sweeps {
     count: Share,
     /// Of two senders at one receiver, on one channel.
     own: Share,
-    /// Of two senders at two neighbours, on one channel.
-    near: Share,
+    /// Of two senders at two receivers, on one channel.
+    two: Two,
 }
 
 impl Sweeps {
@@ -171,19 +178,22 @@ impl Sweeps {
             for [all, squares] in &at {
                 self.own.add([0, 1].map(|n| all[n] * all[n] - squares[n]));
             }
-            for (a, heard) in senders.iter().enumerate() {
-                for b in heard.iter().map(|heard| heard.by).filter(|b| a < *b) {
-                    self.near.add([0, 1].map(|n| at[a][0][n] * at[b][0][n]));
-                }
-            }
-            // One beacon at both is one loss.
+            let mut common: Vec<(usize, usize, [f64; 2])> = Vec::new();
             for heard in senders {
+                let heard: Vec<&Heard> = heard.iter().filter(|heard| on(heard)[1] > 0.0).collect();
                 for (place, a) in heard.iter().enumerate() {
-                    let others = heard[place + 1..].iter();
-                    for b in others.filter(|b| are_near(senders, a, b)) {
-                        self.near.add([0, 1].map(|n| -on(a)[n] * on(b)[n]));
+                    for b in &heard[place + 1..] {
+                        common.push((a.by, b.by, [0, 1].map(|n| on(a)[n] * on(b)[n])));
                     }
                 }
+            }
+            common.sort_unstable_by_key(|(a, b, _)| (*a, *b));
+            for of in common.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+                let (a, b, _) = of[0];
+                // One beacon at both is one loss.
+                let once = |n: usize| of.iter().map(|(.., pairs)| pairs[n]).sum::<f64>();
+                let pairs = [0, 1].map(|n| at[a][0][n] * at[b][0][n] - once(n));
+                self.two.add(pairs, of.len() as f64, hops(senders, a, b));
             }
         }
     }
@@ -194,17 +204,43 @@ impl Sweeps {
         let (m1, sweeps) = (self.one.share(), self.count.share());
         // Of pairs one in so many is of one sweep.
         let of_one = |pairs: &Share| (sweeps * pairs.share() - (sweeps - 1.0) * m1 * m1).max(0.0);
-        let (m2, m11) = (of_one(&self.own), of_one(&self.near));
-        let near = if m2 > 0.0 { m11 / m2 } else { 0.0 };
-        let bursts = Bursts::of(m1, m2, near);
+        let m2 = of_one(&self.own);
+        let bursts = Bursts::of(m1, m2, self.two.of(m2, of_one));
         let hit = (bursts.hit * rules::EXPOSED).min(1.0);
         Some(Bursts { hit, ..bursts })
     }
 }
 
-/// Whether two receivers of a sender are each other's neighbours.
-fn are_near(senders: &[Vec<Heard>], a: &Heard, b: &Heard) -> bool {
-    senders[a.by].binary_search_by_key(&b.by, |c| c.by).is_ok()
+/// On how many channels `to` hears `from`.
+fn hops(senders: &[Vec<Heard>], from: usize, to: usize) -> f64 {
+    let heard = &senders[from];
+    let place = heard.binary_search_by_key(&to, |heard| heard.by);
+    place.map_or(0.0, |place| {
+        let sent = heard[place].by_channel.iter();
+        sent.filter(|[_, sent]| *sent > 0.0).count() as f64
+    })
+}
+
+/// Pairs of beacons at two receivers that hear one sender, and where one hears the other.
+#[derive(Default)]
+struct Two {
+    along: Share,
+    across: Share,
+}
+
+impl Two {
+    /// Pairs, lost and sent, at two that have so many senders in common and so many hops between them.
+    fn add(&mut self, pairs: [f64; 2], senders: f64, hops: f64) {
+        self.along.add(pairs.map(|n| n * hops));
+        self.across.add(pairs.map(|n| n * senders));
+    }
+    /// How much likelier than `own`, of pairs of one receiver, it is that both are lost; `lost` tells that of pairs.
+    fn of(&self, own: f64, lost: impl Fn(&Share) -> f64) -> [f64; 2] {
+        [&self.along, &self.across].map(|pairs| match own > 0.0 {
+            true => lost(pairs) / own,
+            false => 0.0,
+        })
+    }
 }
 
 /// So much of so much.
@@ -295,9 +331,14 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
     use thalweg_units::Dbm;
 
-    /// A survey of ten beacons on each of four channels, whose receivers stand on `floors` floors. Each is in a burst for a `share`
-    /// of the time, which takes a `hit` of the frames, at all receivers of the floor alike.
-    fn survey(rng: &mut Pcg64Mcg, floors: usize, share: f64, hit: f64) -> LinkQualities {
+    /// A survey of ten beacons on each of four channels, whose receivers stand on `floors` floors, and hear those of other floors on
+    /// some channels. Each floor is in a burst for a `share` of the time, which takes a `hit` of the frames, at all its receivers alike.
+    fn survey(
+        rng: &mut Pcg64Mcg,
+        (floors, between): (usize, &[u8]),
+        share: f64,
+        hit: f64,
+    ) -> LinkQualities {
         let beacons = 10;
         let nodes = 100;
         let mut links = LinkQualities::new(nodes);
@@ -314,7 +355,7 @@ mod tests {
                         *lost += u32::from(*inside && rng.random::<f64>() < hit);
                     }
                 }
-                for to in (0..nodes).filter(|to| *to != from) {
+                for to in heard_on(from, nodes, (floors, between), channel) {
                     let received = beacons - lost[to % floors];
                     (links.record(from, to, channel, received, beacons, Some(Dbm(-70.0)))).unwrap();
                 }
@@ -323,14 +364,29 @@ mod tests {
         links
     }
 
+    /// Who hears `from`.
+    fn heard_on(
+        from: usize,
+        nodes: usize,
+        (floors, between): (usize, &[u8]),
+        channel: Channel,
+    ) -> impl Iterator<Item = usize> {
+        let is_between = between.contains(&channel.number());
+        (0..nodes).filter(move |to| *to != from && (is_between || to % floors == from % floors))
+    }
+
+    const ALL: &[u8] = &[15, 20, 25, 26];
+
     #[test]
     fn how_often_how_strong_and_how_wide_bursts_are_is_read_off_counts() {
         let mut rng = Pcg64Mcg::seed_from_u64(11);
-        for (floors, share, hit, shared) in [
-            (1, 0.3, 0.1, 1.0),
-            (2, 0.2, 0.2, 0.6),
-            (2, 0.2, 0.4, 0.6),
-            (2, 0.2, 0.05, 0.6),
+        // Where floors hear each other on one channel of four, .89 of the hops are on one, and .66 of the pairs that hear one sender.
+        for (floors, share, hit, [along, across]) in [
+            ((1, ALL), 0.3, 0.1, [1.0; 2]),
+            ((2, ALL), 0.2, 0.2, [0.6; 2]),
+            ((2, ALL), 0.2, 0.4, [0.6; 2]),
+            ((2, ALL), 0.2, 0.05, [0.6; 2]),
+            ((2, &[26]), 0.2, 0.2, [0.91, 0.73]),
         ] {
             let surveys: Vec<_> = (0..24)
                 .map(|_| survey(&mut rng, floors, share, hit))
@@ -339,21 +395,22 @@ mod tests {
             assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
             // As counted it is a tenth less: bursts end between beacons of a turn.
             assert!((bursts.hit / hit - 1.0).abs() < 0.1, "{bursts:?}");
-            assert!((bursts.shared - shared).abs() < 0.1, "{bursts:?}");
+            assert!((bursts.along - along).abs() < 0.1, "{bursts:?}");
+            assert!((bursts.across - across).abs() < 0.1, "{bursts:?}");
         }
     }
 
     #[test]
     fn a_quiet_survey_knows_of_none_and_a_short_one_nothing() {
         let mut rng = Pcg64Mcg::seed_from_u64(11);
-        let quiet = Bursts::learned([&survey(&mut rng, 1, 0.0, 0.1)], |_| true).unwrap();
+        let quiet = Bursts::learned([&survey(&mut rng, (1, ALL), 0.0, 0.1)], |_| true).unwrap();
         assert_eq!(quiet.outage(), 0.0);
         assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
     }
 
     /// Two sweeps over four channels, each of which a burst may take on each of two floors: a `share` of them, and then a `hit`
     /// of the beacons.
-    fn swept(rng: &mut Pcg64Mcg, share: f64, hit: f64) -> LinkQualities {
+    fn swept(rng: &mut Pcg64Mcg, between: &[u8], share: f64, hit: f64) -> LinkQualities {
         let nodes = 20;
         let mut links = LinkQualities::new(nodes);
         for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
@@ -361,7 +418,7 @@ mod tests {
             for from in 0..nodes {
                 // What takes a beacon takes it on a whole floor.
                 let taken = inside.map(|floors| floors.map(|on| on && rng.random::<f64>() < hit));
-                for to in (0..nodes).filter(|to| *to != from) {
+                for to in heard_on(from, nodes, (2, between), channel) {
                     let received = taken.iter().filter(|floors| !floors[to % 2]).count() as u32;
                     (links.record(from, to, channel, received, 2, Some(Dbm(-70.0)))).unwrap();
                 }
@@ -373,13 +430,21 @@ mod tests {
     #[test]
     fn sweeps_tell_them_by_their_senders() {
         let mut rng = Pcg64Mcg::seed_from_u64(12);
-        for (share, hit) in [(0.1, 0.05), (0.05, 0.1), (0.2, 0.2)] {
-            let surveys: Vec<_> = (0..300).map(|_| swept(&mut rng, share, hit)).collect();
+        for (between, share, hit, [along, across]) in [
+            (ALL, 0.1, 0.05, [0.5; 2]),
+            (ALL, 0.05, 0.1, [0.5; 2]),
+            (ALL, 0.2, 0.2, [0.58; 2]),
+            (&[26], 0.2, 0.2, [0.88, 0.63]),
+        ] {
+            let surveys: Vec<_> = (0..300)
+                .map(|_| swept(&mut rng, between, share, hit))
+                .collect();
             let bursts = Bursts::learned(&surveys, |_| true).unwrap();
             assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
             let hit = hit * rules::EXPOSED;
             assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
-            assert!((bursts.shared - 0.5).abs() < 0.15, "{bursts:?}");
+            assert!((bursts.along - along).abs() < 0.15, "{bursts:?}");
+            assert!((bursts.across - across).abs() < 0.15, "{bursts:?}");
         }
     }
 }

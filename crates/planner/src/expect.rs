@@ -441,7 +441,8 @@ mod tests {
         let bursts = Bursts {
             share: 0.5,
             hit: 0.2,
-            shared: 1.0,
+            along: 1.0,
+            across: 1.0,
         };
         let model = LinkModel {
             bursts,

@@ -312,7 +312,8 @@ mod tests {
     const BURSTS: Bursts = Bursts {
         share: 0.1,
         hit: 0.1,
-        shared: 0.5,
+        along: 0.5,
+        across: 0.5,
     };
     const HOPS: u64 = 4;
 
@@ -366,7 +367,8 @@ mod tests {
         for (share, shared) in [(0.1, 0.5), (0.04, 1.0), (1.0, 1.0), (0.0, 1.0)] {
             let bursts = Bursts {
                 share,
-                shared,
+                along: shared,
+                across: shared,
                 ..BURSTS
             };
             let looked = Looked {

@@ -1,8 +1,8 @@
 //! Which receivers of a plan's chains are in bursts at one time.
 //!
-//! Model: what disturbs a receiver disturbs the one before it in its chain, too, or only others; and so it is with the receiver of
-//! the other chain at its stage. How often is what a survey tells of neighbours ([`Bursts::kin`]). Not modelled: a chain that comes
-//! back to where it was. Tests: below.
+//! Model: what disturbs a receiver disturbs the one before it in its chain, too, or only others; and so it is, less often, with the
+//! receiver of the other chain at its stage. How often is what a survey tells of those that hear each other, and of those that hear the
+//! same sender ([`Bursts::kin`]). Not modelled: a chain that comes back to where it was. Tests: below.
 
 use crate::bursts::Bursts;
 use std::collections::BTreeMap;
@@ -81,12 +81,12 @@ type Chances = BTreeMap<(Inside, [bool; 2]), f64>;
 /// What may be at one time over one or two `chains` of so many `hops`, and how likely. Both end at the sink. One chain counts as two
 /// that are the same.
 pub(crate) fn together(bursts: &Bursts, hops: usize, chains: usize) -> Vec<(Inside, f64)> {
-    let (kin, share) = (bursts.kin(), bursts.share);
+    let ([along, across], share) = (bursts.kin(), bursts.share);
     let none = (Inside::one(0), [false; 2]);
     let mut now = Chances::from([(none, 1.0)]);
     for stage in 1..hops {
         // Nobody is before the first.
-        let keeps = if stage > 1 { kin } else { 0.0 };
+        let keeps = if stage > 1 { along } else { 0.0 };
         let mut next = Chances::new();
         for ((inside, last), chance) in now {
             let mut add = |receivers: [Receiver; 2], part: f64| {
@@ -107,14 +107,14 @@ pub(crate) fn together(bursts: &Bursts, hops: usize, chains: usize) -> Vec<(Insi
             let kept = last.map(|is_inside| beside(1.0, is_inside, share)[0].0);
             add(kept, keeps * keeps);
             // One that is not like the receiver before it may be like the other chain's.
-            for (a, part) in beside(kin, last[1], share) {
+            for (a, part) in beside(across, last[1], share) {
                 add([a, kept[1]], (1.0 - keeps) * keeps * part);
             }
-            for (b, part) in beside(kin, last[0], share) {
+            for (b, part) in beside(across, last[0], share) {
                 add([kept[0], b], (1.0 - keeps) * keeps * part);
             }
             for (a, part) in beside(0.0, false, share) {
-                for (b, also) in beside(kin, a.is_inside, share) {
+                for (b, also) in beside(across, a.is_inside, share) {
                     add([a, b], (1.0 - keeps) * (1.0 - keeps) * part * also);
                 }
             }
@@ -124,8 +124,8 @@ pub(crate) fn together(bursts: &Bursts, hops: usize, chains: usize) -> Vec<(Insi
     // The sink is like one of the last relays, and as often like either as these are like those before them.
     let keeps = match (hops, chains) {
         (..=1, _) => 0.0,
-        (_, 1) => kin,
-        _ => 2.0 * kin / (1.0 + kin),
+        (_, 1) => along,
+        _ => (2.0 * along / (1.0 + across)).min(1.0),
     };
     let mut found = BTreeMap::<Inside, f64>::new();
     for ((inside, last), chance) in now {
@@ -144,17 +144,18 @@ pub(crate) fn together(bursts: &Bursts, hops: usize, chains: usize) -> Vec<(Insi
 mod tests {
     use super::*;
 
-    fn of(share: f64, shared: f64) -> Bursts {
+    fn of(share: f64, [along, across]: [f64; 2]) -> Bursts {
         Bursts {
             share,
             hit: 0.1,
-            shared,
+            along,
+            across,
         }
     }
 
     #[test]
     fn all_receivers_are_in_one_burst_or_each_in_its_own() {
-        let all = together(&of(0.1, 1.0), 4, 2);
+        let all = together(&of(0.1, [1.0; 2]), 4, 2);
         let likely: Vec<_> = all.iter().filter(|(_, chance)| *chance > 0.0).collect();
         let [(none, outside), (every, inside)] = likely[..] else {
             panic!("{likely:?}");
@@ -163,7 +164,7 @@ mod tests {
         assert!((outside - 0.9).abs() < 1e-12 && (inside - 0.1).abs() < 1e-12);
         // As many as share says: independent, three relays of each chain and the sink.
         for (chains, receivers) in [(1, 4), (2, 7)] {
-            let apart = together(&of(0.1, 0.1), 4, chains);
+            let apart = together(&of(0.1, [0.1; 2]), 4, chains);
             let outside = apart[0].1 - libm::pow(0.9, f64::from(receivers));
             assert!(apart[0].0.is_none() && outside.abs() < 1e-12, "{apart:?}");
             let sum: f64 = apart.iter().map(|(_, chance)| chance).sum();
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn neighbours_are_in_bursts_together_as_often_as_is_known() {
         let (share, shared) = (0.2, 0.6);
-        let two = together(&of(share, shared), 2, 1);
+        let two = together(&of(share, [shared, 0.3]), 2, 1);
         let with = |stages| {
             let of = two
                 .iter()
@@ -186,7 +187,7 @@ mod tests {
         assert!((with(1) - 2.0 * share * (1.0 - shared)).abs() < 1e-12);
         // Every receiver is in one for its share of the time, however many there are.
         for (hops, chains) in [(1, 2), (3, 1), (3, 2), (6, 2)] {
-            let all = together(&of(share, shared), hops, chains);
+            let all = together(&of(share, [shared, 0.3]), hops, chains);
             let mean = |(inside, chance): &(Inside, f64)| {
                 chance * (inside.stages[0] + inside.stages[1]) as f64 / 2.0
             };
@@ -196,9 +197,37 @@ mod tests {
     }
 
     #[test]
+    fn both_chains_are_in_a_burst_as_often_as_receivers_of_one_sender() {
+        let (share, along, across) = (0.2, 0.7, 0.4);
+        let bursts = of(share, [along, across]);
+        let all = together(&bursts, 2, 2);
+        let of = all
+            .iter()
+            .filter(|(inside, _)| inside.stages == [2; 2])
+            .map(|(_, chance)| chance);
+        // Both relays, and the sink, which is like one of them.
+        let [along, across_by_kin] = bursts.kin();
+        let like = 2.0 * along / (1.0 + across_by_kin);
+        let sink = like + (1.0 - like) * share;
+        assert!((of.sum::<f64>() - share * across * sink).abs() < 1e-12);
+        // At later stages it is the same.
+        let later = together(&bursts, 6, 2);
+        let both: f64 = later
+            .iter()
+            .filter(|(inside, _)| inside.stages == [6; 2])
+            .map(|(_, chance)| chance)
+            .sum();
+        let stays = along * along + (1.0 - along * along) * across_by_kin;
+        assert!(
+            both > share * across * sink * libm::pow(stays, 4.0),
+            "{both}"
+        );
+    }
+
+    #[test]
     fn receivers_that_are_no_kin_are_disturbed_apart() {
         let chance = |shared, foreign| {
-            let all = together(&of(0.5, shared), 3, 2).into_iter();
+            let all = together(&of(0.5, [shared; 2]), 3, 2).into_iter();
             let of = all.filter(|(inside, _)| inside.foreign == foreign);
             of.map(|(_, chance)| chance).sum::<f64>()
         };

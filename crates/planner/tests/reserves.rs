@@ -179,7 +179,8 @@ fn a_plan_expects_to_need_more_where_bursts_were_seen() {
     let of = |hit| Bursts {
         share: 0.2,
         hit,
-        shared: 0.5,
+        along: 0.5,
+        across: 0.5,
     };
     let [none, few, many] = [Bursts::NONE, of(0.1), of(0.4)].map(predicted);
     let needed = [&none, &few, &many].map(|p| p.reserves_needed.unwrap());
