@@ -102,7 +102,8 @@ impl Bursts {
 struct Turns {
     /// Of one beacon.
     one: Share,
-    /// Of two of one link; and how likely it is that a burst that is on at one of two is still on at the other.
+    /// Of two of one link; and how likely it is that a burst that is on at one of two is still on at the other. As likely as
+    /// that, so much a pair counts.
     own: Share,
     lasts: Share,
     /// Of two of one link, on two channels.
@@ -123,8 +124,10 @@ impl Turns {
         for heard in senders {
             for (at, a) in heard.iter().enumerate() {
                 self.one.add(a.all);
-                self.own.add(a.all.map(|n| n * n - n));
-                self.lasts.add(a.lasting(&channels));
+                for (pairs, stays) in a.pairs(&channels) {
+                    self.own.add(pairs.map(|n| n * stays));
+                    self.lasts.add([stays * stays, stays].map(|n| n * pairs[1]));
+                }
                 let apart = a.together(a);
                 self.channels
                     .add([0, 1].map(|n| a.all[n] * a.all[n] - apart[n]));
@@ -137,11 +140,15 @@ impl Turns {
         }
     }
     fn bursts(&self) -> Option<Bursts> {
+        // Of few beacons, or such that no burst outlasts any two of, nothing is learned.
+        if self.one.of < ENOUGH || self.lasts.lost <= 0.0 {
+            return None;
+        }
         let m1 = self.one.share();
         // Where a burst ended between both, the second is in another or in none, as any other beacon is.
         let m2 = m1 * m1 + (self.own.share() - m1 * m1) / self.lasts.share();
         let two = self.two.of(self.channels.share(), Share::share);
-        (self.one.of >= ENOUGH).then(|| Bursts::of(m1, m2, two))
+        Some(Bursts::of(m1, m2, two))
     }
 }
 
@@ -278,21 +285,22 @@ impl Heard {
         let channels = || self.by_channel.iter().zip(&other.by_channel);
         [0, 1].map(|n| channels().map(|(a, b)| a[n] * b[n]).sum())
     }
-    /// Pairs of beacons of a turn over `channels` that are in one burst, of those of which one is in it, and pairs.
-    fn lasting(&self, channels: &[bool; Channel::COUNT]) -> [f64; 2] {
+    /// Pairs of beacons of a turn over `channels`, lost and sent, and how likely a burst that is on at one is still on at the other.
+    fn pairs(&self, channels: &[bool; Channel::COUNT]) -> Vec<([f64; 2], f64)> {
         let stays = |beacons: f64| {
             let apart_s = beacons * rules::BEACONS_APART.as_secs_f64();
             libm::exp(-apart_s / rules::BURST_S)
         };
         let sent = (self.by_channel.iter().zip(channels)).filter(|(_, of_survey)| **of_survey);
-        let sent: Vec<f64> = sent.map(|([_, sent], _)| *sent).collect();
-        let mut pairs = [0.0; 2];
-        let mut add = |of: f64, apart: f64| pairs = [pairs[0] + of * stays(apart), pairs[1] + of];
+        let sent: Vec<[f64; 2]> = sent.map(|(sent, _)| *sent).collect();
+        let mut pairs = Vec::new();
         for (at, first) in sent.iter().enumerate() {
             // Two of so many in a row are on average a third of them apart.
-            add(first * (first - 1.0).max(0.0), (first + 1.0) / 3.0);
-            for (channels, second) in sent.iter().enumerate().skip(at + 1) {
-                add(2.0 * first * second, (channels - at) as f64 * first);
+            let own = first.map(|n| n * (n - 1.0));
+            pairs.push((own, stays((first[1] + 1.0) / 3.0)));
+            for (later, second) in sent.iter().enumerate().skip(at + 1) {
+                let both = [0, 1].map(|n| 2.0 * first[n] * second[n]);
+                pairs.push((both, stays((later - at) as f64 * first[1])));
             }
         }
         pairs
@@ -406,6 +414,10 @@ mod tests {
         let quiet = Bursts::learned([&survey(&mut rng, (1, ALL), 0.0, 0.1)], |_| true).unwrap();
         assert_eq!(quiet.outage(), 0.0);
         assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
+        let mut long = LinkQualities::new(2);
+        let (channel, rssi) = (Channel::new(26).unwrap(), Some(Dbm(-70.0)));
+        (long.record(0, 1, channel, u32::MAX - 9, u32::MAX, rssi)).unwrap();
+        assert_eq!(Bursts::learned([&long], |_| true), None);
     }
 
     /// Two sweeps over four channels, each of which a burst may take on each of two floors: a `share` of them, and then a `hit`
