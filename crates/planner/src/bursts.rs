@@ -6,8 +6,9 @@
 //! other, as relays of a chain do, and `share across hit^2` where both hear one sender, as relays of two chains do. The
 //! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
 //! they were sent: in turns ([`Turns`]), or in sweeps ([`Sweeps`]). A burst is taken to outlast a sweep of a channel: it ends between
-//! one pair in seventeen, by which what plans foresee changes by less than a hundredth. Which receivers of a plan are in it:
-//! `together`. What it does to a transfer: `looks`. Tests: below.
+//! one pair in seventeen, by which what plans foresee changes by less than a hundredth. Not modelled: turns whose beacons are farther
+//! apart than [`rules::BEACONS_APART`]. Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests:
+//! below.
 
 use crate::links::{LinkQualities, LinkQuality};
 use crate::rules;
