@@ -1,0 +1,127 @@
+//! What surveys that were drawn tell of the bursts in them.
+
+use super::*;
+use rand::{Rng as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+use thalweg_units::{Channel, Dbm};
+
+/// A survey of ten beacons on each of four channels, whose receivers stand on `floors` floors, and hear those of other floors on
+/// some channels. Each floor is in a burst for a `share` of the time, which takes a `hit` of the frames, at all its receivers alike.
+fn survey(
+    rng: &mut Pcg64Mcg,
+    (floors, between): (usize, &[u8]),
+    share: f64,
+    hit: f64,
+) -> LinkQualities {
+    let beacons = 10;
+    let nodes = 100;
+    let mut links = LinkQualities::new(nodes);
+    let stays = libm::exp(-rules::BEACONS_APART.as_secs_f64() / rules::BURST_S);
+    let mut inside: Vec<bool> = (0..floors).map(|_| rng.random::<f64>() < share).collect();
+    for from in 0..nodes {
+        for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
+            let mut lost = vec![0; floors];
+            for _ in 0..beacons {
+                for (inside, lost) in inside.iter_mut().zip(&mut lost) {
+                    if rng.random::<f64>() >= stays {
+                        *inside = rng.random::<f64>() < share;
+                    }
+                    *lost += u32::from(*inside && rng.random::<f64>() < hit);
+                }
+            }
+            for to in heard_on(from, nodes, (floors, between), channel) {
+                let received = beacons - lost[to % floors];
+                (links.record(from, to, channel, received, beacons, Some(Dbm(-70.0)))).unwrap();
+            }
+        }
+    }
+    links
+}
+
+/// Who hears `from`.
+fn heard_on(
+    from: usize,
+    nodes: usize,
+    (floors, between): (usize, &[u8]),
+    channel: Channel,
+) -> impl Iterator<Item = usize> {
+    let is_between = between.contains(&channel.number());
+    (0..nodes).filter(move |to| *to != from && (is_between || to % floors == from % floors))
+}
+
+const ALL: &[u8] = &[15, 20, 25, 26];
+
+#[test]
+fn how_often_how_strong_and_how_wide_bursts_are_is_read_off_counts() {
+    let mut rng = Pcg64Mcg::seed_from_u64(11);
+    // Where floors hear each other on one channel of four, .89 of the hops are on one, and .66 of the pairs that hear one sender.
+    for (floors, share, hit, [along, across]) in [
+        ((1, ALL), 0.3, 0.1, [1.0; 2]),
+        ((2, ALL), 0.2, 0.2, [0.6; 2]),
+        ((2, ALL), 0.2, 0.4, [0.6; 2]),
+        ((2, ALL), 0.2, 0.05, [0.6; 2]),
+        ((2, &[26]), 0.2, 0.2, [0.91, 0.73]),
+    ] {
+        let surveys: Vec<_> = (0..24)
+            .map(|_| survey(&mut rng, floors, share, hit))
+            .collect();
+        let bursts = Bursts::learned(&surveys, |_| true).unwrap();
+        assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
+        // As counted it is a tenth less: bursts end between beacons of a turn.
+        assert!((bursts.hit / hit - 1.0).abs() < 0.1, "{bursts:?}");
+        assert!((bursts.along - along).abs() < 0.1, "{bursts:?}");
+        assert!((bursts.across - across).abs() < 0.1, "{bursts:?}");
+    }
+}
+
+#[test]
+fn a_quiet_survey_knows_of_none_and_a_short_one_nothing() {
+    let mut rng = Pcg64Mcg::seed_from_u64(11);
+    let quiet = Bursts::learned([&survey(&mut rng, (1, ALL), 0.0, 0.1)], |_| true).unwrap();
+    assert_eq!(quiet.outage(), 0.0);
+    assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
+    let mut long = LinkQualities::new(2);
+    let (channel, rssi) = (Channel::new(26).unwrap(), Some(Dbm(-70.0)));
+    (long.record(0, 1, channel, u32::MAX - 9, u32::MAX, rssi)).unwrap();
+    assert_eq!(Bursts::learned([&long], |_| true), None);
+}
+
+/// Two sweeps over four channels, each of which a burst may take on each of two floors: a `share` of them, and then a `hit`
+/// of the beacons.
+fn swept(rng: &mut Pcg64Mcg, between: &[u8], share: f64, hit: f64) -> LinkQualities {
+    let nodes = 20;
+    let mut links = LinkQualities::new(nodes);
+    for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
+        let inside = [[(); 2]; 2].map(|floors| floors.map(|()| rng.random::<f64>() < share));
+        for from in 0..nodes {
+            // What takes a beacon takes it on a whole floor.
+            let taken = inside.map(|floors| floors.map(|on| on && rng.random::<f64>() < hit));
+            for to in heard_on(from, nodes, (2, between), channel) {
+                let received = taken.iter().filter(|floors| !floors[to % 2]).count() as u32;
+                (links.record(from, to, channel, received, 2, Some(Dbm(-70.0)))).unwrap();
+            }
+        }
+    }
+    links
+}
+
+#[test]
+fn sweeps_tell_them_by_their_senders() {
+    let mut rng = Pcg64Mcg::seed_from_u64(12);
+    for (between, share, hit, [along, across]) in [
+        (ALL, 0.1, 0.05, [0.5; 2]),
+        (ALL, 0.05, 0.1, [0.5; 2]),
+        (ALL, 0.2, 0.2, [0.58; 2]),
+        (&[26], 0.2, 0.2, [0.88, 0.63]),
+    ] {
+        let surveys: Vec<_> = (0..300)
+            .map(|_| swept(&mut rng, between, share, hit))
+            .collect();
+        let bursts = Bursts::learned(&surveys, |_| true).unwrap();
+        assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
+        let hit = hit * rules::EXPOSED;
+        assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
+        assert!((bursts.along - along).abs() < 0.15, "{bursts:?}");
+        assert!((bursts.across - across).abs() < 0.15, "{bursts:?}");
+    }
+}
