@@ -110,6 +110,11 @@ fn a_wrong_file_is_told_its_line_and_key() {
             "line 18: metric.where.paths: expected a number or a name",
         ),
         (
+            "'hops'\n",
+            "'hops'\nratio = 'pooled'\n",
+            "line 16: metric \"n\", ratio: a pooled ratio is one of sums",
+        ),
+        (
             "title = 'F'",
             "title = 'F'\nmark = 'pie'",
             "line 23: figure.mark: unknown variant",

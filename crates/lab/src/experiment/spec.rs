@@ -184,6 +184,13 @@ impl Experiment {
         let mut names: Vec<&str> = Vec::new();
         for (n, metric) in self.metrics.iter().enumerate() {
             self.asked(document, ("metric", n, &metric.name), &metric.columns())?;
+            if let Some(why) = metric.unfit_ratio() {
+                let line = document.line_of(&entry("metric", n, "ratio"));
+                return Err(format!(
+                    "line {line}: metric {:?}, ratio: {why}",
+                    metric.name
+                ));
+            }
         }
         for (n, figure) in self.figures.iter().enumerate() {
             let name = figure.name.as_str();

@@ -2,7 +2,7 @@
 //!
 //! A metric is declared in the experiment's file: a column, a statistic over the rows of one seed,
 //! and the columns that split them. The statistic is taken within each seed and then averaged over
-//! the seeds, so that a seed (one random building) is the unit of the interval.
+//! the seeds, so that a seed (one random building) is the unit of the interval. A pooled ratio is one of the sums of all seeds.
 
 use super::interval::{mean_and_interval, median, Confidence, Range};
 use super::row::{Row, Value};
@@ -52,6 +52,9 @@ pub struct MetricSpec {
     /// or sums, not a mean of ratios.
     #[serde(default)]
     pub over: Option<String>,
+    /// How that ratio is taken of several seeds.
+    #[serde(default, skip_serializing_if = "Ratio::is_of_each")]
+    pub ratio: Ratio,
     /// Divided by the same metric of the rows in which these columns have these values instead, seed
     /// by seed.
     pub against: Option<BTreeMap<String, Value>>,
@@ -86,6 +89,23 @@ pub struct MetricSpec {
 
 const fn one() -> f64 {
     1.0
+}
+
+/// How a ratio is taken of several seeds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ratio {
+    /// Of each seed, then the mean of these.
+    #[default]
+    OfEach,
+    /// Of the sums of all seeds: where single seeds have little to divide by, the mean of their ratios is too large.
+    Pooled,
+}
+
+impl Ratio {
+    fn is_of_each(&self) -> bool {
+        *self == Self::OfEach
+    }
 }
 
 /// Of the values of a column, as of all channels, the share whose results lie in a span: what "most of them" is
@@ -251,6 +271,28 @@ impl MetricSpec {
         })
     }
 
+    /// What is wrong with the way its ratio is asked for, on one line; none where nothing is.
+    pub(crate) fn unfit_ratio(&self) -> Option<&'static str> {
+        let is_compared = self.against.is_some() || self.minus.is_some();
+        let is_of_sums = self.over.is_some() && self.stat == Statistic::Sum && !is_compared;
+        (self.ratio == Ratio::Pooled && !is_of_sums)
+            .then_some("a pooled ratio is one of sums: of `stat = \"sum\"` and `over`, without `against` and `minus`")
+    }
+
+    /// The ratio of all sums, as the mean of what each seed adds: how far its sum is from that ratio of what it is divided by.
+    /// Their spread is that of the ratio (Cochran, Sampling Techniques, section 6.3).
+    fn pooled(&self, seeds: &BTreeMap<String, Vec<Observed>>) -> Vec<f64> {
+        let sums = |rows: &Vec<Observed>| {
+            let value = rows.iter().map(|o| o.value).sum::<f64>();
+            [value, rows.iter().filter_map(|o| o.over).sum()]
+        };
+        let sums: Vec<[f64; 2]> = seeds.values().map(sums).collect();
+        let all = [0, 1].map(|n| sums.iter().map(|sums| sums[n]).sum::<f64>());
+        let (ratio, each) = (all[0] / all[1], all[1] / sums.len() as f64);
+        let added = |[value, over]: &[f64; 2]| self.scale * (ratio + (value - ratio * over) / each);
+        sums.iter().map(added).collect()
+    }
+
     fn measured(&self, (at, seeds): Group, other: Option<Group>) -> Option<Measured> {
         let (value, ci95, ci99, n) = if matches!(self.stat, Statistic::BestOf(_)) {
             (best_choice(&seeds)?, None, None, seeds.len())
@@ -265,8 +307,14 @@ impl MetricSpec {
                         (Some(_), _) => Some(value(rows) / of_other(seed)?),
                         (None, Some(_)) => Some(value(rows) - of_other(seed)?),
                     });
+            let per_seed: Vec<f64> = match self.ratio {
+                Ratio::OfEach => values.collect(),
+                Ratio::Pooled => self.pooled(&seeds),
+            };
             // A ratio over nothing says nothing.
-            let per_seed: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+            let per_seed: Vec<f64> = (per_seed.into_iter())
+                .filter(|value| value.is_finite())
+                .collect();
             if per_seed.is_empty() {
                 return None;
             }

@@ -12,6 +12,7 @@ fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
         name: "m".into(),
         of: "x".into(),
         over: None,
+        ratio: Ratio::OfEach,
         against: None,
         minus: None,
         stat,
@@ -118,4 +119,33 @@ fn rates_do_not_go_below_nothing() {
     let m = spec(Statistic::Mean, &[]).measure(&[(1, 0.0), (2, 0.0), (3, 9.0)].map(row));
     let [low, high] = m[0].ci95.unwrap();
     assert!(low == 0.0 && high > 9.0);
+}
+
+#[test]
+fn a_pooled_ratio_is_of_the_sums_of_all_seeds() {
+    let cases = [
+        (1u64, 1.0, 4.0),
+        (1, 0.0, 1.0),
+        (2, 3.0, 1.0),
+        (3, 0.0, 2.0),
+    ];
+    let row = |(seed, x, y)| Row::new().with(SEED, seed).with("x", x).with("y", y);
+    let mut m = spec(Statistic::Sum, &[]);
+    m.over = Some("y".into());
+    // .2, 3 and 0.
+    let mean = m.measure(&cases.map(row))[0].value;
+    assert!((mean - 3.2 / 3.0).abs() < 1e-12);
+    m.ratio = Ratio::Pooled;
+    let pooled = m.measure(&cases.map(row)).remove(0);
+    assert!((pooled.value - 0.5).abs() < 1e-12 && pooled.n == 3);
+    // Seeds are 1.5 below, 2.5 above and 1 below half of their `y`, which is 8/3 on average; Student's t of 2 is 4.303.
+    let half = 4.303 * ((1.5f64.powi(2) + 2.5f64.powi(2) + 1.0) / 2.0 / 3.0).sqrt() / (8.0 / 3.0);
+    let [low, high] = pooled.ci95.unwrap();
+    assert!(
+        low == 0.0 && (high - 0.5 - half).abs() < 1e-3,
+        "{high} {half}"
+    );
+    assert_eq!(m.unfit_ratio(), None);
+    m.stat = Statistic::Mean;
+    assert!(m.unfit_ratio().is_some());
 }

@@ -18,7 +18,7 @@ pub(crate) use columns::{unknown, Asked};
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use filtered::{filtered, of_some_seeds, why_nothing, Filtered};
 pub use interval::{mean_and_interval, median, Confidence};
-pub use metric::{Best, Measured, MetricSpec, MostSpec, Spread, Statistic, SEED};
+pub use metric::{Best, Measured, MetricSpec, MostSpec, Ratio, Spread, Statistic, SEED};
 pub use pivot::{columns, ranks, Line, Pivot, Rank};
 pub use row::{csv, name_of, Row, Value};
 pub use tally::{Count, Tally};
