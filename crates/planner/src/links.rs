@@ -3,8 +3,9 @@
 //! Invariants: node indices are 0..nodes(), a reception ratio is 0..=1, no node has a link to itself.
 //! Not modelled: when a measurement was made; every table is one campaign. Tests: below.
 
+use crate::rules;
 use serde::Serialize;
-use thalweg_units::{Channel, ChannelSet, Db, Dbm};
+use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration};
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -108,6 +109,7 @@ pub struct LinkQualities {
     rows: Vec<Vec<Vec<(usize, LinkQuality)>>>,
     places: Option<Vec<Place>>,
     ids: Option<Vec<u16>>,
+    beacons_apart: Duration,
 }
 
 /// One line about a channel as a whole.
@@ -129,6 +131,7 @@ impl LinkQualities {
             rows: vec![Vec::new(); Channel::COUNT],
             places: None,
             ids: None,
+            beacons_apart: rules::BEACONS_APART,
         }
     }
     /// How many nodes there are; their indices are below this.
@@ -148,6 +151,14 @@ impl LinkQualities {
     pub fn id(&self, node: usize) -> usize {
         let told = self.ids.as_ref().and_then(|ids| ids.get(node));
         told.map_or(node, |id| usize::from(*id))
+    }
+    /// Says how long after a node's beacon its next was sent, where nodes beaconed in turns; 10 ms where nobody says it.
+    pub fn set_beacons_apart(&mut self, apart: Duration) {
+        self.beacons_apart = apart;
+    }
+    /// How long after a node's beacon its next was sent, where nodes beaconed in turns.
+    pub fn beacons_apart(&self) -> Duration {
+        self.beacons_apart
     }
     /// Says where every node is.
     ///

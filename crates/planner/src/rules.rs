@@ -47,8 +47,7 @@ pub(crate) fn resting_awake(hops: u64) -> f64 {
 /// goodput is .2 % and energy 1 % another (bursts for .04 of the time, four hops), and needs foreseen by beacons 5 %. Those of
 /// simulated buildings last a second, too.
 pub(crate) const BURST_S: f64 = 1.0;
-/// From a node's beacon to its next where nodes beacon in turns, as gateways order it. Surveys do not say where it was more, as in P3's
-/// evaluation or on slow boards: what they tell of bursts is then as of shorter turns.
+/// From a node's beacon to its next where nodes beacon in turns, as gateways order it on fast boards.
 pub const BEACONS_APART: Duration = Duration::from_millis(10);
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;

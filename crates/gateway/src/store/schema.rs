@@ -180,6 +180,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ) STRICT;
     CREATE INDEX seen_by_network ON seen (network, id);
 ",
+    "
+    ALTER TABLE surveys ADD COLUMN apart_us INTEGER NOT NULL DEFAULT 10000 CHECK (apart_us > 0);
+",
 ];
 
 /// The newest format.

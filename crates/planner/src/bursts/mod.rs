@@ -6,8 +6,8 @@
 //! other, as relays of a chain do, and `share across hit^2` where both hear one sender, as relays of two chains do. The
 //! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
 //! they were sent: in turns (`turns`), or in sweeps (`sweeps`). A burst is taken to outlast a sweep of a channel: it ends between
-//! one pair in seventeen, by which what plans foresee changes by less than a hundredth. Not modelled: turns whose beacons are farther
-//! apart than [`rules::BEACONS_APART`]. Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests:
+//! one pair in seventeen, by which what plans foresee changes by less than a hundredth. Not modelled: longer sweeps, as of slow boards.
+//! Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests:
 //! `tests`.
 
 mod counts;
@@ -62,7 +62,7 @@ impl Bursts {
             let is_swept = |heard: &Heard| !heard.in_turns;
             match heard.iter().flatten().any(is_swept) {
                 true => sweeps.add(&heard),
-                false => turns.add(&heard),
+                false => turns.add(&heard, links.beacons_apart()),
             }
         }
         let swept = || {

@@ -3,7 +3,7 @@
 
 use super::counts::{hops, Heard, Share, Told, Two, ENOUGH};
 use crate::rules;
-use thalweg_units::Channel;
+use thalweg_units::{Channel, Duration};
 
 /// Pairs of beacons that were sent in turns.
 #[derive(Default)]
@@ -21,8 +21,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Adds a survey's beacons by sender. A link of which nothing came through is not known of.
-    pub(super) fn add(&mut self, senders: &[Vec<Heard>]) {
+    /// Adds a survey's beacons by sender, of each so far `apart`. A link of which nothing came through is not known of.
+    pub(super) fn add(&mut self, senders: &[Vec<Heard>], apart: Duration) {
         let mut channels = [false; Channel::COUNT];
         for heard in senders.iter().flatten() {
             for (channel, [_, sent]) in channels.iter_mut().zip(heard.by_channel) {
@@ -32,7 +32,7 @@ impl Turns {
         for heard in senders {
             for (at, a) in heard.iter().enumerate() {
                 self.one.add(a.all);
-                for (pairs, stays) in pairs(a, &channels) {
+                for (pairs, stays) in pairs(a, &channels, apart) {
                     self.own.add(pairs.map(|n| n * stays));
                     self.lasts.add([stays * stays, stays].map(|n| n * pairs[1]));
                 }
@@ -63,13 +63,10 @@ impl Turns {
     }
 }
 
-/// Pairs of beacons of a turn over `channels` at one receiver, lost and sent, and how likely a burst that is on at one is still on
+/// Pairs of beacons, so far `apart`, of a turn over `channels` at one receiver, lost and sent, and how likely a burst that is on at one is still on
 /// at the other.
-fn pairs(link: &Heard, channels: &[bool; Channel::COUNT]) -> Vec<([f64; 2], f64)> {
-    let stays = |beacons: f64| {
-        let apart_s = beacons * rules::BEACONS_APART.as_secs_f64();
-        libm::exp(-apart_s / rules::BURST_S)
-    };
+fn pairs(link: &Heard, channels: &[bool; Channel::COUNT], apart: Duration) -> Vec<([f64; 2], f64)> {
+    let stays = |beacons: f64| libm::exp(-beacons * apart.as_secs_f64() / rules::BURST_S);
     let sent = (link.by_channel.iter().zip(channels)).filter(|(_, of_survey)| **of_survey);
     let sent: Vec<[f64; 2]> = sent.map(|(sent, _)| *sent).collect();
     let mut pairs = Vec::new();
