@@ -6,6 +6,7 @@
 //! one as an inverse chi-square law, whose degrees of freedom follow from how far the logarithms scatter (Smyth, Stat. Appl.
 //! Genet. Mol. Biol. 3, 2004, section 6). Nothing is assumed of a site. Tests: below, and in `picture`.
 
+use crate::root;
 use crate::tails::{Tails, MANY};
 use std::collections::BTreeMap;
 
@@ -201,18 +202,11 @@ fn trigamma(mut x: f64) -> f64 {
 
 /// Where the trigamma function has this value; half of the most degrees of freedom where it is below what those have.
 fn inverse_trigamma(value: f64) -> f64 {
-    let (mut low, mut high) = (0.05, 0.5 * DEGREES.1);
-    if value <= trigamma(high) {
-        return high;
+    let most = 0.5 * DEGREES.1;
+    if value <= trigamma(most) {
+        return most;
     }
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        match trigamma(middle) > value {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
-    low
+    root::last(0.05, most, |x| trigamma(x) > value)
 }
 
 #[cfg(test)]

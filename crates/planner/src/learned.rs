@@ -167,6 +167,7 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root;
     use rand::{Rng as _, SeedableRng as _};
     use rand_pcg::Pcg64Mcg;
 
@@ -204,17 +205,10 @@ mod tests {
         links
     }
 
-    /// The standard normal's quantile, by bisection.
+    /// The standard normal's quantile.
     fn inverse(p: f64) -> f64 {
-        let (mut low, mut high) = (-6.0, 6.0);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            match 0.5 * libm::erfc(-middle / std::f64::consts::SQRT_2) < p {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        low
+        let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2) < p;
+        root::last(-6.0, 6.0, below)
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod plan;
 pub mod predict;
 pub mod request;
 mod reserves;
+mod root;
 mod route;
 pub mod rules;
 mod seen;

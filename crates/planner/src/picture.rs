@@ -9,6 +9,7 @@ use crate::change::{Change, Changes, ENOUGH};
 use crate::expect::LinkModel;
 use crate::learned::STRONG_DB;
 use crate::links::{LinkQualities, LinkQuality};
+use crate::root;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
@@ -484,18 +485,11 @@ impl LinkModel {
 
     /// The margin, in decibels, with which a share of `delivery` arrives of a link whose level is known.
     fn margin_of(&self, delivery: f64) -> f64 {
-        let (mut low, mut high) = (-2.0 * STRONG_DB, 2.0 * STRONG_DB);
         if delivery >= 0.999 {
             return 10.0 * STRONG_DB;
         }
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            match self.delivery_over(Db(middle), Db(0.0)) < delivery {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        low
+        let below = |margin| self.delivery_over(Db(margin), Db(0.0)) < delivery;
+        root::last(-2.0 * STRONG_DB, 2.0 * STRONG_DB, below)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How what is not known of links differs from link to link: of most it is little, of a few it is much. Tests: below.
 
+use crate::root;
 use std::f64::consts::SQRT_2;
 use thalweg_units::Db;
 
@@ -71,15 +72,7 @@ impl Tails {
                 .map(|(share, times)| share * 0.5 * libm::erfc(-x / times / SQRT_2));
             each.sum::<f64>()
         };
-        let (mut low, mut high) = (0.0, 20.0);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            match within(middle) < 0.9 {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        low
+        root::last(0.0, 20.0, |x| within(x) < 0.9)
     }
 }
 
