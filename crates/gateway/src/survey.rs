@@ -232,9 +232,7 @@ impl SurveyJob {
         let nodes = NodeList::of(ids.iter().copied()).map_err(|why| unfit(why.to_string()))?;
         let (measure, measuring) = survey.order(&nodes, timing).map_err(unfit)?;
         let mut links = LinkQualities::new(ids.len());
-        if survey.kind == SurveyKind::Published {
-            links.set_beacons_apart(survey.apart(timing));
-        }
+        links.set_beacons_apart(survey.apart(timing));
         if let Some(places) = places {
             // One place for each node.
             let _ = links.set_places(places);

@@ -442,16 +442,17 @@ fn a_survey_says_how_far_apart_its_beacons_were() {
         ..BoardTiming::IDEAL
     };
     let channels = [Channel::LAST].into_iter().collect();
-    let apart = |timing: &BoardTiming| {
+    let apart = |survey: Survey, timing: &BoardTiming| {
         let mut field = flaky(Vec::new(), Mote::obey);
-        let (survey, ids) = (Survey::of(channels), [id(1), id(9)]);
+        let ids = [id(1), id(9)];
         let mut job = SurveyJob::new(survey, &ids, None, timing, id(1)).unwrap();
-        run(&mut field, &mut job, &mut |_| Continue(())).map(|s| s.links.beacons_apart())
+        let surveyed = run(&mut field, &mut job, &mut |_| Continue(())).unwrap();
+        surveyed.links.beacons_apart().unwrap()
     };
-    assert_eq!(
-        apart(&BoardTiming::IDEAL).unwrap(),
-        Duration::from_millis(10)
-    );
+    let [turns, sweep] = [Survey::of(channels), Survey::sweep(channels)];
+    let fast = [turns, sweep].map(|survey| apart(survey, &BoardTiming::IDEAL));
+    assert_eq!(fast, [10, 2].map(Duration::from_millis));
     // 125 bytes are 4.3 ms on the air and take 7.5 to read; a beacon in half of the time.
-    assert_eq!(apart(&slow).unwrap(), Duration::from_millis(24));
+    assert_eq!(apart(turns, &slow), Duration::from_millis(24));
+    assert!(apart(sweep, &slow) > Duration::from_millis(4));
 }

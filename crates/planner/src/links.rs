@@ -3,7 +3,6 @@
 //! Invariants: node indices are 0..nodes(), a reception ratio is 0..=1, no node has a link to itself.
 //! Not modelled: when a measurement was made; every table is one campaign. Tests: below.
 
-use crate::rules;
 use serde::Serialize;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration};
 
@@ -109,7 +108,7 @@ pub struct LinkQualities {
     rows: Vec<Vec<Vec<(usize, LinkQuality)>>>,
     places: Option<Vec<Place>>,
     ids: Option<Vec<u16>>,
-    beacons_apart: Duration,
+    beacons_apart: Option<Duration>,
 }
 
 /// One line about a channel as a whole.
@@ -131,7 +130,7 @@ impl LinkQualities {
             rows: vec![Vec::new(); Channel::COUNT],
             places: None,
             ids: None,
-            beacons_apart: rules::BEACONS_APART,
+            beacons_apart: None,
         }
     }
     /// How many nodes there are; their indices are below this.
@@ -152,12 +151,12 @@ impl LinkQualities {
         let told = self.ids.as_ref().and_then(|ids| ids.get(node));
         told.map_or(node, |id| usize::from(*id))
     }
-    /// Says how long after a node's beacon its next was sent, where nodes beaconed in turns; 10 ms where nobody says it.
+    /// Says how long after a beacon the next was sent: of the same node where nodes beaconed in turns, of the next node in a sweep.
     pub fn set_beacons_apart(&mut self, apart: Duration) {
-        self.beacons_apart = apart;
+        self.beacons_apart = Some(apart);
     }
-    /// How long after a node's beacon its next was sent, where nodes beaconed in turns.
-    pub fn beacons_apart(&self) -> Duration {
+    /// How long after a beacon the next was sent, as [`Self::set_beacons_apart`] says; none where nobody said it.
+    pub fn beacons_apart(&self) -> Option<Duration> {
         self.beacons_apart
     }
     /// Says where every node is.

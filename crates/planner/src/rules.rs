@@ -49,6 +49,8 @@ pub(crate) fn resting_awake(hops: u64) -> f64 {
 pub(crate) const BURST_S: f64 = 1.0;
 /// From a node's beacon to its next where nodes beacon in turns, as gateways order it on fast boards.
 pub const BEACONS_APART: Duration = Duration::from_millis(10);
+/// From a node's beacon to the next node's in a sweep, as gateways order it on fast boards.
+pub const SWEPT_APART: Duration = Duration::from_millis(2);
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;
 /// What a foreign frame takes in milliseconds where there is no Wi-Fi. A Bluetooth packet of one slot takes up to .37 (Core

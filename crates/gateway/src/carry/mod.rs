@@ -40,6 +40,7 @@ mod tests {
         assert_eq!(rules::WHOLE, rest::WHOLE);
         let beacons = Survey::of(Channel::all().collect());
         assert_eq!(rules::BEACONS_APART, beacons.interval);
+        assert_eq!(rules::SWEPT_APART, sweep::SLOT);
         assert_eq!(rules::SWEPT_BYTES, usize::from(sweep::BEACON_BYTES));
     }
 

@@ -181,7 +181,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     CREATE INDEX seen_by_network ON seen (network, id);
 ",
     "
-    ALTER TABLE surveys ADD COLUMN apart_us INTEGER NOT NULL DEFAULT 10000 CHECK (apart_us > 0);
+    ALTER TABLE surveys ADD COLUMN apart_us INTEGER CHECK (apart_us > 0);
 ",
 ];
 

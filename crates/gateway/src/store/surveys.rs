@@ -63,7 +63,8 @@ impl Store {
         let tx = self.begin()?;
         let sql = "INSERT INTO surveys (network, sink, took_s, missing, batteries, links, apart_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let apart = survey.links.beacons_apart().as_micros();
+        let apart = survey.links.beacons_apart().map(Duration::as_micros);
+        let apart = apart.and_then(|apart| i64::try_from(apart.max(1)).ok());
         let values = params![
             network,
             sink.get(),
@@ -71,7 +72,7 @@ impl Store {
             missing.join(" "),
             batteries.join(" "),
             written(survey.links),
-            i64::try_from(apart.max(1)).unwrap_or(i64::MAX)
+            apart
         ];
         tx.execute(sql, values).map_err(&fail)?;
         let sql = "DELETE FROM surveys WHERE network = ?1 AND sink = ?2 AND id NOT IN
@@ -136,9 +137,11 @@ fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>>
     let missing = missing.split_whitespace().filter_map(node).collect();
     let batteries = batteries(row)?;
     let (id, measured_at, took_s) = (row.get("id")?, row.get("measured_at")?, row.get("took_s")?);
-    let apart: u64 = row.get("apart_us")?;
+    let apart: Option<u64> = row.get("apart_us")?;
     Ok(read(&links, nodes).map(|mut links| {
-        links.set_beacons_apart(Duration::from_micros(apart));
+        if let Some(apart) = apart {
+            links.set_beacons_apart(Duration::from_micros(apart));
+        }
         StoredSurvey {
             id,
             measured_at,

@@ -5,9 +5,7 @@
 //! `m1 = share hit` are lost, of pairs of a receiver `m2 = share hit^2`, of pairs at two `m11 = share along hit^2` where one hears the
 //! other, as relays of a chain do, and `share across hit^2` where both hear one sender, as relays of two chains do. The
 //! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
-//! they were sent: in turns (`turns`), or in sweeps (`sweeps`). A burst is taken to outlast a sweep of a channel: it ends between
-//! one pair in seventeen, by which what plans foresee changes by less than a hundredth. Not modelled: longer sweeps, as of slow boards.
-//! Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests:
+//! they were sent: in turns (`turns`), or in sweeps (`sweeps`). How many of them a burst outlasts is counted with. Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests:
 //! `tests`.
 
 mod counts;
@@ -60,9 +58,10 @@ impl Bursts {
                 .map(|from| heard(links, from, &strong))
                 .collect();
             let is_swept = |heard: &Heard| !heard.in_turns;
+            let apart = links.beacons_apart();
             match heard.iter().flatten().any(is_swept) {
-                true => sweeps.add(&heard),
-                false => turns.add(&heard, links.beacons_apart()),
+                true => sweeps.add(&heard, apart.unwrap_or(rules::SWEPT_APART)),
+                false => turns.add(&heard, apart.unwrap_or(rules::BEACONS_APART)),
             }
         }
         let swept = || {

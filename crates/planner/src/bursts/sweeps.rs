@@ -2,7 +2,8 @@
 //! second later, in other bursts; a link's count does not say in which of them it lost a beacon.
 
 use super::counts::{hops, Heard, Share, Told, Two, ENOUGH};
-use thalweg_units::Channel;
+use crate::rules;
+use thalweg_units::{Channel, Duration};
 
 /// Pairs of beacons that were sent in sweeps.
 #[derive(Default)]
@@ -11,32 +12,45 @@ pub(super) struct Sweeps {
     one: Share,
     /// Beacons of a link on a channel, and links: how many sweeps there were.
     count: Share,
-    /// Of two senders at one receiver, on one channel.
+    /// Of two senders at one receiver, on one channel; and how likely it is that a burst that is on at one of two is still on
+    /// at the other.
     own: Share,
+    lasts: Share,
     /// Of two senders at two receivers, on one channel.
     two: Two,
 }
 
 impl Sweeps {
-    /// Adds a survey's beacons by sender.
-    pub(super) fn add(&mut self, senders: &[Vec<Heard>]) {
+    /// Adds a survey's beacons by sender, of which each sent so long after the one before it.
+    pub(super) fn add(&mut self, senders: &[Vec<Heard>], apart: Duration) {
+        // By how many others sent between both; who was not heard at all was not asked.
+        let of_senders = senders.iter().map(|heard| u32::from(!heard.is_empty()));
+        let places: Vec<u32> = (of_senders)
+            .scan(0, |sent, one| Some(std::mem::replace(sent, *sent + one)))
+            .collect();
+        let later = |between| libm::exp(-f64::from(between) * apart.as_secs_f64() / rules::BURST_S);
+        let stays: Vec<f64> = (0..=senders.len() as u32).map(later).collect();
         for channel in Channel::all().map(Channel::index) {
-            // By receiver: all senders, and the squares of each.
-            let mut at = vec![[[0.0; 2]; 2]; senders.len()];
             let on = |heard: &Heard| heard.by_channel[channel];
-            for heard in senders.iter().flatten() {
-                let count = on(heard);
-                if count[1] > 0.0 {
+            // By receiver: of all senders, and of each that it heard so far.
+            let mut at = vec![[0.0; 2]; senders.len()];
+            let mut each: Vec<Vec<(u32, [f64; 2])>> = vec![Vec::new(); senders.len()];
+            for (heard, place) in senders.iter().zip(&places) {
+                for heard in heard.iter().filter(|heard| on(heard)[1] > 0.0) {
+                    let count = on(heard);
                     self.one.add(count);
                     self.count.add([count[1], 1.0]);
+                    for n in 0..2 {
+                        at[heard.by][n] += count[n];
+                    }
+                    for (before, other) in &each[heard.by] {
+                        let [lost, sent] = [0, 1].map(|n| count[n] * other[n]);
+                        self.own.add([lost, sent]);
+                        self.lasts
+                            .add([sent * stays[(place - before) as usize], sent]);
+                    }
+                    each[heard.by].push((*place, count));
                 }
-                for n in 0..2 {
-                    at[heard.by][0][n] += count[n];
-                    at[heard.by][1][n] += count[n] * count[n];
-                }
-            }
-            for [all, squares] in &at {
-                self.own.add([0, 1].map(|n| all[n] * all[n] - squares[n]));
             }
             let mut common: Vec<(usize, usize, [f64; 2])> = Vec::new();
             for heard in senders {
@@ -52,24 +66,26 @@ impl Sweeps {
                 let (a, b, _) = of[0];
                 // One beacon at both is one loss.
                 let once = |n: usize| of.iter().map(|(.., pairs)| pairs[n]).sum::<f64>();
-                let pairs = [0, 1].map(|n| at[a][0][n] * at[b][0][n] - once(n));
+                let pairs = [0, 1].map(|n| at[a][n] * at[b][n] - once(n));
                 self.two.add(pairs, of.len() as f64, hops(senders, a, b));
             }
         }
     }
-    /// What they tell; none where they are too few.
+    /// What they tell; none where they are too few, or such that no burst outlasts any two of them.
     pub(super) fn told(&self) -> Option<Told> {
-        if self.one.of < ENOUGH {
+        if self.one.of < ENOUGH || self.lasts.lost <= 0.0 {
             return None;
         }
         let (m1, sweeps) = (self.one.share(), self.count.share());
         // Of pairs one in so many is of one sweep.
         let of_one = |pairs: &Share| (sweeps * pairs.share() - (sweeps - 1.0) * m1 * m1).max(0.0);
-        let m2 = of_one(&self.own);
+        let own = of_one(&self.own);
+        // Where a burst ended between both, the second is in another or in none, as any other beacon is.
+        let m2 = m1 * m1 + (own - m1 * m1) / self.lasts.share();
         Some(Told {
             m1,
             m2,
-            two: self.two.of(m2, of_one),
+            two: self.two.of(own, of_one),
         })
     }
 }
