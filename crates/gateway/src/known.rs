@@ -9,14 +9,13 @@ use history::History;
 pub use history::{hops_seen, HopSeen, Measured, MOST_SEEN, MOST_SURVEYS};
 pub use planned::{Other, Pip, Planned, Reserves, Stage};
 
-use crate::carry::pipeline::mean_pause;
+use crate::carry::pipeline::transfer;
 use crate::field::FieldTime;
 use crate::parts::LARGEST;
 use crate::registry::Pipelined;
 use rand_pcg::Pcg64Mcg;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
-use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
     plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
@@ -360,19 +359,9 @@ impl Known {
         route.routing_channel = self.routing_channel;
         route.max_paths = request.paths.map(usize::from);
         route.hops = request.hops.map(usize::from);
-        route.transfer.packets = packets;
-        let payload_bytes = usize::from(request.payload.bytes());
-        let published = route.transfer.cycle;
-        // What copying costs on the boards that transfers run on, and elsewhere P3's own gap.
-        let gap = self.place.timing.map_or(published.gap, |timing| {
-            let bytes = published.header_bytes + payload_bytes;
-            mean_pause(request.protocol.scheme, bytes, &timing)
-        });
-        route.transfer.cycle = Cycle {
-            payload_bytes,
-            gap,
-            ..published
-        };
+        let (scheme, size) = (request.protocol.scheme, (packets, request.payload));
+        let timing = self.place.timing.as_ref();
+        route.transfer = transfer(route.transfer, scheme, size, timing);
         route
     }
 

@@ -7,7 +7,7 @@
 use crate::battery::Powered;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_engine::Engine;
+use thalweg_engine::{BoardTiming, Engine, Software};
 use thalweg_gateway::carry::account::Account;
 use thalweg_gateway::carry::pipeline::{self, Fetch, Node, Terms, MAX_NODES};
 use thalweg_gateway::carry::ways::{BadHop, Ways};
@@ -69,6 +69,12 @@ impl RunError {
 /// Whether pipelines run over nodes that are such boards.
 pub(crate) fn carries_pipelines(board: &Board) -> bool {
     *board.chip == CC2420
+}
+
+/// How long boards take that copy packets between radio and memory, which planners count with; none of other boards.
+pub(crate) fn copying(board: &Board) -> Option<BoardTiming> {
+    let copies = carries_pipelines(board) && board.timing.software != Software::Overlapped;
+    copies.then_some(board.timing)
 }
 
 /// A network of simulated nodes and its gateway's line to them.

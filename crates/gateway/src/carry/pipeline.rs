@@ -5,7 +5,7 @@
 
 use super::log::Log;
 use super::terms::expected;
-pub use super::terms::{active_nodes, mean_pause, route, Terms, Way};
+pub use super::terms::{active_nodes, route, transfer, Terms, Way};
 use super::ways::{BadHop, Ways, TURNS};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};

@@ -4,7 +4,7 @@ use crate::job::{Again, Failure, Retry};
 use std::num::NonZeroU16;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
-use thalweg_planner::{Group as PlanGroup, Plan};
+use thalweg_planner::{Group as PlanGroup, Plan, Transfer};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
 use thalweg_wire::route::{
@@ -24,6 +24,29 @@ pub fn mean_pause(scheme: Scheme, mpdu_bytes: usize, timing: &BoardTiming) -> Du
     };
     let pauses = timing.relaying(mpdu_bytes, passing);
     Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2)
+}
+
+/// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap where none is told.
+pub fn transfer(
+    published: Transfer,
+    scheme: Scheme,
+    (packets, payload): (u32, PayloadSize),
+    timing: Option<&BoardTiming>,
+) -> Transfer {
+    let payload_bytes = usize::from(payload.bytes());
+    let bytes = published.cycle.header_bytes + payload_bytes;
+    let gap = timing.map_or(published.cycle.gap, |timing| {
+        mean_pause(scheme, bytes, timing)
+    });
+    Transfer {
+        packets,
+        cycle: Cycle {
+            payload_bytes,
+            gap,
+            ..published.cycle
+        },
+        ..published
+    }
 }
 
 /// Terms of a transfer besides its route.

@@ -6,7 +6,7 @@
 //! all nodes gives the same results however often it is interrupted.
 
 use crate::explain::{self, LossMap};
-use crate::field::{carries_pipelines, Motes, Repairs, RunError};
+use crate::field::{copying, Motes, Repairs, RunError};
 use crate::forwarding::ChainError;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use thalweg_gateway::survey::{SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
-use thalweg_sim::{BoardError, Capture, Software};
+use thalweg_sim::{BoardError, Capture};
 use thalweg_testbeds::{Physics, Places, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::route::ObjectRange;
@@ -182,7 +182,6 @@ const fn is_one(parts: &usize) -> bool {
 /// A testbed's nodes as a planner is to know them.
 pub fn place(testbed: &Testbed) -> Place {
     let board = &testbed.board;
-    let copies = carries_pipelines(board) && board.timing.software != Software::Overlapped;
     Place {
         name: testbed.name.clone(),
         ids: testbed.nodes.iter().map(|n| n.id).collect(),
@@ -192,7 +191,7 @@ pub fn place(testbed: &Testbed) -> Place {
             Places::Known => RelayOrder::NearestLine,
         },
         floor: board.chip.noise_floor,
-        timing: copies.then_some(board.timing),
+        timing: copying(board),
     }
 }
 

@@ -101,6 +101,32 @@ fn transfers_wait_for_the_survey_that_they_are_planned_by() {
 }
 
 #[test]
+fn transfers_are_predicted_as_they_are_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = folder.path().join("slow.toml");
+    let text = include_str!("../../../../testbeds/line5.toml");
+    std::fs::write(&slow, text.replace("\"telosb\"", "\"telosb-contiki\"")).unwrap();
+    // Planners take the pause before each frame for that of two chains, which is the longer on boards that copy.
+    for (testbed, most) in [("line5", 1.15), (slow.to_str().unwrap(), 1.5)] {
+        let text = LINE
+            .replace("line5", testbed)
+            .replace("packets = 20", "bytes = [20000, 59000]\nbeacon_ms = [10]")
+            .replace("payload = [60, 118]", "")
+            .replace("baseline = 'pip'\n", "")
+            .replace("by = ['protocol', 'payload']", "by = ['protocol']")
+            .replace("x = { column = 'payload'", "x = { column = 'seed'")
+            .replace("['p3', 'pip']", "['thalweg']");
+        for row in rows(&experiment(&text), &[1]) {
+            let of = |column: &str| row.number(column).unwrap();
+            let goodput = of("goodput_kbps") / of("predicted_kbps");
+            assert!((0.85..most).contains(&goodput), "{goodput} {row:?}");
+            let energy = of("predicted_energy_j") / of("energy_j");
+            assert!((0.85..most).contains(&energy), "{energy} {row:?}");
+        }
+    }
+}
+
+#[test]
 fn transfers_end_to_end() {
     let e = experiment(LINE);
     let rows = rows(&e, &[1]);

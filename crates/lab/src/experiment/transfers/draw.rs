@@ -1,12 +1,14 @@
 //! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
 
 use super::rate::single_hop_rate;
-use super::{Ends, Transfers};
+use super::{Cell, Ends, Transfers};
 use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::survey_once;
 use crate::experiment::{ExperimentError, Result};
+use crate::field::copying;
 use std::sync::Arc;
+use thalweg_gateway::carry::pipeline::transfer;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::Surveyed;
 use thalweg_medium::random::{derive, stream};
@@ -317,18 +319,22 @@ impl Transfers {
         drawn: &Drawn,
         route: usize,
         variant: Pipelined,
-        (max_paths, age): (Option<usize>, Duration),
+        cell: Cell,
     ) -> std::result::Result<Plan, PlanError> {
         let pair = &drawn.pairs[route];
-        let (links, model) = drawn.picture(variant, age);
-        let mut request = self.request((pair.source, pair.sink), max_paths, drawn.model);
+        let (links, model) = drawn.picture(variant, cell.age);
+        let mut request = self.request((pair.source, pair.sink), cell.max_paths, drawn.model);
         if !self.hops.is_empty() {
             request = exactly(request, pair.hops);
         }
         request.model = model;
+        let packets = cell.bytes.div_ceil(u32::from(cell.payload.bytes())).max(1);
+        let timing = copying(&drawn.site.board);
+        let size = (packets, cell.payload);
+        request.transfer = transfer(request.transfer, variant.scheme, size, timing.as_ref());
         let request = variant.request(&request);
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
-        let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);
+        let ids = [pair.source, pair.sink, cell.max_paths.unwrap_or(0)].map(|n| n as u64);
         let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);
         plan(links, &request, &mut rng)
     }

@@ -32,8 +32,8 @@ pub(in crate::experiment) const ROUTE: &str =
     "route protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
     utilisation_without_overhead predicted_kbps predicted_energy_j predicted_need max_paths route_hops mishap";
 
-/// What of a cell has a part in a plan: how many paths it may have, and how old its links are.
-type Shape = (Option<usize>, Option<Duration>);
+/// What of a cell has a part in a plan: how many paths it may have, how old its links are, and bytes of object and payload.
+type Shape = (Option<usize>, Option<Duration>, u32, u8);
 
 /// One transfer of an experiment.
 pub(in crate::experiment) struct Task<'a> {
@@ -103,7 +103,7 @@ impl Transfers {
 
     fn cell_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        // Of a cell, only the number of paths has a part in a plan, and its age where links were measured more than once.
+        // Of a cell, the age has a part in a plan only where links were measured more than once, and a mishap has none.
         let is_aging = drawn.world.surveys > 1;
         let mut plans: BTreeMap<(&str, Shape), std::result::Result<Plan, PlanError>> =
             BTreeMap::new();
@@ -112,9 +112,10 @@ impl Transfers {
             let mut baseline: Option<Row> = None;
             for &variant in &self.protocols {
                 let aged = Some(cell.age).filter(|_| is_aging);
+                let shape = (cell.max_paths, aged, cell.bytes, cell.payload.bytes());
                 let plan = plans
-                    .entry((variant.name, (cell.max_paths, aged)))
-                    .or_insert_with(|| self.plan(drawn, route, variant, cell.shape()));
+                    .entry((variant.name, shape))
+                    .or_insert_with(|| self.plan(drawn, route, variant, cell));
                 let row = match plan {
                     Err(why) => self.unplanned(drawn, route, variant, cell, why),
                     // No transfer, so no number; metrics tell of how many rows they are.
@@ -181,7 +182,7 @@ impl Transfers {
         variant: Pipelined,
     ) -> std::result::Result<Task<'a>, Unplanned> {
         let cell = self.first_cell();
-        match self.plan(drawn, route, variant, cell.shape()) {
+        match self.plan(drawn, route, variant, cell) {
             Ok(plan) => Ok(Task::of((drawn, route), plan, variant, cell)),
             Err(why) => Err(Unplanned(Box::new(
                 self.unplanned(drawn, route, variant, cell, &why),

@@ -161,13 +161,6 @@ struct Cell {
     mishap: Mishap,
 }
 
-impl Cell {
-    /// What of it has a part in a plan.
-    fn shape(&self) -> (Option<usize>, Duration) {
-        (self.max_paths, self.age)
-    }
-}
-
 impl Kind for Transfers {
     fn columns() -> Vec<&'static str> {
         words(&[
