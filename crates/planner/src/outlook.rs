@@ -187,7 +187,7 @@ impl Costs<'_> {
             + stand * standing_s
             + spare * spare_s
             + calls * (spare + stand * rest / (window + rest)) * after_s
-            + (1.0 - calls) * self.untold * self.untold_s()
+            + (1.0 - calls) * self.untold * self.untold_s().min(after_s)
             + (stand + spare) * anew_s;
         Cost {
             time_s,
@@ -198,7 +198,8 @@ impl Costs<'_> {
     fn word_s(&self) -> f64 {
         self.pause_s.unwrap_or(self.heard_s)
     }
-    /// How long a spare relay that was not told is there for another way: to the last of the early meetings.
+    /// How long a spare relay that was not told is there for another way: to the last of the early meetings, if the transfer lasts
+    /// so long.
     fn untold_s(&self) -> f64 {
         let each_s = f64::from(rules::LOOK - 1) * self.period_s + self.heard_s;
         let first_s = self.word_s() + self.heard_s;
@@ -409,6 +410,13 @@ mod tests {
         let more_s =
             (untold.energy_j.unwrap() - after.energy_j.unwrap()) / transfer.currents.listening_w();
         assert!((0.3..0.5).contains(&more_s), "{more_s}");
+        // In a short transfer until its end.
+        let [told, untold] =
+            [0.0, 1.0].map(|untold| over(Looked::GOOD, &BURSTS, untold, rules::LOOKED_AT));
+        let more_s =
+            (untold.energy_j.unwrap() - told.energy_j.unwrap()) / transfer.currents.listening_w();
+        let left_s = told.time_s.unwrap() - transfer.wake_up.as_secs_f64();
+        assert!(more_s > 0.1 && more_s < left_s, "{more_s} {left_s}");
     }
 
     #[test]
