@@ -5,8 +5,8 @@
 //! `m1 = share hit` are lost, of pairs of a receiver `m2 = share hit^2`, of pairs at two `m11 = share along hit^2` where one hears the
 //! other, as relays of a chain do, and `share across hit^2` where both hear one sender, as relays of two chains do. The
 //! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
-//! they were sent: in turns (`turns`), or in sweeps (`sweeps`). How many of them a burst outlasts is counted with. Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests:
-//! `tests`.
+//! they were sent: in turns (`turns`), or in sweeps (`sweeps`). How many of them a burst outlasts is counted with.
+//! Which receivers of a plan are in it: `together`. What it does to a transfer: `looks`. Tests: `tests`.
 
 mod counts;
 mod sweeps;
