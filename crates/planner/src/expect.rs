@@ -7,7 +7,7 @@
 
 use crate::ageing::Ageing;
 use crate::beats::{self, Lead};
-use crate::bursts::Bursts;
+use crate::bursts::{Bursts, LearnedBursts};
 use crate::links::{Hop, LinkQualities, LinkQuality};
 use crate::tails::Tails;
 use crate::topology::LinkRule;
@@ -70,7 +70,7 @@ pub struct LinkModel {
     /// What links may have become beside that since a single survey. Chances of lame hops have it in, and what links deliver does not.
     pub ageing: Ageing,
     /// What is lost however strong the link: others use the channel, and they do so in bursts.
-    pub bursts: Bursts,
+    pub bursts: LearnedBursts,
     /// How many frames the margin counts for beside the frames that were counted.
     pub prior_frames: f64,
     /// What is left of a sender one channel above, one below, and farther away.
@@ -88,7 +88,7 @@ impl LinkModel {
         unknown: Db(2.0),
         tails: Tails::NORMAL,
         ageing: Ageing::NONE,
-        bursts: Bursts::NONE,
+        bursts: LearnedBursts::NONE,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
     };
@@ -129,7 +129,7 @@ impl LinkModel {
         let weak = self.over_changes(margin, (self.unknown, &self.ageing), |delivery| {
             fewer_than(enough, frames, delivery)
         });
-        1.0 - (1.0 - weak) * (1.0 - self.bursts.outage())
+        1.0 - (1.0 - weak) * (1.0 - self.bursts.all.outage())
     }
     /// The mean of what `of` makes of a link's delivery over all that it may have become since the survey: of one whose mean
     /// power lay `margin` above the floor, of which `unknown` is not known, and which has aged so.
@@ -216,7 +216,7 @@ pub(crate) struct Expected {
 
 impl Expected {
     pub(crate) fn new(links: &LinkQualities, channels: ChannelSet, model: &LinkModel) -> Self {
-        let kept = (1.0 - model.bursts.outage()).max(0.01);
+        let kept = (1.0 - model.bursts.all.outage()).max(0.01);
         let reach = |quality: &LinkQuality| {
             let power = model.power(quality);
             let delivery = model.delivery(quality);
@@ -314,7 +314,7 @@ impl Expected {
     }
     /// What is known of bursts.
     pub(crate) fn bursts(&self) -> Bursts {
-        self.model.bursts
+        self.model.bursts.all
     }
     /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, against
     /// `interference` milliwatts and without bursts.
@@ -445,7 +445,7 @@ mod tests {
             across: 1.0,
         };
         let model = LinkModel {
-            bursts,
+            bursts: bursts.into(),
             ..LinkModel::UNKNOWN
         };
         let of = |received| {

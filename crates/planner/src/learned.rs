@@ -7,7 +7,7 @@
 //! several surveys tell is in `picture`. Tests: below.
 
 use crate::ageing::Ageing;
-use crate::bursts::Bursts;
+use crate::bursts::LearnedBursts;
 use crate::expect::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
 use thalweg_units::{Channel, Db, Dbm, Duration};
@@ -74,8 +74,8 @@ impl LinkModel {
     pub(crate) fn bursts_in<'a>(
         &self,
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
-    ) -> Option<Bursts> {
-        Bursts::learned(surveys, |quality| {
+    ) -> Option<LearnedBursts> {
+        LearnedBursts::of(surveys, |quality| {
             let level = match quality.is_swept() {
                 true => self.heard(quality),
                 false => self.power(quality),
@@ -243,7 +243,7 @@ mod tests {
             (links.record(from, to, Channel::LAST, received, 10, Some(Dbm(level)))).unwrap();
         }
         let model = LinkModel::learned(&links, FLOOR);
-        let outage = model.bursts.outage();
+        let outage = model.bursts.all.outage();
         assert!((outage - 0.05).abs() < 0.01, "{outage}");
         assert!((model.lame_at(Db(40.0), 8, 5) - outage).abs() < 1e-9);
         assert!(model.lame_at(Db(-20.0), 8, 5) > 0.999);
@@ -260,7 +260,7 @@ mod tests {
             let rssi = Some(Dbm(FLOOR.0 + STRONG_DB + 1.1));
             (links.record(from, to, Channel::LAST, received, 2, rssi)).unwrap();
         }
-        let lost = LinkModel::learned(&links, FLOOR).bursts.outage();
+        let lost = LinkModel::learned(&links, FLOOR).bursts.all.outage();
         assert!(
             (lost / (0.05 * crate::rules::EXPOSED) - 1.0).abs() < 0.1,
             "{lost}"

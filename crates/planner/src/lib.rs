@@ -39,7 +39,7 @@ pub mod tails;
 mod together;
 pub mod topology;
 
-pub use bursts::Bursts;
+pub use bursts::{Bursts, LearnedBursts};
 pub use channels::Assignment;
 pub use expect::LinkModel;
 pub use groups::{Group, Member};

@@ -5,7 +5,7 @@
 //! [`together`] says, to its end, and it ends as if it had just begun. Not modelled: chains that rounds after the looks
 //! call lame. Tests: below and tests/reserves.rs.
 
-use crate::bursts::Bursts;
+use crate::bursts::{Bursts, LearnedBursts};
 use crate::closed_forms::p3_pass_cycles;
 use crate::looks::{Chain, InBurst, Looked};
 use crate::predict::{expected_rounds, Feed, Prediction};
@@ -40,6 +40,16 @@ struct Case {
     burst_s: f64,
     hit: f64,
     ends_inside: f64,
+}
+
+impl Case {
+    /// Probability that it comes, and needs reserves.
+    fn needs(&self) -> f64 {
+        match self.groups > 0.0 {
+            true => self.chance,
+            false => 0.0,
+        }
+    }
 }
 
 /// All cases of a transfer that takes `time_s` where nothing happens, over `hops` by one or two `groups`.
@@ -240,7 +250,7 @@ impl Prediction {
         self,
         looked: Looked,
         looks: &[Chain],
-        bursts: &Bursts,
+        bursts: &LearnedBursts,
         ready: Ready,
         transfer: &Transfer,
     ) -> Self {
@@ -275,21 +285,22 @@ impl Prediction {
             pause_s: (groups > 1 && hops > 1).then(|| cycle.pause_time(hops).as_secs_f64()),
         };
         let looked = costs.is_looked_at.then_some(looked);
-        let cases = cases(looked, bursts, (stages, looks), (base_s, costs.anew_s()));
+        let lasts = (base_s, costs.anew_s());
+        let cases = |bursts: &Bursts| cases(looked, bursts, (stages, looks), lasts);
+        let needed = bursts.expect(|bursts| cases(bursts).iter().map(Case::needs).sum());
         let mut mean = Cost {
             time_s: 0.0,
             energy_j: 0.0,
             rounds,
         };
-        let (mut goodput_kbps, mut needed, mut lost) = (0.0, 0.0, 0.0);
+        let (mut goodput_kbps, mut lost) = (0.0, 0.0);
         let bits = f64::from(transfer.packets) * cycle.payload_bytes as f64 * 8e-3;
-        for case in &cases {
+        for case in &cases(&bursts.all) {
             let of_case = costs.of(case);
             mean.time_s += case.chance * of_case.time_s;
             mean.energy_j += case.chance * of_case.energy_j;
             mean.rounds += case.chance * of_case.rounds;
             goodput_kbps += case.chance * bits / of_case.time_s;
-            needed += case.chance * f64::from(u8::from(case.groups > 0.0));
             lost += case.chance * case.hit * case.burst_s / base_s;
         }
         Self {
@@ -299,7 +310,7 @@ impl Prediction {
             energy_j: Some(mean.energy_j),
             goodput_kbps,
             active_nodes: self.active_nodes + ready.stand + ready.spare,
-            reserves_needed: has_reserves.then_some(needed),
+            reserves_needed: has_reserves.then_some(needed.clamp(0.0, 1.0)),
             ..self
         }
     }
@@ -349,7 +360,7 @@ mod tests {
             spare: 6,
             untold,
         };
-        quiet(&transfer).over(looked, &both(), bursts, ready, &transfer)
+        quiet(&transfer).over(looked, &both(), &(*bursts).into(), ready, &transfer)
     }
 
     fn both() -> [Chain; 2] {

@@ -471,7 +471,7 @@ impl LinkModel {
             (share * (1.0 - share) / sent + 0.25 / (sent * sent)).sqrt() / (1.0 + 1.0 / sent),
         );
         // What others take of the channel is no fault of the link.
-        let kept = 1.0 - self.bursts.outage();
+        let kept = 1.0 - self.bursts.all.outage();
         let low = self.margin_of((middle - wide) / kept.max(0.5));
         let high = self.margin_of((middle + wide) / kept.max(0.5));
         let level = level.clamp(self.floor.0 + low, self.floor.0 + high.max(low));

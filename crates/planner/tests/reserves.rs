@@ -171,9 +171,9 @@ fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
 #[test]
 fn a_plan_expects_to_need_more_where_bursts_were_seen() {
     let links = building(139, 4);
-    let predicted = |bursts| {
+    let predicted = |bursts: Bursts| {
         let mut request = planned(3, 120);
-        request.model.bursts = bursts;
+        request.model.bursts = bursts.into();
         plan(&links, &request, &mut rng(1)).unwrap().prediction
     };
     let of = |hit| Bursts {

@@ -16,6 +16,7 @@ use crate::links::{LinkQualities, LinkQuality};
 use crate::rules;
 use counts::{heard, Heard, Told};
 use sweeps::Sweeps;
+use thalweg_units::Duration;
 use turns::Turns;
 
 /// Bursts of foreign traffic, as receivers meet them.
@@ -46,32 +47,6 @@ impl Bursts {
         self.share * self.hit
     }
 
-    /// What links of `surveys` that are `strong` lost; none where too few beacons were sent over these. Where some of the
-    /// surveys were sent in turns, these tell it.
-    pub(crate) fn learned<'a>(
-        surveys: impl IntoIterator<Item = &'a LinkQualities>,
-        strong: impl Fn(&LinkQuality) -> bool,
-    ) -> Option<Self> {
-        let (mut turns, mut sweeps) = <(Turns, Sweeps)>::default();
-        for links in surveys {
-            let heard: Vec<Vec<Heard>> = (0..links.nodes())
-                .map(|from| heard(links, from, &strong))
-                .collect();
-            let is_swept = |heard: &Heard| !heard.in_turns;
-            let apart = links.beacons_apart();
-            match heard.iter().flatten().any(is_swept) {
-                true => sweeps.add(&heard, apart.unwrap_or(rules::SWEPT_APART)),
-                false => turns.add(&heard, apart.unwrap_or(rules::BEACONS_APART)),
-            }
-        }
-        let swept = || {
-            let bursts = Self::of(sweeps.told()?);
-            let hit = (bursts.hit * rules::EXPOSED).min(1.0);
-            Some(Self { hit, ..bursts })
-        };
-        turns.told().map(Self::of).or_else(swept)
-    }
-
     /// By moments of what was lost.
     fn of(Told { m1, m2, two }: Told) -> Self {
         if m1 <= 0.0 {
@@ -97,6 +72,95 @@ impl Bursts {
             false => 1.0,
         })
     }
+}
+
+/// What surveys tell of bursts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LearnedBursts {
+    /// By all senders.
+    pub all: Bursts,
+    /// By all but those of one part: of nodes whose index leaves the same rest.
+    without: [Bursts; PARTS],
+}
+
+/// More parts tell hardly more.
+const PARTS: usize = 8;
+
+impl From<Bursts> for LearnedBursts {
+    /// These are known.
+    fn from(known: Bursts) -> Self {
+        Self::known(known)
+    }
+}
+
+impl LearnedBursts {
+    /// There are none.
+    pub const NONE: Self = Self::known(Bursts::NONE);
+
+    const fn known(bursts: Bursts) -> Self {
+        Self {
+            all: bursts,
+            without: [bursts; PARTS],
+        }
+    }
+
+    /// What links of `surveys` that are `strong` lost; none where too few beacons were sent over these.
+    pub(crate) fn of<'a>(
+        surveys: impl IntoIterator<Item = &'a LinkQualities>,
+        strong: impl Fn(&LinkQuality) -> bool,
+    ) -> Option<Self> {
+        let counted = |links| Survey::counted(links, &strong);
+        let surveys: Vec<Survey> = surveys.into_iter().map(counted).collect();
+        let all = told(&surveys, |_| true)?;
+        let without = std::array::from_fn(|part| told(&surveys, |node| node % PARTS != part));
+        Some(Self {
+            all,
+            without: without.map(|told| told.unwrap_or(all)),
+        })
+    }
+
+    /// What is to be expected of what `of` makes of bursts. A survey meets few of them, so that what is rare is too rare or too
+    /// frequent by what they are taken for, on average over surveys. How much that is, is seen by what each part adds (the
+    /// jackknife; Quenouille 1956).
+    pub(crate) fn expect(&self, of: impl Fn(&Bursts) -> f64) -> f64 {
+        let parts = PARTS as f64;
+        let without: f64 = self.without.iter().map(&of).sum();
+        parts * of(&self.all) - (parts - 1.0) / parts * without
+    }
+}
+
+/// Beacons of a survey over strong links, by sender.
+struct Survey {
+    senders: Vec<Vec<Heard>>,
+    apart: Option<Duration>,
+}
+
+impl Survey {
+    fn counted(links: &LinkQualities, strong: impl Fn(&LinkQuality) -> bool) -> Self {
+        let senders = (0..links.nodes()).map(|from| heard(links, from, &strong));
+        Self {
+            senders: senders.collect(),
+            apart: links.beacons_apart(),
+        }
+    }
+}
+
+/// What beacons of senders that `counts` tell; none where they are too few. Where some of the surveys were sent in turns, these
+/// tell it.
+fn told(surveys: &[Survey], counts: impl Fn(usize) -> bool) -> Option<Bursts> {
+    let (mut turns, mut sweeps) = <(Turns, Sweeps)>::default();
+    for Survey { senders, apart } in surveys {
+        match senders.iter().flatten().any(|heard| !heard.in_turns) {
+            true => sweeps.add(senders, &counts, apart.unwrap_or(rules::SWEPT_APART)),
+            false => turns.add(senders, &counts, apart.unwrap_or(rules::BEACONS_APART)),
+        }
+    }
+    let swept = || {
+        let bursts = Bursts::of(sweeps.told()?);
+        let hit = (bursts.hit * rules::EXPOSED).min(1.0);
+        Some(Bursts { hit, ..bursts })
+    };
+    turns.told().map(Bursts::of).or_else(swept)
 }
 
 #[cfg(test)]

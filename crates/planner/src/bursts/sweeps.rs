@@ -21,8 +21,13 @@ pub(super) struct Sweeps {
 }
 
 impl Sweeps {
-    /// Adds a survey's beacons by sender, of which each sent so long after the one before it.
-    pub(super) fn add(&mut self, senders: &[Vec<Heard>], apart: Duration) {
+    /// Adds a survey's beacons of senders that `counts`, of which each sent so long after the one before it.
+    pub(super) fn add(
+        &mut self,
+        senders: &[Vec<Heard>],
+        counts: impl Fn(usize) -> bool,
+        apart: Duration,
+    ) {
         // By how many others sent between both; who was not heard at all was not asked.
         let of_senders = senders.iter().map(|heard| u32::from(!heard.is_empty()));
         let places: Vec<u32> = (of_senders)
@@ -30,12 +35,16 @@ impl Sweeps {
             .collect();
         let later = |between| libm::exp(-f64::from(between) * apart.as_secs_f64() / rules::BURST_S);
         let stays: Vec<f64> = (0..=senders.len() as u32).map(later).collect();
+        let counted: Vec<(&Vec<Heard>, u32)> = (senders.iter().zip(places).enumerate())
+            .filter(|(from, _)| counts(*from))
+            .map(|(_, sender)| sender)
+            .collect();
         for channel in Channel::all().map(Channel::index) {
             let on = |heard: &Heard| heard.by_channel[channel];
             // By receiver: of all senders, and of each that it heard so far.
             let mut at = vec![[0.0; 2]; senders.len()];
             let mut each: Vec<Vec<(u32, [f64; 2])>> = vec![Vec::new(); senders.len()];
-            for (heard, place) in senders.iter().zip(&places) {
+            for &(heard, place) in &counted {
                 for heard in heard.iter().filter(|heard| on(heard)[1] > 0.0) {
                     let count = on(heard);
                     self.one.add(count);
@@ -49,11 +58,11 @@ impl Sweeps {
                         self.lasts
                             .add([sent * stays[(place - before) as usize], sent]);
                     }
-                    each[heard.by].push((*place, count));
+                    each[heard.by].push((place, count));
                 }
             }
             let mut common: Vec<(usize, usize, [f64; 2])> = Vec::new();
-            for heard in senders {
+            for (heard, _) in &counted {
                 let heard: Vec<&Heard> = heard.iter().filter(|heard| on(heard)[1] > 0.0).collect();
                 for (place, a) in heard.iter().enumerate() {
                     for b in &heard[place + 1..] {

@@ -50,6 +50,13 @@ fn heard_on(
     (0..nodes).filter(move |to| *to != from && (is_between || to % floors == from % floors))
 }
 
+/// What beacons of all senders tell.
+fn of_all<'a>(surveys: impl IntoIterator<Item = &'a LinkQualities>) -> Option<Bursts> {
+    let counted = |links| Survey::counted(links, |_| true);
+    let surveys: Vec<Survey> = surveys.into_iter().map(counted).collect();
+    told(&surveys, |_| true)
+}
+
 const ALL: &[u8] = &[15, 20, 25, 26];
 
 #[test]
@@ -68,7 +75,7 @@ fn how_often_how_strong_and_how_wide_bursts_are_is_read_off_counts() {
         let surveys: Vec<_> = (0..24)
             .map(|_| survey(&mut rng, floors, (share, hit), apart))
             .collect();
-        let bursts = Bursts::learned(&surveys, |_| true).unwrap();
+        let bursts = of_all(&surveys).unwrap();
         assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
         // As counted it is a tenth less, and of slow boards a quarter: bursts end between beacons of a turn.
         assert!((bursts.hit / hit - 1.0).abs() < 0.1, "{bursts:?}");
@@ -81,13 +88,13 @@ fn how_often_how_strong_and_how_wide_bursts_are_is_read_off_counts() {
 fn a_quiet_survey_knows_of_none_and_a_short_one_nothing() {
     let mut rng = Pcg64Mcg::seed_from_u64(11);
     let quiet = survey(&mut rng, (1, ALL), (0.0, 0.1), rules::BEACONS_APART);
-    let quiet = Bursts::learned([&quiet], |_| true).unwrap();
+    let quiet = of_all([&quiet]).unwrap();
     assert_eq!(quiet.outage(), 0.0);
-    assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
+    assert_eq!(of_all([&LinkQualities::new(3)]), None);
     let mut long = LinkQualities::new(2);
     let (channel, rssi) = (Channel::new(26).unwrap(), Some(Dbm(-70.0)));
     (long.record(0, 1, channel, u32::MAX - 9, u32::MAX, rssi)).unwrap();
-    assert_eq!(Bursts::learned([&long], |_| true), None);
+    assert_eq!(of_all([&long]), None);
 }
 
 /// Two sweeps over four channels, each of which a burst may take on each of two floors: a `share` of them, and then a `hit`
@@ -136,11 +143,38 @@ fn sweeps_tell_them_by_their_senders() {
         let surveys: Vec<_> = (0..300)
             .map(|_| swept(&mut rng, between, (share, hit), apart))
             .collect();
-        let bursts = Bursts::learned(&surveys, |_| true).unwrap();
+        let bursts = of_all(&surveys).unwrap();
         assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
         let hit = hit * rules::EXPOSED;
         assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
         assert!((bursts.along - along).abs() < 0.15, "{bursts:?}");
         assert!((bursts.across - across).abs() < 0.15, "{bursts:?}");
     }
+}
+
+#[test]
+fn of_few_bursts_what_is_rare_is_expected_as_often_as_it_comes() {
+    let mut rng = Pcg64Mcg::seed_from_u64(13);
+    let (share, hit) = (0.2, 0.1);
+    let truth = Bursts {
+        share,
+        hit: hit * rules::EXPOSED,
+        ..Bursts::NONE
+    };
+    // As a look is lame: hardly ever in weak bursts, and in each that is strong.
+    let lame = |bursts: &Bursts| {
+        let strength = bursts.hit / truth.hit;
+        bursts.share * (1.0 - libm::exp(-strength * strength))
+    };
+    let surveys = 500;
+    let expected = (0..surveys).map(|_| {
+        let survey = swept(&mut rng, ALL, (share, hit), rules::SWEPT_APART);
+        let learned = LearnedBursts::of([&survey], |_| true).unwrap();
+        learned.expect(lame)
+    });
+    let expected = expected.sum::<f64>() / f64::from(surveys);
+    // Of what all senders tell it is a fifth less.
+    assert!((expected / lame(&truth) - 1.0).abs() < 0.1, "{expected}");
+    let known = LearnedBursts::from(truth).expect(lame);
+    assert!((known / lame(&truth) - 1.0).abs() < 1e-9, "{known}");
 }

@@ -21,15 +21,21 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Adds a survey's beacons by sender, of each so far `apart`. A link of which nothing came through is not known of.
-    pub(super) fn add(&mut self, senders: &[Vec<Heard>], apart: Duration) {
+    /// Adds a survey's beacons of senders that `counts`, of each so far `apart`. A link of which nothing came through is not known
+    /// of.
+    pub(super) fn add(
+        &mut self,
+        senders: &[Vec<Heard>],
+        counts: impl Fn(usize) -> bool,
+        apart: Duration,
+    ) {
         let mut channels = [false; Channel::COUNT];
         for heard in senders.iter().flatten() {
             for (channel, [_, sent]) in channels.iter_mut().zip(heard.by_channel) {
                 *channel |= sent > 0.0;
             }
         }
-        for heard in senders {
+        for (_, heard) in senders.iter().enumerate().filter(|(from, _)| counts(*from)) {
             for (at, a) in heard.iter().enumerate() {
                 self.one.add(a.all);
                 for (pairs, stays) in pairs(a, &channels, apart) {
