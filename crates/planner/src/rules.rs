@@ -56,9 +56,14 @@ pub const SWEPT_BYTES: usize = 32;
 /// What a foreign frame takes in milliseconds where there is no Wi-Fi. A Bluetooth packet of one slot takes up to .37 (Core
 /// Specification, DH1), and those of simulated buildings half a millisecond on average, which no result here tests.
 const FOREIGN_MS: f64 = 0.5;
-/// Milliseconds in which others can take a frame of so many bytes: its own from the SFD on, and those of a frame of theirs.
+/// Milliseconds in which others can take a frame of so many bytes: its own with its preamble, which a receiver misses beside
+/// something as loud, and those of a frame of theirs.
 const fn exposed_ms(bytes: usize) -> f64 {
-    (bytes + 2) as f64 * 0.032 + FOREIGN_MS
+    (bytes + 6) as f64 * 0.032 + FOREIGN_MS
 }
 /// So many times as long as such a beacon is a long frame exposed.
-pub(crate) const EXPOSED: f64 = exposed_ms(127) / exposed_ms(SWEPT_BYTES);
+const EXPOSED: f64 = exposed_ms(127) / exposed_ms(SWEPT_BYTES);
+/// The share of long frames that others take who take such a share of a sweep's beacons, at any moment as likely.
+pub(crate) fn of_long_frames(hit: f64) -> f64 {
+    1.0 - libm::pow(1.0 - hit, EXPOSED)
+}

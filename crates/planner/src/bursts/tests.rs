@@ -145,7 +145,7 @@ fn sweeps_tell_them_by_their_senders() {
             .collect();
         let bursts = of_all(&surveys).unwrap();
         assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
-        let hit = hit * rules::EXPOSED;
+        let hit = rules::of_long_frames(hit);
         assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
         assert!((bursts.along - along).abs() < 0.15, "{bursts:?}");
         assert!((bursts.across - across).abs() < 0.15, "{bursts:?}");
@@ -158,7 +158,7 @@ fn of_few_bursts_what_is_rare_is_expected_as_often_as_it_comes() {
     let (share, hit) = (0.2, 0.1);
     let truth = Bursts {
         share,
-        hit: hit * rules::EXPOSED,
+        hit: rules::of_long_frames(hit),
         ..Bursts::NONE
     };
     // As a look is lame: hardly ever in weak bursts, and in each that is strong.
