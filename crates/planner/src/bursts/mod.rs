@@ -80,11 +80,11 @@ impl Bursts {
 pub struct LearnedBursts {
     /// By all senders.
     pub all: Bursts,
-    /// By all but those of one part: of nodes whose index leaves the same rest.
+    /// By all but one part: of eight, by the rest that a sender's index leaves.
     without: [Bursts; PARTS],
 }
 
-/// Four tell nearly as much, and 139 no more (a Monte Carlo of surveys in turns and in sweeps).
+/// Parts of the senders. Four tell nearly as much, and 139 no more (a Monte Carlo of surveys in turns and in sweeps).
 const PARTS: usize = 8;
 
 impl From<Bursts> for LearnedBursts {
