@@ -129,6 +129,19 @@ fn swept(
 }
 
 #[test]
+fn who_takes_so_many_beacons_takes_so_many_frames() {
+    // Foreign frames of half a millisecond at any moment, so many a millisecond, and ours of so many bytes with preamble, SFD
+    // and length.
+    for rate in [0.001, 0.02, 0.2] {
+        let taken = |bytes: f64| 1.0 - libm::exp(-rate * ((bytes + 6.0) * 0.032 + 0.5));
+        let of_long_frames = rules::of_long_frames(taken(rules::SWEPT_BYTES as f64));
+        let error = of_long_frames / taken(127.0) - 1.0;
+        assert!(error.abs() < 1e-9, "{of_long_frames}");
+    }
+    assert!((rules::of_long_frames(0.036) - 0.096).abs() < 0.001);
+}
+
+#[test]
 fn sweeps_tell_them_by_their_senders() {
     let mut rng = Pcg64Mcg::seed_from_u64(12);
     for (between, apart_ms, (share, hit), [along, across]) in [
