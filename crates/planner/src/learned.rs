@@ -262,7 +262,7 @@ mod tests {
         }
         let lost = LinkModel::learned(&links, FLOOR).bursts.all.outage();
         assert!(
-            (lost / (crate::rules::of_long_frames(0.05)) - 1.0).abs() < 0.1,
+            (lost / crate::rules::of_long_frames(0.05) - 1.0).abs() < 0.1,
             "{lost}"
         );
     }

@@ -287,6 +287,7 @@ impl Prediction {
         let looked = costs.is_looked_at.then_some(looked);
         let lasts = (base_s, costs.anew_s());
         let cases = |bursts: &Bursts| cases(looked, bursts, (stages, looks), lasts);
+        // Of a survey that met next to no burst it may come to less than nothing.
         let needed = bursts.expect(|bursts| cases(bursts).iter().map(Case::needs).sum());
         let mut mean = Cost {
             time_s: 0.0,
