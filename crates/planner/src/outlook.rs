@@ -277,10 +277,7 @@ impl Prediction {
             groups: groups as f64,
             hops,
             period_s,
-            packet_s: match ready.feed {
-                Feed::EveryCycle => period_s,
-                Feed::AlternateCycles => 2.0 * period_s,
-            },
+            packet_s: transfer.data_period(ready.feed, hops).as_secs_f64(),
             heard_s: exchange_s + period_s * p3_pass_cycles(0, hops) as f64,
             pause_s: (groups > 1 && hops > 1).then(|| cycle.pause_time(hops).as_secs_f64()),
         };

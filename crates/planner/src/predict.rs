@@ -292,22 +292,26 @@ pub(crate) fn predict(
     let cycle = &transfer.cycle;
     // Packets sent in all rounds: n (1 + q + q^2 + ...).
     let sent = packets / first_round;
-    let cycles = match feed {
-        Feed::EveryCycle => sent + rounds * p3_pass_cycles(0, hops) as f64,
-        Feed::AlternateCycles => 2.0 * sent + rounds * pip_pass_cycles(0, hops) as f64,
+    // Beside the packets' own time, a round's last one is on its way.
+    let passing = match feed {
+        Feed::EveryCycle => p3_pass_cycles(0, hops),
+        Feed::AlternateCycles => pip_pass_cycles(0, hops),
     };
+    let data_s = sent * transfer.data_period(feed, hops).as_secs_f64()
+        + rounds * passing as f64 * cycle.period().as_secs_f64();
     let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
     let control_s = match exchanges > 0.0 {
         true => exchanges / exchange * exchange_s,
         false => 0.0,
     };
-    let time_s = transfer.wake_up.as_secs_f64() + cycles * cycle.period().as_secs_f64() + control_s;
+    let time_s = transfer.wake_up.as_secs_f64() + data_s + control_s;
     let relayed = mean(&mut forward.iter().map(|chain| chain.relayed));
     let sending_s = sent * (1.0 + relayed) * cycle.air_time().as_secs_f64();
     let currents = &transfer.currents;
     let listening_s = (active_nodes as f64 * time_s - sending_s).max(0.0);
     // Code waits for a frame to end that it sends, and works in the gaps that follow at either end.
-    let handled_s = 2.0 * sent * (1.0 + relayed) * cycle.gap.as_secs_f64();
+    let gap_s = transfer.gap(feed, hops).as_secs_f64();
+    let handled_s = 2.0 * sent * (1.0 + relayed) * gap_s;
     let charge_mas = currents.receive_ma * listening_s
         + currents.send_ma * sending_s
         + currents.code_ma * (sending_s + handled_s);

@@ -6,6 +6,7 @@ use crate::channels::Assignment;
 use crate::closed_forms::Cycle;
 use crate::expect::LinkModel;
 use crate::paths::{PathSearch, RelayOrder};
+use crate::predict::Feed;
 use crate::topology::LinkRule;
 use serde::Serialize;
 use thalweg_units::{Channel, ChannelSet, Duration};
@@ -114,8 +115,12 @@ impl Currents {
 pub struct Transfer {
     /// Packets of the object.
     pub packets: u32,
-    /// Packet and cycle.
+    /// Packet and cycle, where two chains take turns.
     pub cycle: Cycle,
+    /// The gap where no other chain takes turns with a relay, on average of those before and after its frame.
+    pub lone_gap: Duration,
+    /// The gap of a source that is next to the sink.
+    pub direct_gap: Duration,
     /// From the first wake-up packet to the first data packet.
     pub wake_up: Duration,
     /// Timers and turn-round of one control exchange beyond its cycles.
@@ -129,13 +134,35 @@ pub struct Transfer {
 impl Default for Transfer {
     /// P3's evaluation: 500 packets of 118 B, with the wake-up that published control takes over some four hops.
     fn default() -> Self {
+        let cycle = Cycle::default();
         Self {
             packets: 500,
-            cycle: Cycle::default(),
+            cycle,
+            lone_gap: cycle.gap,
+            direct_gap: cycle.gap,
             wake_up: Duration::from_millis(50),
             exchange_guard: Duration::ZERO,
             pip_tries: 5,
             currents: Currents::TELOSB,
+        }
+    }
+}
+
+impl Transfer {
+    /// The gap of data frames over so many hops.
+    pub(crate) fn gap(&self, feed: Feed, hops: u64) -> Duration {
+        match (feed, hops) {
+            (Feed::AlternateCycles, _) => self.lone_gap,
+            (Feed::EveryCycle, 0 | 1) => self.direct_gap,
+            (Feed::EveryCycle, _) => self.cycle.gap,
+        }
+    }
+    /// From one data frame of the source to the next.
+    pub(crate) fn data_period(&self, feed: Feed, hops: u64) -> Duration {
+        let cycle = self.cycle.air_time() + self.gap(feed, hops);
+        match feed {
+            Feed::EveryCycle => cycle,
+            Feed::AlternateCycles => cycle * 2,
         }
     }
 }

@@ -516,7 +516,8 @@ fn pip(
     let patience = Patience::Tries(request.transfer.pip_tries);
     let on = |path: &[usize]| {
         let stages = [path.iter().map(|&node| vec![node]).collect()];
-        let (feed, transfer) = (Feed::AlternateCycles, &request.transfer);
+        let feed = chains::feed(1, path.len().saturating_sub(1));
+        let transfer = &request.transfer;
         let layout = Layout::new(expected, &stages, channels.into());
         let prediction = predict(&layout, &stages, feed, patience, transfer);
         PipPlan {

@@ -256,6 +256,7 @@ fn one_path_is_fed_in_every_other_cycle() {
         (1, 0, Feed::EveryCycle)
     );
     assert!(near.prediction.goodput_kbps > 190.0);
+    assert!(near.pip.prediction.goodput_kbps > 190.0);
 }
 
 #[test]

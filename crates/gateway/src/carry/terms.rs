@@ -11,21 +11,6 @@ use thalweg_wire::route::{
     Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme, TrialRun,
 };
 
-/// Between two frames of a relay that receives and sends by turns, on average, where frames have
-/// `mpdu_bytes`: half of what the scheme's period is longer than two frames on the air.
-pub fn mean_pause(scheme: Scheme, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
-    let passing = match scheme {
-        // Slots that are alike.
-        Scheme::P3 | Scheme::Thalweg | Scheme::Pip(Hopping::EveryCyclePair) => {
-            return timing.relaying(mpdu_bytes, Passing::Copied).forth
-        }
-        Scheme::Pip(Hopping::Fixed) => Passing::Copied,
-        Scheme::PipCit => Passing::Conditional,
-    };
-    let pauses = timing.relaying(mpdu_bytes, passing);
-    Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2)
-}
-
 /// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap where none is told.
 pub fn transfer(
     published: Transfer,
@@ -34,18 +19,36 @@ pub fn transfer(
     timing: Option<&BoardTiming>,
 ) -> Transfer {
     let payload_bytes = usize::from(payload.bytes());
-    let bytes = published.cycle.header_bytes + payload_bytes;
-    let gap = timing.map_or(published.cycle.gap, |timing| {
-        mean_pause(scheme, bytes, timing)
-    });
-    Transfer {
+    let sized = Transfer {
         packets,
         cycle: Cycle {
             payload_bytes,
-            gap,
             ..published.cycle
         },
         ..published
+    };
+    let Some(timing) = timing else { return sized };
+    let bytes = published.cycle.header_bytes + payload_bytes;
+    let passing = match scheme {
+        Scheme::PipCit => Passing::Conditional,
+        Scheme::P3 | Scheme::Thalweg | Scheme::Pip(_) => Passing::Copied,
+    };
+    let pauses = timing.relaying(bytes, passing);
+    let mean = Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2);
+    let (gap, lone_gap, direct_gap) = match scheme {
+        // Slots that are alike.
+        Scheme::Pip(Hopping::EveryCyclePair) => (pauses.forth, pauses.forth, pauses.forth),
+        // A packet waits at each relay for the next.
+        Scheme::PipCit => (mean, mean, pauses.alone),
+        Scheme::Pip(Hopping::Fixed) => (pauses.forth, mean, pauses.alone),
+        // Without relays both groups are the source's.
+        Scheme::P3 | Scheme::Thalweg => (pauses.forth, mean, pauses.forth),
+    };
+    Transfer {
+        cycle: Cycle { gap, ..sized.cycle },
+        lone_gap,
+        direct_gap,
+        ..sized
     }
 }
 
