@@ -9,6 +9,7 @@
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use crate::request::Transfer;
 use serde::Serialize;
+use thalweg_units::Duration;
 
 /// Senders and receivers of a stage up to which sets of holders are followed one by one; above,
 /// holders count as independent of each other.
@@ -224,6 +225,25 @@ impl Holders {
             sets.extend(got);
         }
         Self::Sets(sets)
+    }
+}
+
+impl Transfer {
+    /// The gap of data frames over so many hops.
+    pub(crate) fn gap(&self, feed: Feed, hops: u64) -> Duration {
+        match (feed, hops) {
+            (Feed::AlternateCycles, _) => self.lone_gap,
+            (Feed::EveryCycle, 0 | 1) => self.direct_gap,
+            (Feed::EveryCycle, _) => self.cycle.gap,
+        }
+    }
+    /// From one data frame of the source to the next.
+    pub(crate) fn data_period(&self, feed: Feed, hops: u64) -> Duration {
+        let cycle = self.cycle.air_time() + self.gap(feed, hops);
+        match feed {
+            Feed::EveryCycle => cycle,
+            Feed::AlternateCycles => cycle * 2,
+        }
     }
 }
 

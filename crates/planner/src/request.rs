@@ -6,7 +6,6 @@ use crate::channels::Assignment;
 use crate::closed_forms::Cycle;
 use crate::expect::LinkModel;
 use crate::paths::{PathSearch, RelayOrder};
-use crate::predict::Feed;
 use crate::topology::LinkRule;
 use serde::Serialize;
 use thalweg_units::{Channel, ChannelSet, Duration};
@@ -144,25 +143,6 @@ impl Default for Transfer {
             exchange_guard: Duration::ZERO,
             pip_tries: 5,
             currents: Currents::TELOSB,
-        }
-    }
-}
-
-impl Transfer {
-    /// The gap of data frames over so many hops.
-    pub(crate) fn gap(&self, feed: Feed, hops: u64) -> Duration {
-        match (feed, hops) {
-            (Feed::AlternateCycles, _) => self.lone_gap,
-            (Feed::EveryCycle, 0 | 1) => self.direct_gap,
-            (Feed::EveryCycle, _) => self.cycle.gap,
-        }
-    }
-    /// From one data frame of the source to the next.
-    pub(crate) fn data_period(&self, feed: Feed, hops: u64) -> Duration {
-        let cycle = self.cycle.air_time() + self.gap(feed, hops);
-        match feed {
-            Feed::EveryCycle => cycle,
-            Feed::AlternateCycles => cycle * 2,
         }
     }
 }

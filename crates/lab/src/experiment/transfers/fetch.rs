@@ -16,7 +16,7 @@ use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{derive, stream};
-use thalweg_planner::{Plan, PlanError};
+use thalweg_planner::{Plan, PlanError, Style};
 use thalweg_testbeds::Site;
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
@@ -103,15 +103,14 @@ impl Transfers {
 
     fn cell_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        // Of a cell, the age has a part in a plan only where links were measured more than once, and a mishap has none.
-        let is_aging = drawn.world.surveys > 1;
+        // Of a cell, the age has a part in plans of chains, and a mishap in none.
         let mut plans: BTreeMap<(&str, Shape), std::result::Result<Plan, PlanError>> =
             BTreeMap::new();
         for cell in self.cells() {
             let mut cell_rows = Vec::new();
             let mut baseline: Option<Row> = None;
             for &variant in &self.protocols {
-                let aged = Some(cell.age).filter(|_| is_aging);
+                let aged = Some(cell.age).filter(|_| variant.style == Style::Chains);
                 let shape = (cell.max_paths, aged, cell.bytes, cell.payload.bytes());
                 let plan = plans
                     .entry((variant.name, shape))
@@ -225,7 +224,8 @@ impl Transfers {
             .with("payload", u32::from(cell.payload.bytes()))
             .with("object_bytes", cell.bytes)
             .with("beacon_ms", drawn.world.beacon_ms)
-            .with("age_s", drawn.age(cell.age).as_secs_f64())
+            // Divided, as a minute is not sixty whole seconds in billionths of one that are added up.
+            .with("age_s", drawn.age(cell.age).as_nanos() as f64 / 1e9)
             .with("rate_kbps", drawn.rate_kbps);
         row.set_some("change_db", drawn.world.change_db);
         if self.surveys != [1] {
