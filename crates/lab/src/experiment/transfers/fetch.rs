@@ -224,8 +224,7 @@ impl Transfers {
             .with("payload", u32::from(cell.payload.bytes()))
             .with("object_bytes", cell.bytes)
             .with("beacon_ms", drawn.world.beacon_ms)
-            // Divided, as a minute is not sixty whole seconds in billionths of one that are added up.
-            .with("age_s", drawn.age(cell.age).as_nanos() as f64 / 1e9)
+            .with("age_s", drawn.age(cell.age).as_secs_f64())
             .with("rate_kbps", drawn.rate_kbps);
         row.set_some("change_db", drawn.world.change_db);
         if self.surveys != [1] {
