@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::known::{Known, Planned};
 use thalweg_gateway::registry::Pipelined;
-use thalweg_lab::collect::{check, measured, Collector};
+use thalweg_lab::collect::{check, measured, Surveyed};
 use thalweg_lab::maps;
 use thalweg_planner::Prediction;
 use thalweg_testbeds::{Site, Testbed};
@@ -74,7 +74,7 @@ fn known(args: &PlanArgs, protocol: Pipelined, testbed: &Arc<Testbed>) -> Result
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let mut observer = |label: &str, progress| watch.note(label, progress);
     let site = Site::new(testbed.clone(), args.seed);
-    let collector = Collector::open(site, (args.to, protocol), channels, &mut observer)
+    let collector = Surveyed::open(site, (args.to, protocol), channels, &mut observer)
         .map_err(|error| Failure::from(Stop::from(error)))?;
     watch.reporter.finish();
     Ok(collector.known().clone())

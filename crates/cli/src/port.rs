@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use thalweg_gateway::collector::Report;
 use thalweg_gateway::line::{Address, LineError, LineField};
 use thalweg_gateway::recovery::first_transfer;
 use thalweg_gateway::registry::Family;
-use thalweg_lab::collect::Report;
-use thalweg_lab::distant::Distant;
+use thalweg_lab::collect::Remote;
 use thalweg_lab::fetch::Wish;
 use thalweg_testbeds::Site;
 
@@ -40,10 +40,9 @@ pub(crate) fn fetch(
     let station = field
         .station()
         .map_or(site.testbed.sink, |about| about.node);
-    let channels = wish.channels.as_deref();
-    let ends = (station, protocol);
+    let (ends, channels) = ((station, protocol), wish.channels.as_deref());
     let first = first_transfer();
     let mut observer = |label: &str, progress| watch.note(label, progress);
-    let mut network = Distant::survey(&mut field, site, ends, channels, first, &mut observer)?;
+    let mut network = Remote::survey(&mut field, site, ends, channels, first, &mut observer)?;
     Ok(network.fetch(&wish.ask(protocol), &mut observer)?)
 }

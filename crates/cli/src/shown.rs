@@ -1,10 +1,9 @@
 //! What `thalweg collect` prints of a transfer, as text.
 
+use thalweg_gateway::collector::{Details, Report};
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::survey::SurveyCost;
-use thalweg_lab::collect::Report;
 use thalweg_lab::fetch;
-use thalweg_lab::field::Repairs;
 use thalweg_lab::streams::{Collected, DualSurveyCost, StagesReport, Stream};
 use thalweg_planner::Prediction;
 
@@ -21,7 +20,7 @@ pub(crate) fn report(report: &fetch::Report, ends: &str) -> String {
 
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
 fn pipeline(report: &Report, ends: &str) -> String {
-    let (o, survey) = (&report.outcome.core, &report.survey);
+    let o = &report.outcome.core;
     let mut channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     if let (Some(last), Some(even)) = (channels.last_mut(), report.last_even) {
         last.push_str(&format!("/{even}"));
@@ -30,18 +29,18 @@ fn pipeline(report: &Report, ends: &str) -> String {
         age_s if age_s >= 1.0 => format!(", {age_s:.0} s before the transfer"),
         _ => String::new(),
     };
+    let survey = report.survey.as_ref().map_or_else(String::new, |survey| {
+        let (measuring_s, collecting_s) = (survey.measuring_s, survey.collecting_s);
+        format!("links measured in {measuring_s:.1} s, collected in {collecting_s:.1} s{age}\n")
+    });
     let text = format!(
-        "{}, seed {}: node {} to node {}, {}, channels {}\n\
-         {ends}\
-         links measured in {:.1} s, collected in {:.1} s{age}\n\n",
+        "{}, seed {}: node {} to node {}, {}, channels {}\n{ends}{survey}\n",
         o.testbed,
         o.seed,
         o.source,
         o.sink,
         plural(o.hops, "hop", "hops"),
         channels.join(" "),
-        survey.measuring_s,
-        survey.collecting_s
     );
     let mut heading = vec![
         (String::new(), Align::Left),
@@ -74,7 +73,7 @@ fn pipeline(report: &Report, ends: &str) -> String {
 /// A row's name, its value of an outcome, and what the planner had expected.
 type Row = (
     &'static str,
-    fn(&Outcome<Repairs>) -> String,
+    fn(&Outcome<Details>) -> String,
     fn(&Prediction) -> String,
 );
 

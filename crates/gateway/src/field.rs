@@ -67,6 +67,23 @@ pub trait Field: Clock {
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError>;
     /// What `node` has spent so far, in joules; none where nobody knows.
     fn joules(&mut self, node: NodeId) -> Option<f64>;
+    /// What the engine of `source` counted of its last transfer; none where nobody can look at it.
+    fn source_counts(&self, _source: NodeId) -> Option<SourceCounts> {
+        None
+    }
+}
+
+/// What a source's engine counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// Rounds that it began.
+    pub rounds: u16,
+    /// Data packets that it sent.
+    pub sent: u32,
+    /// Of these, those that it had sent before.
+    pub retransmitted: u32,
+    /// Bytes of its object.
+    pub object_bytes: u32,
 }
 
 /// A field around another: what it does not do itself is the inner one's.
@@ -123,5 +140,8 @@ impl<A: Around> Field for A {
     }
     fn joules(&mut self, node: NodeId) -> Option<f64> {
         self.inner_mut().joules(node)
+    }
+    fn source_counts(&self, source: NodeId) -> Option<SourceCounts> {
+        self.inner().source_counts(source)
     }
 }

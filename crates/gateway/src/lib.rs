@@ -6,6 +6,7 @@
 //! `testbeds`. Time base: the field's. Tests: beside the modules, `tests/`.
 
 pub mod carry;
+pub mod collector;
 pub mod daemon;
 pub mod field;
 pub mod job;

@@ -1,6 +1,7 @@
 //! Objects: the digest that tells whether one is whole, and a memory that holds them at a host or a simulated
 //! node. A mote would have flash instead.
 
+use crate::field::SourceCounts;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
@@ -94,6 +95,10 @@ impl ObjectStore for Memory {
 pub trait Holds {
     /// Its memory.
     fn memory(&mut self) -> &mut Memory;
+    /// What it counted of its last transfer as a source of pipelines.
+    fn source_counts(&self) -> Option<SourceCounts> {
+        None
+    }
 }
 
 #[cfg(test)]

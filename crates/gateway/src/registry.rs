@@ -228,13 +228,14 @@ impl<'de> Deserialize<'de> for Pipelined {
 
 impl Pipelined {
     /// P3 as published: what a broken transfer is tried again as.
-    pub const P3: Self = Self::plain("p3", P);
+    pub const P3: Self = Self::plain(P);
     /// PIP as published: what stands beside P3 for comparison.
-    pub const PIP: Self = Self::plain("pip", PIP);
+    pub const PIP: Self = Self::plain(PIP);
 
-    const fn plain(name: &'static str, scheme: Scheme) -> Self {
+    /// The plain pipeline that runs by `scheme`, over paths and with full headers.
+    pub const fn plain(scheme: Scheme) -> Self {
         Self {
-            name,
+            name: name_of(scheme),
             scheme,
             style: Style::Paths,
             format: FULL,

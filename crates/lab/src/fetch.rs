@@ -1,10 +1,11 @@
 //! One way to fetch an object, whatever carries it: check, survey, plan, transfer, report. Families differ in
 //! what they plan and what they tell; who asks need not know which it is.
 
-use crate::collect::{self, CollectError, Collector, Object, ProgressObserver};
+use crate::collect::{self, CollectError, Object, ProgressObserver};
 use crate::explain::LossMap;
 use crate::streams::{self, Carrier, Collected, Onlookers, Recorder, StreamMap};
 use serde::Serialize;
+use thalweg_gateway::collector;
 use thalweg_gateway::known::{packets, Ask};
 use thalweg_gateway::outcome::Core;
 use thalweg_gateway::registry::{Family, Pipelined, Protocol};
@@ -94,7 +95,7 @@ impl Wish {
         Ok(match self.way()? {
             Way::Pipeline(protocol) => {
                 let (to, channels) = ((self.to, protocol), self.channels.as_deref());
-                let network = Collector::open(site, to, channels, observer)?;
+                let network = collect::Surveyed::open(site, to, channels, observer)?;
                 Surveyed::Pipeline(Box::new(network), protocol)
             }
             Way::Stream(carrier) => {
@@ -115,7 +116,7 @@ enum Way {
 /// A network that has measured its links.
 pub enum Surveyed {
     /// For pipelines.
-    Pipeline(Box<Collector>, Pipelined),
+    Pipeline(Box<collect::Surveyed>, Pipelined),
     /// For streams.
     Stream(Box<streams::Surveyed>),
 }
@@ -139,7 +140,7 @@ impl Surveyed {
                 let plan = network.plan(&ask)?;
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
                 let asked = (&ask, object);
-                let report = network.fetch(asked, &plan, capture, maps.as_mut(), observer)?;
+                let report = network.fetch(asked, plan, capture, maps.as_mut(), observer)?;
                 Ok((Report::Pipeline(report), maps.map(Maps::Pipeline)))
             }
             Self::Stream(network) => {
@@ -172,7 +173,7 @@ pub enum Explain {
 #[allow(clippy::large_enum_variant)]
 pub enum Report {
     /// Over a pipeline.
-    Pipeline(collect::Report),
+    Pipeline(collector::Report),
     /// Over a stream.
     Stream(Collected),
 }

@@ -8,24 +8,25 @@ use crate::battery::Powered;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::{BoardTiming, Engine, Software};
-use thalweg_gateway::carry::account::Account;
-use thalweg_gateway::carry::pipeline::{self, Fetch, Node, Terms, MAX_NODES};
-use thalweg_gateway::carry::ways::{BadHop, Ways};
-use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
+use thalweg_gateway::carry::pipeline::{self, Node, Terms, MAX_NODES};
+use thalweg_gateway::collector::{
+    clean_channels, Collector, Description, LineLoss, Over, Told, Transfer,
+};
+use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News, SourceCounts};
 use thalweg_gateway::job::{run, Failure, Watch};
+use thalweg_gateway::known;
 use thalweg_gateway::object::Holds;
-use thalweg_gateway::outcome::{Core, Outcome};
-use thalweg_gateway::parts::{Extra, Part};
-use thalweg_gateway::registry::name_of;
+use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, SurveyJob, Surveyed};
 use thalweg_gateway::waves::{Begins, Wave, Waved};
 use thalweg_medium::chip::CC2420;
-use thalweg_planner::{Place, Plan};
+use thalweg_medium::random::stream;
+use thalweg_planner::{Place, Plan, RelayOrder};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
 use thalweg_sim::{Board, Network, NetworkError, Observer, SimError};
-use thalweg_testbeds::Site;
-use thalweg_units::{Duration, Instant, NodeId, SimTime};
+use thalweg_testbeds::{Physics, Places, Site, Testbed};
+use thalweg_units::{Channel, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::route::Scheme;
 
 /// Why a simulated network did not do what it should.
@@ -208,6 +209,10 @@ impl<E: Engine + Holds> Field for SimField<E> {
     fn joules(&mut self, node: NodeId) -> Option<f64> {
         Some(self.net.joules(self.index(node).ok()?))
     }
+    fn source_counts(&self, source: NodeId) -> Option<SourceCounts> {
+        let source = self.index(source).ok()?;
+        self.net.engine(source).source_counts()
+    }
 }
 
 impl<E: Engine + Holds> SimField<E> {
@@ -230,43 +235,56 @@ impl<E: Engine + Holds> SimField<E> {
     }
 }
 
-/// What is told of a transfer over a pipeline beside what is told of all.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Repairs {
-    /// Share of retransmissions in all data transmissions of the source, 0..=1.
-    pub retransmitted: Option<f64>,
-    /// Of the duration, up to the source's first packet, in seconds.
-    pub wake_up_s: f64,
-    /// Chains that brought too little of what was looked at, over all attempts: spare relays joined them, or the
-    /// transfer went another way.
-    pub lame_chains: u32,
-    /// Hops that lost too much, of attempts that broke off.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bad_hops: Vec<BadHop>,
+/// A testbed's nodes as a planner is to know them.
+pub fn place(testbed: &Testbed) -> known::Place {
+    let board = &testbed.board;
+    known::Place {
+        name: testbed.name.clone(),
+        ids: testbed.nodes.iter().map(|n| n.id).collect(),
+        channels: testbed.channels,
+        order: match testbed.places {
+            Places::Unknown => RelayOrder::Random,
+            Places::Known => RelayOrder::NearestLine,
+        },
+        floor: board.chip.noise_floor,
+        timing: copying(board),
+    }
 }
 
-/// A transfer that has ended, and what was asked for where all of it came.
-pub type Transfer = (Outcome<Repairs>, Option<Part>);
-
-impl Extra for Repairs {
-    fn goes_on(&mut self, next: &Self, (bytes, more): (u64, u64)) {
-        let (bytes, more) = (bytes as f64, more as f64);
-        let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
-        let shares = self.retransmitted.zip(next.retransmitted);
-        self.retransmitted = shares.map(weighted);
-        self.lame_chains += next.lame_chains;
+/// What is known of `site` before it is measured, with `sink` as base station. Pipelines take `channels`; where none are
+/// named those of P3, or on measured links the four that link the network best.
+pub fn description(site: &Site, sink: NodeId, channels: Option<&[Channel]>) -> Description {
+    let testbed = &site.testbed;
+    let is_measured = matches!(testbed.physics, Physics::Measured(_));
+    let clean = || clean_channels(testbed.channels).filter(|_| !is_measured);
+    Description {
+        place: place(testbed),
+        positions: positions(site),
+        sink,
+        channels: channels.map(<[Channel]>::to_vec).or_else(clean),
+        timing: site.board.timing,
+        draw: (stream, site.seed),
     }
+}
+
+/// Where the nodes of `site` are, if that is known of all.
+fn positions(site: &Site) -> Option<Vec<Place>> {
+    let place = |p: thalweg_medium::Placement| Place {
+        x_m: p.position.x_m,
+        y_m: p.position.y_m,
+        z_m: p.position.z_m,
+        floor: p.floor,
+    };
+    let ears = site.environment.ears.iter();
+    ears.map(|ear| ear.placement.map(place)).collect()
 }
 
 /// A site's nodes with one radio: they survey their links, and carry pipelines one after the other.
 pub struct Motes {
     /// Their network.
     pub field: SimField<Node>,
-    name: String,
     board: Board,
-    places: Option<Vec<Place>>,
-    seed: u64,
-    transfers: u16,
+    collector: Collector,
 }
 
 impl Motes {
@@ -296,14 +314,6 @@ impl Motes {
         if nodes > MAX_NODES {
             return Err(RunError::TooManyNodes { nodes });
         }
-        let place = |ear: &thalweg_medium::Ear| {
-            ear.placement.map(|p| Place {
-                x_m: p.position.x_m,
-                y_m: p.position.y_m,
-                z_m: p.position.z_m,
-                floor: p.floor,
-            })
-        };
         let board = site.board.clone();
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
@@ -312,13 +322,14 @@ impl Motes {
         if let Some(powered) = Powered::of(site) {
             field.before_orders(move |net| powered.measure(net));
         }
+        let network = Description {
+            draw: (stream, seed),
+            ..description(site, site.testbed.sink, None)
+        };
         Ok(Self {
             field,
-            name: site.testbed.name.clone(),
-            places: site.environment.ears.iter().map(place).collect(),
             board,
-            seed,
-            transfers: 0,
+            collector: Collector::new(network, 0, LineLoss::Ends),
         })
     }
 
@@ -332,7 +343,7 @@ impl Motes {
     }
     /// Where the nodes are, if known.
     pub fn places(&self) -> Option<&[Place]> {
-        self.places.as_deref()
+        self.collector.description().positions.as_deref()
     }
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
@@ -365,9 +376,8 @@ impl Motes {
     ) -> Result<Waved, RunError> {
         let mut routes = Vec::with_capacity(plans.len());
         for (plan, begins) in plans {
-            self.transfers = self.transfers.wrapping_add(1);
-            let ids = self.field.ids();
-            let route = pipeline::route(plan, scheme, terms, ids, self.transfers)?;
+            let number = self.collector.number();
+            let route = pipeline::route(plan, scheme, terms, self.field.ids(), number)?;
             routes.push(begins.of(route));
         }
         let sinks: Vec<usize> = plans.iter().map(|(plan, _)| plan.sink).collect();
@@ -386,7 +396,8 @@ impl Motes {
         survey: Survey,
         watch: Watch<'_>,
     ) -> Result<Surveyed, RunError> {
-        let (ids, places) = (self.field.ids(), self.places.clone());
+        let places = self.collector.description().positions.clone();
+        let ids = self.field.ids();
         let mut job = SurveyJob::new(survey, ids, places, &self.board.timing, ids[sink])?;
         self.field.hear(&[sink]);
         Ok(run(&mut self.field, &mut job, watch)?)
@@ -404,47 +415,14 @@ impl Motes {
         terms: &Terms,
         watch: Watch<'_>,
     ) -> Result<Transfer, RunError> {
-        let ids = self.field.ids();
-        let first = self.transfers.wrapping_add(1);
-        let ways = Ways::of(plan, scheme, terms, ids)?;
-        let mut job = Fetch::new(ways, first, ids, terms);
         self.field.hear(&[plan.sink]);
-        let fetched = run(&mut self.field, &mut job, watch);
-        self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
-        let fetched = match fetched {
-            Err(why @ Failure::Restarted(_)) => {
-                let net = &self.field.net;
-                let joules = (0..net.len()).map(|node| Some(net.joules(node)));
-                job.gives_up(&why, joules.collect())
-            }
-            fetched => fetched?,
+        let protocol = Pipelined::plain(scheme);
+        let field = &mut self.field;
+        let told = &mut Told::default();
+        let over = Over {
+            plan: Arc::new(plan.clone()),
+            protocol,
         };
-        let engine = self.field.net.engine(plan.source).pipeline();
-        let stats = *engine.stats();
-        // Counts of a source that has started anew are of its last start alone.
-        let packets = f64::from(self.packets(plan.source, terms).max(1));
-        let account = Account {
-            protocol: name_of(scheme),
-            scheme,
-            network: &self.name,
-            ids: self.field.ids(),
-            seed: self.seed,
-        };
-        let told = account.of(plan, &fetched, (terms, &self.board.timing));
-        let rounds = fetched.complete.map_or(stats.rounds, |c| c.rounds);
-        // The source's engine knows it also of a transfer that broke off.
-        let core = Core {
-            rounds: u32::from(rounds),
-            first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
-            ..told
-        };
-        let extra = Repairs {
-            retransmitted: (stats.data_sent > 0)
-                .then(|| f64::from(stats.retransmitted()) / f64::from(stats.data_sent)),
-            wake_up_s: fetched.wake_up.as_secs_f64(),
-            lame_chains: fetched.lame_chains,
-            bad_hops: fetched.bad_hops,
-        };
-        Ok((Outcome { core, extra }, fetched.part))
+        Ok(self.collector.carry(field, &over, terms, watch, told)?)
     }
 }

@@ -17,13 +17,12 @@ use thalweg_gateway::carry::session::Wish;
 use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Spending, Tree};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_gateway::job::Failure;
-use thalweg_medium::random::{derive, stream};
+use thalweg_medium::random::derive;
 use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
 
-use crate::collect::{clean_channels, place};
-use crate::field::{Motes, RunError, SimField};
+use crate::field::{description, Motes, RunError, SimField};
 use crate::offers::{Change, Offers};
 use crate::rcrt::TreeField;
 
@@ -41,7 +40,6 @@ pub struct Simulated {
     site: Site,
     speed: f64,
     bytes: u32,
-    spots: Option<Vec<thalweg_planner::Place>>,
     control: Channel,
 }
 
@@ -51,13 +49,11 @@ impl Simulated {
     /// # Errors
     /// [`RunError`] where they cannot carry pipelines.
     pub fn new(site: Site, speed: f64, bytes: u32) -> Result<Self, RunError> {
-        let motes = Motes::open(&site, 0)?;
-        let spots = motes.places().map(<[_]>::to_vec);
+        Motes::open(&site, 0)?;
         Ok(Self {
             site,
             speed,
             bytes,
-            spots,
             control: Channel::LAST,
         })
     }
@@ -76,12 +72,7 @@ impl Network for Simulated {
         let testbed = &self.site.testbed;
         let nodes = testbed.len();
         Facts {
-            place: place(testbed),
-            spots: self.spots.clone(),
-            sink: testbed.sink,
-            channels: clean_channels(testbed),
-            timing: self.site.board.timing,
-            draw: (stream, self.site.seed),
+            network: description(&self.site, testbed.sink, None),
             usual_bytes: u64::from(self.bytes),
             about: match self.speed {
                 1.0 => format!("{}, {nodes} simulated nodes", testbed.name),

@@ -8,7 +8,6 @@ mod battery;
 pub mod campaign;
 pub mod collect;
 pub mod convergecast;
-pub mod distant;
 pub mod experiment;
 pub mod explain;
 pub mod fetch;

@@ -7,7 +7,7 @@ use super::log::Log;
 use super::terms::expected;
 pub use super::terms::{active_nodes, route, transfer, Terms, Way};
 use super::ways::{BadHop, Ways, TURNS};
-use crate::field::{Clock, FieldTime};
+use crate::field::{Clock, FieldTime, SourceCounts};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
 use crate::parts::Part;
@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
+use thalweg_protocols::object::ObjectStore;
 use thalweg_protocols::pipeline::Complete;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::{Route, Scheme};
@@ -51,6 +52,15 @@ pub type Order = Command<MAX_NODES>;
 impl Holds for Node {
     fn memory(&mut self) -> &mut Memory {
         self.store_mut()
+    }
+    fn source_counts(&self) -> Option<SourceCounts> {
+        let stats = self.pipeline().stats();
+        Some(SourceCounts {
+            rounds: stats.rounds,
+            sent: stats.data_sent,
+            retransmitted: stats.retransmitted(),
+            object_bytes: self.pipeline().store().info().len,
+        })
     }
 }
 
@@ -182,7 +192,9 @@ impl Fetch {
 
     /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
     pub fn gives_up(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
-        self.energy[1] = joules;
+        if joules.iter().all(Option::is_some) {
+            self.energy[1] = joules;
+        }
         Fetched {
             part: None,
             failure: Some(why.to_string()),

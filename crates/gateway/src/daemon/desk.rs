@@ -211,7 +211,7 @@ impl Desk {
 
     /// The station's name, which is its network's.
     pub(super) fn network(&self) -> &str {
-        &self.facts.place.name
+        &self.facts.network.place.name
     }
     /// The store; nobody else has it meanwhile.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
@@ -388,7 +388,7 @@ impl Desk {
             Some(limits) if limits.spares_nodes() => self.condition()?,
             _ => Condition::default(),
         };
-        let mut holds = Holds::of(limits, &condition, self.facts.sink);
+        let mut holds = Holds::of(limits, &condition, self.facts.network.sink);
         holds.cut_off.clone_from(&self.live().cut_off);
         let most = limits.and_then(|limits| limits.at_most);
         let others = self.common.gate.others(&self.building, self.network());
@@ -403,7 +403,7 @@ impl Desk {
     /// [`StoreError`].
     pub(super) fn health(&self) -> Result<Vec<Health>, StoreError> {
         let (condition, holds) = (self.condition()?, self.holds()?);
-        let ids = self.facts.place.ids.iter();
+        let ids = self.facts.network.place.ids.iter();
         Ok(ids.map(|id| condition.of(*id, &holds)).collect())
     }
     /// Job `id` found no route without `nodes`.

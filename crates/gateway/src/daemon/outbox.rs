@@ -53,7 +53,7 @@ impl Desk {
         };
         let topics = mqtt.topics(self.network());
         let mut told = vec![messages::object(&topics, stored)];
-        if let Ok(index) = self.facts.place.index_of(stored.record.source) {
+        if let Ok(index) = self.facts.network.place.index_of(stored.record.source) {
             let seen = surveyed.map(|surveyed| Seen {
                 links: surveyed.known.links(),
                 missing: &surveyed.missing,
@@ -80,7 +80,7 @@ impl Desk {
         {
             let mut store = self.store();
             let told = self.nodes(&store, seen)?;
-            let network = (self.network(), self.facts.sink);
+            let network = (self.network(), self.facts.network.sink);
             store.keep_survey(network, survey, &told)?;
         }
         self.wake_mqtt();
@@ -94,7 +94,7 @@ impl Desk {
         };
         let topics = mqtt.topics(self.network());
         let of = (&topics, &self.facts);
-        let ids = self.facts.place.ids.iter().enumerate();
+        let ids = self.facts.network.place.ids.iter().enumerate();
         let told = ids.map(|(index, id)| {
             let last = store.latest_of(self.network(), *id, 1)?;
             Ok(messages::node(of, index, seen, last.first()))
@@ -113,8 +113,8 @@ impl Desk {
         {
             let mut store = self.store();
             let (network, nodes) = (
-                (self.network(), self.facts.sink),
-                self.facts.place.ids.len(),
+                (self.network(), self.facts.network.sink),
+                self.facts.network.place.ids.len(),
             );
             // The one in memory may lag behind the store for a moment.
             let surveyed = store.surveys(network, nodes, 1)?.pop();

@@ -41,10 +41,10 @@ impl Station {
     fn facts(&self) -> Facts {
         let mut facts = self.network.facts();
         if let Some(name) = &self.name {
-            facts.place.name.clone_from(name);
+            facts.network.place.name.clone_from(name);
         }
         if self.channels.is_some() {
-            facts.channels.clone_from(&self.channels);
+            facts.network.channels.clone_from(&self.channels);
         }
         facts
     }
@@ -128,8 +128,11 @@ impl Stations {
         let mut desks: Vec<Arc<Desk>> = Vec::new();
         for station in stations {
             let facts = station.facts();
-            facts.place.check_channels(station.channels.as_deref())?;
-            let name = &facts.place.name;
+            facts
+                .network
+                .place
+                .check_channels(station.channels.as_deref())?;
+            let name = &facts.network.place.name;
             if desks.iter().any(|desk| desk.network() == name) {
                 return Err(StationError::Twice(name.clone()));
             }

@@ -157,12 +157,22 @@ pub(super) struct Node {
 
 /// Node number `index` of a station; `last` is when it last delivered an object, and which.
 pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>) -> Node {
-    let id = facts.place.ids.get(index).copied().unwrap_or(facts.sink);
+    let id = facts
+        .network
+        .place
+        .ids
+        .get(index)
+        .copied()
+        .unwrap_or(facts.network.sink);
     Node {
         id: id.get(),
-        station: facts.place.name.clone(),
-        is_sink: id == facts.sink,
-        place: facts.spots.as_ref().and_then(|s| s.get(index).copied()),
+        station: facts.network.place.name.clone(),
+        is_sink: id == facts.network.sink,
+        place: facts
+            .network
+            .positions
+            .as_ref()
+            .and_then(|s| s.get(index).copied()),
         delivered_at: last.map(|(at, _)| at.to_owned()),
         object: last.map(|(_, transfer)| transfer.0),
     }
@@ -216,7 +226,7 @@ pub(super) struct Link {
 
 /// The links of node number `index` among `links`, channel by channel.
 pub(super) fn links(facts: &Facts, links: &LinkQualities, index: usize) -> Vec<Link> {
-    let ids = &facts.place.ids;
+    let ids = &facts.network.place.ids;
     let mut told = Vec::new();
     for channel in links.channels().iter() {
         for (other, to) in ids.iter().enumerate().take(links.nodes()) {

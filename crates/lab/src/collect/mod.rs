@@ -1,39 +1,30 @@
 //! The main job: survey a network, plan a route, fetch an object with P3 or a variant of it, and the
 //! same with PIP.
 //!
-//! A [`Collector`] surveys once and then fetches from any node. Each transfer runs in a network
-//! of its own, switched on afresh with a seed derived from (seed, source), so that a campaign over
-//! all nodes gives the same results however often it is interrupted.
+//! What is done is [`thalweg_gateway::collector`]'s, here over simulated nodes. Each transfer runs in a network of its
+//! own, switched on afresh with a seed derived from (seed, source), so that a campaign over all nodes gives the same
+//! results however often it is interrupted; for the same reason nothing is learned from one for the next.
 
-use crate::explain::{self, LossMap};
-use crate::field::{copying, Motes, Repairs, RunError};
+use crate::explain::{LossMap, Recorder};
+use crate::field::{description, place, Motes, RunError, SimField};
 use crate::forwarding::ChainError;
-use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_gateway::carry::pipeline::{settling, Terms, SETTLING};
-use thalweg_gateway::job::{Again, Failure, Progress, Retry};
-use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
-use thalweg_gateway::outcome::Outcome;
-use thalweg_gateway::parts::{self, Assembly, Turn};
+use thalweg_gateway::carry::pipeline::{Node, Order, Terms};
+use thalweg_gateway::collector::{Collector, Ended, Keeper, LineLoss, Over, Report, Request};
+use thalweg_gateway::field::Field;
+use thalweg_gateway::job::{Failure, Progress};
+use thalweg_gateway::known::{Ask, AskError, Known};
+use thalweg_gateway::parts::{Assembly, Turn};
 use thalweg_gateway::registry::Pipelined;
-use thalweg_gateway::survey::{SurveyCost, Surveyed};
+use thalweg_gateway::survey::SurveyCost;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
-use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
+use thalweg_planner::{LinkQualities, Plan};
+use thalweg_protocols::mote::Event;
 use thalweg_sim::{BoardError, Capture};
-use thalweg_testbeds::{Physics, Places, Site, SiteError, Testbed};
-use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
-use thalweg_wire::route::ObjectRange;
-
-/// A plan, and what goes over it.
-type Over = (Plan, Pipelined);
-
-/// A transfer that breaks off is begun again over another plan.
-pub(crate) const RETRY: Retry = Retry {
-    attempts: 3,
-    again: Again::NewPlan,
-};
+use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
+use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
@@ -143,58 +134,6 @@ impl Object {
 /// Told of a band or protocol, and how far it is; may break off.
 pub type ProgressObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
 
-/// One finished job.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// The transfer.
-    #[serde(flatten)]
-    pub outcome: Outcome<Repairs>,
-    /// What the planner had expected of the first plan.
-    pub predicted: Prediction,
-    /// Of that, the goodput, in kbit/s.
-    pub predicted_goodput_kbps: f64,
-    /// PIP over one of the same paths, on the same channels.
-    pub baseline: Option<Outcome<Repairs>>,
-    /// Reception channels of stages 0 to H.
-    pub channels: Vec<u8>,
-    /// The sink's for the even group, where that is another.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_even: Option<u8>,
-    /// What it took to know the links.
-    pub survey: SurveyCost,
-    /// How long before the transfer they had been measured, in seconds.
-    pub links_age_s: f64,
-    /// Transfers that the object took, each of a part; told where it is more than one.
-    #[serde(skip_serializing_if = "is_one")]
-    pub parts: usize,
-    /// Where the first plan's transfer broke off: every protocol that was tried, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tried: Vec<&'static str>,
-    /// The object as it arrived, where it did.
-    #[serde(skip)]
-    pub object: Option<Vec<u8>>,
-}
-
-const fn is_one(parts: &usize) -> bool {
-    *parts == 1
-}
-
-/// A testbed's nodes as a planner is to know them.
-pub fn place(testbed: &Testbed) -> Place {
-    let board = &testbed.board;
-    Place {
-        name: testbed.name.clone(),
-        ids: testbed.nodes.iter().map(|n| n.id).collect(),
-        channels: testbed.channels,
-        order: match testbed.places {
-            Places::Unknown => RelayOrder::Random,
-            Places::Known => RelayOrder::NearestLine,
-        },
-        floor: board.chip.noise_floor,
-        timing: copying(board),
-    }
-}
-
 /// A testbed of measured links as its file tells them, without a survey, with node `to` to bring data to, or the
 /// testbed's sink; `None` for other testbeds.
 ///
@@ -241,25 +180,16 @@ pub fn check(
     }
 }
 
-/// P3's channels, where a site that is not measured has them all.
-pub(crate) fn clean_channels(testbed: &Testbed) -> Option<Vec<Channel>> {
-    let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
-    let clean: Vec<Channel> = clean.collect();
-    let all = clean.iter().all(|c| testbed.channels.contains(*c));
-    (all && !matches!(testbed.physics, Physics::Measured(_))).then_some(clean)
-}
-
 /// A site that has surveyed itself.
-pub struct Collector {
+pub struct Surveyed {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
+    collector: Collector,
     known: Known,
-    /// How old what is known is when a transfer begins.
-    age: Duration,
-    surveyed: Surveyed,
+    cost: SurveyCost,
 }
 
-impl Collector {
+impl Surveyed {
     /// Switches `site` on and has node `to` survey it for `protocol`, or the testbed's sink.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
     /// alone, or on measured links the four that link the network best. The site's losses
@@ -273,32 +203,26 @@ impl Collector {
         channels: Option<&[Channel]>,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
-        let (testbed, seed) = (&site.testbed, site.seed);
-        let place = place(testbed);
-        place.check_channels(channels)?;
-        let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
-        let wanted = channels.map(<[Channel]>::to_vec);
-        let wanted = wanted.or_else(|| clean_channels(testbed));
-        let channels: ChannelSet = match &wanted {
-            Some(list) => list.iter().copied().collect(),
-            None => testbed.channels,
-        };
-        let mut motes = Motes::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
+        let sink = to.unwrap_or(site.testbed.sink);
+        let network = description(&site, sink, channels);
+        network.place.check_channels(channels)?;
+        let index = network.place.index_of(sink)?;
+        let mut collector = Collector::new(network, 0, LineLoss::Ends);
+        let mut motes = Motes::open(&site.undisturbed(), derive(site.seed, "survey", &[]))?;
         let mut watch = |progress| observer("", progress);
-        let surveyed = motes.survey(sink, protocol.survey(channels), &mut watch)?;
-        let links = surveyed.links.clone();
-        let known = Known::new(place, links, sink, wanted, (stream, seed));
+        motes.field.hear(&[index]);
+        let surveyed = collector.survey(&mut motes.field, protocol, &[], &mut watch)?;
+        let known = collector.description().known(surveyed.links.clone());
         let took = motes.network().now();
-        let surveying = Duration::from_nanos(took.as_nanos());
         let age = site.age();
-        let site = site.aged(surveying + age)?;
+        let site = site.aged(Duration::from_nanos(took.as_nanos()) + age)?;
         // Its transfers begin then.
         let known = known.measured_at(took).viewed_at(took + age);
         Ok(Self {
-            known,
-            age,
+            cost: surveyed.cost(known.routing_channel()),
             site,
-            surveyed,
+            collector,
+            known,
         })
     }
 
@@ -314,23 +238,18 @@ impl Collector {
     pub fn known(&self) -> &Known {
         &self.known
     }
+    /// What it took to know the links.
+    pub const fn cost(&self) -> &SurveyCost {
+        &self.cost
+    }
     /// The testbed.
     pub fn testbed(&self) -> &Testbed {
         &self.site.testbed
     }
-    /// What the survey brought.
-    pub fn surveyed(&self) -> &Surveyed {
-        &self.surveyed
-    }
-    /// What it took to know the links.
-    pub fn survey_cost(&self) -> SurveyCost {
-        self.surveyed.cost(self.known.routing_channel())
-    }
 
-    /// Fetches `object` over `plan`, in parts where it is larger than a transfer (where that transfer breaks off, over other plans as P3, three times
-    /// in all), and again with PIP where `ask` is for P3. What is on the air goes to `capture`; where
-    /// `maps` are asked for, each transfer leaves one that says where its packets were lost. The report is
-    /// the same with and without.
+    /// Fetches `object` over `plan`, and where `ask` is for several paths again with PIP, in a network of its own. What is
+    /// on the air goes to `capture`; where `maps` are asked for, each transfer leaves one that says where its packets were
+    /// lost. The report is the same with and without.
     ///
     /// # Errors
     /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a
@@ -338,121 +257,158 @@ impl Collector {
     pub fn fetch(
         &self,
         (ask, object): (&Ask, &Object),
-        plan: &Plan,
+        plan: Plan,
         capture: Option<Box<dyn Capture>>,
-        mut maps: Option<&mut Vec<LossMap>>,
+        maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
-        let protocol = ask.protocol;
-        let faithful = Terms {
-            payload: ask.payload,
-            retry: Retry::NEVER,
-            ..Terms::default()
-        };
         ask.packets()?;
         let from = self.testbed().nodes[plan.source].id;
-        let payload = protocol.terms(faithful).payload;
-        let sink = self.testbed().nodes[plan.sink].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
-        let whole = object.of(self.site.seed, from);
-        motes.offer(plan.source, whole);
+        motes.offer(plan.source, object.of(self.site.seed, from));
+        motes.field.hear(&[plan.sink]);
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
-        let mut run =
-            |motes: &mut Motes, plan: &Plan, of: Pipelined, range, tell: ProgressObserver<'_>| {
-                let terms = of.terms(Terms { range, ..faithful });
-                let label = thalweg_gateway::registry::name_of(of.scheme);
-                let mut told = |progress| tell(label, progress);
-                let (mut outcome, part) = match &mut maps {
-                    None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
-                    Some(maps) => {
-                        let (transfer, map) =
-                            explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
-                        maps.push(map);
-                        transfer
-                    }
-                };
-                outcome.core.seed = self.site.seed;
-                of.name.clone_into(&mut outcome.core.protocol);
-                Ok::<_, CollectError>((outcome, part))
-            };
-        // P3 as published, over as many paths as there are, halves drawn anew, since some node of the plan
-        // before may be gone.
-        let again = Ask {
-            from: Some(from),
-            protocol: Pipelined::P3,
-            ..*ask
+        let request = Request {
+            known: &self.known,
+            ask: *ask,
+            plan: Arc::new(plan),
+            survey: Some(self.cost.clone()),
         };
-        let next = |_: &Over, tried: u32| {
-            let next = || self.known.plan_attempt(&again, u64::from(tried)).ok();
-            let plan = protocol.has_paths().then(next).flatten();
-            plan.map(|plan| (plan, Pipelined::P3))
+        let mut onlooker = Onlooker {
+            observer,
+            maps,
+            recorder: None,
+            power: motes.board().tx_power,
         };
-        let rest = |(_, of): &Over| settling(of.scheme);
-        let mut before = None;
-        let attempt = |way: &Over, turn: Turn| {
-            let pause = match turn.tried {
-                0 => before.map_or(Duration::ZERO, settling),
-                _ => SETTLING,
-            };
-            motes.wait(pause)?;
-            let (plan, of) = way;
-            before = Some(of.scheme);
-            if turn.tried == 0 {
-                let planned = turn.planned((from, sink), plan, payload);
-                if observer("", planned).is_break() {
-                    return Err(CollectError::Stopped);
-                }
-            }
-            run(&mut motes, plan, *of, turn.range, &mut *observer)
-        };
-        let terms = parts::Terms {
-            part_bytes: ask.part_bytes(),
-            expected: ask.bytes,
-            retry: RETRY,
-            pause: SETTLING,
-        };
-        let (mut there, begin) = (Assembly::default(), (plan.clone(), protocol));
-        let fetched = parts::fetch(&mut there, terms, begin, rest, attempt, next)?;
-        let (mut outcome, attempts) = (fetched.outcome, fetched.plans);
-        let mut baseline = None;
-        if protocol.has_paths() && fetched.parts == 1 {
-            motes.wait(SETTLING)?;
-            baseline = Some(run(&mut motes, plan, Pipelined::PIP, ObjectRange::ALL, observer)?.0);
-        }
-        let survey = self.survey_cost();
-        for outcome in [&mut outcome].into_iter().chain(&mut baseline) {
-            outcome
-                .core
-                .after(survey.seconds(), survey.network_energy_j);
+        let (mut there, mut collector) = (Assembly::default(), self.collector.clone());
+        let field = &mut motes.field;
+        let mut report = collector.fetch(field, &request, &mut there, &mut onlooker)?;
+        if ask.protocol.has_paths() && report.parts == 1 {
+            let pip = collector.compare(field, &request, &mut onlooker)?;
+            report.baseline = Some(pip);
         }
         motes.network().capture(None)?;
-        let tried = match attempts {
-            1 => Vec::new(),
-            _ => [protocol.name]
-                .into_iter()
-                .chain((1..attempts).map(|_| Pipelined::P3.name))
-                .collect(),
-        };
-        let predicted = match protocol.has_paths() {
-            true => plan.prediction.clone(),
-            false => plan.pip.prediction.clone(),
-        };
-        Ok(Report {
-            outcome,
-            predicted_goodput_kbps: predicted.goodput_kbps,
-            predicted,
-            baseline,
-            channels: plan.channels.iter().map(|c| c.number()).collect(),
-            last_even: plan.last_even.map(Channel::number),
-            survey,
-            links_age_s: self.age.as_secs_f64(),
-            parts: fetched.parts as usize,
-            tried,
-            object: fetched.object,
+        Ok(report)
+    }
+}
+
+/// Who looks on at a simulated network: is shown how far it is, and draws maps of what was lost.
+struct Onlooker<'a> {
+    observer: ProgressObserver<'a>,
+    maps: Option<&'a mut Vec<LossMap>>,
+    recorder: Option<Recorder>,
+    /// What nodes send with.
+    power: Dbm,
+}
+
+impl Keeper<SimField<Node>> for Onlooker<'_> {
+    type Error = CollectError;
+
+    fn begin(
+        &mut self,
+        field: &mut SimField<Node>,
+        over: &Over,
+        (_, terms): (&Turn, &Terms),
+    ) -> Result<(), CollectError> {
+        if self.maps.is_some() {
+            let scheme = over.protocol.scheme;
+            self.recorder = Some(Recorder::start(field, &over.plan, scheme, terms)?);
+        }
+        Ok(())
+    }
+    fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
+        (self.observer)(protocol, progress)
+    }
+    fn end(&mut self, field: &mut SimField<Node>, _ended: &Ended<'_>) -> Result<(), CollectError> {
+        if let (Some(maps), Some(recorder)) = (&mut self.maps, self.recorder.take()) {
+            maps.push(recorder.finish(field, self.power));
+        }
+        Ok(())
+    }
+}
+
+/// A network behind a field that somebody else keeps, such as a base station's line, surveyed. What transfers tell of
+/// links counts for the next plan.
+pub struct Remote<'a, F> {
+    field: &'a mut F,
+    collector: Collector,
+    known: Known,
+    cost: SurveyCost,
+}
+
+impl<'a, F: Field<Order = Order, Event = Event>> Remote<'a, F> {
+    /// Has base station `sink` of `field` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
+    /// `transfers`: nodes remember numbers for a while.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn survey(
+        field: &'a mut F,
+        site: &Site,
+        (sink, protocol): (NodeId, Pipelined),
+        channels: Option<&[Channel]>,
+        transfers: u16,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Self, CollectError> {
+        let network = description(site, sink, channels);
+        network.place.check_channels(channels)?;
+        network.place.index_of(sink)?;
+        let mut collector = Collector::new(network, transfers, LineLoss::Waits);
+        let mut watch = |progress| observer("", progress);
+        let surveyed = collector.survey(field, protocol, &[], &mut watch)?;
+        let known = collector.description().known(surveyed.links.clone());
+        let known = known.measured_at(field.now());
+        Ok(Self {
+            cost: surveyed.cost(known.routing_channel()),
+            field,
+            collector,
+            known,
         })
+    }
+
+    /// Plans for `ask`, and fetches what its source has.
+    ///
+    /// # Errors
+    /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
+    pub fn fetch(
+        &mut self,
+        ask: &Ask,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Report, CollectError> {
+        let known = self.known.viewed_at(self.field.now());
+        let request = Request {
+            known: &known,
+            ask: *ask,
+            plan: Arc::new(known.plan(ask)?),
+            survey: Some(self.cost.clone()),
+        };
+        let mut learner = Learner {
+            observer,
+            known: &mut self.known,
+        };
+        let there = &mut Assembly::default();
+        (self.collector).fetch(self.field, &request, there, &mut learner)
+    }
+}
+
+/// Is shown how far a network is, and notes what transfers tell of links.
+struct Learner<'a> {
+    observer: ProgressObserver<'a>,
+    known: &'a mut Known,
+}
+
+impl<F> Keeper<F> for Learner<'_> {
+    type Error = CollectError;
+
+    fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
+        (self.observer)(protocol, progress)
+    }
+    fn end(&mut self, _field: &mut F, ended: &Ended<'_>) -> Result<(), CollectError> {
+        self.known.saw(ended.seen);
+        Ok(())
     }
 }
 
@@ -487,7 +443,7 @@ mod tests {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: &str, _: Progress| Continue(());
         let protocol = Pipelined::named("p3-planned").unwrap();
-        let collector = Collector::open(site, (None, protocol), None, &mut quiet).unwrap();
+        let collector = Surveyed::open(site, (None, protocol), None, &mut quiet).unwrap();
         let ask = Ask {
             from: None,
             bytes: 1_000,

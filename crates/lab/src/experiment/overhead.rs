@@ -12,10 +12,11 @@ use super::transfers::{self, outcome_row};
 use super::Result;
 use crate::campaign::spread;
 use crate::collect::random_object;
-use crate::field::{Motes, Repairs};
+use crate::field::Motes;
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow;
 use thalweg_gateway::carry::pipeline::{Terms, SETTLING};
+use thalweg_gateway::collector::Details;
 use thalweg_gateway::job::Retry;
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::Pipelined;
@@ -170,7 +171,7 @@ impl Overhead {
             retry: Retry::NEVER,
             ..Terms::default()
         });
-        let mut last: Option<Outcome<Repairs>> = None;
+        let mut last: Option<Outcome<Details>> = None;
         let mut unplanned = String::new();
         for attempt in 0..ATTEMPTS {
             // Who is in which half is drawn anew: chains that did not join may join now.

@@ -19,15 +19,17 @@ pub use map::{
     HopLoss, LaterWay, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals, Way,
 };
 
-use crate::field::{Motes, RunError, Transfer};
+use crate::field::{Motes, RunError, SimField};
 use attribute::Selective;
 use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_gateway::carry::pipeline::{route, Node, Order, Terms};
+use thalweg_gateway::collector::Transfer;
 use thalweg_gateway::job::{Failure, Watch};
 use thalweg_planner::Plan;
 use thalweg_sim::Network;
+use thalweg_units::Dbm;
 use thalweg_wire::route::Scheme;
 
 /// Records a transfer from [`Recorder::start`] to [`Recorder::finish`].
@@ -54,14 +56,14 @@ impl Recorder {
     /// # Errors
     /// [`Failure::Unfit`] where the plan does not fit a wake-up.
     pub fn start(
-        session: &mut Motes,
+        field: &mut SimField<Node>,
         plan: &Plan,
         protocol: Scheme,
         terms: &Terms,
     ) -> Result<Self, Failure> {
-        let ids = session.field.ids().to_vec();
+        let ids = field.ids().to_vec();
         let planned = route(plan, protocol, terms, &ids, 0)?;
-        let environment = session.network().environment().clone();
+        let environment = field.net.environment().clone();
         let log = Log::new(Layout::new(&planned, &ids), environment);
         let log = Arc::new(Mutex::new(log));
         let noted = log.clone();
@@ -75,7 +77,7 @@ impl Recorder {
                 watch(network, &noted);
             }
         };
-        session.field.watch_orders(Some(Box::new(told)));
+        field.watch_orders(Some(Box::new(told)));
         let selective = match (protocol, terms.threshold) {
             (Scheme::P3, Some(_)) => Selective::LastButOne,
             _ => Selective::Nobody,
@@ -87,15 +89,15 @@ impl Recorder {
         })
     }
 
-    /// Ends the watch and draws the map.
-    pub fn finish(self, session: &mut Motes) -> LossMap {
-        session.field.watch_orders(None);
-        session.network().unwatch();
+    /// Ends the watch and draws the map of nodes that send with `power`.
+    pub fn finish(self, field: &mut SimField<Node>, power: Dbm) -> LossMap {
+        field.watch_orders(None);
+        field.net.unwatch();
         let log = lock(&self.log);
         let terms = attribute::Terms {
             protocol: self.protocol,
-            ids: session.field.ids(),
-            power: session.board().tx_power,
+            ids: field.ids(),
+            power,
             selective: self.selective,
         };
         attribute::Attribution::new(&log, &terms).map()
@@ -113,9 +115,10 @@ pub fn fetch(
     terms: &Terms,
     observer: Watch<'_>,
 ) -> Result<(Transfer, LossMap), RunError> {
-    let recorder = Recorder::start(session, plan, protocol, terms)?;
+    let recorder = Recorder::start(&mut session.field, plan, protocol, terms)?;
     let fetched = session.fetch(plan, protocol, terms, observer);
-    let map = recorder.finish(session);
+    let power = session.board().tx_power;
+    let map = recorder.finish(&mut session.field, power);
     Ok((fetched?, map))
 }
 

@@ -10,14 +10,11 @@ use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Spending, Tree}
 use thalweg_gateway::field::FieldError;
 use thalweg_gateway::job::Failure;
 use thalweg_gateway::line::{LineError, LineField, Open};
-use thalweg_medium::random::stream;
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
 use thalweg_wire::host::Carries;
 
-use crate::collect::place;
-use crate::distant::{clean, places};
-use crate::field::{carries_pipelines, RunError};
+use crate::field::{carries_pipelines, description, RunError};
 
 /// How long a greeting is waited for; it comes every half second.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -74,12 +71,7 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
         let testbed = &self.site.testbed;
         let (name, nodes) = (&testbed.name, testbed.len());
         Facts {
-            place: place(testbed),
-            spots: places(&self.site),
-            sink: self.sink,
-            channels: clean(testbed.channels),
-            timing: self.site.board.timing,
-            draw: (stream, self.site.seed),
+            network: description(&self.site, self.sink, None),
             usual_bytes: u64::from(self.bytes),
             about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
             // Of one that was away at the start its greeting will say it.

@@ -2,9 +2,11 @@
 
 use super::ground::path_of;
 use super::{run, Carried, Carrier, CollectError, DualSurveyCost, Ground, Onlookers, Terms};
-use crate::collect::{place, Object, ProgressObserver, RETRY};
+use crate::collect::{Object, ProgressObserver};
+use crate::field::place;
 use serde::Serialize;
 use thalweg_gateway::carry::stream;
+use thalweg_gateway::collector::RETRY;
 use thalweg_gateway::job::{Progress, Watch};
 use thalweg_gateway::outcome::over_plans;
 use thalweg_medium::random::derive;

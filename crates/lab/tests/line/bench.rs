@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use thalweg_gateway::collector::Report;
 use thalweg_gateway::job::Progress;
 use thalweg_gateway::known::Ask;
 use thalweg_gateway::line::{Address, LineError, LineField, Open, Stream};
 use thalweg_gateway::registry::Pipelined;
 use thalweg_lab::basestation::{BaseStation, Pty, Setup};
-use thalweg_lab::collect::{CollectError, Object, Report};
-use thalweg_lab::distant::Distant;
+use thalweg_lab::collect::{CollectError, Object, Remote};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
@@ -239,7 +239,7 @@ pub(crate) fn collect(
         ControlFlow::Continue(())
     };
     let protocol = Pipelined::named("thalweg").unwrap();
-    let mut network = Distant::survey(field, site, (sink, protocol), None, 1, &mut told)?;
+    let mut network = Remote::survey(field, site, (sink, protocol), None, 1, &mut told)?;
     let fetch = |from: &u16| network.fetch(&ask(*from, bytes), &mut told);
     sources.iter().map(fetch).collect()
 }

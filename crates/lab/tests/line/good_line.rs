@@ -158,5 +158,5 @@ fn an_object_of_two_transfers_arrives_in_two_parts() {
     let reports = reports.unwrap();
     assert_whole(&reports[0], bytes);
     assert_eq!(reports[0].parts, 2);
-    assert_eq!(planned, [(16_384, (1, 2)), (1, (2, 2))]);
+    assert_eq!(planned, [(15_978, (1, 2)), (1, (2, 2))]);
 }

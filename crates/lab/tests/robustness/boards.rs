@@ -1,20 +1,21 @@
 //! Networks whose software does one thing at a time: survey, wake-up and transfers with what copies cost.
 
 use std::ops::ControlFlow::Continue;
+use thalweg_gateway::collector::Report;
 use thalweg_gateway::known::Ask;
 use thalweg_gateway::registry::Pipelined;
-use thalweg_lab::collect::{Collector, Object, Report};
+use thalweg_lab::collect::{Object, Surveyed};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
 
-fn contiki(testbed: &str) -> Collector {
+fn contiki(testbed: &str) -> Surveyed {
     let testbed = Testbed::load(testbed).unwrap();
     let site = Site::new(testbed.with_board("telosb-contiki").unwrap(), 1);
-    Collector::open(site, (None, Pipelined::P3), None, &mut |_, _| Continue(())).unwrap()
+    Surveyed::open(site, (None, Pipelined::P3), None, &mut |_, _| Continue(())).unwrap()
 }
 
-fn fetch(collector: &Collector, from: u16, protocol: Pipelined) -> Report {
+fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
     let object = Object::Random { bytes: 30_000 };
     let ask = Ask {
         from: Some(NodeId::new(from).unwrap()),
@@ -27,7 +28,7 @@ fn fetch(collector: &Collector, from: u16, protocol: Pipelined) -> Report {
     let plan = collector.known().plan(&ask).unwrap();
     let mut observer = |_: &str, _| Continue(());
     collector
-        .fetch((&ask, &object), &plan, None, None, &mut observer)
+        .fetch((&ask, &object), plan, None, None, &mut observer)
         .unwrap()
 }
 
@@ -35,8 +36,8 @@ fn fetch(collector: &Collector, from: u16, protocol: Pipelined) -> Report {
 fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates() {
     let collector = contiki("line5");
     // Every beacon was written in time and read before its channel was left.
-    assert_eq!(collector.surveyed().missing, []);
-    assert_eq!(collector.survey_cost().links, 8);
+    assert_eq!(collector.cost().missing, []);
+    assert_eq!(collector.cost().links, 8);
     let [pip, held] = [Pipelined::PIP, Pipelined::named("pip-cit").unwrap()].map(|protocol| {
         let report = fetch(&collector, 5, protocol);
         let outcome = report.outcome.core;

@@ -1,42 +1,27 @@
-//! The daemon's fetches: plan, a transfer for each part, other plans where it breaks off, the object into the store.
+//! The daemon's fetches: what a [`Collector`](crate::collector::Collector) brings goes into the store.
 //!
 //! Invariants: an object is stored with its job's end, or neither is; parts are stored as they come, until their job
 //! ends. Time base: the field's.
 
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 
-use thalweg_planner::Plan;
-use thalweg_units::{Duration as Span, NodeId};
+use thalweg_units::NodeId;
 
 use super::stop::Stop;
 use super::survey::wall;
 use super::watched::Watched;
-use super::{plan, seen, Station};
-use crate::carry::account::Account;
-use crate::carry::pipeline::{settling, Fetch, Terms, SETTLING};
-use crate::carry::ways::Ways;
-use crate::daemon::desk::now;
+use super::{account, plan, read_meters, seen, Station};
+use crate::carry::pipeline::Terms;
+use crate::collector::{Ended, Keeper, Over, Report, Request};
+use crate::daemon::desk::{now, Desk};
 use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
-use crate::job::{run, Again, Failure, Retry};
-use crate::known::{hops_seen, Ask};
-use crate::outcome::Outcome;
-use crate::parts::{self, Assembly, Part, Turn};
-use crate::recovery;
-use crate::registry::Pipelined;
-use crate::store::{Level, NewTransfer, StoredJob};
-
-/// A transfer that breaks off is begun again over another plan.
-const RETRY: Retry = Retry {
-    attempts: 3,
-    again: Again::NewPlan,
-};
-/// A plan, and what goes over it.
-type Over = (Arc<Plan>, Pipelined);
-/// A transfer that has ended, and what it brought.
-type Brought = (Outcome<()>, Option<Part>);
+use crate::job::Progress;
+use crate::known::HopSeen;
+use crate::parts::{Assembly, Turn};
+use crate::store::{JobId, Level, NewTransfer, StoredJob};
 
 impl<N: Network> Station<N> {
     /// Brings the object of node `from`.
@@ -45,7 +30,6 @@ impl<N: Network> Station<N> {
         let desk = self.desk.clone();
         let mut there = Assembly::of_kept(desk.store().parts(job.id)?);
         desk.begins((base, 1.0));
-        let protocol = desk.transfers.protocol;
         let holds = desk.holds()?;
         if let Some(wait) = holds.of_job(job) {
             // What was just measured tells so.
@@ -53,12 +37,8 @@ impl<N: Network> Station<N> {
         }
         let left_alone = holds.nodes();
         let all = surveyed.known.viewed_at(wall(now()));
-        let known = &all.without(&left_alone);
+        let known = all.without(&left_alone);
         let ask = plan::ask(&desk, from)?;
-        let again = Ask {
-            protocol: Pipelined::P3,
-            ..ask
-        };
         let first = match known.plan(&ask) {
             Ok(plan) => Arc::new(plan),
             Err(_) if !left_alone.is_empty() && all.plan(&ask).is_ok() => {
@@ -67,131 +47,113 @@ impl<N: Network> Station<N> {
             }
             Err(why) => return Err(why.into()),
         };
-        plan::expect(&desk, job, (known, &first), &ask)?;
-        let attempt = |(plan, of): &Over, turn: Turn| {
-            match turn.tried {
-                0 if turn.of == 1 => {}
-                0 => {
-                    let line = format!("{name}: part {} of {}", turn.number, turn.of);
-                    desk.log(Level::Info, &line);
-                }
-                _ => {
-                    let line = format!("{name}: broke off; another plan is tried");
-                    desk.log(Level::Warning, &line);
-                }
-            }
-            let protocol = *of;
-            let (outcome, part) = self.carry(plan, &Ask { protocol, ..ask }, turn)?;
-            if let Some(part) = &part {
-                (desk.store()).keep_part(job.id, turn.range.offset, part)?;
-            }
-            Ok::<Brought, Stop>((outcome, part))
+        plan::expect(&desk, job, (&known, &first), &ask)?;
+        let request = Request {
+            known: &known,
+            ask,
+            plan: first,
+            survey: None,
         };
-        let next = |_: &Over, tried: u32| {
-            let plan = known.plan_attempt(&again, u64::from(tried)).ok();
-            let plan = plan.filter(|_| protocol.has_paths()).map(Arc::new);
-            plan.map(|plan| (plan, again.protocol))
+        let mut keeper = StoreKeeper {
+            desk: &desk,
+            job: job.id,
+            name,
+            spent: Vec::new(),
+            before: 0,
         };
-        let terms = parts::Terms {
-            part_bytes: ask.part_bytes(),
-            expected: ask.bytes,
-            retry: RETRY,
-            pause: SETTLING,
-        };
-        let rest = |(_, of): &Over| settling(of.scheme);
-        let brought = parts::fetch(&mut there, terms, (first, protocol), rest, attempt, next)?;
-        let (mut outcome, object) = (brought.outcome, brought.object);
-        outcome.core.protocol = protocol.name.to_owned();
-        let core = &outcome.core;
-        let report = serde_json::to_string(&outcome).unwrap_or_default();
-        let new = NewTransfer {
-            record: core,
-            baseline: None,
-            report: &report,
-            campaign: None,
-            job: Some(job.id),
-            file: None,
-        };
-        let Some(object) = object else {
-            desk.store().note(&new)?;
-            let why = core.failure.clone();
-            let why = why.unwrap_or_else(|| "the object is not whole".to_owned());
-            return Err(Stop::Failed(why));
-        };
-        // With its job's end, or neither.
-        desk.keep(&new, &object)?;
-        let line = format!(
-            "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
-            core.bytes, core.goodput_kbps, core.hops, core.duration_s
-        );
-        desk.log(Level::Info, &line);
-        Ok(())
-    }
-
-    /// One transfer over `plan`.
-    fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
-        let desk = self.desk.clone();
-        let (ids, scheme) = (&desk.facts.place.ids, ask.protocol.scheme);
-        let faithful = Terms {
-            range: turn.range,
-            payload: ask.payload,
-            ..Terms::default()
-        };
-        let terms = ask.protocol.terms(faithful);
-        let ways = Ways::of(plan, scheme, &terms, ids)?;
-        let payload = u32::from(terms.payload.bytes());
-        desk.planned(plan, turn.bytes.div_ceil(u64::from(payload)) as u32);
-        let first = self.transfers.wrapping_add(1);
-        let mut fetch = Fetch::new(ways, first, ids, &terms);
-        let (broken, before) = (self.broken, self.spent());
-        let field = self.field()?;
+        let (field, collector) = self.way()?;
         let mut watched = Watched {
             field,
             stop: &|| desk.is_unwanted(),
         };
-        if let Some(since) = broken {
-            recovery::settle(&mut watched, since)?;
-        }
-        let began = watched.now();
-        let fetched = run(&mut watched, &mut fetch, &mut |progress| {
-            desk.progress(progress.after(turn.range.offset / payload));
-            Continue(())
-        });
-        let ended = watched.now();
-        self.transfers = self.transfers.wrapping_add(fetch.attempts() as u16);
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
-        let settled = is_whole && settling(scheme).is_zero();
-        self.broken = (!settled).then_some(ended);
-        // Who has not heard that it is over listens for so much longer.
-        let rest = match settled {
-            true => Span::ZERO,
-            false => SETTLING,
-        };
-        let lasted = ended.since(began) + rest;
-        self.account(&before, (fetch.active(), lasted));
-        let account = Account {
-            protocol: ask.protocol.name,
-            scheme,
-            network: desk.network(),
-            ids,
-            seed: desk.facts.draw.1,
-        };
-        match fetched {
-            Ok(fetched) => {
-                let brought = fetched.part.as_ref().map_or(0, |part| part.bytes.len());
-                let packets = (brought as u32).div_ceil(payload);
-                let hops = hops_seen((plan, ids), packets, &fetched, wall(now()));
-                seen::note(&desk, &hops);
-                let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
-                Ok((Outcome { core, extra: () }, fetched.part))
+        let report = collector.fetch(&mut watched, &request, &mut there, &mut keeper)?;
+        finish(&desk, (job, name), &report)
+    }
+}
+
+/// Stores what came of `job`.
+fn finish(desk: &Desk, (job, name): (&StoredJob, &str), report: &Report) -> Result<(), Stop> {
+    let core = &report.outcome.core;
+    let told = serde_json::to_string(report).unwrap_or_default();
+    let new = NewTransfer {
+        record: core,
+        baseline: None,
+        report: &told,
+        campaign: None,
+        job: Some(job.id),
+        file: None,
+    };
+    let Some(object) = &report.object else {
+        desk.store().note(&new)?;
+        let why = core.failure.clone();
+        let why = why.unwrap_or_else(|| "the object is not whole".to_owned());
+        return Err(Stop::Failed(why));
+    };
+    // With its job's end, or neither.
+    desk.keep(&new, object)?;
+    let line = format!(
+        "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
+        core.bytes, core.goodput_kbps, core.hops, core.duration_s
+    );
+    desk.log(Level::Info, &line);
+    Ok(())
+}
+
+/// Puts what comes of a job into the store, and shows the job's progress.
+struct StoreKeeper<'a> {
+    desk: &'a Desk,
+    job: JobId,
+    name: &'a str,
+    /// What each node had spent when the transfer began, in joules.
+    spent: Vec<(NodeId, f64)>,
+    /// Packets of the object that came before it.
+    before: u32,
+}
+
+impl<F: Field> Keeper<F> for StoreKeeper<'_> {
+    type Error = Stop;
+
+    fn begin(
+        &mut self,
+        field: &mut F,
+        over: &Over,
+        (turn, terms): (&Turn, &Terms),
+    ) -> Result<(), Stop> {
+        let name = self.name;
+        match turn.tried {
+            0 if turn.of == 1 => {}
+            0 => {
+                let line = format!("{name}: part {} of {}", turn.number, turn.of);
+                self.desk.log(Level::Info, &line);
             }
-            // As good as broken off.
-            Err(why @ (Failure::Refused(_) | Failure::NoEnd(_))) => {
-                let mut core = account.nothing(plan);
-                core.failure = Some(why.to_string());
-                Ok((Outcome { core, extra: () }, None))
+            _ => {
+                let line = format!("{name}: broke off; another plan is tried");
+                self.desk.log(Level::Warning, &line);
             }
-            Err(why) => Err(why.into()),
         }
+        let payload = u32::from(terms.payload.bytes());
+        self.before = turn.range.offset / payload;
+        let packets = turn.bytes.div_ceil(u64::from(payload)) as u32;
+        self.desk.planned(&over.plan, packets);
+        self.spent = read_meters(field, self.desk);
+        Ok(())
+    }
+    fn progress(&mut self, _protocol: &str, progress: Progress) -> ControlFlow<()> {
+        if !matches!(progress, Progress::Planned { .. }) {
+            self.desk.progress(progress.after(self.before));
+        }
+        Continue(())
+    }
+    fn end(&mut self, field: &mut F, ended: &Ended<'_>) -> Result<(), Stop> {
+        let after = read_meters(field, self.desk);
+        account(self.desk, (&self.spent, &after), (ended.active, ended.on));
+        // Links are dated by the wall's clock: fields' times end with them.
+        let at = wall(now());
+        let hops = ended.seen.iter().map(|hop| HopSeen { at, ..*hop });
+        seen::note(self.desk, &hops.collect::<Vec<_>>());
+        if let Some(part) = ended.part {
+            (self.desk.store()).keep_part(self.job, ended.range.offset, part)?;
+        }
+        Ok(())
     }
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::desk::{now, Desk, Line, Surveyed, Turn};
 use super::network::{Network, Sessions, Spending};
 use crate::carry::session::Wish;
+use crate::collector::{Collector, LineLoss};
 use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::Failure;
 use crate::known::MOST_SURVEYS;
@@ -37,11 +38,15 @@ const LOSSES: u32 = 4;
 const LASTED: Duration = Duration::from_secs(60);
 /// Runs the jobs of `network` until the desk says stop. `broken` as [`remember`] gives it.
 pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<FieldTime>) {
+    let first = recovery::first_transfer();
+    let mut collector = Collector::new(desk.facts.network.clone(), first, LineLoss::Ends);
+    if let Some(at) = broken {
+        collector.broke_off(at);
+    }
     let mut station = Station {
         network,
         field: None,
-        transfers: recovery::first_transfer(),
-        broken,
+        collector,
         pauses: PAUSES.into_iter(),
         losses: (JobId(0), 0),
         refreshed: None,
@@ -90,18 +95,18 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
 pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
     session::close_left(desk);
     let facts = &desk.facts;
-    let network = (desk.network(), facts.sink);
+    let network = (desk.network(), facts.network.sink);
     let told = desk.store().batteries(network, KEPT_SURVEYS)?;
     for (at, batteries) in told.iter().rev() {
         desk.note_batteries(batteries, *at);
     }
     let most = MOST_SURVEYS as u32;
-    let found = (desk.store()).surveys(network, facts.place.ids.len(), most)?;
+    let found = (desk.store()).surveys(network, facts.network.place.ids.len(), most)?;
     let mut earlier = found.into_iter();
     if let Some(found) = earlier.next() {
         let earlier = earlier.collect();
         let mut links = found.links;
-        if let Some(spots) = &facts.spots {
+        if let Some(spots) = &facts.network.positions {
             // One for each node.
             let _ = links.set_places(spots.clone());
         }
@@ -129,7 +134,7 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
 
 /// What each node of `field` has spent since that was opened, in joules; of those that tell.
 fn read_meters<F: Field>(field: &mut F, desk: &Desk) -> Vec<(NodeId, f64)> {
-    let ids = desk.facts.place.ids.iter();
+    let ids = desk.facts.network.place.ids.iter();
     ids.filter_map(|id| Some((*id, field.joules(*id)?)))
         .collect()
 }
@@ -153,13 +158,24 @@ fn write_spent(desk: &Desk, metered: Vec<(NodeId, f64)>, (on, lasted): (&[NodeId
     }
 }
 
+/// Writes down what nodes have spent between two readings of their meters or, without meters, what those of `on` spend at
+/// most. Of a way that was lost meanwhile no meter is read.
+fn account(
+    desk: &Desk,
+    (before, after): (&[(NodeId, f64)], &[(NodeId, f64)]),
+    on: (&[NodeId], Span),
+) {
+    let spent = after.iter().filter_map(|(node, after)| {
+        let (_, before) = before.iter().find(|(of, _)| of == node)?;
+        Some((*node, after - before)).filter(|(_, joules)| *joules > 0.0)
+    });
+    write_spent(desk, spent.collect(), on);
+}
+
 struct Station<N: Network> {
     network: N,
     field: Option<N::Field>,
-    /// The number of the last transfer that was ordered.
-    transfers: u16,
-    /// When a transfer broke off that relays may not have given up yet.
-    broken: Option<FieldTime>,
+    collector: Collector,
     pauses: std::array::IntoIter<u64, 6>,
     /// A job, and how often the way was lost under it.
     losses: (JobId, u32),
@@ -239,18 +255,6 @@ impl<N: Network> Station<N> {
         read_meters(field, &self.desk)
     }
 
-    /// Writes down what nodes have spent since their meters read `before`, and does so before a job ends; without meters,
-    /// what those of `on` spend at most. Of a way that was lost meanwhile no meter is read.
-    fn account(&mut self, before: &[(NodeId, f64)], on: (&[NodeId], Span)) {
-        let after = self.spent();
-        let spent = after.iter().filter_map(|(node, after)| {
-            let (_, before) = before.iter().find(|(of, _)| of == node)?;
-            Some((*node, after - before)).filter(|(_, joules)| *joules > 0.0)
-        });
-        let spent = spent.collect();
-        write_spent(&self.desk, spent, on);
-    }
-
     /// Plans how the object of node `from` would come.
     fn plan(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (surveyed, _) = self.surveyed(job, name)?;
@@ -299,8 +303,19 @@ impl<N: Network> Station<N> {
     fn lose(&mut self, why: &FieldError) {
         self.field = None;
         // The next field's time begins anew.
-        self.broken = Some(FieldTime::ZERO);
+        self.collector.broke_off(FieldTime::ZERO);
         self.desk.line_is(Line::Down(why.to_string()));
+    }
+
+    /// The way to the base station, as [`Self::field`], and who collects over it.
+    fn way(&mut self) -> Result<(&mut N::Field, &mut Collector), Stop> {
+        self.field()?;
+        match &mut self.field {
+            Some(field) => Ok((field, &mut self.collector)),
+            None => Err(Stop::Failed(
+                "there is no way to the base station".to_owned(),
+            )),
+        }
     }
 
     /// The way to the base station, opened where it is not. What it told before is of orders that were given before.

@@ -22,7 +22,7 @@ pub(super) fn note(desk: &Desk, hops: &[HopSeen]) {
         missing: surveyed.missing.clone(),
         batteries: surveyed.batteries.clone(),
     });
-    let ids = &desk.facts.place.ids;
+    let ids = &desk.facts.network.place.ids;
     let hops = hops.iter().filter_map(|hop| {
         Some(StoredHop {
             from: *ids.get(hop.from)?,
@@ -42,7 +42,7 @@ pub(super) fn note(desk: &Desk, hops: &[HopSeen]) {
 
 /// What transfers saw before the daemon began, the oldest first; without nodes that are not there any more.
 pub(super) fn kept(desk: &Desk) -> Result<Vec<HopSeen>, StoreError> {
-    let ids = &desk.facts.place.ids;
+    let ids = &desk.facts.network.place.ids;
     let hops = desk.store().seen(desk.network())?;
     let hops = hops.iter().filter_map(|hop| {
         Some(HopSeen {
@@ -66,6 +66,7 @@ mod tests {
     use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 
     use super::*;
+    use crate::collector::Description;
     use crate::daemon::config::Transfers;
     use crate::daemon::desk::{now, Common, Company};
     use crate::daemon::engine::remember;
@@ -77,19 +78,21 @@ mod tests {
     fn desk(dir: &std::path::Path, ids: &[u16]) -> Desk {
         let ids: Vec<NodeId> = ids.iter().map(|id| NodeId::new(*id).unwrap()).collect();
         let facts = Facts {
-            sink: ids[0],
-            place: Place {
-                name: "row".to_owned(),
-                ids,
-                channels: ChannelSet::ALL,
-                order: RelayOrder::Random,
-                floor: Dbm(-95.5),
-                timing: None,
+            network: Description {
+                sink: ids[0],
+                place: Place {
+                    name: "row".to_owned(),
+                    ids,
+                    channels: ChannelSet::ALL,
+                    order: RelayOrder::Random,
+                    floor: Dbm(-95.5),
+                    timing: None,
+                },
+                positions: None,
+                channels: None,
+                timing: BoardTiming::IDEAL,
+                draw: (|seed, _, _| rand_pcg::Pcg64Mcg::new(u128::from(seed)), 1),
             },
-            spots: None,
-            channels: None,
-            timing: BoardTiming::IDEAL,
-            draw: (|seed, _, _| rand_pcg::Pcg64Mcg::new(u128::from(seed)), 1),
             usual_bytes: 1,
             about: String::new(),
             sessions: Sessions::Carried,
@@ -120,7 +123,7 @@ mod tests {
             batteries: &[],
             links: &links,
         };
-        let network = (before.network(), before.facts.sink);
+        let network = (before.network(), before.facts.network.sink);
         (before.store().keep_survey(network, &survey, &[])).unwrap();
         remember(&before).unwrap();
         let measured = level(&before);

@@ -190,7 +190,7 @@ fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> 
         protocol: "rcrt".to_owned(),
         testbed: desk.network().to_owned(),
         source,
-        sink: desk.facts.sink,
+        sink: desk.facts.network.sink,
         bytes: object.len() as u64,
         // It came in order and without a gap, but its source told no digest.
         verified: false,
@@ -208,7 +208,7 @@ fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> 
         duration_s: took_s,
         attempts: 1,
         failure: None,
-        seed: desk.facts.draw.1,
+        seed: desk.facts.network.draw.1,
     };
     let report = serde_json::to_string(&record).unwrap_or_default();
     let new = NewTransfer {
@@ -247,7 +247,7 @@ pub(super) fn run(
         return end(desk, (job, name), &keep, Ok(()));
     }
     let began = tree.now();
-    let session = Session::new((desk.facts.sink, began), wish, left, keep);
+    let session = Session::new((desk.facts.network.sink, began), wish, left, keep);
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
         field: &mut tree,
@@ -256,7 +256,7 @@ pub(super) fn run(
     let ended = crate::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut keep, kept) = session.finish(watched.now());
     // Its nodes' meters began with it. Any of them may relay, and listens.
-    let on = (&desk.facts.place.ids[..], tree.now().since(began));
+    let on = (&desk.facts.network.place.ids[..], tree.now().since(began));
     let metered = super::read_meters(&mut tree, desk);
     super::write_spent(desk, metered, on);
     // What came is to be had, however the session ended.

@@ -8,18 +8,16 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_planner::LinkQualities;
-use thalweg_units::{ChannelSet, Duration as Span};
+use thalweg_units::Duration as Span;
 
 use super::stop::Stop;
 use super::watched::Watched;
-use super::Station;
+use super::{account, Station};
 use crate::daemon::desk::{now, Surveyed};
 use crate::daemon::network::{Facts, Network};
 use crate::field::{Field, FieldTime};
 use crate::known::{Known, Measured as MeasuredThen, MOST_SURVEYS};
-use crate::recovery;
 use crate::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
-use crate::survey::SurveyJob;
 
 /// Of a job that has to measure links first, so much of the progress is the survey's.
 const SURVEYING: f64 = 0.5;
@@ -46,8 +44,7 @@ pub(super) fn known(
     (links, at): (LinkQualities, i64),
     earlier: Vec<StoredSurvey>,
 ) -> Known {
-    let (place, channels) = (facts.place.clone(), facts.channels.clone());
-    let known = Known::new(place, links, facts.sink_index(), channels, facts.draw);
+    let known = facts.network.known(links);
     let earlier = earlier.into_iter().map(|survey| MeasuredThen {
         links: survey.links,
         at: wall(survey.measured_at),
@@ -82,18 +79,12 @@ impl<N: Network> Station<N> {
     pub(super) fn survey(&mut self, job: &StoredJob, name: &str, share: f64) -> Result<(), Stop> {
         let desk = self.desk.clone();
         let facts = &desk.facts;
-        let channels: ChannelSet = match &facts.channels {
-            Some(list) => list.iter().copied().collect(),
-            None => facts.place.channels,
-        };
-        let survey = desk.transfers.protocol.survey(channels);
-        let (ids, spots) = (&facts.place.ids, facts.spots.clone());
-        let make = || SurveyJob::new(survey, ids, spots.clone(), &facts.timing, facts.sink);
+        let ids = &facts.network.place.ids;
         let before = desk.surveyed();
         let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
         desk.begins((0.0, share));
-        let (broken, spent) = (self.broken, self.spent());
-        let field = self.field()?;
+        let spent = self.spent();
+        let (field, collector) = self.way()?;
         let mut watched = Watched {
             field,
             stop: &|| desk.is_unwanted(),
@@ -103,16 +94,18 @@ impl<N: Network> Station<N> {
             Continue(())
         };
         let began = watched.now();
-        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch);
+        let protocol = desk.transfers.protocol;
+        let surveyed = collector.survey(&mut watched, protocol, missed, &mut watch);
         let lasted = watched.now().since(began);
-        self.account(&spent, (ids, lasted));
+        account(&desk, (&spent, &self.spent()), (ids, lasted));
         let surveyed = surveyed?;
-        self.broken = None;
         let took_s = surveyed.time().as_secs_f64();
         let missing = surveyed.missing;
-        let network = (desk.network(), facts.sink);
+        let network = (desk.network(), facts.network.sink);
         let most = MOST_SURVEYS as u32 - 1;
-        let earlier = desk.store().surveys(network, facts.place.ids.len(), most)?;
+        let earlier = desk
+            .store()
+            .surveys(network, facts.network.place.ids.len(), most)?;
         let measured = surveyed.links.clone();
         let mut known = known(facts, (surveyed.links, now()), earlier);
         if let Some(before) = &before {

@@ -182,13 +182,13 @@ fn work(desk: &Desk, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
         return Ok(vec![Work::Survey]);
     }
     let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    let place = &desk.facts.place;
+    let place = &desk.facts.network.place;
     let one = |from: &u16| {
         let node = NodeId::new(*from).map_err(|why| refused(format!("from: {why}")))?;
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        match node == desk.facts.sink {
+        match node == desk.facts.network.sink {
             true => Err(refused(format!("node {node} is the base station"))),
             false if kind == "plan" => Ok(Work::Plan { from: node }),
             false => Ok(Work::Fetch { from: node }),
@@ -358,8 +358,8 @@ fn described(desk: &Desk) -> Value {
     json!({
         "name": desk.network(),
         "about": facts.about,
-        "sink": facts.sink.get(),
-        "nodes": facts.place.ids.len(),
+        "sink": facts.network.sink.get(),
+        "nodes": facts.network.place.ids.len(),
         "protocol": desk.transfers.protocol.name,
         "line": desk.line(),
         "survey": survey,
@@ -392,7 +392,7 @@ fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::NodeNow>, Refusal
         let node = view::node(&desk.facts, index, last);
         view::node_now(node, &health, heard.map(|s| s.at))
     };
-    let all = desk.facts.place.ids.iter().enumerate();
+    let all = desk.facts.network.place.ids.iter().enumerate();
     let all = all.filter(|(_, id)| only.is_none_or(|only| **id == only));
     Ok(all.map(node).collect())
 }
@@ -407,7 +407,12 @@ pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>, of: Query<
         let nothing = || Refusal::nothing(format!("there is no node {id}"));
         let node = NodeId::new(id).map_err(|_| nothing())?;
         let of = list(desk, Some(node))?.pop().ok_or_else(nothing)?;
-        let index = desk.facts.place.index_of(node).map_err(|_| nothing())?;
+        let index = desk
+            .facts
+            .network
+            .place
+            .index_of(node)
+            .map_err(|_| nothing())?;
         let links = desk.surveyed();
         let links = links.map(|surveyed| view::links(&desk.facts, surveyed.known.links(), index));
         let view::NodeNow { node, health } = of;

@@ -55,7 +55,7 @@ fn each_node(
 ) -> Result<Vec<(String, f64)>, Refusal> {
     let mut all = Vec::new();
     for desk in stations.all() {
-        for (id, health) in desk.facts.place.ids.iter().zip(desk.health()?) {
+        for (id, health) in desk.facts.network.place.ids.iter().zip(desk.health()?) {
             let label = || labels(desk, &[format!("node=\"{id}\"")]);
             all.extend(value(&health).map(|value| (label(), value)));
         }
@@ -88,7 +88,9 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 "thalweg_nodes",
                 "gauge",
                 "Nodes of the network.",
-                each(stations, |desk| Some(desk.facts.place.ids.len() as f64)),
+                each(stations, |desk| {
+                    Some(desk.facts.network.place.ids.len() as f64)
+                }),
             ),
             (
                 "thalweg_jobs",

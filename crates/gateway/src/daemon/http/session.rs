@@ -26,11 +26,11 @@ pub(super) fn queue(desk: &Desk, mut wish: Wish, priority: i8) -> Result<Vec<Sto
     wish.check().map_err(|why| refused(why.to_string()))?;
     for source in &wish.sources {
         let node = NodeId::new(*source).map_err(|why| refused(format!("sources: {why}")))?;
-        let place = &desk.facts.place;
+        let place = &desk.facts.network.place;
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        if node == desk.facts.sink {
+        if node == desk.facts.network.sink {
             return Err(refused(format!("node {node} is the base station")));
         }
     }

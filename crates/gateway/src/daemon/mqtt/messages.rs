@@ -44,7 +44,13 @@ pub(in crate::daemon) fn node(
     seen: Option<Seen<'_>>,
     last: Option<&StoredTransfer>,
 ) -> Message {
-    let id = facts.place.ids.get(index).copied().unwrap_or(facts.sink);
+    let id = facts
+        .network
+        .place
+        .ids
+        .get(index)
+        .copied()
+        .unwrap_or(facts.network.sink);
     let surveyed = seen.filter(|seen| !seen.missing.contains(&id));
     let surveyed = surveyed.map(|seen| utc(seen.at));
     let delivered = last.map(|last| last.stored_at.clone());
@@ -109,7 +115,7 @@ pub(in crate::daemon) fn discovery(
     let told = json!({
         "device": {
             "identifiers": [device],
-            "name": format!("{} node {node}", facts.place.name),
+            "name": format!("{} node {node}", facts.network.place.name),
             "manufacturer": "Thalweg",
         },
         "origin": { "name": "thalweg", "sw_version": env!("CARGO_PKG_VERSION") },

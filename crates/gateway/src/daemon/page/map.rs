@@ -47,7 +47,7 @@ impl Route {
     pub(super) fn of_planned(planned: &Value, facts: &Facts) -> Option<Self> {
         let index = |node: &Value| {
             let id = NodeId::new(u16::try_from(node.as_u64()?).ok()?).ok()?;
-            facts.place.index_of(id).ok()
+            facts.network.place.index_of(id).ok()
         };
         let nodes = |list: &Value| list.as_array()?.iter().map(index).collect::<Option<_>>();
         let paths = planned.get("paths")?.as_array()?;
@@ -92,7 +92,7 @@ pub(super) fn map(
     known: Option<(&LinkQualities, Channel)>,
     marked: Marked<'_>,
 ) -> Map {
-    let (ids, sink) = (&facts.place.ids, facts.sink_index());
+    let (ids, sink) = (&facts.network.place.ids, facts.network.sink_index());
     let far = known.map(|(links, channel)| hops(links, sink, channel));
     let active: Vec<usize> = match marked {
         Marked::Route(route) => route.active.clone(),
@@ -177,7 +177,7 @@ pub(super) fn map(
         };
         legend.push(Key::line(LINK, 1.5, Stroke::Solid, name));
     }
-    let spots = facts.spots.as_ref().map(|spots| {
+    let spots = facts.network.positions.as_ref().map(|spots| {
         let place = |p: &thalweg_planner::Place| Place {
             x_m: p.x_m,
             y_m: p.y_m,
@@ -198,7 +198,7 @@ pub(super) fn map(
         None => "links not measured yet".to_owned(),
     };
     Map {
-        title: facts.place.name.clone(),
+        title: facts.network.place.name.clone(),
         subtitle,
         places,
         nodes: ids.iter().enumerate().map(node).collect(),

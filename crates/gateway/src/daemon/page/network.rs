@@ -44,7 +44,10 @@ pub(in crate::daemon) fn network(stations: &Stations, desk: &Desk) -> Result<Str
             survey("Measure links now")
         ),
     };
-    let (nodes, sink) = (count(facts.place.ids.len(), "node"), facts.sink);
+    let (nodes, sink) = (
+        count(facts.network.place.ids.len(), "node"),
+        facts.network.sink,
+    );
     let content = format!(
         "{}<p class=\"lead\">{nodes}, base station {sink}. Each node holds an object; fetching brings it here \
          over several hops.</p>\
@@ -100,10 +103,10 @@ fn table(desk: &Desk) -> Result<String, StoreError> {
     let has = |of: fn(&Health) -> bool| health.iter().any(of);
     let battery = has(|node| node.battery.is_some());
     let spent = has(|node| node.spent_j.is_some());
-    for (index, id) in facts.place.ids.iter().enumerate() {
+    for (index, id) in facts.network.place.ids.iter().enumerate() {
         let hops = far.as_ref().map(|far| far.get(index).copied().flatten());
         let hops = match hops {
-            _ if *id == facts.sink => "base station".to_owned(),
+            _ if *id == facts.network.sink => "base station".to_owned(),
             Some(Some(hops)) => hops.to_string(),
             Some(None) => "no good link".to_owned(),
             None => "unknown".to_owned(),

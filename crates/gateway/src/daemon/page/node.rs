@@ -29,7 +29,7 @@ pub(in crate::daemon) fn node(
 ) -> Result<Option<String>, StoreError> {
     let (facts, surveyed) = (&desk.facts, desk.surveyed());
     let found = NodeId::new(id).ok();
-    let found = found.and_then(|id| Some((id, facts.place.index_of(id).ok()?)));
+    let found = found.and_then(|id| Some((id, facts.network.place.index_of(id).ok()?)));
     let Some((node, index)) = found else {
         return Ok(None);
     };
@@ -44,7 +44,7 @@ pub(in crate::daemon) fn node(
         let far = hops(known.links(), known.sink(), known.routing_channel());
         let far = far.get(index).copied().flatten();
         let unknown = "no good link".to_owned();
-        if node != facts.sink {
+        if node != facts.network.sink {
             fact(
                 "Hops to the base station",
                 far.map_or(unknown, |hops| hops.to_string()),
@@ -85,7 +85,12 @@ pub(in crate::daemon) fn node(
             );
         }
     }
-    if let Some(spot) = facts.spots.as_ref().and_then(|spots| spots.get(index)) {
+    if let Some(spot) = facts
+        .network
+        .positions
+        .as_ref()
+        .and_then(|spots| spots.get(index))
+    {
         fact(
             "Place",
             format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor),
@@ -93,7 +98,7 @@ pub(in crate::daemon) fn node(
     }
     let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
     let links = known.map(|known| (known.links(), known.routing_channel()));
-    let form = match node == facts.sink {
+    let form = match node == facts.network.sink {
         true => "<p>This is the base station: objects come here.</p>".to_owned(),
         false => format!("<div class=\"row\">{}</div>", fetch_form(&[desk], Some(id))),
     };
@@ -209,7 +214,7 @@ fn courses(brought: &[StoredTransfer]) -> String {
 
 /// A node's battery over the last surveys, and what it spent day by day.
 fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
-    let network = (desk.network(), desk.facts.sink);
+    let network = (desk.network(), desk.facts.network.sink);
     let surveys = desk.store().batteries(network, SURVEYS)?;
     let told = surveys.iter().rev().filter_map(|(at, batteries)| {
         let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
@@ -258,10 +263,10 @@ fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
 /// Good links on each channel, survey by survey.
 fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
     let facts = &desk.facts;
-    let network = (desk.network(), facts.sink);
+    let network = (desk.network(), facts.network.sink);
     let surveys = desk
         .store()
-        .surveys(network, facts.place.ids.len(), SURVEYS)?;
+        .surveys(network, facts.network.place.ids.len(), SURVEYS)?;
     let Some(latest) = surveys.first() else {
         return Ok(String::new());
     };

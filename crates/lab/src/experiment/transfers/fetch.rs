@@ -7,12 +7,13 @@ use crate::collect::random_object;
 use crate::experiment::lab::Lab;
 use crate::experiment::Result;
 use crate::explain::{self, LossMap};
-use crate::field::{Motes, Repairs};
+use crate::field::Motes;
 use crate::results::{name_of, Row, SEED};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::collector::Details;
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{derive, stream};
@@ -74,7 +75,7 @@ fn terms_of(variant: Pipelined, cell: Cell) -> Terms {
 
 /// A transfer, and what its sink gave out beside what the source had.
 struct Fetched {
-    outcome: Outcome<Repairs>,
+    outcome: Outcome<Details>,
     /// Whether it is the source's object, byte for byte; none where the sink gave out nothing.
     is_same: Option<bool>,
 }
@@ -333,7 +334,7 @@ fn beside(row: &mut Row, baseline: &Row) {
 pub(in crate::experiment) struct Unplanned(pub(in crate::experiment) Box<Row>);
 
 /// What every row of a transfer tells.
-pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
+pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Details>) -> Row {
     let (o, repairs) = (&outcome.core, &outcome.extra);
     let mut row = Row::new()
         .with("source", u32::from(o.source.get()))

@@ -1,0 +1,611 @@
+//! One way to an object, whatever network it comes from: survey, plan, transfers, other plans where one breaks off, the
+//! account of all.
+//!
+//! A caller brings the network ([`Field`]) and a [`Keeper`], which has the bytes and may stop it; nothing else differs
+//! between a simulation, a serial line and the daemon. Time base: the field's. Invariants: an object is handed out whole
+//! or not at all; relays of a transfer that broke off are given time to leave it before the next begins. Tests:
+//! `crates/lab/tests/`, `tests/recovery.rs`.
+
+use crate::carry::account::{expected, Account};
+use crate::carry::pipeline::{settling, Fetch, Order, Terms, SETTLING};
+use crate::carry::ways::{BadHop, Ways};
+use crate::field::{Field, FieldError, FieldTime, News};
+use crate::job::{run, Again, Failure, Progress, Retry, Watch};
+use crate::known::{hops_seen, Ask, Draw, HopSeen, Known, Place, CLEAN_CHANNELS};
+use crate::line::LineError;
+use crate::outcome::{Core, Outcome};
+use crate::parts::{self, Assembly, Extra, Part, Turn};
+use crate::recovery;
+use crate::registry::Pipelined;
+use crate::survey::{SurveyCost, SurveyJob, Surveyed};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use thalweg_engine::BoardTiming;
+use thalweg_planner::{Place as Position, Plan, Prediction};
+use thalweg_protocols::mote::Event;
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+use thalweg_wire::route::ObjectRange;
+
+/// A transfer that breaks off is begun again over another plan.
+pub const RETRY: Retry = Retry {
+    attempts: 3,
+    again: Again::NewPlan,
+};
+/// How long a line that is down is waited for, where it is.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a job is begun again that its line broke off.
+const LINE_LOSSES: u32 = 3;
+/// From one look for a line that is down to the next.
+const LINE_CHECK: Duration = Duration::from_secs(1);
+
+/// What is known of a network before anything is measured.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// Its name, its nodes, its channels.
+    pub place: Place,
+    /// Where the nodes are, if that is known.
+    pub positions: Option<Vec<Position>>,
+    /// The base station.
+    pub sink: NodeId,
+    /// The channels of transfers, where somebody chose them.
+    pub channels: Option<Vec<Channel>>,
+    /// What the nodes' boards cost.
+    pub timing: BoardTiming,
+    /// Draws what a plan leaves to chance, under a seed.
+    pub draw: (Draw, u64),
+}
+
+impl Description {
+    /// The channels that a survey measures.
+    fn measured_channels(&self) -> ChannelSet {
+        match &self.channels {
+            Some(list) => list.iter().copied().collect(),
+            None => self.place.channels,
+        }
+    }
+    /// The base station's index.
+    pub fn sink_index(&self) -> usize {
+        let index = self.place.ids.iter().position(|id| *id == self.sink);
+        index.unwrap_or(0)
+    }
+    /// The name of the node with this index.
+    fn id(&self, index: usize) -> NodeId {
+        let id = self.place.ids.get(index);
+        id.copied().unwrap_or(NodeId::MAX)
+    }
+    /// What `links` tell of it, by nobody's measurement yet.
+    pub fn known(&self, links: thalweg_planner::LinkQualities) -> Known {
+        let (place, channels) = (self.place.clone(), self.channels.clone());
+        Known::new(place, links, self.sink_index(), channels, self.draw)
+    }
+}
+
+/// P3's channels, where all of them are `of` those that a network has (P3, section IV-D2).
+pub fn clean_channels(of: ChannelSet) -> Option<Vec<Channel>> {
+    let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
+    let clean: Vec<Channel> = clean.collect();
+    clean.iter().all(|c| of.contains(*c)).then_some(clean)
+}
+
+/// What a collector does where the line to its base station is down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineLoss {
+    /// It ends what it does: the caller opens the line anew.
+    Ends,
+    /// It waits for half a minute, and begins again up to three times.
+    Waits,
+}
+
+/// A plan, and the protocol that carries an object over it.
+#[derive(Debug, Clone)]
+pub struct Over {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// The protocol.
+    pub protocol: Pipelined,
+}
+
+/// What is told of a transfer over a pipeline beside what is told of all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Details {
+    /// Share of retransmissions in all data transmissions of the source, 0..=1; none where nobody can look at the source.
+    pub retransmitted: Option<f64>,
+    /// Of the duration, up to the source's first packet, in seconds.
+    pub wake_up_s: f64,
+    /// Chains that brought too little of what was looked at, over all attempts: spare relays joined them, or the
+    /// transfer went another way.
+    pub lame_chains: u32,
+    /// Hops that lost too much, of attempts that broke off.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad_hops: Vec<BadHop>,
+}
+
+impl Extra for Details {
+    fn goes_on(&mut self, next: &Self, (bytes, more): (u64, u64)) {
+        let (bytes, more) = (bytes as f64, more as f64);
+        let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
+        let shares = self.retransmitted.zip(next.retransmitted);
+        self.retransmitted = shares.map(weighted);
+        self.lame_chains += next.lame_chains;
+        self.bad_hops.extend_from_slice(&next.bad_hops);
+    }
+}
+
+/// A transfer that has ended, and what was asked for where all of it came.
+pub type Transfer = (Outcome<Details>, Option<Part>);
+
+/// What is known when a transfer has ended, however it did.
+#[derive(Debug)]
+pub struct Ended<'a> {
+    /// Which bytes it was to bring.
+    pub range: ObjectRange,
+    /// What it brought.
+    pub part: Option<&'a Part>,
+    /// Who took part.
+    pub active: &'a [NodeId],
+    /// How long these were on at most.
+    pub on: Duration,
+    /// What it told of hops, by the field's time.
+    pub seen: &'a [HopSeen],
+}
+
+/// Who has what a collector brings, and may stop it.
+pub trait Keeper<F> {
+    /// Why a fetch ends without a report.
+    type Error: From<Failure>;
+
+    /// A transfer of what `turn` says is to begin over `over`, on `terms`.
+    ///
+    /// # Errors
+    /// Why the fetch is to end.
+    fn begin(
+        &mut self,
+        _field: &mut F,
+        _over: &Over,
+        (_turn, _terms): (&Turn, &Terms),
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+    /// A survey, or a transfer of `protocol`, is so far.
+    fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()>;
+    /// A transfer has ended. Its part, if it brought one, is safe when this returns.
+    ///
+    /// # Errors
+    /// Why the fetch is to end.
+    fn end(&mut self, _field: &mut F, _ended: &Ended<'_>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// What a fetch was, from the first transfer to the last.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// All transfers as one.
+    #[serde(flatten)]
+    pub outcome: Outcome<Details>,
+    /// What the planner had expected of the first plan.
+    pub predicted: Prediction,
+    /// Of that, the goodput, in kbit/s.
+    pub predicted_goodput_kbps: f64,
+    /// PIP over one of the same paths, on the same channels.
+    pub baseline: Option<Outcome<Details>>,
+    /// Reception channels of stages 0 to H.
+    pub channels: Vec<u8>,
+    /// The sink's for the even group, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_even: Option<u8>,
+    /// What it took to know the links, where that was for this object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survey: Option<SurveyCost>,
+    /// How long before the transfer they had been measured, in seconds.
+    pub links_age_s: f64,
+    /// Transfers that the object took, each of a part; told where it is more than one.
+    #[serde(skip_serializing_if = "is_one")]
+    pub parts: usize,
+    /// Where the first plan's transfer broke off: every protocol that was tried, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<&'static str>,
+    /// The object as it arrived, where it did.
+    #[serde(skip)]
+    pub object: Option<Vec<u8>>,
+}
+
+const fn is_one(parts: &usize) -> bool {
+    *parts == 1
+}
+
+/// What a collector is asked.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The network as it is known now.
+    pub known: &'a Known,
+    /// What is asked of the planner.
+    pub ask: Ask,
+    /// What it planned.
+    pub plan: Arc<Plan>,
+    /// What the survey took, where it was made for this object.
+    pub survey: Option<SurveyCost>,
+}
+
+impl Request<'_> {
+    fn first(&self) -> Over {
+        Over {
+            plan: self.plan.clone(),
+            protocol: self.ask.protocol,
+        }
+    }
+    /// On what terms the bytes of `range` travel by `protocol`.
+    fn terms(&self, protocol: Pipelined, range: ObjectRange) -> Terms {
+        protocol.terms(Terms {
+            range,
+            payload: self.ask.payload,
+            retry: Retry::NEVER,
+            ..Terms::default()
+        })
+    }
+}
+
+/// Collects objects from one network, into one base station.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    description: Description,
+    /// The number of the last transfer that was ordered.
+    transfers: u16,
+    /// When a transfer ended that relays may not have given up yet.
+    broken: Option<FieldTime>,
+    line_loss: LineLoss,
+}
+
+impl Collector {
+    /// For the network of `description`. Transfers are numbered after `transfers`: nodes remember numbers for a while.
+    pub const fn new(description: Description, transfers: u16, line_loss: LineLoss) -> Self {
+        Self {
+            description,
+            transfers,
+            broken: None,
+            line_loss,
+        }
+    }
+    /// Relays may wait for packets of a transfer that ended at `at`, which nobody told them.
+    pub fn broke_off(&mut self, at: FieldTime) {
+        self.broken = Some(at);
+    }
+    /// The number of the next transfer, which somebody else orders.
+    pub fn number(&mut self) -> u16 {
+        self.transfers = self.transfers.wrapping_add(1);
+        self.transfers
+    }
+    /// What is known of the network before anything is measured.
+    pub const fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Has the network measure its links for `protocol`; again where the tables of nodes are missing that were not
+    /// `missed` before.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn survey<F>(
+        &mut self,
+        field: &mut F,
+        protocol: Pipelined,
+        missed: &[NodeId],
+        watch: Watch<'_>,
+    ) -> Result<Surveyed, Failure>
+    where
+        F: Field<Order = Order, Event = Event>,
+    {
+        let survey = protocol.survey(self.description.measured_channels());
+        self.over_line(field, |own, field| {
+            let network = &own.description;
+            let (ids, positions) = (&network.place.ids, &network.positions);
+            let make = || {
+                SurveyJob::new(
+                    survey,
+                    ids,
+                    positions.clone(),
+                    &network.timing,
+                    network.sink,
+                )
+            };
+            let surveyed = recovery::survey(field, own.broken, missed, make, &mut *watch)?;
+            own.broken = None;
+            Ok(surveyed)
+        })
+    }
+
+    /// Fetches what the source of `request` has, or what `there` lacks of it: over the plan of the request and, where a
+    /// transfer breaks off, as P3 over other plans, three times in all.
+    ///
+    /// # Errors
+    /// Those of `keeper`, and [`Failure`] where nothing can be said of the transfer; one that fails is a report.
+    pub fn fetch<F, K>(
+        &mut self,
+        field: &mut F,
+        request: &Request<'_>,
+        there: &mut Assembly,
+        keeper: &mut K,
+    ) -> Result<Report, K::Error>
+    where
+        F: Field<Order = Order, Event = Event>,
+        K: Keeper<F>,
+    {
+        let (known, ask, plan) = (request.known, &request.ask, &request.plan);
+        let protocol = ask.protocol;
+        let source = Some(self.description.id(plan.source));
+        // P3 as published, over as many paths as there are, halves drawn anew: some node of the plan before may be gone.
+        let again = Ask {
+            from: source,
+            protocol: Pipelined::P3,
+            ..*ask
+        };
+        let next = |_: &Over, tried: u32| {
+            let next = || known.plan_attempt(&again, u64::from(tried)).ok();
+            let plan = protocol.has_paths().then(next).flatten()?;
+            Some(Over {
+                plan: Arc::new(plan),
+                protocol: Pipelined::P3,
+            })
+        };
+        let terms = parts::Terms {
+            part_bytes: ask.part_bytes(),
+            expected: ask.bytes,
+            retry: RETRY,
+            pause: SETTLING,
+        };
+        let rest = |over: &Over| settling(over.protocol.scheme);
+        let attempt = |over: &Over, turn| self.transfer(field, request, over, turn, keeper);
+        let brought = parts::fetch(there, terms, request.first(), rest, attempt, next)?;
+        let mut outcome = brought.outcome;
+        if let Some(survey) = &request.survey {
+            (outcome.core).after(survey.seconds(), survey.network_energy_j);
+        }
+        let predicted = expected(plan, protocol.scheme).0.clone();
+        let more = (1..brought.plans).map(|_| Pipelined::P3.name);
+        Ok(Report {
+            outcome,
+            predicted_goodput_kbps: predicted.goodput_kbps,
+            predicted,
+            baseline: None,
+            channels: plan.channels.iter().map(|c| c.number()).collect(),
+            last_even: plan.last_even.map(Channel::number),
+            survey: request.survey.clone(),
+            links_age_s: known.age().unwrap_or_default().as_secs_f64(),
+            parts: brought.parts as usize,
+            tried: match brought.plans {
+                1 => Vec::new(),
+                _ => [protocol.name].into_iter().chain(more).collect(),
+            },
+            object: brought.object,
+        })
+    }
+
+    /// Fetches the object of `request` once more, by PIP over a path of the same plan, for comparison.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`].
+    pub fn compare<F, K>(
+        &mut self,
+        field: &mut F,
+        request: &Request<'_>,
+        keeper: &mut K,
+    ) -> Result<Outcome<Details>, K::Error>
+    where
+        F: Field<Order = Order, Event = Event>,
+        K: Keeper<F>,
+    {
+        self.broken.get_or_insert(field.now());
+        let over = Over {
+            protocol: Pipelined::PIP,
+            ..request.first()
+        };
+        let turn = Turn {
+            // It is told as a further try of the same object.
+            tried: 1,
+            range: ObjectRange::ALL,
+            number: 1,
+            of: 1,
+            bytes: request.ask.bytes,
+        };
+        let (mut outcome, _) = self.transfer(field, request, &over, turn, keeper)?;
+        if let Some(survey) = &request.survey {
+            (outcome.core).after(survey.seconds(), survey.network_energy_j);
+        }
+        Ok(outcome)
+    }
+
+    /// One transfer, when relays of the one before have left it.
+    fn transfer<F, K>(
+        &mut self,
+        field: &mut F,
+        request: &Request<'_>,
+        over: &Over,
+        turn: Turn,
+        keeper: &mut K,
+    ) -> Result<Transfer, K::Error>
+    where
+        F: Field<Order = Order, Event = Event>,
+        K: Keeper<F>,
+    {
+        let terms = request.terms(over.protocol, turn.range);
+        let id = |index| self.description.id(index);
+        let ends = (id(over.plan.source), id(over.plan.sink));
+        if turn.tried == 0 {
+            let planned = turn.planned(ends, &over.plan, terms.payload);
+            if keeper.progress("", planned).is_break() {
+                return Err(Failure::Cancelled.into());
+            }
+        }
+        keeper.begin(field, over, (&turn, &terms))?;
+        let mut told = Told::default();
+        let mut watch = |progress| keeper.progress(over.protocol.name, progress);
+        let carried = self.over_line(field, |own, field| {
+            if let Some(since) = own.broken.take() {
+                recovery::settle(field, since)?;
+            }
+            own.carry(field, over, &terms, &mut watch, &mut told)
+        });
+        let part = carried.as_ref().ok().and_then(|(_, part)| part.as_ref());
+        let ended = Ended {
+            range: turn.range,
+            part,
+            active: &told.active,
+            on: told.on,
+            seen: &told.seen,
+        };
+        keeper.end(field, &ended)?;
+        Ok(carried?)
+    }
+
+    /// One transfer of what `terms` name, and what it told beside its outcome. A transfer that a base station refused or
+    /// forgot, or did not end, is one that broke off.
+    ///
+    /// # Errors
+    /// [`Failure`] where nothing can be said of it.
+    pub fn carry<F>(
+        &mut self,
+        field: &mut F,
+        over: &Over,
+        terms: &Terms,
+        watch: Watch<'_>,
+        told: &mut Told,
+    ) -> Result<Transfer, Failure>
+    where
+        F: Field<Order = Order, Event = Event>,
+    {
+        let Description {
+            place,
+            timing,
+            draw,
+            ..
+        } = &self.description;
+        let (plan, scheme, ids) = (&*over.plan, over.protocol.scheme, &place.ids);
+        let ways = Ways::of(plan, scheme, terms, ids)?;
+        let mut job = Fetch::new(ways, self.transfers.wrapping_add(1), ids, terms);
+        let began = field.now();
+        let fetched = run(field, &mut job, watch);
+        self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
+        let fetched = match fetched {
+            Err(why) if breaks_off(&why) => {
+                let joules = ids.iter().map(|id| field.joules(*id)).collect();
+                Ok(job.gives_up(&why, joules))
+            }
+            fetched => fetched,
+        };
+        let now = field.now();
+        let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
+        let is_settled = is_whole && settling(scheme).is_zero();
+        self.broken = (!is_settled).then_some(now);
+        // Those who have not heard that it is over listen for so much longer.
+        let rest = match is_settled {
+            true => Duration::ZERO,
+            false => SETTLING,
+        };
+        told.on += now.since(began) + rest;
+        told.take_part(job.active());
+        let fetched = fetched?;
+        let payload = u32::from(terms.payload.bytes());
+        let bytes = fetched.part.as_ref().map_or(0, |part| part.bytes.len());
+        let packets = (bytes as u32).div_ceil(payload);
+        (told.seen).extend(hops_seen((plan, ids), packets, &fetched, now));
+        let account = Account {
+            protocol: over.protocol.name,
+            scheme,
+            network: &place.name,
+            ids,
+            seed: draw.1,
+        };
+        let mut core = account.of(plan, &fetched, (terms, timing));
+        let mut details = Details {
+            retransmitted: None,
+            wake_up_s: fetched.wake_up.as_secs_f64(),
+            lame_chains: fetched.lame_chains,
+            bad_hops: fetched.bad_hops,
+        };
+        // The source's engine knows it also of a transfer that broke off.
+        if let Some(counts) = field.source_counts(self.description.id(plan.source)) {
+            let rounds = fetched.complete.map_or(counts.rounds, |c| c.rounds);
+            let packets = f64::from(counts.object_bytes.div_ceil(payload).max(1));
+            core = Core {
+                rounds: u32::from(rounds),
+                first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
+                ..core
+            };
+            details.retransmitted =
+                (counts.sent > 0).then(|| f64::from(counts.retransmitted) / f64::from(counts.sent));
+        }
+        let extra = details;
+        Ok((Outcome { core, extra }, fetched.part))
+    }
+
+    /// Does what `job` does, and again where the line to the base station broke it off, if this collector waits for lines.
+    fn over_line<F: Field, X>(
+        &mut self,
+        field: &mut F,
+        mut job: impl FnMut(&mut Self, &mut F) -> Result<X, Failure>,
+    ) -> Result<X, Failure> {
+        let (mut losses, mut until) = (0, None);
+        loop {
+            let why = match job(self, field) {
+                Err(why) if self.line_loss == LineLoss::Waits => why,
+                done => return done,
+            };
+            let now = field.now();
+            // A line that is still down is no further loss.
+            match &why {
+                Failure::Silent(_) | Failure::Restarted(_) | Failure::Refused(_)
+                    if losses < LINE_LOSSES =>
+                {
+                    losses += 1;
+                    (until, self.broken) = (None, Some(now));
+                }
+                Failure::Field(why) if is_away(why) => {}
+                _ => return Err(why),
+            }
+            if now >= *until.get_or_insert(now + PATIENCE) {
+                return Err(why);
+            }
+            // What the station still tells of the job before is of no use.
+            while field.now() < now + LINE_CHECK {
+                if let News::Cancelled = field.next(now + LINE_CHECK)? {
+                    return Err(Failure::Cancelled);
+                }
+            }
+        }
+    }
+}
+
+/// What a transfer tells beside its outcome, over all times that it was begun.
+#[derive(Debug, Default)]
+pub struct Told {
+    active: Vec<NodeId>,
+    on: Duration,
+    seen: Vec<HopSeen>,
+}
+
+impl Told {
+    fn take_part(&mut self, nodes: &[NodeId]) {
+        for node in nodes {
+            if !self.active.contains(node) {
+                self.active.push(*node);
+            }
+        }
+    }
+}
+
+/// Whether a base station may come back.
+fn is_away(why: &FieldError) -> bool {
+    let FieldError::Broken(why) = why else {
+        return false;
+    };
+    matches!(why.downcast_ref(), Some(LineError::Down { .. }))
+}
+
+/// Whether a transfer that ended for this reason broke off, and may go over another plan.
+const fn breaks_off(why: &Failure) -> bool {
+    matches!(
+        why,
+        Failure::Restarted(_) | Failure::Refused(_) | Failure::NoEnd(_)
+    )
+}
