@@ -86,8 +86,6 @@ pub enum Family {
     Pipeline(Pipelined),
     /// FastForward's streams over two radios.
     Stream(Version),
-    /// Stages of relays over two radios.
-    Stages,
     /// Bursts over the first of two radios.
     Burst,
     /// RCRT's flows of many sources at once, over carrier sense and a tree.
@@ -132,7 +130,6 @@ pub static PROTOCOLS: &[Protocol] = &[
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
     of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
-    of("p3-dual", Origin::Ours, Family::Stages, "P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published"),
     of("rcrt", Origin::Published, Family::Rcrt, "RCRT: objects of many nodes at once, at rates that the sink decides"),
 ];
 
@@ -185,7 +182,6 @@ impl Protocol {
             }
             Family::Stream(Version::Full) => &[Loss, Age, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Age, Pcap, Explain, AllNodes],
-            Family::Stages => &[Paths, Loss, Age, Pcap, AllNodes],
             Family::Rcrt => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
         }
     }
@@ -193,7 +189,7 @@ impl Protocol {
     pub const fn needs(&self) -> Needs {
         match self.family {
             Family::Pipeline(_) => Needs::Synchronous,
-            Family::Stream(_) | Family::Stages | Family::Burst => Needs::TwoRadios,
+            Family::Stream(_) | Family::Burst => Needs::TwoRadios,
             Family::Rcrt => Needs::Tree,
         }
     }
