@@ -236,7 +236,7 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
 /// What goes over one radio's routes loses what it is told to lose, and brings all of it.
 #[test]
 fn losses_on_a_link_cost_rounds_and_no_object() {
-    let protocols = "p3 pip pip-hopping pip-cit p3-planned p3-tuned p3-slim p3-best";
+    let protocols = "p3 pip pip-hopping pip-cit p3-planned p3-slim p3-best";
     for protocol in protocols.split(' ') {
         let dir = tempfile::tempdir().unwrap();
         let plain = ["collect", "--testbed", "pair", "--bytes", "9000", "--json"];
@@ -476,10 +476,10 @@ fn a_plan_is_that_of_the_protocol_asked_for() {
         slim.contains("488 packets of 121 bytes") && slim.contains("P3-SLIM"),
         "{slim}"
     );
-    let tuned = plan("plan --testbed line5 --protocol p3-tuned");
-    assert!(tuned.contains("500 packets of 118 bytes"), "{tuned}");
+    let p3 = plan("plan --testbed line5 --protocol p3");
+    assert!(p3.contains("500 packets of 118 bytes"), "{p3}");
     // The old name, and everything that the help offers.
-    let planned = "p3 pip pip-hopping pip-cit p3-planned p3-tuned p3-slim p3-best";
+    let planned = "p3 pip pip-hopping pip-cit p3-planned p3-slim p3-best";
     for name in planned.split(' ') {
         let args = format!("plan --links line5 --protocol {name} --json");
         let json: Value = serde_json::from_str(&plan(&args)).unwrap();
