@@ -267,9 +267,6 @@ pub enum Answering {
     Withheld,
     /// It does where they are addressed to this node ([`crate::Wants::address`]).
     Clear,
-    /// The same, with the bit set that says that this node is congested
-    /// ([`thalweg_wire::addressed::Congestion`]).
-    Congested,
 }
 
 /// An operation, its name and the radio it is for.

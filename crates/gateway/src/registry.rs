@@ -124,7 +124,6 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, "The fastest: lean chains and small headers"),
     pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
-    of("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
     of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),

@@ -28,8 +28,6 @@ pub enum Version {
     NoBackPressure,
     /// Both: FastForward.
     Full,
-    /// Both, and acknowledgements say when one place is left: its senders wait instead of repeating.
-    Window,
 }
 
 impl Version {
@@ -37,7 +35,7 @@ impl Version {
     pub const fn acknowledges(self) -> bool {
         !matches!(self, Self::NoAck)
     }
-    const ALL: [Self; 4] = [Self::NoAck, Self::NoBackPressure, Self::Full, Self::Window];
+    const ALL: [Self; 3] = [Self::NoAck, Self::NoBackPressure, Self::Full];
 }
 
 /// A path: its nodes from source to sink, and what each link is sent on.
