@@ -117,11 +117,10 @@ fn text(plan: &Planned, protocol: Pipelined, ends: &str) -> String {
     }
     text.push_str(&expected.render());
     let of_paths = plan.warnings.iter().filter(|_| protocol.has_paths());
-    let unlike = match (protocol.scheme, protocol.tuning) {
-        (Scheme::Pip(Hopping::EveryCyclePair) | Scheme::PipCit, _) => {
+    let unlike = match protocol.scheme {
+        Scheme::Pip(Hopping::EveryCyclePair) | Scheme::PipCit => {
             Some("the prediction is PIP's, whose path it takes")
         }
-        (_, Some(_)) => Some("what it learns on the way is not predicted"),
         _ => None,
     };
     let notes: Vec<&str> = of_paths.map(String::as_str).chain(unlike).collect();

@@ -4,7 +4,7 @@ use thalweg_gateway::collector::{Details, Report};
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::survey::SurveyCost;
 use thalweg_lab::fetch;
-use thalweg_lab::streams::{Collected, DualSurveyCost, StagesReport, Stream};
+use thalweg_lab::streams::{Collected, DualSurveyCost, Stream};
 use thalweg_planner::Prediction;
 
 use crate::output::plural;
@@ -141,7 +141,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// A stream, its links or its stages.
+/// A stream and its links.
 fn stream(c: &Collected, ends: &str) -> String {
     let (r, survey, c) = (&c.outcome.core, &c.survey, &c.outcome.extra);
     let (s, joules) = (&c.stream, c.stream.joules.unwrap_or_default());
@@ -171,31 +171,8 @@ fn stream(c: &Collected, ends: &str) -> String {
         number(r.network_energy_j, 1.0, 1),
         number(r.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1)
     );
-    match &c.stages {
-        Some(stages) => text.push_str(&stage_lines(stages, s)),
-        None => text.push_str(&link_table(s)),
-    }
+    text.push_str(&link_table(s));
     text
-}
-
-/// What stages did.
-fn stage_lines(stages: &StagesReport, stream: &Stream) -> String {
-    let mut table = Table::new([("stage", Align::Right), ("nodes", Align::Left)]);
-    for (at, nodes) in stages.nodes.iter().enumerate() {
-        let nodes: Vec<String> = nodes.iter().map(u16::to_string).collect();
-        table.row([at.to_string(), nodes.join(" ")]);
-    }
-    let first = match stages.first_round {
-        Some(share) => format!("{:.1} % of the packets", 100.0 * share),
-        None => "an unknown share".to_owned(),
-    };
-    format!(
-        "{}\nround 1 brought {first}; the source sent {} packets for {}, {} frames were late\n",
-        table.render(),
-        stages.source_sent,
-        stream.packets,
-        stages.late
-    )
 }
 
 /// What each link did.

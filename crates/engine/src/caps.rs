@@ -21,8 +21,6 @@ pub enum Ability {
     At,
     /// [`When::AfterRx`].
     AfterRx,
-    /// [`When::AfterRxOn`].
-    AfterRxOn,
     /// [`Cca::Require`].
     Cca,
     /// [`RadioOp::Conditional`].
@@ -46,12 +44,11 @@ pub enum Ability {
 }
 
 impl Ability {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 14] = [
         Self::Load,
         Self::Stream,
         Self::At,
         Self::AfterRx,
-        Self::AfterRxOn,
         Self::Cca,
         Self::Conditional,
         Self::Readout,
@@ -70,7 +67,6 @@ impl Ability {
             Self::Stream => "send while the frame is still being copied",
             Self::At => "send at a given instant",
             Self::AfterRx => "send a fixed time after a reception",
-            Self::AfterRxOn => "send a fixed time after another radio's reception",
             Self::Cca => "look whether the channel is clear before it sends",
             Self::Conditional => "send when a frame of a given beginning has come in",
             Self::Readout => "read no more than the beginning of a frame",
@@ -137,7 +133,6 @@ impl RadioOp<'_> {
                 When::Now => Abilities::NONE,
                 When::At(_) => of(Ability::At),
                 When::AfterRx(_) => of(Ability::AfterRx),
-                When::AfterRxOn { .. } => of(Ability::AfterRxOn),
             }
         }
         match *self {

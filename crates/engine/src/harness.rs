@@ -28,7 +28,6 @@ const SAME_FRAME: Duration = Duration::from_nanos(500);
 /// What the radios of the test network do: nobody acknowledges or senses, and there is one radio.
 pub const CAPS: Caps = Caps {
     abilities: Abilities::ALL.without(Abilities::of(&[
-        Ability::AfterRxOn,
         Ability::Answer,
         Ability::Acknowledge,
         Ability::Sense,
@@ -439,7 +438,7 @@ impl Ground {
         let start = match when {
             When::Now => ready,
             When::At(sfd) => sfd.saturating_sub(phy::SFD_OFFSET),
-            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match radio.last_rx_end {
+            When::AfterRx(gap) => match radio.last_rx_end {
                 Some(end) => end + gap,
                 None => return self.refuse(n, op, Refusal::Empty),
             },

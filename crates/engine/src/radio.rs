@@ -40,15 +40,6 @@ pub enum When {
     /// and a compare that strobes), free of software jitter. It must be submitted soon enough for
     /// the turnaround, else it is refused as late.
     AfterRx(Duration),
-    /// The same where another radio of the node received: what came in on the one goes out on the
-    /// other, counted by the timer that both have in common. [`Refusal::Empty`] where that radio
-    /// received nothing, or there is none.
-    AfterRxOn {
-        /// The radio that received.
-        radio: RadioId,
-        /// From the last byte received to the first preamble symbol sent.
-        gap: Duration,
-    },
 }
 
 /// What a transmission does about a busy channel.
@@ -276,9 +267,6 @@ pub enum Answering {
     Withheld,
     /// It does where they are addressed to this node ([`crate::Wants::address`]).
     Clear,
-    /// The same, with the bit set that says that this node is congested
-    /// ([`thalweg_wire::addressed::Congestion`]).
-    Congested,
 }
 
 /// An operation, its name and the radio it is for.
@@ -313,8 +301,7 @@ pub enum Refusal {
     },
     /// The channel was busy and [`Cca::Require`] was asked for.
     ChannelBusy,
-    /// Nothing was loaded, or nothing received that [`When::AfterRx`] or
-    /// [`When::AfterRxOn`] could refer to.
+    /// Nothing was loaded, or nothing received that [`When::AfterRx`] could refer to.
     Empty,
     /// Another transmission, `Sleep` or `Cancel` took its place.
     Superseded,

@@ -5,7 +5,7 @@ use thalweg_units::Duration;
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::pipeline::{Format, Head, Header, Kind, Nack, Request, Telling, MAX_PACKETS};
 use thalweg_wire::route::{Assembler, Route, Turn, MAX_SEGMENT_BYTES};
-use thalweg_wire::{addressed, flood, forward, ifrc, rcrt, report, stages, stream, sweep, tree};
+use thalweg_wire::{addressed, flood, forward, ifrc, rcrt, report, stream, sweep, tree};
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
 /// `read` of what `one` writes is `one`.
@@ -104,8 +104,6 @@ fn trees(bytes: &[u8]) {
 
 fn streams(bytes: &[u8]) {
     let _ = stream::Call::parse(bytes);
-    let _ = stream::Missing::parse(bytes);
-    let _ = stages::StageCall::parse(bytes);
     // Whatever is forwarded is written again.
     if let Ok(packet) = stream::Packet::parse(bytes) {
         let frame = packet.frame().expect("it was read from a frame");

@@ -8,7 +8,7 @@ use thalweg_planner::{Reserves, RouteRequest, Style};
 use thalweg_protocols::fastforward::Version;
 use thalweg_units::ChannelSet;
 use thalweg_wire::pipeline::Format;
-use thalweg_wire::route::{Hopping, Scheme, TrialRun};
+use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::carry::pipeline::Terms;
 use crate::survey::Survey;
@@ -86,8 +86,6 @@ pub enum Family {
     Pipeline(Pipelined),
     /// FastForward's streams over two radios.
     Stream(Version),
-    /// Stages of relays over two radios.
-    Stages,
     /// Bursts over the first of two radios.
     Burst,
     /// RCRT's flows of many sources at once, over carrier sense and a tree.
@@ -113,26 +111,22 @@ const HOPPING: Scheme = Scheme::Pip(Hopping::EveryCyclePair);
 const FULL: Format = Format::Full;
 const OWN: Scheme = Scheme::Thalweg;
 const SLIM: Format = Format::Slim;
-const TRIAL: Option<TrialRun> = Some(TrialRun::DEFAULT);
 
 /// All protocols, those of one radio first.
 #[rustfmt::skip]
 pub static PROTOCOLS: &[Protocol] = &[
-    pipeline("p3", Origin::Published, P, Style::Paths, FULL, None, "Packet pipeline over node-distinct paths, with PIP beside it for comparison"),
-    pipeline("pip", Origin::Published, PIP, Style::Paths, FULL, None, "Packet pipeline over one path"),
-    pipeline("pip-hopping", Origin::Published, HOPPING, Style::Paths, FULL, None, "PIP whose channels change every two cycles"),
-    pipeline("pip-cit", Origin::Ours, Scheme::PipCit, Style::Paths, FULL, None, "PIP whose relays hold each packet in their radio until the next comes in. Not as published"),
-    pipeline("p3-planned", Origin::Ours, P, Style::Chains, FULL, None, "P3 over two lean chains of relays, planned on all its channels"),
-    pipeline("p3-tuned", Origin::Ours, P, Style::Paths, FULL, TRIAL, "P3 that learns under which rotation of its channels it does best"),
-    pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, None, "P3 with headers of four bytes and short control frames"),
-    pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, None, "The fastest: lean chains and small headers"),
-    pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, None, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
+    pipeline("p3", Origin::Published, P, Style::Paths, FULL, "Packet pipeline over node-distinct paths, with PIP beside it for comparison"),
+    pipeline("pip", Origin::Published, PIP, Style::Paths, FULL, "Packet pipeline over one path"),
+    pipeline("pip-hopping", Origin::Published, HOPPING, Style::Paths, FULL, "PIP whose channels change every two cycles"),
+    pipeline("pip-cit", Origin::Ours, Scheme::PipCit, Style::Paths, FULL, "PIP whose relays hold each packet in their radio until the next comes in. Not as published"),
+    pipeline("p3-planned", Origin::Ours, P, Style::Chains, FULL, "P3 over two lean chains of relays, planned on all its channels"),
+    pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, "P3 with headers of four bytes and short control frames"),
+    pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, "The fastest: lean chains and small headers"),
+    pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
-    of("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
     of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
-    of("p3-dual", Origin::Ours, Family::Stages, "P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published"),
     of("rcrt", Origin::Published, Family::Rcrt, "RCRT: objects of many nodes at once, at rates that the sink decides"),
 ];
 
@@ -142,7 +136,6 @@ const fn pipeline(
     scheme: Scheme,
     style: Style,
     format: Format,
-    tuning: Option<TrialRun>,
     about: &'static str,
 ) -> Protocol {
     let family = Family::Pipeline(Pipelined {
@@ -150,7 +143,6 @@ const fn pipeline(
         scheme,
         style,
         format,
-        tuning,
     });
     of(name, origin, family, about)
 }
@@ -185,7 +177,6 @@ impl Protocol {
             }
             Family::Stream(Version::Full) => &[Loss, Age, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Age, Pcap, Explain, AllNodes],
-            Family::Stages => &[Paths, Loss, Age, Pcap, AllNodes],
             Family::Rcrt => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
         }
     }
@@ -193,7 +184,7 @@ impl Protocol {
     pub const fn needs(&self) -> Needs {
         match self.family {
             Family::Pipeline(_) => Needs::Synchronous,
-            Family::Stream(_) | Family::Stages | Family::Burst => Needs::TwoRadios,
+            Family::Stream(_) | Family::Burst => Needs::TwoRadios,
             Family::Rcrt => Needs::Tree,
         }
     }
@@ -211,8 +202,6 @@ pub struct Pipelined {
     pub style: Style,
     /// How frames begin.
     pub format: Format,
-    /// The trial of its channels, if it begins with one.
-    pub tuning: Option<TrialRun>,
 }
 
 impl<'de> Deserialize<'de> for Pipelined {
@@ -239,7 +228,6 @@ impl Pipelined {
             scheme,
             style: Style::Paths,
             format: FULL,
-            tuning: None,
         }
     }
     /// All of them, the published ones first.
@@ -300,13 +288,9 @@ impl Pipelined {
     }
     /// On what terms it transfers, given those of the published protocols.
     pub fn terms(&self, faithful: Terms) -> Terms {
-        let terms = match self.format {
+        match self.format {
             Format::Slim => faithful.slim(),
             Format::Full => faithful,
-        };
-        Terms {
-            tuning: self.tuning,
-            ..terms
         }
     }
 }
@@ -368,7 +352,6 @@ mod tests {
             of(&|p| p.terms(terms).format == SLIM),
             ["p3-slim", "p3-best", "thalweg"]
         );
-        assert_eq!(of(&|p| p.terms(terms).tuning.is_some()), ["p3-tuned"]);
         let few: ChannelSet = CLEAN_CHANNELS.into_iter().flat_map(Channel::new).collect();
         let sweeps = |p: Pipelined| p.survey(few).kind == SurveyKind::Sweep;
         assert_eq!(

@@ -13,7 +13,7 @@ use thalweg_gateway::job::{run, Failure};
 use thalweg_gateway::object::digest;
 use thalweg_gateway::survey::{Survey, SurveyJob};
 use thalweg_gateway::waves::Wave;
-use thalweg_planner::stages::StagePlan;
+use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_protocols::pipeline::{self, Complete, End};
 use thalweg_protocols::{fastforward, floodnet};
@@ -270,8 +270,8 @@ fn two_streams() -> stream::Way<forward::Node> {
         Tuning::Mhz900(Channel900::new(3).unwrap()),
     ];
     let lane = |source: usize, link| {
-        let plan = StagePlan {
-            stages: vec![vec![source], vec![2]],
+        let plan = StreamPlan {
+            nodes: vec![source, 2],
             links: vec![link],
         };
         stream::Lane::new(&plan, &ids, &OBJECT, 1).unwrap()

@@ -74,10 +74,9 @@ impl Wish {
         collect::check(testbed, (self.from, self.to))?;
         match self.way()? {
             Way::Pipeline(protocol) => self.ask(protocol).packets()?,
-            Way::Stream(carrier) => {
+            Way::Stream(_) => {
                 let payload = streams::payload(self.payload.bytes());
-                let most = u32::from(carrier.most_packets());
-                packets(self.object.bytes(), payload, most)?
+                packets(self.object.bytes(), payload, streams::MAX_PACKETS)?
             }
         };
         Ok(())
@@ -149,8 +148,8 @@ impl Surveyed {
                     recorder: (explain == Explain::Maps).then(Recorder::default),
                     ..Onlookers::default()
                 };
-                let (ends, mut told) = ((wish.from, wish.paths), |step| observer("", step));
-                let report = network.fetch(ends, &wish.object, &mut told, &mut onlookers)?;
+                let mut told = |step| observer("", step);
+                let report = network.fetch(wish.from, &wish.object, &mut told, &mut onlookers)?;
                 let map = onlookers.recorder.map(Recorder::finish);
                 Ok((Report::Stream(report), map.map(Maps::Stream)))
             }

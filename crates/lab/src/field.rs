@@ -39,7 +39,7 @@ pub enum RunError {
         nodes: usize,
     },
     /// Nodes of another kind have no engine that does all of it.
-    #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward, p3-dual)")]
+    #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward)")]
     Board(String),
     /// The simulator could not be set up.
     #[error("simulation: {0}")]

@@ -33,7 +33,6 @@ mod root;
 mod route;
 pub mod rules;
 mod seen;
-pub mod stages;
 pub mod streams;
 pub mod tails;
 mod together;

@@ -62,9 +62,9 @@ pub trait Radio {
 
 /// Links share a channel only where what disturbs is weaker than what is wanted by this, in dB: the
 /// co-channel rejection of 3 dB and what fading takes.
-pub(crate) const CLEAR: f64 = 12.0;
+const CLEAR: f64 = 12.0;
 /// No more is asked for.
-pub(crate) const CLEAR_ENOUGH: f64 = 30.0;
+const CLEAR_ENOUGH: f64 = 30.0;
 
 /// By how much, in dB, what is wanted on each of two links stands above what the nodes of the other
 /// send, were they on the same channel.
@@ -112,22 +112,22 @@ pub enum StreamError {
 /// A link is used where both directions bring at least this much through.
 const GOOD: f64 = 0.9;
 /// A path takes no link that needs more transmissions than this.
-pub(crate) const MOST_TRANSMISSIONS: f64 = 1.0 / (GOOD * GOOD);
+const MOST_TRANSMISSIONS: f64 = 1.0 / (GOOD * GOOD);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Band {
+enum Band {
     Ghz2_4,
     Mhz900,
 }
 
 impl Band {
-    pub(crate) const fn other(self) -> Self {
+    const fn other(self) -> Self {
         match self {
             Self::Ghz2_4 => Self::Mhz900,
             Self::Mhz900 => Self::Ghz2_4,
         }
     }
-    pub(crate) fn of(tuning: Tuning) -> Self {
+    fn of(tuning: Tuning) -> Self {
         match tuning {
             Tuning::Ghz2_4(_) => Self::Ghz2_4,
             Tuning::Mhz900(_) => Self::Mhz900,
@@ -143,7 +143,7 @@ impl StreamRequest {
             Radios::First => band,
         }
     }
-    pub(crate) fn channels(&self, band: Band) -> Vec<Tuning> {
+    fn channels(&self, band: Band) -> Vec<Tuning> {
         match band {
             Band::Ghz2_4 => self.ghz2_4.iter().map(|c| Tuning::Ghz2_4(*c)).collect(),
             Band::Mhz900 => self.mhz900.iter().map(|c| Tuning::Mhz900(*c)).collect(),

@@ -35,11 +35,6 @@ impl<const BYTES: usize> Bits<BYTES> {
             *byte &= !(1 << (k % 8));
         }
     }
-    /// Whether `k` is in it.
-    pub(crate) fn contains(&self, k: u16) -> bool {
-        let byte = self.0.get(usize::from(k / 8));
-        byte.is_some_and(|byte| byte >> (k % 8) & 1 == 1)
-    }
     /// How many members there are.
     pub(crate) fn count(&self) -> u16 {
         self.0.iter().map(|byte| byte.count_ones() as u16).sum()

@@ -44,10 +44,6 @@ impl<T, const N: usize> Fifo<T, N> {
     pub(crate) const fn is_full(&self) -> bool {
         self.len >= self.room
     }
-    /// Whether one more item fills it.
-    pub(crate) const fn is_nearly_full(&self) -> bool {
-        self.len + 1 == self.room
-    }
     /// Adds `item`, or gives it back where there is no room.
     pub(crate) fn push(&mut self, item: T) -> Result<(), T> {
         let at = (usize::from(self.from) + self.len()) % N.max(1);
@@ -121,7 +117,6 @@ mod tests {
                 }
                 proptest::prop_assert!(fifo.iter().eq(&plain) && fifo.front() == plain.front());
                 proptest::prop_assert_eq!(fifo.is_full(), plain.len() >= room);
-                proptest::prop_assert_eq!(fifo.is_nearly_full(), plain.len() + 1 == room);
             }
             let oldest = usize::from(fifo.is_full());
             plain.drain(..oldest.min(plain.len()));

@@ -25,7 +25,6 @@ pub mod linkprobe;
 pub mod mote;
 pub mod object;
 pub mod p3;
-pub mod p3dual;
 pub mod pip;
 pub mod pipeline;
 mod radio;

@@ -6,7 +6,7 @@
 use crate::mote::{Adapted, Mote};
 use crate::object::{NoObject, NoRoom, ObjectInfo, ObjectStore};
 use crate::rcrt::source::{Ready, Source, Supply};
-use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, p3dual, pipeline};
+use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, pipeline};
 use crate::{ifrc, stack, tree};
 use core::mem::size_of;
 use std::vec::Vec;
@@ -67,7 +67,7 @@ type Rcrt = stack::Node<stack::Open, Source<Flash, 1>, 90, 11>;
 type Ifrc = stack::Node<ifrc::Ifrc, stack::Readings, 0, { ifrc::QUEUE as usize }>;
 
 /// Rows of the table: what is named there, and its size.
-const SIZES: [(&str, usize); 22] = [
+const SIZES: [(&str, usize); 21] = [
     ("`Mote`, 40 neighbours", size_of::<Node>()),
     ("flash page", size_of::<Flash>()),
     (
@@ -96,7 +96,6 @@ const SIZES: [(&str, usize); 22] = [
         "`FastForward`",
         size_of::<fastforward::FastForward<Flash>>(),
     ),
-    ("`p3dual::Node`", size_of::<p3dual::Node<Flash>>()),
     ("`Burst`", size_of::<burst::Burst<Flash>>()),
     ("`Forwarder`", size_of::<forward::Forwarder<Flash>>()),
     ("`stack::Node` of Fusion", size_of::<Fusion>()),
@@ -119,7 +118,6 @@ fn every_node_fits_its_board() {
     fits(size_of::<Mote<Flash, 160, 256>>(), OPAL);
     fits(size_of::<Mote<Flash, 160, 1024>>(), OPAL);
     fits(size_of::<fastforward::FastForward<Flash>>(), OPAL);
-    fits(size_of::<p3dual::Node<Flash>>(), OPAL);
     // With a store that takes nothing, and room for 16,384 packets.
     assert!(size_of::<pipeline::Pipeline<NoObject, Adapted>>() <= 3_072);
 }

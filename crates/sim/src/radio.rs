@@ -383,7 +383,6 @@ pub(crate) fn caps(board: &Board, able: Able, channels: ChannelSet) -> Caps {
     };
     lack(Ability::Heads, !able.heads);
     lack(Ability::Synchrony, !able.synchronous);
-    lack(Ability::AfterRxOn, board.second.is_none());
     lack(Ability::Answer, board.acks.by == AckBy::Engine);
     // Hardware that makes symbols makes the preamble too.
     let is_bitwise = matches!(board.chip.modem, Modem::Fsk { .. });

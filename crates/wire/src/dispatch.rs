@@ -32,9 +32,5 @@ pub const STREAM_DATA: u8 = 0x2a;
 pub const STREAM_END: u8 = 0x2b;
 /// The call that sets a stream up.
 pub const STREAM_CALL: u8 = 0x2c;
-/// What is missing of a stream over stages (P3 over two radios).
-pub const STREAM_MISSING: u8 = 0x2e;
-/// The call of stages with two radios.
-pub const STAGE_CALL: u8 = 0x2f;
 /// A packet of a burst (LPHT).
 pub const BURST: u8 = 0x2d;

@@ -26,7 +26,6 @@ pub mod rcrt;
 pub mod report;
 pub mod route;
 mod runs;
-pub mod stages;
 pub mod stream;
 pub mod sweep;
 pub mod tree;

@@ -1,5 +1,4 @@
-//! FastForward's packets: data and end of a stream, and the call that sets it up along its path; what is
-//! missing at the end of a round over stages (P3 over two radios).
+//! FastForward's packets: data and end of a stream, and the call that sets it up along its path.
 //!
 //! A packet has 14 bytes in front of its payload: the addressed MAC header, dispatch, stream, round,
 //! packet number; with 100 bytes of payload a frame is 122 bytes on the air, as in the paper (section
@@ -29,8 +28,6 @@ pub enum Version {
     NoBackPressure,
     /// Both: FastForward.
     Full,
-    /// Both, and acknowledgements say when one place is left: its senders wait instead of repeating.
-    Window,
 }
 
 impl Version {
@@ -38,7 +35,7 @@ impl Version {
     pub const fn acknowledges(self) -> bool {
         !matches!(self, Self::NoAck)
     }
-    const ALL: [Self; 4] = [Self::NoAck, Self::NoBackPressure, Self::Full, Self::Window];
+    const ALL: [Self; 3] = [Self::NoAck, Self::NoBackPressure, Self::Full];
 }
 
 /// A path: its nodes from source to sink, and what each link is sent on.
@@ -98,8 +95,8 @@ pub struct Range {
 
 impl Range {
     /// Ranges up to the end of a frame.
-    fn list<const N: usize>(mut r: Reader<'_>) -> Result<[Option<Self>; N], WireError> {
-        let mut ranges = [None; N];
+    fn list(mut r: Reader<'_>) -> Result<[Option<Self>; MAX_RANGES], WireError> {
+        let mut ranges = [None; MAX_RANGES];
         for range in ranges.iter_mut().take(r.remaining().div_ceil(4)) {
             let (first, count) = (r.u16()?, r.u16()?);
             *range = Some(Self { first, count });
@@ -113,7 +110,7 @@ impl Range {
 }
 
 /// What `hops` links are sent on; those after them mean nothing.
-pub(crate) fn links(r: &mut Reader<'_>, hops: usize) -> Result<[Tuning; MAX_PATH], WireError> {
+fn links(r: &mut Reader<'_>, hops: usize) -> Result<[Tuning; MAX_PATH], WireError> {
     let mut links = [Tuning::Ghz2_4(Channel::LAST); MAX_PATH];
     for link in links.iter_mut().take(hops) {
         *link = Tuning::from_code(r.u8()?).ok_or(WireError::Malformed)?;
@@ -250,46 +247,6 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Most ranges of packets that [`Missing`] names.
-pub const MAX_MISSING: usize = 24;
-
-/// What a sink has not got once a round is over: nothing where the stream is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Missing {
-    /// The link it is on.
-    pub link: Header,
-    /// Its stream.
-    pub stream: u8,
-    /// The round that is over.
-    pub round: u8,
-    /// The first runs of packets that are missing.
-    pub ranges: [Option<Range>; MAX_MISSING],
-}
-
-impl Missing {
-    /// Reads one.
-    pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
-        let mut r = Reader::new(mpdu);
-        let link = Header::parse(&mut r)?;
-        r.expect(dispatch::STREAM_MISSING)?;
-        Ok(Self {
-            link,
-            stream: r.u8()?,
-            round: r.u8()?,
-            ranges: Range::list(r)?,
-        })
-    }
-    /// The frame.
-    pub fn frame(&self) -> Result<FrameBuf, WireError> {
-        FrameBuf::build(|w| {
-            self.link.emit(w)?;
-            w.u8(dispatch::STREAM_MISSING)?;
-            w.u8(self.stream)?.u8(self.round)?;
-            Range::emit(&self.ranges, w)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,29 +288,6 @@ mod tests {
         assert_eq!(Packet::parse(&end.frame().unwrap()), Ok(end));
         for short in 0..HEADER_BYTES {
             assert!(Packet::parse(&frame[..short]).is_err());
-        }
-    }
-
-    #[test]
-    fn what_is_missing_round_trips() {
-        for many in [0, 1, MAX_MISSING] {
-            let missing = Missing {
-                link: Header {
-                    sequence: 4,
-                    to: None,
-                    from: id(1),
-                },
-                stream: 2,
-                round: 3,
-                ranges: core::array::from_fn(|n| {
-                    let first = n as u16 * 40;
-                    (n < many).then_some(Range { first, count: 3 })
-                }),
-            };
-            let frame = missing.frame().unwrap();
-            assert_eq!(Missing::parse(&frame), Ok(missing));
-            let mut cut = (0..frame.len()).map(|short| Missing::parse(&frame[..short]));
-            assert!(cut.all(|cut| cut != Ok(missing)));
         }
     }
 

@@ -21,9 +21,9 @@ const SETTLING: Duration = Duration::from_secs(2);
 /// A path over which nothing arrives for so long has nothing more to give.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// A stream over `lane`, whose stages have a node each and whose links are of the first radio.
+/// A stream over `lane`, whose links are of the first radio.
 pub fn stream(lane: Lane, terms: Terms) -> Way<Node> {
-    let (path, links, config) = (lane.stages.concat(), lane.links.clone(), terms.config);
+    let (path, links, config) = (lane.nodes.clone(), lane.links.clone(), terms.config);
     // On what a node is sent to; the source is not.
     let own = |hop: usize| {
         let link = hop.checked_sub(1).and_then(|link| links.get(link));
@@ -58,7 +58,7 @@ pub fn stream(lane: Lane, terms: Terms) -> Way<Node> {
         retry: Retry::NEVER,
         over: Over::Silence(PATIENCE),
         heard: |event| match *event {
-            Event::Received { number } => (0, Heard::Arrived(number, None)),
+            Event::Received { number } => (0, Heard::Arrived(number)),
             Event::Dropped { .. } => (0, Heard::Nothing),
         },
     }

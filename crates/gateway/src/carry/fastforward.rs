@@ -17,7 +17,7 @@ impl Holds for Node {
     }
 }
 
-/// Streams of one version over `lanes`, whose stages have a node each.
+/// Streams of one version over `lanes`.
 ///
 /// # Errors
 /// [`Failure::Unfit`] where a path does not fit a call.
@@ -27,14 +27,13 @@ pub fn streams(version: Version, mut lanes: Vec<Lane>, terms: Terms) -> Result<W
         // Calls take the sink's second radio: a stream that comes in on that one is called last.
         let last = lane.links.last();
         lane.turn = u8::from(last.is_some_and(|on| on.same_band(terms.config.calling)));
-        let nodes = lane.stages.concat();
         let unfit = || {
             Failure::Unfit(format!(
                 "a path of {} nodes does not fit a call",
-                nodes.len()
+                lane.nodes.len()
             ))
         };
-        let path = Path::new(&nodes, &lane.links).ok_or_else(unfit)?;
+        let path = Path::new(&lane.nodes, &lane.links).ok_or_else(unfit)?;
         paths.push((lane.sink, path));
     }
     let call = move |which: usize, call: u32, have: &[bool]| {
@@ -74,7 +73,7 @@ pub fn streams(version: Version, mut lanes: Vec<Lane>, terms: Terms) -> Result<W
 fn heard(event: &Event) -> (usize, Heard) {
     let (stream, heard) = match *event {
         Event::Begun { stream, .. } => (stream, Heard::Begun),
-        Event::Received { stream, number, .. } => (stream, Heard::Arrived(number, None)),
+        Event::Received { stream, number, .. } => (stream, Heard::Arrived(number)),
         Event::Ended { stream, why, .. } => {
             let why = match why {
                 fastforward::End::Complete => End::Complete,

@@ -8,7 +8,6 @@ pub mod log;
 pub mod pipeline;
 pub mod rcrt;
 pub mod session;
-pub mod stages;
 pub mod stream;
 pub mod terms;
 pub mod ways;

@@ -8,7 +8,7 @@ use thalweg_planner::{Group as PlanGroup, Plan, Transfer};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
 use thalweg_wire::route::{
-    Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme, TrialRun,
+    Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme,
 };
 
 /// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap where none is told.
@@ -66,10 +66,8 @@ pub struct Terms {
     /// How often the sink begins a transfer over several paths that breaks off. PIP, which gives up
     /// by design, has one attempt.
     pub retry: Retry,
-    /// How frames begin. This and the next are for [`Scheme::P3`] alone.
+    /// How frames begin, for [`Scheme::P3`] alone.
     pub format: Format,
-    /// Cycles of each rotation of the channels in a trial; `None` for channels as planned.
-    pub tuning: Option<TrialRun>,
 }
 
 impl Default for Terms {
@@ -85,7 +83,6 @@ impl Default for Terms {
                 again: Again::SamePlan,
             },
             format: Format::Full,
-            tuning: None,
         }
     }
 }
@@ -158,7 +155,7 @@ pub fn route(
         let relays: Vec<(usize, usize, Group)> = match scheme {
             Scheme::P3 => {
                 route.threshold = terms.threshold;
-                (route.format, route.tuning) = (terms.format, terms.tuning);
+                route.format = terms.format;
                 by_stage(&plan.stages).collect()
             }
             Scheme::Thalweg => {

@@ -32,7 +32,6 @@ mod report;
 mod run;
 mod sites;
 mod spec;
-mod stages;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -52,7 +51,6 @@ pub static KINDS: &[Entry] = &[
     Entry::of::<convergecast::Convergecast>(),
     Entry::of::<neighbourhood::Neighbourhood>(),
     Entry::of::<streams::Streams>(),
-    Entry::of::<stages::Stages>(),
     Entry::of::<streams::StreamBounds>(),
     Entry::of::<rcrt::Rcrt>(),
 ];

@@ -208,7 +208,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     /// One built-in experiment of each kind, and of those that simulate nothing.
-    const USES: [(&str, &str); 16] = [
+    const USES: [(&str, &str); 15] = [
         ("p3.fig5", "--routes --testbed --loss --explain --out"),
         ("p3.table1", "--routes --testbed --loss --out"),
         ("p3.table2", "--testbed --loss --out"),
@@ -222,7 +222,6 @@ mod tests {
         ("fusion.fig5_2", "--testbed --pcap --out"),
         ("fusion.fig2_5", "--testbed --out"),
         ("ff.fig5", "--testbed --loss --out"),
-        ("ff.p3dual", "--testbed --loss --out"),
         ("ff.bounds", "--out"),
         ("rcrt.fig3", "--testbed --pcap --out"),
     ];

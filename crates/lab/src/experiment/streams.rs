@@ -14,7 +14,6 @@ use serde::Deserialize;
 use std::sync::Arc;
 use thalweg_gateway::carry::stream;
 use thalweg_medium::random::derive;
-use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{bounds, Radios, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_sim::{boards, Bus};
@@ -183,7 +182,7 @@ impl Streams {
     ) -> Result<Vec<Stream>, ExperimentError> {
         let seed = derive(ground.site.seed, "stream", &[]);
         let loads: Vec<Load> = (plans.iter())
-            .map(|plan| (StagePlan::from(plan), self.object(ground, plan)))
+            .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
         let (terms, nobody) = (self.terms(cell), &mut Onlookers::default());
         let carried = streams::run(ground, &loads, &terms, seed, &mut |_| lab.heard(), nobody)?;

@@ -4,27 +4,24 @@
 //! Time base: simulated time. Invariant: nothing of a run changes by who looks on. Tests:
 //! `crates/lab/tests/streams/`.
 
-use super::ground::{links, path_of};
-use super::{pip, Carrier, CollectError, Ground, Onlookers, Recorder, SetUp, Terms};
+use super::ground::links;
+use super::{pip, Carrier, CollectError, Ground, Onlookers, Recorder, Terms};
 use crate::field::{RunError, SimField};
 use serde::Serialize;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_engine::Engine;
-use thalweg_gateway::carry::stages::Pace;
 use thalweg_gateway::carry::stream::{Fetch, Heard, Lane, LinkReport, Stream, Way};
-use thalweg_gateway::carry::{burst, fastforward, stages};
+use thalweg_gateway::carry::{burst, fastforward};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_gateway::job::{run, Watch};
 use thalweg_gateway::object::{Holds, Memory};
 use thalweg_gateway::outcome::{Core, Outcome};
-use thalweg_planner::stages::StagePlan;
+use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::Burst;
 use thalweg_protocols::fastforward::{FastForward, STREAMS};
-use thalweg_protocols::p3dual;
-use thalweg_sim::{Board, Network};
+use thalweg_sim::Board;
 use thalweg_units::{BitRate, Duration, NodeId, SimTime};
-use thalweg_wire::{phy, stream};
 
 /// What is told of an object over a stream beside what is told of all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,50 +32,16 @@ pub struct Streamed {
     pub throughput_kbps: f64,
     /// The path, node ids from source to sink.
     pub path: Vec<u16>,
-    /// Of P3 over two radios: its stages, and what became of packets in them.
-    pub stages: Option<StagesReport>,
 }
 
 /// An object that was fetched, or not.
 pub type Carried = Outcome<Streamed>;
 
-/// Stages, and what became of the packets in them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StagesReport {
-    /// Node ids, stage by stage from the source's to the sink's.
-    pub nodes: Vec<Vec<u16>>,
-    /// Packets at the sink after the first round, 0 to 1; none where it did not hear that round's end.
-    pub first_round: Option<f64>,
-    /// Data packets that the source sent, all rounds.
-    pub source_sent: u32,
-    /// Frames that relays could not send in time.
-    pub late: u32,
-}
-
 /// An object, and where it goes.
-pub type Load = (StagePlan, Arc<[u8]>);
+pub type Load = (StreamPlan, Arc<[u8]>);
 
-/// Between what must be done and when it must be done: counts of the clock that stamps frames, and
-/// drift over a frame.
-const SLACK: Duration = Duration::from_micros(20);
 /// Nodes are asleep for so long before the first call.
 const BEFORE: Duration = Duration::from_secs(2);
-
-/// Cycle and gap of frames of `payload_bytes` on `board`.
-pub fn pace(board: &Board, payload_bytes: u8) -> Pace {
-    let bytes = stream::HEADER_BYTES + usize::from(payload_bytes);
-    let costs = board.software_costs();
-    let timing = board.timing;
-    let write = timing.load_base + timing.load_byte * bytes as u64;
-    let read = costs.read_base + costs.read_byte * bytes as u64;
-    let out = timing.event_latency + write + costs.strobe + timing.turnaround + SLACK;
-    // A relay that missed a packet hears its neighbours send it. That ends as soon as the next packet is
-    // read, and must not be read before that one is on its way: hence slack once more.
-    Pace {
-        cycle: phy::air_time(bytes) + out,
-        gap: out + timing.event_latency + read + costs.os + SLACK,
-    }
-}
 
 /// What can be read off a simulated node.
 pub(super) trait Counted: Engine + Holds {
@@ -87,10 +50,6 @@ pub(super) trait Counted: Engine + Holds {
     /// Its queue, where that is looked at.
     fn queued(&self) -> Option<usize> {
         None
-    }
-    /// What it counted as a member of a stage.
-    fn staged(&self) -> p3dual::Counts {
-        p3dual::Counts::default()
     }
 }
 
@@ -122,18 +81,6 @@ impl Counted for Burst<Memory> {
         link.duplicates = counts.duplicates;
         link.queue_peak = u32::from(counts.queue_peak);
         link.queue_mean = f64::from(counts.queue_sum) / f64::from(counts.taken.max(1));
-    }
-}
-
-impl Counted for p3dual::Node<Memory> {
-    fn staged(&self) -> p3dual::Counts {
-        self.pipeline().counts()
-    }
-}
-
-impl Counted for p3dual::P3Dual<Memory> {
-    fn staged(&self) -> p3dual::Counts {
-        self.counts()
     }
 }
 
@@ -178,10 +125,10 @@ impl Run<'_> {
             Carrier::Pip(board) => {
                 let run = (stream.payload_bytes, self.seed);
                 let (plan, stream) = pip::run(ground, board, (plan, object), run, observer)?;
-                return Ok(vec![self.told((&plan, object), stream, None)]);
+                return Ok(vec![self.told((&plan, object), stream)]);
             }
             Carrier::Burst => &ground.on_one_radio(plan),
-            Carrier::FastForward(_) | Carrier::Stages(_) => plan,
+            Carrier::FastForward(_) => plan,
         };
         let lane = |plan, object| {
             let ids = ground
@@ -194,7 +141,6 @@ impl Run<'_> {
             Lane::new(plan, &ids, object, stream.payload_bytes)
         };
         let first = lane(plan, object)?;
-        let pace = || pace(&self.board(), stream.payload_bytes);
         let seen = (observer, onlookers);
         match self.terms.carrier {
             Carrier::FastForward(version) => {
@@ -202,13 +148,6 @@ impl Run<'_> {
                 let lanes = lanes.collect::<Result<_, _>>()?;
                 let way = fastforward::streams(version, lanes, stream)?;
                 self.carry(way, loads, seen)
-            }
-            Carrier::Stages(SetUp::Called) => {
-                let way = stages::called(first, pace(), stream)?;
-                self.carry(way, loads, seen)
-            }
-            Carrier::Stages(SetUp::Told) => {
-                self.carry(stages::told(first, pace(), stream), loads, seen)
             }
             Carrier::Burst | Carrier::Pip(_) => {
                 let loads = [(plan.clone(), object.clone())];
@@ -237,14 +176,11 @@ impl Run<'_> {
         let mut field = field.map_err(RunError::from)?;
         let mut stations = Vec::new();
         for (plan, object) in loads {
-            let ends = [plan.stages.first(), plan.stages.last()]
-                .into_iter()
-                .flatten();
-            let ends = ends.flatten().copied();
-            ends.clone()
-                .take(1)
-                .for_each(|source| field.offer(source, object.clone()));
-            stations.extend(ends);
+            let ends = [plan.nodes.first(), plan.nodes.last()];
+            if let [Some(source), _] = ends {
+                field.offer(*source, object.clone());
+            }
+            stations.extend(ends.into_iter().flatten().copied());
         }
         if let Some((plan, _)) = loads.first() {
             onlookers.attach(&mut field.net, ground, terms.carrier.name(), plan)?;
@@ -265,7 +201,7 @@ impl Run<'_> {
             field,
             path: loads
                 .first()
-                .map_or_else(Vec::new, |(plan, _)| path_of(plan)),
+                .map_or_else(Vec::new, |(plan, _)| plan.nodes.clone()),
             heard: way.heard,
             recorder: &mut onlookers.recorder,
             has_begun: false,
@@ -275,36 +211,15 @@ impl Run<'_> {
         let streams = run(&mut watched, &mut fetch, observer);
         let (streams, mut field) = (streams?, watched.field);
         onlookers.capture = field.net.take_capture();
-        let is_staged = matches!(terms.carrier, Carrier::Stages(_));
         let told = streams
             .into_iter()
             .zip(loads)
             .map(|(mut stream, (plan, object))| {
-                let path = path_of(plan);
-                if !is_staged {
-                    let count = |hop: usize, link: &mut _| field.net.engine(path[hop]).count(link);
-                    stream.links = links(field.ids(), plan, count);
-                }
-                let report = is_staged.then(|| self.staged(&field.net, plan, &stream));
-                self.told((plan, object), stream, report)
+                let node = |hop: usize| field.net.engine(plan.nodes[hop]);
+                stream.links = links(field.ids(), plan, |hop, link| node(hop).count(link));
+                self.told((plan, object), stream)
             });
         Ok(told.collect())
-    }
-
-    fn staged<E: Counted>(
-        &self,
-        net: &Network<E>,
-        plan: &StagePlan,
-        stream: &Stream,
-    ) -> StagesReport {
-        let counts = |n: &usize| net.engine(*n).staged();
-        let all = plan.stages.iter().flatten();
-        StagesReport {
-            nodes: plan.stages.iter().map(|nodes| self.ids(nodes)).collect(),
-            first_round: stream.first_round,
-            source_sent: all.clone().next().map_or(0, |n| counts(n).sent),
-            late: all.map(|n| counts(n).late).sum(),
-        }
     }
 
     fn ids(&self, nodes: &[usize]) -> Vec<u16> {
@@ -313,15 +228,10 @@ impl Run<'_> {
     }
 
     /// What is told of `stream`.
-    fn told(
-        &self,
-        (plan, object): (&StagePlan, &[u8]),
-        stream: Stream,
-        stages: Option<StagesReport>,
-    ) -> Carried {
+    fn told(&self, (plan, object): (&StreamPlan, &[u8]), stream: Stream) -> Carried {
         let (testbed, terms) = (&self.ground.site.testbed, self.terms);
         let id = |n: &usize| testbed.id_of(*n).unwrap_or(testbed.sink);
-        let path = path_of(plan);
+        let path = &plan.nodes;
         let time = Duration::from_nanos((stream.seconds * 1e9) as u64);
         let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
         let core = Core {
@@ -335,9 +245,9 @@ impl Run<'_> {
             utilisation: None,
             rounds: stream.rounds,
             first_round_reliability: None,
-            active_nodes: plan.stages.iter().map(Vec::len).sum::<usize>() as u32,
+            active_nodes: path.len() as u32,
             hops: plan.links.len() as u32,
-            paths: plan.paths() as u32,
+            paths: 1,
             energy_j: stream.joules,
             network_energy_j: stream.network_joules,
             cold: None,
@@ -353,8 +263,7 @@ impl Run<'_> {
         let extra = Streamed {
             throughput_kbps: stream.throughput().kbps(),
             stream,
-            path: self.ids(&path),
-            stages,
+            path: self.ids(path),
         };
         Carried { core, extra }
     }

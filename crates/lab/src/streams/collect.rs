@@ -1,6 +1,5 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
-use super::ground::path_of;
 use super::{run, Carried, Carrier, CollectError, DualSurveyCost, Ground, Onlookers, Terms};
 use crate::collect::{Object, ProgressObserver};
 use crate::field::place;
@@ -10,7 +9,6 @@ use thalweg_gateway::collector::RETRY;
 use thalweg_gateway::job::{Progress, Watch};
 use thalweg_gateway::outcome::over_plans;
 use thalweg_medium::random::derive;
-use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Duration, NodeId};
@@ -36,6 +34,9 @@ pub struct Collected {
     /// What it took to know the links that the path was planned from.
     pub survey: DualSurveyCost,
 }
+
+/// How many packets an object makes at most.
+pub const MAX_PACKETS: u32 = u16::MAX as u32 - 1;
 
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
@@ -85,24 +86,6 @@ impl Surveyed {
     pub fn testbed(&self) -> &Testbed {
         &self.ground.site.testbed
     }
-    fn plan(
-        &self,
-        ground: &Ground,
-        (source, paths): (Option<usize>, Option<u8>),
-    ) -> Result<StagePlan, CollectError> {
-        let path = match source {
-            Some(source) => self.path_from(ground, source)?,
-            None => self.longest_path()?,
-        };
-        match self.terms.carrier {
-            Carrier::Stages(_) => {
-                let paths = usize::from(paths.unwrap_or(1));
-                ground.stages(&path, paths)
-            }
-            _ => Ok(StagePlan::from(&path)),
-        }
-    }
-
     fn path_from(&self, ground: &Ground, source: usize) -> Result<StreamPlan, CollectError> {
         let mut request = ground.request(source, self.sink, None);
         if self.terms.carrier.radios() == Radios::First {
@@ -136,31 +119,33 @@ impl Surveyed {
     }
 
     /// Fetches `object` over a plan from node `from`, or from the node that is farthest from the sink of those
-    /// that have one, with at most so many node-distinct `paths` where stages are planned. The stream is
-    /// the same whoever looks on.
+    /// that have one. The stream is the same whoever looks on.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn fetch(
         &self,
-        (from, paths): (Option<NodeId>, Option<u8>),
+        from: Option<NodeId>,
         object: &Object,
         watch: Watch<'_>,
         onlookers: &mut Onlookers,
     ) -> Result<Collected, CollectError> {
         let (ground, seed) = (&self.ground, self.ground.site.seed);
         let index = |node| place(self.testbed()).index_of(node);
-        let first = self.plan(ground, (from.map(index).transpose()?, paths))?;
-        let source = path_of(&first).first().copied();
+        let first = match from.map(index).transpose()? {
+            Some(source) => self.path_from(ground, source)?,
+            None => self.longest_path()?,
+        };
+        let source = first.nodes.first().copied();
         let id = source.and_then(|n| self.testbed().id_of(n));
         let object = object.of(seed, id.unwrap_or(self.testbed().sink));
         let payload = u64::from(self.terms.stream.payload_bytes);
-        let attempt = |plan: &StagePlan, tried: u32| {
-            let path = ground.ids(&path_of(plan));
+        let attempt = |plan: &StreamPlan, tried: u32| {
+            let path = ground.ids(&plan.nodes);
             let planned = Progress::Planned {
                 source: path.first().copied().unwrap_or(self.testbed().sink),
                 sink: path.last().copied().unwrap_or(self.testbed().sink),
-                paths: plan.paths() as u32,
+                paths: 1,
                 hops: plan.links.len() as u32,
                 packets: (object.len() as u64).div_ceil(payload) as u32,
                 part: (1, 1),
@@ -179,11 +164,11 @@ impl Surveyed {
             Ok((outcome, ()))
         };
         let mut onward = self.ground.clone();
-        let next = |plan: &StagePlan, _: u32| {
+        let next = |plan: &StreamPlan, _: u32| {
             // Some node on the way may be gone, nobody says which: over others.
-            let relays = plan.stages.iter().flatten().copied();
+            let relays = plan.nodes.iter().copied();
             onward.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
-            self.plan(&onward, (source, paths)).ok()
+            self.path_from(&onward, source?).ok()
         };
         let (mut outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
         let cost = &self.cost;

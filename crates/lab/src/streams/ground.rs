@@ -6,7 +6,6 @@ use crate::collect::ProgressObserver;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_gateway::carry::stream::LinkReport;
-use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamError, StreamPlan, StreamRequest};
 use thalweg_protocols::fastforward::Config;
 use thalweg_testbeds::{Loss, Site};
@@ -98,17 +97,6 @@ impl Ground {
         let planned = self.known.known(request).plan(&*self.known, others);
         planned.map_err(|why| self.named(why))
     }
-    /// The path of `plan` broadened to at most `paths` paths of its length.
-    ///
-    /// # Errors
-    /// [`CollectError::Plan`].
-    pub fn stages(&self, plan: &StreamPlan, paths: usize) -> Result<StagePlan, CollectError> {
-        let ends = plan.nodes.first().zip(plan.nodes.last());
-        let (source, sink) = ends.ok_or(StreamError::Path)?;
-        let request = self.request(*source, *sink, None);
-        let planned = self.known.known(&request).stages(&*self.known, plan, paths);
-        planned.map_err(|why| self.named(why))
-    }
     /// The planner's error in the testbed's names for nodes.
     fn named(&self, why: StreamError) -> CollectError {
         let id = |n: usize| {
@@ -129,17 +117,17 @@ impl Ground {
     }
     /// The path of `plan` on the first radio alone, on the clearest channels that were measured; on the band's last where
     /// it cannot be planned.
-    pub(super) fn on_one_radio(&self, plan: &StagePlan) -> StagePlan {
-        let path = path_of(plan);
+    pub(super) fn on_one_radio(&self, plan: &StreamPlan) -> StreamPlan {
+        let path = &plan.nodes;
         let planned = path.first().zip(path.last()).and_then(|(source, sink)| {
             let mut request = self.request(*source, *sink, Some(path.clone()));
             request.radios = Radios::First;
             self.known.known(&request).plan(&*self.known, &[]).ok()
         });
         let blind = || vec![Tuning::Ghz2_4(Channel::LAST); plan.links.len()];
-        StagePlan {
+        StreamPlan {
             links: planned.map_or_else(blind, |planned| planned.links),
-            stages: plan.stages.clone(),
+            nodes: plan.nodes.clone(),
         }
     }
     /// The names of `nodes`.
@@ -149,20 +137,13 @@ impl Ground {
     }
 }
 
-/// One node of each stage: the path, where each has one.
-pub(super) fn path_of(plan: &StagePlan) -> Vec<usize> {
-    let stages = plan.stages.iter();
-    stages.filter_map(|stage| stage.first().copied()).collect()
-}
-
 /// What is told of each link of `plan`'s path; `count` adds what the node at each place of it counted.
 pub(super) fn links(
     ids: &[NodeId],
-    plan: &StagePlan,
+    plan: &StreamPlan,
     count: impl Fn(usize, &mut LinkReport),
 ) -> Vec<LinkReport> {
-    let path = path_of(plan);
-    let hops = path.windows(2).zip(&plan.links).enumerate();
+    let hops = plan.nodes.windows(2).zip(&plan.links).enumerate();
     hops.map(|(hop, (pair, on))| {
         let mut report = LinkReport {
             from: ids[pair[0]].get(),

@@ -13,8 +13,8 @@ mod pip;
 mod survey;
 mod timeline;
 
-pub use carry::{pace, Carried, Load, StagesReport, Streamed};
-pub use collect::{payload, psdu_bytes, Collected, Surveyed};
+pub use carry::{Carried, Load, Streamed};
+pub use collect::{payload, psdu_bytes, Collected, Surveyed, MAX_PACKETS};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use survey::{DualLinks, DualSurveyCost};
@@ -28,10 +28,8 @@ use thalweg_engine::Engine;
 use thalweg_gateway::carry::stream;
 use thalweg_gateway::job::Watch;
 use thalweg_gateway::registry::{Family, Pipelined, PROTOCOLS};
-use thalweg_planner::stages::StagePlan;
-use thalweg_planner::streams::Radios;
+use thalweg_planner::streams::{Radios, StreamPlan};
 pub use thalweg_protocols::fastforward::Version;
-use thalweg_protocols::p3dual::MAX_PACKETS;
 use thalweg_sim::{Bus, Capture, Fault, Network};
 use thalweg_units::Duration;
 use thalweg_wire::stream::Packet;
@@ -46,18 +44,6 @@ pub enum Carrier {
     Burst,
     /// PIP over one radio.
     Pip(PipBoard),
-    /// P3 over two radios.
-    Stages(SetUp),
-}
-
-/// How the nodes of stages come to know their places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SetUp {
-    /// The sink calls them over the air.
-    Called,
-    /// They are told, beside the air: what the call costs is the difference.
-    Told,
 }
 
 /// Where PIP runs. Its slots are the board's.
@@ -98,7 +84,6 @@ impl Carrier {
         match family {
             Family::Stream(version) => Some(Self::FastForward(version)),
             Family::Burst => Some(Self::Burst),
-            Family::Stages => Some(Self::Stages(SetUp::Called)),
             Family::Pipeline(_) | Family::Rcrt => None,
         }
     }
@@ -107,18 +92,11 @@ impl Carrier {
         let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family));
         dual.chain([PipBoard::Contiki, PipBoard::Opal].map(Self::Pip))
     }
-    /// How many packets an object makes at most.
-    pub const fn most_packets(self) -> u16 {
-        match self {
-            Self::Stages(_) => MAX_PACKETS as u16,
-            _ => u16::MAX - 1,
-        }
-    }
     /// What radios it uses.
     const fn radios(self) -> Radios {
         match self {
             Self::Burst | Self::Pip(_) => Radios::First,
-            Self::FastForward(_) | Self::Stages(_) => Radios::Alternating,
+            Self::FastForward(_) => Radios::Alternating,
         }
     }
     /// Its name in files, rows and tables.
@@ -126,7 +104,6 @@ impl Carrier {
         match self {
             Self::Pip(PipBoard::Contiki) => Pipelined::PIP.name,
             Self::Pip(PipBoard::Opal) => "pip-opal",
-            Self::Stages(SetUp::Told) => "p3-dual-told",
             _ => {
                 let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
                 known.map_or("", |p| p.name)
@@ -178,14 +155,13 @@ impl Onlookers {
         net: &mut Network<E>,
         ground: &Ground,
         protocol: &str,
-        plan: &StagePlan,
+        plan: &StreamPlan,
     ) -> Result<(), CollectError> {
-        let path = ground::path_of(plan);
         if let Some(recorder) = &mut self.recorder {
-            recorder.attach(net, ground, protocol, (&path, &plan.links));
+            recorder.attach(net, ground, protocol, (&plan.nodes, &plan.links));
         }
         if let Some(spans) = &self.spans {
-            spans.watch(net, &path, |mpdu| {
+            spans.watch(net, &plan.nodes, |mpdu| {
                 Packet::parse(mpdu).ok().map(|packet| packet.number)
             });
         }

@@ -5,13 +5,13 @@
 //! follows from the board (`thalweg_engine::BoardTiming::relaying`). Channels differ from hop to hop.
 //! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
-use super::ground::{links, path_of};
+use super::ground::links;
 use super::{CollectError, Ground, PipBoard, Stream};
 use crate::forwarding::{Bench, Pipe};
 use thalweg_engine::Passing;
 use thalweg_gateway::carry::stream::arrived;
 use thalweg_gateway::job::Watch;
-use thalweg_planner::stages::StagePlan;
+use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::pipeline::End;
 use thalweg_sim::boards;
 use thalweg_units::{Duration, NodeId};
@@ -23,10 +23,10 @@ use thalweg_wire::{phy, pipeline};
 pub(super) fn run(
     ground: &Ground,
     board: PipBoard,
-    (plan, object): (&StagePlan, &[u8]),
+    (plan, object): (&StreamPlan, &[u8]),
     (payload_bytes, seed): (u8, u64),
     observer: Watch<'_>,
-) -> Result<(StagePlan, Stream), CollectError> {
+) -> Result<(StreamPlan, Stream), CollectError> {
     let testbed = &ground.site.testbed;
     let payload = PayloadSize::new(payload_bytes);
     let payload = payload.ok_or_else(|| CollectError::Unfit {
@@ -44,7 +44,7 @@ pub(super) fn run(
     };
     let plan = ground.on_one_radio(plan);
     let pipe = Pipe {
-        nodes: path_of(&plan),
+        nodes: plan.nodes.clone(),
         channels: plan.links.iter().map(|on| on.place()).collect(),
         passing: Passing::Copied,
         payload,
@@ -73,7 +73,6 @@ pub(super) fn run(
         source_end: Some(end(trial.source_end).to_owned()),
         verified: trial.verified,
         object: None,
-        first_round: None,
         elapsed_seconds: trial.time.as_secs_f64(),
         joules: Some(trial.joules),
         // Its chain is run without the others.

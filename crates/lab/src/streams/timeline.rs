@@ -6,7 +6,6 @@
 use super::{run, CollectError, Ground, Onlookers, Terms};
 use crate::forwarding::{SpanLog, Timeline};
 use std::ops::ControlFlow::Continue;
-use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_units::Duration;
 
@@ -35,7 +34,7 @@ pub fn timeline(
     };
     let payload = terms.stream.payload_bytes;
     let load = [(
-        StagePlan::from(plan),
+        plan.clone(),
         vec![0x5a; PACKETS * usize::from(payload)].into(),
     )];
     run(

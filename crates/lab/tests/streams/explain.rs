@@ -17,7 +17,7 @@ fn watched(
         ..Onlookers::default()
     };
     let run = (&terms(carrier), 1);
-    let got = carry(ground, StagePlan::from(plan), packets, run, &mut onlookers);
+    let got = carry(ground, plan.clone(), packets, run, &mut onlookers);
     (got.extra.stream, onlookers.recorder.unwrap().finish())
 }
 
@@ -115,7 +115,7 @@ fn a_capture_has_the_frames_of_both_radios() {
         capture: Some(Box::new(bands.clone())),
         ..Onlookers::default()
     };
-    let plan = StagePlan::from(&path(&ground, 2));
+    let plan = path(&ground, 2);
     carry(&ground, plan, 40, (&terms(FULL), 1), &mut onlookers);
     // Packets and their acknowledgements, sent and received, on a link of each band.
     assert!(bands.0.lock().unwrap().iter().all(|frames| *frames >= 160));

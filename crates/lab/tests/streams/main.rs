@@ -5,7 +5,6 @@
 mod baselines;
 mod ends;
 mod explain;
-mod p3dual;
 mod promises;
 mod survey;
 
@@ -14,7 +13,6 @@ use thalweg_gateway::carry::stream;
 use thalweg_lab::streams::{
     run, Carried, Carrier, Ground, Onlookers, PipBoard, Stream, Terms, Version,
 };
-use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_testbeds::{Loss, Site, Testbed};
 
@@ -60,7 +58,7 @@ fn object(packets: usize) -> Vec<u8> {
 /// What becomes of so many packets over `plan` while `onlookers` look on.
 fn carry(
     ground: &Ground,
-    plan: StagePlan,
+    plan: StreamPlan,
     packets: usize,
     (terms, seed): (&Terms, u64),
     onlookers: &mut Onlookers,
@@ -77,7 +75,7 @@ fn carry(
     carried.unwrap().remove(0)
 }
 fn go(ground: &Ground, plan: &StreamPlan, packets: usize, terms: &Terms, seed: u64) -> Stream {
-    let (plan, mut nobody) = (StagePlan::from(plan), Onlookers::default());
+    let (plan, mut nobody) = (plan.clone(), Onlookers::default());
     let carried = carry(ground, plan, packets, (terms, seed), &mut nobody);
     carried.extra.stream
 }

@@ -15,7 +15,6 @@ proptest! {
         seed in 0..1000u64,
         hops in 1..=6usize,
         queue in 1..=12usize,
-        window in any::<bool>(),
         shares in proptest::collection::vec((0..45u32, 0..20u32), 6),
     ) {
         let ground = row(seed);
@@ -29,9 +28,8 @@ proptest! {
         }
         let ground = ground.with_losses(&losses, 116).unwrap();
         let config = Config { queue, ..Config::default() };
-        let carrier = if window { Carrier::FastForward(Version::Window) } else { FULL };
         let stream = stream::Terms { config, ..stream::Terms::default() };
-        let terms = Terms { stream, ..terms(carrier) };
+        let terms = Terms { stream, ..terms(FULL) };
         let got = go(&ground, &plan, 60, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (60, 0), "{:?}", got);
         prop_assert!(got.verified && got.end == "complete", "{:?}", got);

@@ -2,7 +2,7 @@
 
 use super::*;
 use thalweg_lab::collect::Object;
-use thalweg_lab::streams::{DualLinks, SetUp, Surveyed};
+use thalweg_lab::streams::{DualLinks, Surveyed};
 use thalweg_planner::streams::{Radio, Radios};
 use thalweg_units::{Channel, NodeId, Tuning};
 
@@ -42,37 +42,35 @@ fn both_bands_are_measured_over_the_air() {
 #[test]
 fn a_stream_whose_relay_is_gone_goes_over_others() {
     let site = Site::with_all_radios(Testbed::load("office12").unwrap(), 1).unwrap();
-    for carrier in [FULL, Carrier::Stages(SetUp::Called)] {
-        let fetch = |site: Site| {
-            let network = Surveyed::open(site, None, (carrier, 100), &mut |_, _| Continue(()));
-            let (object, ends) = (Object::Random { bytes: 2_000 }, (NodeId::new(9).ok(), None));
-            let mut nobody = Onlookers::default();
-            let told = &mut |_| Continue(());
-            let fetched = network.unwrap().fetch(ends, &object, told, &mut nobody);
-            fetched.unwrap().outcome
-        };
-        let calm = fetch(site.clone());
-        assert_eq!((calm.core.verified, calm.core.attempts), (true, 1));
-        let [_, gone, ..] = calm.extra.path[..] else {
-            panic!("{calm:?}")
-        };
-        let gone = NodeId::new(gone).unwrap();
-        let others = site.testbed.nodes.iter().map(|n| n.id);
-        let cut = others.filter(|to| *to != gone).map(|to| Loss {
-            from: gone,
-            to,
-            share: 0.99,
-        });
-        let cut: Vec<Loss> = cut.collect();
-        // So many symbols are hit that not even short frames get through.
-        let site = site.clone().with_losses(&cut, 5).unwrap();
-        let got = fetch(site);
-        assert!(got.core.verified && got.core.attempts == 2, "{got:?}");
-        assert!(!got.extra.path.contains(&gone.get()), "{got:?}");
-        // What failed took its time: a sink calls for a while before it gives up.
-        assert!(
-            got.core.duration_s > got.extra.stream.seconds + 1.0,
-            "{got:?}"
-        );
-    }
+    let fetch = |site: Site| {
+        let network = Surveyed::open(site, None, (FULL, 100), &mut |_, _| Continue(()));
+        let (object, from) = (Object::Random { bytes: 2_000 }, NodeId::new(9).ok());
+        let mut nobody = Onlookers::default();
+        let told = &mut |_| Continue(());
+        let fetched = network.unwrap().fetch(from, &object, told, &mut nobody);
+        fetched.unwrap().outcome
+    };
+    let calm = fetch(site.clone());
+    assert_eq!((calm.core.verified, calm.core.attempts), (true, 1));
+    let [_, gone, ..] = calm.extra.path[..] else {
+        panic!("{calm:?}")
+    };
+    let gone = NodeId::new(gone).unwrap();
+    let others = site.testbed.nodes.iter().map(|n| n.id);
+    let cut = others.filter(|to| *to != gone).map(|to| Loss {
+        from: gone,
+        to,
+        share: 0.99,
+    });
+    let cut: Vec<Loss> = cut.collect();
+    // So many symbols are hit that not even short frames get through.
+    let site = site.clone().with_losses(&cut, 5).unwrap();
+    let got = fetch(site);
+    assert!(got.core.verified && got.core.attempts == 2, "{got:?}");
+    assert!(!got.extra.path.contains(&gone.get()), "{got:?}");
+    // What failed took its time: a sink calls for a while before it gives up.
+    assert!(
+        got.core.duration_s > got.extra.stream.seconds + 1.0,
+        "{got:?}"
+    );
 }

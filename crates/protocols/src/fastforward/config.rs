@@ -1,7 +1,7 @@
 //! What a node of FastForward is told and tells.
 
 use thalweg_units::{Channel, Channel900, Duration, NodeId, Tuning};
-use thalweg_wire::stream::{Call, Version};
+use thalweg_wire::stream::Call;
 
 /// The most packets that a node's queue can be made to hold.
 pub const MAX_QUEUE: usize = 32;
@@ -13,9 +13,6 @@ pub struct Config {
     pub queue: usize,
     /// How long it waits for an acknowledgement (section IV-B: 1 ms).
     pub ack_timeout: Duration,
-    /// How long a sender of [`Version::Window`] waits once it was told that one place is left: what
-    /// two packets take.
-    pub pause: Duration,
     /// How often a packet is sent before it is dropped. The paper says "several". It has to outlast
     /// a full queue at the next hop, which withholds acknowledgements as long.
     pub attempts: u8,
@@ -49,7 +46,6 @@ impl Default for Config {
         Self {
             queue: 12,
             ack_timeout: Duration::from_millis(1),
-            pause: Duration::from_micros(10_300),
             attempts: 30,
             give_up: 3,
             silence: Duration::from_secs(1),
@@ -162,9 +158,4 @@ impl Counts {
             taken: self.taken + more.taken,
         }
     }
-}
-
-/// Whether `version` withholds acknowledgements when a queue is full.
-pub(super) const fn pushes_back(version: Version) -> bool {
-    matches!(version, Version::Full | Version::Window)
 }

@@ -23,7 +23,7 @@ use part::{Batch, Part, Taken};
 use sender::{Sender, Verdict};
 use thalweg_engine::{Ability, Answering, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::addressed::{Ack, Congestion};
+use thalweg_wire::addressed::Ack;
 use thalweg_wire::stream::{Content, Packet};
 use thalweg_wire::FrameBuf;
 
@@ -256,8 +256,7 @@ impl<S: ObjectStore> FastForward<S> {
         let Some(part) = parts.get_mut(at).and_then(Option::as_mut) else {
             return;
         };
-        let free = part.sender.is_idle() && part.pause.is_none();
-        let (Some(next), true) = (part.next, free) else {
+        let (Some(next), true) = (part.next, part.sender.is_idle()) else {
             return;
         };
         part.make(|offset, into| store.read(offset, into));
@@ -449,7 +448,6 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             return;
         };
         if let Ok(ack) = Ack::parse(mpdu) {
-            let pause = at + self.config.pause;
             if self.calling.is_some() && radio == radio_of(self.config.calling) {
                 if let Some(verdict) = self.caller.acknowledged(ack.sequence) {
                     self.called(at, verdict);
@@ -461,11 +459,6 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                     continue;
                 };
                 if part.next.is_some_and(|hop| radio_of(hop.on) == radio) {
-                    if ack.congestion == Congestion::Congested
-                        && part.sender.waits_for(ack.sequence)
-                    {
-                        part.pause = Some(pause);
-                    }
                     if let Some(verdict) = part.sender.acknowledged(ack.sequence) {
                         self.decided(at, n, verdict);
                     }
@@ -493,12 +486,8 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             let Some(part) = self.part(n) else {
                 continue;
             };
-            let over = part.pause.take_if(|until| *until <= at).is_some();
             if let Some(verdict) = part.sender.timeout(at, most) {
                 self.decided(at, n, verdict);
-            }
-            if over {
-                self.send_next(n);
             }
             let is_silent =
                 |p: &Part| p.previous.is_some() && p.heard_by <= at && p.queue.is_empty();
@@ -533,7 +522,7 @@ impl<S: ObjectStore> Engine for FastForward<S> {
         let parts = self.parts.iter().flatten().flat_map(|part| {
             let waits = part.previous.is_some() && part.queue.is_empty();
             let silent = waits.then_some(part.heard_by);
-            [part.sender.due(), part.pause, silent]
+            [part.sender.due(), silent]
         });
         parts.chain([nap, calling, settle]).flatten().min()
     }

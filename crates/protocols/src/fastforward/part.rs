@@ -4,7 +4,7 @@
 //! until it is delivered or given up; of one round, numbers that are taken in only rise, so that what
 //! is not higher is a duplicate. Tests: `tests.rs`.
 
-use super::config::{pushes_back, Counts, MAX_QUEUE};
+use super::config::{Counts, MAX_QUEUE};
 use super::sender::Sender;
 use crate::fifo::Fifo;
 use thalweg_engine::Answering;
@@ -96,8 +96,6 @@ pub(super) struct Part {
     last: Option<(u16, bool)>,
     /// Which acknowledgements are given at present.
     pub(super) answers: Answering,
-    /// The next hop is nearly full: nothing new is sent to it before.
-    pub(super) pause: Option<Instant>,
 }
 
 /// What is to be done with a packet that came in.
@@ -137,20 +135,15 @@ impl Part {
             sequence: 0,
             last: None,
             answers: Answering::Withheld,
-            pause: None,
         })
     }
     /// Whether it may give acknowledgements now.
     pub(super) fn may_answer(&self) -> Answering {
         let version = self.call.version;
         let full = self.next.is_some() && self.queue.is_full();
-        let nearly = self.next.is_some() && self.queue.is_nearly_full();
-        if !version.acknowledges() || (full && pushes_back(version)) {
-            Answering::Withheld
-        } else if nearly && version == Version::Window {
-            Answering::Congested
-        } else {
-            Answering::Clear
+        match !version.acknowledges() || (full && version == Version::Full) {
+            true => Answering::Withheld,
+            false => Answering::Clear,
         }
     }
     /// Whether nothing is left to send, nor will come: a source that is done.
@@ -206,7 +199,7 @@ impl Part {
             };
         }
         if self.queue.is_full() {
-            if pushes_back(self.call.version) {
+            if self.call.version == Version::Full {
                 self.counts.withheld += 1;
             } else {
                 self.counts.overflows += 1;

@@ -108,10 +108,6 @@ impl Sender {
         self.state = State::Waiting { until };
         None
     }
-    /// Whether an acknowledgement of that number is of its frame.
-    pub(super) fn waits_for(&self, sequence: u8) -> bool {
-        self.state != State::Idle && sequence == self.sequence
-    }
     /// An acknowledgement came.
     pub(super) fn acknowledged(&mut self, sequence: u8) -> Option<Verdict> {
         if sequence != self.sequence {

@@ -69,7 +69,6 @@ fn asked(node: &mut FastForward<Memory>) -> Vec<(u8, &'static str, OpId)> {
             RadioOp::Sleep => "sleep",
             RadioOp::Answer(Answering::Withheld) => "withhold",
             RadioOp::Answer(Answering::Clear) => "answer",
-            RadioOp::Answer(Answering::Congested) => "congested",
             RadioOp::Stream { .. } => "send",
             RadioOp::Transmit { .. } => "again",
             _ => "other",
@@ -163,30 +162,6 @@ fn a_full_queue_withholds_and_room_lets_go() {
     hear(&mut node, 55_000, 0, &packet(2, 3, 2));
     hear(&mut node, 60_000, 0, &packet(2, 3, 2));
     assert_eq!((node.queue_len(0), node.counts(0).duplicates), (2, 1));
-}
-
-#[test]
-fn a_sender_that_is_told_of_one_place_left_waits() {
-    let mut node = relay(Version::Window, 2);
-    hear(&mut node, 40_000, 0, &packet(0, 3, 2));
-    let first = asked(&mut node);
-    assert_eq!(short(&first), [(1, "send"), (0, "congested")]);
-    hear(&mut node, 45_000, 0, &packet(1, 3, 2));
-    assert_eq!(short(&asked(&mut node)), [(0, "withhold")]);
-    let (op, sfd) = (first[0].2, at(49_000));
-    node.handle_radio(at(50_000), RadioId(1), RadioEvent::Sent { op, sfd });
-    let congestion = Congestion::Congested;
-    let sequence = 1;
-    let told = Ack {
-        sequence,
-        congestion,
-    };
-    hear(&mut node, 50_500, 1, &told.bytes());
-    assert_eq!(short(&asked(&mut node)), [(0, "congested")]);
-    let due = node.poll_timeout().unwrap();
-    assert_eq!(due, at(60_800));
-    node.handle_timeout(due);
-    assert_eq!(short(&asked(&mut node)), [(1, "send")]);
 }
 
 #[test]

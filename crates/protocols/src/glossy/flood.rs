@@ -275,7 +275,7 @@ impl Flood {
         let slot = slot_time(frame.len(), &self.timing);
         let begin = match when {
             When::At(sfd) => sfd,
-            When::Now | When::AfterRx(_) | When::AfterRxOn { .. } => now,
+            When::Now | When::AfterRx(_) => now,
         };
         // A frame of any length may be on its way yet before this one.
         let busy = phy::air_time(phy::MAX_MPDU);

@@ -1,7 +1,7 @@
 //! A node's part in the pipeline of a route: what P3 and PIP decide, and which of their adaptations runs.
 
 use crate::glossy;
-use crate::p3::{self, Selective, Tuner};
+use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
 use crate::thalweg::{self, Ears, Follows, Lane, Looker, Meetings, Spare, Watcher};
@@ -10,7 +10,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Control, Groups, Hopping, Look, Place, Route, Scheme, TrialRun};
+use thalweg_wire::route::{Control, Hopping, Look, Place, Route, Scheme};
 
 /// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
 /// where it has none.
@@ -21,7 +21,7 @@ pub fn part(
     timing: &BoardTiming,
 ) -> Option<Part<Adapted>> {
     let place = route.place_of(node)?;
-    let (channels, tuning) = (route.channels, tuning(route));
+    let channels = route.channels;
     let mut session = session(route, place, start);
     let cadence = Cadence::new(&session, timing);
     let beat = cadence.beat(&session);
@@ -42,12 +42,11 @@ pub fn part(
     let lane = |stage, group| Lane::new(route, (stage, group), &beat, follows.early);
     let fixed = Fixed { channels, stage };
     let selective = Selective::new(route, place, fixed);
-    let adaptation = match (route.scheme, tuning) {
-        (Scheme::P3, None) => Adapted::Selective(selective),
-        (Scheme::P3, Some(run)) => Adapted::Tuned(Tuner::new(selective, run, &beat)),
-        (Scheme::Pip(Hopping::EveryCyclePair), _) => Adapted::Hopping(Hopper::new(fixed, &beat)),
-        (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
-        (Scheme::Thalweg, _) => match place {
+    let adaptation = match route.scheme {
+        Scheme::P3 => Adapted::Selective(selective),
+        Scheme::Pip(Hopping::EveryCyclePair) => Adapted::Hopping(Hopper::new(fixed, &beat)),
+        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit => Adapted::Fixed(fixed),
+        Scheme::Thalweg => match place {
             Place::StandsBy { stage, group } => {
                 let over = follows.late.map(|late| start + late);
                 let lane = lane(stage, group);
@@ -87,24 +86,17 @@ pub(super) fn follows(route: &Route, timing: &BoardTiming) -> Option<Follows> {
     is_ours.then(|| thalweg::follows(route, &session, &cadence))
 }
 
-/// P3's trial of channels, where there is one.
-fn tuning(route: &Route) -> Option<TrialRun> {
-    route.tuning.filter(|_| route.groups() == Groups::Two)
-}
-
 /// What whoever has `place` must know. How long Thalweg's nodes wait follows from the schedule, which follows from this.
 fn session(route: &Route, place: Place, start: Instant) -> Session {
-    let tuning = tuning(route);
-    let policy = match (route.scheme, tuning) {
-        (Scheme::P3, None) => match route.control() {
+    let policy = match route.scheme {
+        Scheme::P3 => match route.control() {
             Control::Published => p3::policy(),
             Control::Compact => p3::compact_policy(),
         },
-        (Scheme::P3, Some(_)) => p3::tuned_policy(),
-        (Scheme::Pip(Hopping::Fixed), _) => pip::policy(),
-        (Scheme::Pip(Hopping::EveryCyclePair), _) => pip::hopping_policy(),
-        (Scheme::PipCit, _) => pip::conditional_policy(),
-        (Scheme::Thalweg, _) => p3::compact_policy(),
+        Scheme::Pip(Hopping::Fixed) => pip::policy(),
+        Scheme::Pip(Hopping::EveryCyclePair) => pip::hopping_policy(),
+        Scheme::PipCit => pip::conditional_policy(),
+        Scheme::Thalweg => p3::compact_policy(),
     };
     Session {
         transfer: route.transfer,
@@ -114,10 +106,9 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
         payload: route.payload,
         range: route.range,
         format: route.format,
-        said_bytes: match (route.look, tuning) {
-            (Look::First, _) => thalweg::SAID_BYTES,
-            (Look::None, Some(_)) => p3::SAID_BYTES,
-            (Look::None, None) => 0,
+        said_bytes: match route.look {
+            Look::First => thalweg::SAID_BYTES,
+            Look::None => 0,
         },
         // Relays of one stage that send in step would write different counts.
         count_bytes: match route.look {
@@ -146,8 +137,6 @@ pub enum Adapted {
     Hopping(Hopper),
     /// P3.
     Selective(Selective),
-    /// P3 that learns its channels.
-    Tuned(Tuner),
     /// Thalweg, beside a relay.
     Watches(Watcher),
     /// Thalweg's source and destination.
@@ -165,7 +154,6 @@ impl Deref for Adapted {
             Self::Lane(lane) => lane,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
-            Self::Tuned(tuner) => tuner,
             Self::Watches(watcher) => watcher,
             Self::Looks(looker) => looker,
             Self::Spare(spare) => spare,
@@ -180,7 +168,6 @@ impl DerefMut for Adapted {
             Self::Lane(lane) => lane,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
-            Self::Tuned(tuner) => tuner,
             Self::Watches(watcher) => watcher,
             Self::Looks(looker) => looker,
             Self::Spare(spare) => spare,

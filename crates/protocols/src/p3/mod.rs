@@ -4,10 +4,8 @@
 //! giving up by count. See README.md for where each section of the paper is.
 
 mod threshold;
-mod tuning;
 
 pub use threshold::Selective;
-pub use tuning::{Tuner, SAID_BYTES};
 
 use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;
@@ -34,14 +32,5 @@ pub const fn compact_policy() -> Policy {
     Policy {
         lengths: Lengths::AsNeeded,
         ..policy()
-    }
-}
-
-/// That where the transfer learns its channels: who lost its place looks for the source, and does
-/// not look anywhere for as long as a whole train of NACKs takes.
-pub const fn tuned_policy() -> Policy {
-    Policy {
-        ask_again: AskAgain::AfterItsBeginning,
-        ..compact_policy()
     }
 }

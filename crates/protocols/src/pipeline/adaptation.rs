@@ -49,15 +49,6 @@ pub enum Chain {
     Spare,
 }
 
-/// A first round that is shorter than the object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trial {
-    /// Packets that the source sends in it.
-    pub packets: u16,
-    /// SFD at the source of the first frame after it, at the earliest.
-    pub ends: Instant,
-}
-
 /// What the destination says in a pause: that the source goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
@@ -100,8 +91,9 @@ pub trait Adaptation {
     fn align(&self, sfd: Instant, _tolerance: Duration) -> Instant {
         sfd
     }
-    /// The trial that round `_round` of a transfer of `_packets` is, if it is one.
-    fn trial(&self, _round: u16, _packets: u16) -> Option<Trial> {
+    /// Packets after which round `_round` of a transfer of `_packets` is over, so that the source learns how they came;
+    /// none where it has no such end.
+    fn stops_after(&self, _round: u16, _packets: u16) -> Option<u16> {
         None
     }
     /// Destination: what it says in a pause of how the packets before it came, so that the source need not ask; it fills the
@@ -153,10 +145,6 @@ pub trait Adaptation {
     fn say(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
     /// Relay and source: a NACK said so. The next packet is due here at `_due`, or to be sent then.
     fn told(&mut self, _said: &[u8], _due: Instant) -> Retune {
-        Retune::Stay
-    }
-    /// Source: it has asked `_tries` times in vain.
-    fn unanswered(&mut self, _tries: u8) -> Retune {
         Retune::Stay
     }
     /// When it wants [`Adaptation::advance`].

@@ -300,11 +300,11 @@ impl Destination {
                 missing,
                 sent: sent.saturating_add(cx.session.hops.into()),
             };
-            let trial = cx.adaptation.trial(round, request.packets);
-            self.tried = trial.filter(|_| round == 0).map(|trial| trial.packets);
+            let stop = cx.adaptation.stops_after(round, request.packets);
+            self.tried = stop.filter(|_| round == 0);
             cx.adaptation.round_over(round, Some(tally));
-            // A trial is no round.
-            if trial.is_none_or(|trial| trial.packets >= packets) {
+            // One that is over before all is sent is no round.
+            if stop.is_none_or(|stop| stop >= packets) {
                 self.first_round.get_or_insert(received);
             }
             cx.tell(Event::RoundReported {
@@ -312,10 +312,10 @@ impl Destination {
                 received,
                 packets,
             });
-            let next = cx.adaptation.trial(round.saturating_add(1), packets);
+            let next = cx.adaptation.stops_after(round.saturating_add(1), packets);
             self.coming = match cx.adaptation.gives_up() {
                 true => 0,
-                false => next.map_or(packets, |trial| trial.packets),
+                false => next.unwrap_or(packets),
             };
             for (group, chain) in [Group::Odd, Group::Even]
                 .into_iter()

@@ -21,9 +21,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{
-    Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Trial, Word,
-};
+pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Word};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;

@@ -33,10 +33,8 @@ pub enum GiveUp {
 pub enum AskAgain {
     /// When the longest train of NACK frames would be over.
     AfterTrain,
-    /// When its first frames would be: for nodes that do not wait for a whole train before they
-    /// look for the pipeline elsewhere.
-    AfterItsBeginning,
-    /// The same, and over the relays of both groups ([`Purpose::Across`]): a hop of each may carry nothing.
+    /// When its first frames would be, and over the relays of both groups ([`Purpose::Across`]): a hop of each may carry
+    /// nothing.
     AcrossGroups,
 }
 
@@ -44,7 +42,7 @@ impl AskAgain {
     /// What a request is for that is sent again.
     pub(super) const fn purpose(self) -> Purpose {
         match self {
-            Self::AfterTrain | Self::AfterItsBeginning => Purpose::Report,
+            Self::AfterTrain => Purpose::Report,
             Self::AcrossGroups => Purpose::Across,
         }
     }

@@ -5,7 +5,7 @@
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
 //! of what is known, after which the destination tells the rest.
 
-use super::adaptation::{Trial, Word};
+use super::adaptation::Word;
 use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
@@ -78,8 +78,8 @@ impl Source {
         let unsent = Self::unsent(cx, packets, &object);
         // It need not ask first. The first packets are looked at, so few are sent in vain where it does not know all.
         let knows_enough = |cx: &Context<'_>| {
-            let look = cx.adaptation.trial(1, packets);
-            look.is_some_and(|look| cx.packets.count() >= look.packets)
+            let look = cx.adaptation.stops_after(1, packets);
+            look.is_some_and(|look| cx.packets.count() >= look)
         };
         let round = match cx.session.progress {
             Progress::Fresh => {
@@ -155,11 +155,11 @@ impl Source {
             self.doing = Doing::Pausing { until };
             return;
         }
-        let trial = cx.adaptation.trial(self.round, self.packets);
-        let is_over = trial.is_some_and(|trial| self.sent_in_round >= trial.packets);
+        let stop = cx.adaptation.stops_after(self.round, self.packets);
+        let is_over = stop.is_some_and(|stop| self.sent_in_round >= stop);
         let next = cx.packets.first_from(from).filter(|_| !is_over);
         let Some(number) = next else {
-            return self.end_round(cx, trial);
+            return self.end_round(cx);
         };
         self.doing = Doing::Data { number };
         let mut room = [0; MAX_SLIM_PAYLOAD];
@@ -177,7 +177,7 @@ impl Source {
     }
 
     /// Asks at the end of a round, `self.sfd` being when its next packet would be due.
-    fn end_round(&mut self, cx: &mut Context<'_>, trial: Option<Trial>) {
+    fn end_round(&mut self, cx: &mut Context<'_>) {
         if self.sent_in_round > 0 {
             self.sfd += cx.cadence.request_delay();
             if self.fruitless > 0 {
@@ -192,15 +192,11 @@ impl Source {
             let left = u64::from(sent.saturating_sub(self.sent_in_round));
             self.sfd += cx.cadence.pause() + cx.cadence.cycle() * left;
         }
-        if let Some(trial) = trial {
-            // Requests belong to no trial, even where the object is shorter.
-            self.sfd = self.sfd.max(trial.ends);
-        }
         cx.tell(Event::RoundSent {
             round: self.round,
             sent: self.sent_in_round,
         });
-        // After a trial the rest of the object is known to be missing.
+        // What was not sent yet is known to be missing.
         let known = cx.packets.count();
         (self.exchange_began, self.tries) = (self.sfd, 0);
         (self.known, self.heard) = (known, false);
@@ -312,9 +308,7 @@ impl Source {
             Doing::Request { following: 0, .. } => {
                 let within = match cx.session.policy.ask_again {
                     AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
-                    AskAgain::AfterItsBeginning | AskAgain::AcrossGroups => {
-                        cx.cadence.answer_begins_within(self.packets)
-                    }
+                    AskAgain::AcrossGroups => cx.cadence.answer_begins_within(self.packets),
                 };
                 let until = (self.asked + within).saturating_sub(SFD_OFFSET);
                 self.doing = Doing::Waiting { until };
@@ -443,7 +437,7 @@ impl Source {
             }
             _ => return,
         }
-        // What is left of a trial is known without a NACK, but not whether the pipeline carries it.
+        // What was not sent yet is known without a NACK, but not whether the pipeline carries it.
         if self.heard && self.known > 0 {
             return self.next_round(cx, soon);
         }
@@ -455,8 +449,6 @@ impl Source {
             }
             GiveUp::OnInactivity => false,
         };
-        let retune = cx.adaptation.unanswered(self.tries);
-        cx.retune(retune);
         let waited: Duration = at.since(self.exchange_began);
         if tired {
             self.release(cx, soon, End::GaveUp);

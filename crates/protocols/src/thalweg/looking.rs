@@ -10,7 +10,7 @@ use super::ends::Ears;
 use super::meetings::Meetings;
 use super::pauses::next_stretch;
 use super::said::{Verdict, LONG_LOOK, LOOK};
-use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Trial, Word};
+use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Word};
 use core::num::NonZeroU16;
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
@@ -258,17 +258,11 @@ impl Adaptation for Looker {
     fn advance(&mut self, at: Instant) -> Retune {
         (self.ears.as_mut()).map_or(Retune::Stay, |ears| ears.advance(at))
     }
-    fn trial(&self, round: u16, packets: u16) -> Option<Trial> {
+    fn stops_after(&self, round: u16, packets: u16) -> Option<u16> {
         let looks = self.look.filter(|(looked_at, _)| *looked_at == round);
         let stop = self.stop.filter(|_| round == 0);
-        let packets = stop
-            .or(looks.map(|(_, of)| of))
-            .filter(|_| packets >= WORTH)?;
-        Some(Trial {
-            packets,
-            // The request follows the packets at once.
-            ends: Instant::ZERO,
-        })
+        stop.or(looks.map(|(_, of)| of))
+            .filter(|_| packets >= WORTH)
     }
     fn word(&mut self, into: &mut [u8]) -> Option<Word> {
         let pause = self.stop?.checked_sub(self.under_way())?;

@@ -62,13 +62,13 @@ impl Pair {
         destination.say(&mut said, None);
         let _ = source.told(&said, Instant::ZERO);
         self.round += 1;
-        let next = [&*source, destination].map(|one| one.trial(self.round, 500));
+        let next = [&*source, destination].map(|one| one.stops_after(self.round, 500));
         assert_eq!(next[0], next[1], "both know the same");
         for group in [Group::Odd, Group::Even] {
             assert_eq!(source.calls(group), destination.calls(group));
         }
         assert_eq!(source.gives_up(), destination.gives_up());
-        next[0].map(|trial| trial.packets)
+        next[0]
     }
     fn calls(&self) -> [bool; 2] {
         [Group::Odd, Group::Even].map(|group| self.both[0].calls(group))
@@ -78,8 +78,8 @@ impl Pair {
 #[test]
 fn chains_that_bring_everything_are_looked_at_once() {
     let mut pair = pair([true; 2], Progress::Fresh);
-    assert!(pair.both[0].trial(0, 500).is_some());
-    assert_eq!(pair.both[0].trial(0, WORTH - 1), None);
+    assert!(pair.both[0].stops_after(0, 500).is_some());
+    assert_eq!(pair.both[0].stops_after(0, WORTH - 1), None);
     assert_eq!(pair.brings([8, 8]), None);
     assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
 }

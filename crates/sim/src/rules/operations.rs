@@ -148,10 +148,7 @@ impl<A: Air> World<A> {
         (channel, when, cca): (Channel, When, Cca),
     ) {
         let now = self.now;
-        let last_rx_end = match when {
-            When::AfterRxOn { radio, .. } => self.last_rx_end_on(n, radio),
-            _ => self.filters[n].last_rx.map(|last| last.end),
-        };
+        let last_rx_end = self.filters[n].last_rx.map(|last| last.end);
         let radio = &mut self.radios[n];
         let turnaround = radio.board.timing.turnaround;
         let soonest = match cca {
@@ -165,7 +162,7 @@ impl<A: Air> World<A> {
                 .clock
                 .when(sfd)
                 .saturating_sub(radio.board.chip.phy.sfd_offset()),
-            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match last_rx_end {
+            When::AfterRx(gap) => match last_rx_end {
                 Some(end) => radio.clock.after(end, gap),
                 None => return self.refuse(n, id, Refusal::Empty),
             },
@@ -184,7 +181,7 @@ impl<A: Air> World<A> {
             }
             When::At(_) => radio.with_software_jitter(nominal).max(ready),
             // Armed in hardware, which may be early by its own rounding.
-            When::AfterRx(_) | When::AfterRxOn { .. } => radio.with_sync_jitter(nominal),
+            When::AfterRx(_) => radio.with_sync_jitter(nominal),
         };
         let (trigger, look) = match (when, cca) {
             (When::Now, Cca::Skip) => (Trigger::Software, Look::No),
@@ -235,12 +232,6 @@ impl<A: Air> World<A> {
         let node = n as u32;
         self.queue
             .push(first, Rank::Turn, What::Strobe { node, token });
-    }
-
-    /// When the frame ended that radio `which` of the node with radio `n` received last.
-    fn last_rx_end_on(&self, n: usize, which: RadioId) -> Option<SimTime> {
-        let other = self.node_of(n) + usize::from(which.0) * self.mcus.len();
-        self.filters.get(other)?.last_rx.map(|last| last.end)
     }
 
     /// Answers the pending transmission, if there is one, that it will not be, and turns back.

@@ -18,8 +18,6 @@ enum Order {
     Listen(u8, Channel),
     Send(u8, Channel, FrameBuf),
     Answer(u8, Answering),
-    /// On this radio, so long after what came in on that one.
-    Pass(u8, u8, Duration, FrameBuf),
 }
 
 /// Does what it is told and remembers what it hears: when, on which radio, what.
@@ -30,7 +28,6 @@ struct Puppet {
     address: Option<NodeId>,
     heard: Vec<(u64, u8, Vec<u8>)>,
     sent: Vec<(u64, u8)>,
-    sfds: Vec<u64>,
     refused: Vec<Refusal>,
 }
 
@@ -41,7 +38,7 @@ impl Engine for Puppet {
         let address = self.address;
         (radio <= RadioId(1)).then(|| Wants {
             address,
-            ..Wants::of(&[Ability::Stream, Ability::AfterRxOn, Ability::Answer])
+            ..Wants::of(&[Ability::Stream, Ability::Answer])
         })
     }
     fn handle_command(&mut self, _now: Instant, order: Order) {
@@ -51,10 +48,7 @@ impl Engine for Puppet {
         let us = at.as_nanos() / 1000;
         match event {
             RadioEvent::Frame { mpdu, .. } => self.heard.push((us, radio.0, mpdu.to_vec())),
-            RadioEvent::Sent { sfd, .. } => {
-                self.sent.push((us, radio.0));
-                self.sfds.push(sfd.as_nanos());
-            }
+            RadioEvent::Sent { .. } => self.sent.push((us, radio.0)),
             RadioEvent::Refused { why, .. } => self.refused.push(why),
             _ => {}
         }
@@ -75,18 +69,6 @@ impl Engine for Puppet {
                     mpdu: frame,
                     channel: *channel,
                     when: When::Now,
-                    cca: Cca::Skip,
-                };
-                (*radio, op)
-            }
-            Order::Pass(radio, from, gap, frame) => {
-                let op = RadioOp::Stream {
-                    mpdu: frame,
-                    channel: C,
-                    when: When::AfterRxOn {
-                        radio: RadioId(*from),
-                        gap: *gap,
-                    },
                     cca: Cca::Skip,
                 };
                 (*radio, op)
@@ -247,33 +229,4 @@ fn a_900_mhz_radio_has_ten_channels() {
     net.command(0, Order::Listen(2, C));
     run(&mut net, 1_000);
     assert_eq!(net.engine(0).refused, [Refusal::NoSuch, Refusal::NoSuch]);
-}
-
-#[test]
-fn what_came_in_on_one_radio_times_what_goes_out_on_the_other() {
-    let mut net = net(opal());
-    for relay in [1, 2] {
-        net.command(relay, Order::Listen(0, C));
-    }
-    run(&mut net, 1_000);
-    net.command(0, Order::Send(0, C, frame(1, 1, 50)));
-    run(&mut net, 5_000);
-    // It is told by an interrupt.
-    let end = (net.engine(0).sent[0].0 - 4) * 1000;
-    let gap = Duration::from_micros(4_000);
-    for relay in [1, 2] {
-        assert_eq!(net.engine(relay).heard.len(), 1);
-        net.command(relay, Order::Pass(1, 0, gap, frame(1, 2, 50)));
-    }
-    run(&mut net, 20_000);
-    let (one, two) = (net.engine(1).sfds[0], net.engine(2).sfds[0]);
-    // Preamble and delimiter take 160 us. Two starts of 0.1 us each; an end told to the microsecond.
-    assert!(one.abs_diff(two) < 500, "{one} {two}");
-    assert!(one.abs_diff(end + 4_160_000) < 1_500, "{one} {end}");
-    // The other radio heard nothing that could time anything; a third is none.
-    for from in [1, 2] {
-        net.command(1, Order::Pass(1, from, gap, frame(1, 2, 50)));
-    }
-    run(&mut net, 30_000);
-    assert_eq!(net.engine(1).refused, [Refusal::Empty, Refusal::Empty]);
 }

@@ -21,9 +21,8 @@ const SCHEME_BITS: u8 = 0x70;
 pub(super) const HOP_BITS: u8 = 0x0f;
 /// A byte of threshold follows the terms.
 pub(super) const THRESHOLD_BIT: u8 = 0x80;
-/// Options. The bits between the two are reserved; the latter has a byte, cycles of each rotation.
+/// The one option; the other bits are reserved.
 const SLIM_BIT: u8 = 0x01;
-const TUNING_BIT: u8 = 0x10;
 /// Beside a node's stage: its group is [`Group::Even`].
 const EVEN_BIT: u8 = 0x10;
 
@@ -62,25 +61,12 @@ impl Route {
             Listing::ByNode => NODE_BYTES * (2 + members),
             Listing::ByStage => 4 + hops + 1 + 2 * (hops - 1) + 2 * members,
         };
-        TERMS_BYTES + usize::from(self.threshold.is_some()) + self.option_bytes() + nodes
+        TERMS_BYTES + usize::from(self.threshold.is_some()) + usize::from(self.is_slim_p3()) + nodes
     }
 
-    /// Bytes that say how it deviates from P3 as published; none where it does not.
-    fn option_bytes(&self) -> usize {
-        match self.options() {
-            0 => 0,
-            options => 1 + usize::from(options & TUNING_BIT != 0),
-        }
-    }
-    fn options(&self) -> u8 {
-        if self.scheme != Scheme::P3 {
-            return 0;
-        }
-        let slim = match self.format {
-            Format::Full => 0,
-            Format::Slim => SLIM_BIT,
-        };
-        slim | self.tuning.map_or(0, |_| TUNING_BIT)
+    /// Whether a byte says how it deviates from P3 as published.
+    fn is_slim_p3(&self) -> bool {
+        (self.scheme, self.format) == (Scheme::P3, Format::Slim)
     }
 
     pub(super) fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
@@ -90,8 +76,8 @@ impl Route {
         }
         let scheme = match (self.scheme, listing) {
             (Scheme::P3, Listing::ByNode) => P3_BY_NODE,
-            (Scheme::P3, Listing::ByStage) if self.options() == 0 => P3_BY_STAGE,
-            (Scheme::P3, Listing::ByStage) => P3_WITH_OPTIONS,
+            (Scheme::P3, Listing::ByStage) if self.is_slim_p3() => P3_WITH_OPTIONS,
+            (Scheme::P3, Listing::ByStage) => P3_BY_STAGE,
             (Scheme::Pip(Hopping::Fixed), _) => PIP,
             (Scheme::Pip(Hopping::EveryCyclePair), _) => PIP_HOPPING,
             (Scheme::PipCit, _) => PIP_CIT,
@@ -105,10 +91,7 @@ impl Route {
             w.u8(threshold.get())?;
         }
         if scheme == P3_WITH_OPTIONS {
-            w.u8(self.options())?;
-            if let Some(run) = self.tuning {
-                w.u8(run.get())?;
-            }
+            w.u8(SLIM_BIT)?;
         }
         match listing {
             Listing::ByNode => self.encode_nodes(w),
@@ -166,20 +149,12 @@ impl Route {
             0 => None,
             _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
         };
-        let (mut format, mut tuning) = (Format::Full, None);
-        if flags & SCHEME_BITS == P3_WITH_OPTIONS {
-            let options = r.u8()?;
+        let format = match flags & SCHEME_BITS {
             // What does not deviate is not said this way: one route has one encoding.
-            if options == 0 || options & !(SLIM_BIT | TUNING_BIT) != 0 {
-                return Err(bad);
-            }
-            if options & SLIM_BIT != 0 {
-                format = Format::Slim;
-            }
-            if options & TUNING_BIT != 0 {
-                tuning = Some(TrialRun::new(r.u8()?).ok_or(bad)?);
-            }
-        }
+            P3_WITH_OPTIONS if r.u8()? != SLIM_BIT => return Err(bad),
+            P3_WITH_OPTIONS => Format::Slim,
+            _ => Format::Full,
+        };
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & HOP_BITS;
         if hops == 0 || hops > MAX_HOPS {
@@ -192,7 +167,7 @@ impl Route {
         r.end()?;
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
-        (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
+        (route.threshold, route.format) = (threshold, format);
         let is_told_so =
             (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
         is_told_so.then_some(route).ok_or(bad)

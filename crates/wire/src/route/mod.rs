@@ -62,8 +62,6 @@ pub struct Route {
     pub range: ObjectRange,
     /// How frames begin. Only [`Scheme::P3`] tells it, and the next.
     pub format: Format,
-    /// Cycles of each rotation of the channels in a trial with the first packets; `None` for no trial.
-    pub tuning: Option<TrialRun>,
     /// What becomes of earlier packets. Only [`Scheme::Thalweg`] tells it.
     pub progress: Progress,
     /// What is done with the first packets. Only [`Scheme::Thalweg`] tells it.
@@ -108,7 +106,6 @@ impl Route {
             deadline_s: 600,
             range: ObjectRange::ALL,
             format: Format::Full,
-            tuning: None,
             progress: Progress::Fresh,
             look: Look::None,
             phase: Phase::REGULAR,
@@ -253,12 +250,10 @@ impl Route {
     }
 
     /// How its wake-up, requests and NACKs are made. P3 is as published unless its frames begin
-    /// otherwise or its channels are learned.
+    /// otherwise.
     pub fn control(&self) -> Control {
         match self.scheme {
-            Scheme::P3 if self.format == Format::Full && self.tuning.is_none() => {
-                Control::Published
-            }
+            Scheme::P3 if self.format == Format::Full => Control::Published,
             Scheme::Pip(_) => Control::Published,
             Scheme::P3 | Scheme::Thalweg | Scheme::PipCit => Control::Compact,
         }

@@ -31,24 +31,6 @@ impl PayloadSize {
     }
 }
 
-/// Cycles for which a rotation of channels is tried, 1..=60.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrialRun(u8);
-
-impl TrialRun {
-    /// 16 cycles: 64 packets for four channels. Shorter ones choose worse, longer ones cost more.
-    pub const DEFAULT: Self = Self(16);
-
-    /// `cycles` cycles; `None` outside 1..=60.
-    pub fn new(cycles: u8) -> Option<Self> {
-        (1..=60).contains(&cycles).then_some(Self(cycles))
-    }
-    /// The number.
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-}
-
 /// The reception channel of each stage, C_0 (source) to C_H (destination).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Channels {

@@ -42,7 +42,6 @@ fn routes() -> impl Strategy<Value = Route> {
                     route.format = Format::Slim;
                     route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
                 }
-                route.tuning = run.and_then(TrialRun::new);
             }
             if scheme == Scheme::Thalweg {
                 route.format = Format::Slim;

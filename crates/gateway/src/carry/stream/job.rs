@@ -96,7 +96,7 @@ impl<E: Engine> Fetch<E> {
     /// Energy counts.
     fn meter(&mut self, which: usize) {
         self.at = which;
-        let mut nodes = self.logs[which].lane.stages.concat();
+        let mut nodes = self.logs[which].lane.nodes.clone();
         let others = self.network.iter().filter(|id| !nodes.contains(id));
         let others: Vec<NodeId> = others.copied().collect();
         nodes.extend(others);
@@ -119,8 +119,8 @@ impl<E: Engine> Fetch<E> {
 
     fn rest(&mut self, now: FieldTime) -> State {
         let rest = match self.way.over {
-            Over::Sink | Over::Left => REST,
-            Over::Source | Over::Silence(_) => Duration::ZERO,
+            Over::Sink => REST,
+            Over::Silence(_) => Duration::ZERO,
         };
         self.until = self.deadline.min(now + rest);
         State::Resting
@@ -143,31 +143,23 @@ impl<E: Engine> Job for Fetch<E> {
         let Some(log) = self.logs.get_mut(which) else {
             return;
         };
-        let (is_sink, is_source) = (by == log.lane.sink, by == log.lane.source);
+        let is_sink = by == log.lane.sink;
         match heard {
             Heard::Begun => log.begin(at),
-            Heard::Arrived(number, round) if is_sink => {
-                let progress = log.arrived(at, number, round);
+            Heard::Arrived(number) if is_sink => {
+                let progress = log.arrived(at, number);
                 self.todo.extend(progress.map(Step::Say));
                 if matches!(self.way.over, Over::Silence(_)) && log.is_whole() {
                     log.ended(by, End::Complete);
                     log.is_over = true;
                 }
             }
-            Heard::RoundOver(share) => {
-                log.stream.first_round.get_or_insert(share);
-            }
             Heard::Ended(why) => {
                 log.ended(by, why);
-                log.is_over |= match self.way.over {
-                    Over::Sink => is_sink,
-                    Over::Source => is_source,
-                    Over::Left | Over::Silence(_) => false,
-                };
+                log.is_over |= is_sink && self.way.over == Over::Sink;
             }
-            Heard::Left => log.is_over |= is_sink && self.way.over == Over::Left,
             Heard::Refused if is_sink => self.failed = Some(Failure::Unfit(UNFIT.to_owned())),
-            Heard::Arrived(..) | Heard::Refused | Heard::Nothing => {}
+            Heard::Arrived(_) | Heard::Refused | Heard::Nothing => {}
         }
     }
     fn lost(&mut self, _at: FieldTime, station: NodeId, why: Failure) {

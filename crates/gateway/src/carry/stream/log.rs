@@ -51,7 +51,7 @@ pub struct Stream {
     pub seconds: f64,
     /// From the order to the source's beginning, in seconds.
     pub setup_seconds: f64,
-    /// Rounds that were told, and no fewer than there were calls.
+    /// How often it was called.
     pub rounds: u32,
     /// How it ended at the sink.
     pub end: String,
@@ -68,10 +68,6 @@ pub struct Stream {
     /// What arrived, where it is whole.
     #[serde(skip)]
     pub object: Option<Vec<u8>>,
-    /// Packets at the sink when it heard that the first round was over, of all, 0 to 1; none where it
-    /// did not hear it.
-    #[serde(skip)]
-    pub first_round: Option<f64>,
     /// From the first call to the end of the last, in seconds.
     #[serde(skip)]
     pub elapsed_seconds: f64,
@@ -171,17 +167,10 @@ impl Log {
     }
 
     /// Progress is told of every sixteenth packet and of the last.
-    pub(super) fn arrived(
-        &mut self,
-        at: FieldTime,
-        number: u16,
-        round: Option<u8>,
-    ) -> Option<Progress> {
+    pub(super) fn arrived(&mut self, at: FieldTime, number: u16) -> Option<Progress> {
         self.begin(at);
         let time = at.since(self.begun.unwrap_or(at));
         let stream = &mut self.stream;
-        let round = round.map_or(0, |round| u32::from(round) + 1);
-        stream.rounds = stream.rounds.max(round);
         stream.seconds = time.as_secs_f64();
         match self.have.get_mut(usize::from(number)) {
             Some(have) if !*have => *have = true,
@@ -204,7 +193,7 @@ impl Log {
                 let spent: Vec<Option<f64>> = spent
                     .map(|(before, after)| Some(after? - before?))
                     .collect();
-                let on_path = self.lane.stages.iter().map(Vec::len).sum();
+                let on_path = self.lane.nodes.len();
                 let sum = |of: &[Option<f64>]| of.iter().copied().sum();
                 self.stream.joules = spent.get(..on_path).and_then(sum);
                 let others = spent.get(on_path..).filter(|others| !others.is_empty());

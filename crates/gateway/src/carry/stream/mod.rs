@@ -1,4 +1,4 @@
-//! Streams: objects along paths or stages of nodes with two radios, whatever carries them. One job orders,
+//! Streams: objects along paths of nodes with two radios, whatever carries them. One job orders,
 //! follows, rests, orders again what is missing, meters and takes; a family is a function that makes a [`Way`].
 //!
 //! Time base: field time. Invariants: nothing is waited for beyond [`Terms::deadline`]; an object is handed out
@@ -16,13 +16,13 @@ use crate::job::{Failure, Retry};
 use crate::object::digest;
 use std::fmt;
 use thalweg_engine::Engine;
-use thalweg_planner::stages::StagePlan;
+use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::Config;
 use thalweg_protocols::object::ObjectInfo;
 use thalweg_units::{Duration, NodeId, Tuning};
 
 /// The failure of what cannot be called.
-pub(super) const UNFIT: &str = "the stages do not fit a call";
+pub(super) const UNFIT: &str = "the path does not fit a call";
 /// A stream that ended at its sink may still be ending at other nodes: those leave it when it is silent for
 /// a second.
 const REST: Duration = Duration::from_millis(1500);
@@ -55,9 +55,9 @@ impl Default for Terms {
 /// One object's way.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    /// Its nodes, stage by stage.
-    pub stages: Vec<Vec<NodeId>>,
-    /// On what each stage but the last sends.
+    /// Its nodes, from the source on.
+    pub nodes: Vec<NodeId>,
+    /// On what each node but the last sends.
     pub links: Vec<Tuning>,
     /// Who has the object.
     pub source: NodeId,
@@ -75,29 +75,22 @@ impl Lane {
     /// That of `object` in packets of `payload_bytes` over `plan`, of nodes called `ids`.
     ///
     /// # Errors
-    /// [`Failure::Unfit`] where it does not begin with one source and end with one sink, or makes too many
-    /// packets.
+    /// [`Failure::Unfit`] where it has no nodes, or makes too many packets.
     pub fn new(
-        plan: &StagePlan,
+        plan: &StreamPlan,
         ids: &[NodeId],
         object: &[u8],
         payload_bytes: u8,
     ) -> Result<Self, Failure> {
-        let named =
-            |stage: &Vec<usize>| stage.iter().filter_map(|n| ids.get(*n).copied()).collect();
-        let stages: Vec<Vec<NodeId>> = plan.stages.iter().map(named).collect();
-        let ends = (
-            stages.first().map(Vec::as_slice),
-            stages.last().map(Vec::as_slice),
-        );
-        let (Some(&[source]), Some(&[sink])) = ends else {
-            let why = "stages begin with one source and end with one sink";
-            return Err(Failure::Unfit(why.to_owned()));
+        let named = plan.nodes.iter().filter_map(|n| ids.get(*n).copied());
+        let nodes: Vec<NodeId> = named.collect();
+        let (Some(&source), Some(&sink)) = (nodes.first(), nodes.last()) else {
+            return Err(Failure::Unfit("a path without nodes".to_owned()));
         };
         let packets = object.len().div_ceil(usize::from(payload_bytes.max(1)));
         let packets = u16::try_from(packets);
         Ok(Self {
-            stages,
+            nodes,
             links: plan.links.clone(),
             source,
             sink,
@@ -108,11 +101,6 @@ impl Lane {
             packets: packets.map_err(|_| Failure::Unfit("too many packets".to_owned()))?,
             turn: 0,
         })
-    }
-    /// All who take part, with their stages.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, usize)> + Clone + '_ {
-        let stages = self.stages.iter().enumerate();
-        stages.flat_map(|(stage, nodes)| nodes.iter().map(move |node| (*node, stage)))
     }
 }
 
@@ -145,10 +133,6 @@ pub struct Way<E: Engine> {
 pub enum Over {
     /// The sink, as it ends.
     Sink,
-    /// The sink, as its radios sleep again.
-    Left,
-    /// The source, as it ends.
-    Source,
     /// Nobody: all is there, or nothing came for so long.
     Silence(Duration),
 }
@@ -158,14 +142,10 @@ pub enum Over {
 pub enum Heard {
     /// The source begins.
     Begun,
-    /// A packet is there, in this round, from 0; where none is told, calls are rounds.
-    Arrived(u16, Option<u8>),
-    /// A round is over at the sink, which has so much of all, 0 to 1.
-    RoundOver(f64),
+    /// A packet is there.
+    Arrived(u16),
     /// The stream ended at this node.
     Ended(End),
-    /// This node's radios sleep again.
-    Left,
     /// The call does not fit.
     Refused,
     /// Nothing to the host.
