@@ -69,15 +69,6 @@ impl Survey {
             interval: SLOT,
         }
     }
-    /// From beacon to beacon on boards of `timing`.
-    fn apart(&self, timing: &BoardTiming) -> Duration {
-        match self.kind {
-            SurveyKind::Published => {
-                floodnet::beacon_interval(self.interval, phy::MAX_MPDU, timing)
-            }
-            SurveyKind::Sweep => floodnet::sweep_slot(self.interval, timing),
-        }
-    }
     /// What a sink is ordered to measure links so, on boards of `timing`; and how long it takes until all beacons are
     /// sent, when nothing goes wrong.
     fn order(
@@ -89,14 +80,14 @@ impl Survey {
         let beacons = u64::from(self.beacons) * self.channels.len() as u64;
         match self.kind {
             SurveyKind::Published => {
-                let interval = self.apart(timing);
+                let interval = floodnet::beacon_interval(self.interval, phy::MAX_MPDU, timing);
                 let measure = Measure::new(nodes, self.channels, self.beacons, interval);
                 let measure = measure.map_err(|why| why.to_string())?;
                 let turn = Duration::from_millis(10) + interval * beacons;
                 Ok((Command::Measure(measure), turn * count))
             }
             SurveyKind::Sweep => {
-                let slot = self.apart(timing);
+                let slot = floodnet::sweep_slot(self.interval, timing);
                 let one = slot * (count * self.channels.len() as u64);
                 let pause = SWEEPS_APART.saturating_sub(one).as_micros() / 1_000;
                 let times = (slot, Duration::from_millis(pause));
@@ -232,7 +223,6 @@ impl SurveyJob {
         let nodes = NodeList::of(ids.iter().copied()).map_err(|why| unfit(why.to_string()))?;
         let (measure, measuring) = survey.order(&nodes, timing).map_err(unfit)?;
         let mut links = LinkQualities::new(ids.len());
-        links.set_beacons_apart(survey.apart(timing));
         if let Some(places) = places {
             // One place for each node.
             let _ = links.set_places(places);

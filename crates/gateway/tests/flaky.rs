@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_engine::{BoardTiming, Costs, Software};
+use thalweg_engine::BoardTiming;
 use thalweg_gateway::carry::pipeline::{Fetch, Order, Terms, Way};
 use thalweg_gateway::carry::{fastforward as forward, stream};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
@@ -430,29 +430,4 @@ fn streams_into_one_sink_are_called_one_after_another() {
         field.now(),
         FieldTime::ZERO + Duration::from_millis(500 + 520 + 1_500)
     );
-}
-
-#[test]
-fn a_survey_says_how_far_apart_its_beacons_were() {
-    let slow = BoardTiming {
-        software: Software::Serial(Costs {
-            read_byte: Duration::from_micros(60),
-            ..Costs::NOTHING
-        }),
-        ..BoardTiming::IDEAL
-    };
-    let channels = [Channel::LAST].into_iter().collect();
-    let apart = |survey: Survey, timing: &BoardTiming| {
-        let mut field = flaky(Vec::new(), Mote::obey);
-        let ids = [id(1), id(9)];
-        let mut job = SurveyJob::new(survey, &ids, None, timing, id(1)).unwrap();
-        let surveyed = run(&mut field, &mut job, &mut |_| Continue(())).unwrap();
-        surveyed.links.beacons_apart().unwrap()
-    };
-    let [turns, sweep] = [Survey::of(channels), Survey::sweep(channels)];
-    let fast = [turns, sweep].map(|survey| apart(survey, &BoardTiming::IDEAL));
-    assert_eq!(fast, [10, 2].map(Duration::from_millis));
-    // 125 bytes are 4.3 ms on the air and take 7.5 to read; a beacon in half of the time.
-    assert_eq!(apart(turns, &slow), Duration::from_millis(24));
-    assert!(apart(sweep, &slow) > Duration::from_millis(4));
 }

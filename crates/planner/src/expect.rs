@@ -7,7 +7,6 @@
 
 use crate::ageing::Ageing;
 use crate::beats::{self, Lead};
-use crate::bursts::{Bursts, LearnedBursts};
 use crate::links::{Hop, LinkQualities, LinkQuality};
 use crate::tails::Tails;
 use crate::topology::LinkRule;
@@ -69,8 +68,8 @@ pub struct LinkModel {
     pub tails: Tails,
     /// What links may have become beside that since a single survey. Chances of lame hops have it in, and what links deliver does not.
     pub ageing: Ageing,
-    /// What is lost however strong the link: others use the channel, and they do so in bursts.
-    pub bursts: LearnedBursts,
+    /// Share of long frames that are lost however strong the link: others use the channel.
+    pub outage: f64,
     /// How many frames the margin counts for beside the frames that were counted.
     pub prior_frames: f64,
     /// What is left of a sender one channel above, one below, and farther away.
@@ -88,7 +87,7 @@ impl LinkModel {
         unknown: Db(2.0),
         tails: Tails::NORMAL,
         ageing: Ageing::NONE,
-        bursts: LearnedBursts::NONE,
+        outage: 0.0,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
     };
@@ -122,14 +121,6 @@ impl LinkModel {
             (_, None) => quality.prr,
             (None, Some(sent)) => (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0),
         }
-    }
-    /// Probability that of `frames` long frames of a link whose mean power lies `margin` above the floor fewer than
-    /// `enough` arrive: it may have become weaker, or a burst takes them.
-    pub fn lame_at(&self, margin: Db, frames: u32, enough: u32) -> f64 {
-        let weak = self.over_changes(margin, (self.unknown, &self.ageing), |delivery| {
-            fewer_than(enough, frames, delivery)
-        });
-        1.0 - (1.0 - weak) * (1.0 - self.bursts.all.outage())
     }
     /// The mean of what `of` makes of a link's delivery over all that it may have become since the survey: of one whose mean
     /// power lay `margin` above the floor, of which `unknown` is not known, and which has aged so.
@@ -197,8 +188,6 @@ impl Default for LinkModel {
 pub(crate) struct Reach {
     /// Probability that a long frame arrives with nothing else on the air.
     pub(crate) delivery: f64,
-    /// So many times as likely it were without bursts.
-    pub(crate) spared: f64,
     /// Mean power in milliwatts, where known.
     pub(crate) power: Option<f64>,
     /// Standard deviation of what is not known of it.
@@ -216,19 +205,12 @@ pub(crate) struct Expected {
 
 impl Expected {
     pub(crate) fn new(links: &LinkQualities, channels: ChannelSet, model: &LinkModel) -> Self {
-        let kept = (1.0 - model.bursts.all.outage()).max(0.01);
         let reach = |quality: &LinkQuality| {
             let power = model.power(quality);
-            let delivery = model.delivery(quality);
-            let prr = (quality.prr / kept).min(1.0);
-            let spared = model.delivery(&LinkQuality { prr, ..*quality }) / delivery;
-            let power = power.map(|power| power.milliwatts().0);
-            let unknown = model.unknown_of(quality);
             Reach {
-                delivery,
-                spared,
-                power,
-                unknown,
+                delivery: model.delivery(quality),
+                power: power.map(|power| power.milliwatts().0),
+                unknown: model.unknown_of(quality),
             }
         };
         let row = |from: usize, channel: Channel| {
@@ -277,13 +259,6 @@ impl Expected {
             reach.delivery = change(reach.delivery).clamp(0.0, 1.0);
         }
     }
-    /// The same where no bursts take frames: those that a survey lost to them count as received.
-    pub(crate) fn without_bursts(mut self) -> Self {
-        for (_, reach) in self.rows.iter_mut().flatten().flatten() {
-            reach.delivery = (reach.delivery * reach.spared).min(1.0);
-        }
-        self
-    }
     /// Has nothing be known of `nodes`.
     pub(crate) fn forget(&mut self, nodes: &[usize]) {
         for (from, row) in (self.rows.iter_mut()).flat_map(|table| table.iter_mut().enumerate()) {
@@ -312,30 +287,16 @@ impl Expected {
             false => self.interference(from, to, tuned, sent) > QUIET * self.floor_mw,
         }
     }
-    /// What is known of bursts.
-    pub(crate) fn bursts(&self) -> Bursts {
-        self.model.bursts.all
-    }
-    /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, against
-    /// `interference` milliwatts and without bursts.
-    pub(crate) fn over_changes(&self, hop: Hop, interference: f64, of: impl Fn(f64) -> f64) -> f64 {
-        self.over_unknown(hop, (interference, &self.model.ageing), of)
-    }
-    /// The same as the survey saw it: only what it could not know is weighed.
+    /// The mean of what `of` makes of the delivery of `hop` over all that it may have been when it was surveyed.
     pub(crate) fn as_surveyed(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
-        self.over_unknown(hop, (0.0, &Ageing::NONE), of)
+        self.over_unknown(hop, &Ageing::NONE, of)
     }
     /// By how much `interference` milliwatts raise the floor.
     fn rise(&self, interference: f64) -> Db {
         let risen = 1.0 + INTERFERENCE_WEIGHT * interference / self.floor_mw;
         Db(10.0 * libm::log10(risen))
     }
-    fn over_unknown(
-        &self,
-        hop: Hop,
-        (interference, ageing): (f64, &Ageing),
-        of: impl Fn(f64) -> f64,
-    ) -> f64 {
+    fn over_unknown(&self, hop: Hop, ageing: &Ageing, of: impl Fn(f64) -> f64) -> f64 {
         match self.link(hop.from, hop.to, hop.channel) {
             None => of(0.0),
             Some(Reach {
@@ -344,7 +305,6 @@ impl Expected {
                 ..
             }) => {
                 let margin = Db(10.0 * libm::log10(power / self.floor_mw));
-                let margin = margin - self.rise(interference);
                 self.model.over_changes(margin, (*unknown, ageing), of)
             }
             Some(Reach { delivery, .. }) => of(*delivery),
@@ -353,8 +313,10 @@ impl Expected {
     /// Probability that of `frames` frames over `hop` fewer than `enough` arrive: it may have become weaker, or a burst takes
     /// them.
     pub(crate) fn lame(&self, hop: Hop, (frames, enough): (u32, u32)) -> f64 {
-        let weak = self.over_changes(hop, 0.0, |delivery| fewer_than(enough, frames, delivery));
-        1.0 - (1.0 - weak) * (1.0 - self.bursts().outage())
+        let weak = self.over_unknown(hop, &self.model.ageing, |delivery| {
+            fewer_than(enough, frames, delivery)
+        });
+        1.0 - (1.0 - weak) * (1.0 - self.model.outage)
     }
     /// Probability that a frame of `from` alone arrives at `to` against `interference` milliwatts.
     pub(crate) fn alone(&self, reach: &Reach, interference: f64) -> f64 {
@@ -434,31 +396,6 @@ mod tests {
         assert!(at(10, -87.0) > 0.999, "{}", at(10, -87.0));
         assert!(at(8, -87.0) < at(10, -87.0));
         assert!(at(10, -91.0) > at(10, -92.0));
-    }
-
-    #[test]
-    fn what_bursts_took_of_beacons_counts_as_received() {
-        let bursts = Bursts {
-            share: 0.5,
-            hit: 0.2,
-            along: 1.0,
-            across: 1.0,
-        };
-        let model = LinkModel {
-            bursts: bursts.into(),
-            ..LinkModel::UNKNOWN
-        };
-        let of = |received| {
-            let links = table(received, -60.0);
-            let all = Expected::new(&links, ChannelSet::ALL, &model);
-            let at = |of: &Expected| of.link(0, 1, Channel::LAST).map(|reach| reach.delivery);
-            (at(&all).unwrap(), at(&all.without_bursts()).unwrap())
-        };
-        let (all, quiet) = of(9);
-        assert!(all < 0.99 && (quiet - 1.0).abs() < 1e-6, "{all} {quiet}");
-        // More than bursts take is lost for other reasons.
-        let (all, quiet) = of(5);
-        assert!(all < quiet && quiet < 0.95, "{all} {quiet}");
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! Three things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
 //! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
 //! many beacons arrived at each level tells how widely reception spreads around the radio's curve. What
-//! strong links lose is lost to others on the channel (`bursts`), where others are louder. Nothing else is known of the site. What
+//! strong links lose is lost to others on the channel, where others are louder. Nothing else is known of the site. What
 //! several surveys tell is in `picture`. Tests: below.
 
 use crate::ageing::Ageing;
-use crate::bursts::LearnedBursts;
 use crate::expect::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
+use crate::rules;
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
 /// Of fewer pairs or links nothing is learned.
@@ -31,7 +31,7 @@ const TURNS_APART: Duration = Duration::from_secs(20);
 const SWEPT_BEFORE: Duration = Duration::from_millis(4_500);
 /// Margin from which a radio's curve loses nothing, in decibels.
 pub(crate) const STRONG_DB: f64 = 10.0;
-/// Links that tell of bursts lie less than so much above that: stronger ones may be louder than what disturbs others, and are
+/// Links that tell of others' frames lie less than so much above that: stronger ones may be louder than what disturbs others, and are
 /// seldom hops of a chain.
 const TELLING_DB: f64 = 15.0;
 /// Links that are looked at for a fit; more say the same.
@@ -48,42 +48,59 @@ impl LinkModel {
         Self {
             unknown: between_directions(links).unwrap_or(model.unknown),
             packet: around_the_curve(links, &model).unwrap_or(model.packet),
-            bursts: model.bursts_in([links]).unwrap_or(model.bursts),
+            outage: model.outage_in([links]).unwrap_or(model.outage),
             ..model
         }
     }
 
     /// What links may have become since `links` were measured `age` ago.
     pub(crate) fn since(&self, links: &LinkQualities, age: Duration) -> Ageing {
-        let all = || {
-            Channel::all().flat_map(|channel| {
-                (0..links.nodes()).flat_map(move |node| links.heard_from(node, channel))
-            })
-        };
-        let (age, apart) = match all().any(|(_, quality)| quality.is_swept()) {
+        let (age, apart) = match all(links).any(|quality| quality.is_swept()) {
             true => (age + SWEPT_BEFORE, Duration::ZERO),
             false => (age, TURNS_APART),
         };
-        let power = |(_, quality): (usize, LinkQuality)| self.power(&quality);
-        let margins = all().filter_map(power).map(|power| (power - self.floor).0);
+        let margins = all(links).filter_map(|quality| self.power(&quality));
+        let margins = margins.map(|power| (power - self.floor).0);
         Ageing::since(age, apart, margins)
     }
 
-    /// What links far above the curve tell of bursts. One of two beacons that a burst took is half of a link's share, which does not
-    /// make it a weak one: links of so few are known by what came through.
-    pub(crate) fn bursts_in<'a>(
+    /// The share of long frames that links far above the curve lose; none where too few beacons were sent over these. One of two
+    /// beacons that others took is half of a link's share, which does not make it a weak one: links of so few are known by what
+    /// came through. Where some of `surveys` were sent in turns, these tell it.
+    pub(crate) fn outage_in<'a>(
         &self,
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
-    ) -> Option<LearnedBursts> {
-        LearnedBursts::of(surveys, |quality| {
-            let level = match quality.is_swept() {
-                true => self.heard(quality),
-                false => self.power(quality),
+    ) -> Option<f64> {
+        // Beacons lost and sent, in turns and in sweeps.
+        let [mut turns, mut sweeps] = [[0.0; 2]; 2];
+        for (quality, sent) in surveys
+            .into_iter()
+            .flat_map(all)
+            .filter_map(|quality| Some((quality, f64::from(quality.sent?))))
+        {
+            let (level, counts) = match quality.is_swept() {
+                true => (self.heard(&quality), &mut sweeps),
+                false => (self.power(&quality), &mut turns),
             };
             let over = level.map(|level| (level - self.floor).0 - STRONG_DB);
-            over.is_some_and(|over| (0.0..TELLING_DB).contains(&over))
-        })
+            if over.is_some_and(|over| (0.0..TELLING_DB).contains(&over)) {
+                counts[0] += (1.0 - quality.prr) * sent;
+                counts[1] += sent;
+            }
+        }
+        let share = |[lost, sent]: [f64; 2]| (sent >= ENOUGH as f64).then(|| lost / sent);
+        share(turns).or_else(|| share(sweeps).map(rules::of_long_frames))
     }
+}
+
+/// Every link on every channel.
+fn all(links: &LinkQualities) -> impl Iterator<Item = LinkQuality> + '_ {
+    Channel::all().flat_map(move |channel| {
+        (0..links.nodes()).flat_map(move |node| {
+            let heard = links.heard_from(node, channel);
+            heard.map(|(_, quality)| quality)
+        })
+    })
 }
 
 /// Both directions of every pair on every channel, where both are whole: nodes, and the difference in decibels.
@@ -242,12 +259,8 @@ mod tests {
             };
             (links.record(from, to, Channel::LAST, received, 10, Some(Dbm(level)))).unwrap();
         }
-        let model = LinkModel::learned(&links, FLOOR);
-        let outage = model.bursts.all.outage();
+        let outage = LinkModel::learned(&links, FLOOR).outage;
         assert!((outage - 0.05).abs() < 0.01, "{outage}");
-        assert!((model.lame_at(Db(40.0), 8, 5) - outage).abs() < 1e-9);
-        assert!(model.lame_at(Db(-20.0), 8, 5) > 0.999);
-        assert!(model.lame_at(Db(2.0), 8, 5) > model.lame_at(Db(6.0), 8, 5));
     }
 
     #[test]
@@ -260,9 +273,9 @@ mod tests {
             let rssi = Some(Dbm(FLOOR.0 + STRONG_DB + 1.1));
             (links.record(from, to, Channel::LAST, received, 2, rssi)).unwrap();
         }
-        let lost = LinkModel::learned(&links, FLOOR).bursts.all.outage();
+        let lost = LinkModel::learned(&links, FLOOR).outage;
         assert!(
-            (lost / crate::rules::of_long_frames(0.05) - 1.0).abs() < 0.1,
+            (lost / rules::of_long_frames(0.05) - 1.0).abs() < 0.1,
             "{lost}"
         );
     }

@@ -8,7 +8,6 @@
 mod ageing;
 mod assess;
 pub mod beats;
-mod bursts;
 mod chains;
 mod change;
 pub mod channels;
@@ -19,9 +18,6 @@ mod graphml;
 pub mod groups;
 mod learned;
 mod links;
-mod looks;
-mod losses;
-mod outlook;
 pub mod pairs;
 pub mod paths;
 mod picture;
@@ -35,15 +31,12 @@ pub mod rules;
 mod seen;
 pub mod streams;
 pub mod tails;
-mod together;
 pub mod topology;
 
-pub use bursts::{Bursts, LearnedBursts};
 pub use channels::Assignment;
 pub use expect::LinkModel;
 pub use groups::{Group, Member};
 pub use links::{ChannelSummary, Hop, LinkError, LinkQualities, LinkQuality, Place};
-pub use looks::LOOK;
 pub use pairs::{
     best_channels, channel_support, suggest_pairs, ChannelSupport, Floors, Pair, PairOrder,
     PairRequest,

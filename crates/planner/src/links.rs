@@ -4,7 +4,7 @@
 //! Not modelled: when a measurement was made; every table is one campaign. Tests: below.
 
 use serde::Serialize;
-use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration};
+use thalweg_units::{Channel, ChannelSet, Db, Dbm};
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -108,7 +108,6 @@ pub struct LinkQualities {
     rows: Vec<Vec<Vec<(usize, LinkQuality)>>>,
     places: Option<Vec<Place>>,
     ids: Option<Vec<u16>>,
-    beacons_apart: Option<Duration>,
 }
 
 /// One line about a channel as a whole.
@@ -130,7 +129,6 @@ impl LinkQualities {
             rows: vec![Vec::new(); Channel::COUNT],
             places: None,
             ids: None,
-            beacons_apart: None,
         }
     }
     /// How many nodes there are; their indices are below this.
@@ -150,14 +148,6 @@ impl LinkQualities {
     pub fn id(&self, node: usize) -> usize {
         let told = self.ids.as_ref().and_then(|ids| ids.get(node));
         told.map_or(node, |id| usize::from(*id))
-    }
-    /// Says how long after a beacon the next was sent: of the same node where nodes beaconed in turns, of the next node in a sweep.
-    pub fn set_beacons_apart(&mut self, apart: Duration) {
-        self.beacons_apart = Some(apart);
-    }
-    /// How long after a beacon the next was sent, as [`Self::set_beacons_apart`] says; none where nobody said it.
-    pub fn beacons_apart(&self) -> Option<Duration> {
-        self.beacons_apart
     }
     /// Says where every node is.
     ///

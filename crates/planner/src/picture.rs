@@ -148,9 +148,9 @@ impl Picture {
             .filter(|survey| survey.links.nodes() == links.nodes())
             .take(MOST)
             .collect();
-        // Others use channels in bursts: each survey saw some seconds of that.
+        // Others use channels now and then: each survey saw some seconds of that.
         let tables = surveys.iter().map(|survey| survey.links);
-        model.bursts = model.bursts_in(tables).unwrap_or(model.bursts);
+        model.outage = model.outage_in(tables).unwrap_or(model.outage);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let nugget = model.unknown.0.powi(2);
         let changes = match sources.len() {
@@ -471,7 +471,7 @@ impl LinkModel {
             (share * (1.0 - share) / sent + 0.25 / (sent * sent)).sqrt() / (1.0 + 1.0 / sent),
         );
         // What others take of the channel is no fault of the link.
-        let kept = 1.0 - self.bursts.all.outage();
+        let kept = 1.0 - self.outage;
         let low = self.margin_of((middle - wide) / kept.max(0.5));
         let high = self.margin_of((middle + wide) / kept.max(0.5));
         let level = level.clamp(self.floor.0 + low, self.floor.0 + high.max(low));

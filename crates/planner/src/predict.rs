@@ -8,6 +8,7 @@
 
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use crate::request::Transfer;
+use crate::rules;
 use serde::Serialize;
 use thalweg_units::Duration;
 
@@ -37,8 +38,7 @@ pub struct Prediction {
     pub group_delivery: Vec<f64>,
     /// Per group: probability that a frame of the sink reaches the source over the reverse pipeline.
     pub reverse_delivery: Vec<f64>,
-    /// R1: expected share of the packets that arrive in the first round, 0..=1; in bursts, too, where a plan has reserves. What
-    /// hops and groups deliver is without bursts.
+    /// R1: expected share of the packets that arrive in the first round, 0..=1.
     pub first_round: f64,
     /// Probability that one try of a control exchange (request and NACK) succeeds.
     pub exchange: f64,
@@ -52,11 +52,8 @@ pub struct Prediction {
     pub energy_j: Option<f64>,
     /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
-    /// Source, sink and relays, and who stands by.
+    /// Source, sink and relays, reserves included.
     pub active_nodes: usize,
-    /// Probability that a look finds a chain lame, so that reserves or another way are needed; none where a plan has no reserves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserves_needed: Option<f64>,
 }
 
 /// How frames fare between neighbouring stages of a plan. Stages count from the source, 0..=H.
@@ -290,7 +287,6 @@ pub(crate) fn predict(
         energy_j: None,
         goodput_kbps: 0.0,
         active_nodes,
-        reserves_needed: None,
     };
     let packets = f64::from(transfer.packets);
     if first_round < DEAD {
@@ -340,6 +336,54 @@ pub(crate) fn predict(
     prediction.energy_j = Some(charge_mas * 1e-3 * currents.supply_v);
     prediction.goodput_kbps = packets * cycle.payload_bytes as f64 * 8e-3 / time_s;
     prediction
+}
+
+impl Prediction {
+    /// The same beside `stand` backup relays, which listen in windows, and `spare` alternate ones, which rest; the chains pause for the
+    /// word that their first packets came. Not modelled: what becomes of transfers that call reserves.
+    pub(crate) fn with_reserves(
+        mut self,
+        (stand, spare): (usize, usize),
+        transfer: &Transfer,
+    ) -> Self {
+        self.active_nodes += stand + spare;
+        let (Some(base_s), Some(base_j)) = (self.time_s, self.energy_j) else {
+            return self;
+        };
+        let cycle = &transfer.cycle;
+        let hops = self.hop_delivery.first().map_or(0, Vec::len) as u64;
+        let period_s = cycle.period().as_secs_f64();
+        let word_s = match self.hop_delivery.len() > 1 && hops > 1 {
+            true => cycle.pause_time(hops).as_secs_f64(),
+            false => {
+                let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
+                cycle.short_exchange_time(hops).as_secs_f64() + pass_s
+            }
+        };
+        let is_looked_at = transfer.packets >= rules::LOOKED_AT && stand + spare > 0;
+        let looks = f64::from(u8::from(is_looked_at));
+        let look_s = looks * word_s;
+        let time_s = base_s + look_s;
+        let wake_up_s = transfer.wake_up.as_secs_f64();
+        let first_s = f64::from(rules::LOOK) * period_s + word_s;
+        let after_s = (time_s - wake_up_s - first_s).max(0.0);
+        let (window, rest) = (rules::WINDOW, f64::from(rules::REST));
+        let windows_s = looks * window * period_s + after_s * window / (window + rest);
+        let resting_s = (time_s - wake_up_s) * rules::resting_awake(hops);
+        let (active, stand, spare) = (
+            (self.active_nodes - stand - spare) as f64,
+            stand as f64,
+            spare as f64,
+        );
+        let awake_s = active * look_s
+            + (stand + spare) * (wake_up_s + look_s)
+            + stand * windows_s
+            + spare * resting_s;
+        self.time_s = Some(time_s);
+        self.energy_j = Some(base_j + awake_s * transfer.currents.listening_w());
+        self.goodput_kbps *= base_s / time_s;
+        self
+    }
 }
 
 /// Rounds until all of `packets` have arrived where each arrives with probability `delivery` a round:

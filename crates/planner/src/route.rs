@@ -11,8 +11,6 @@ use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::expect::Expected;
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::links::LinkQualities;
-use crate::looks;
-use crate::outlook::Ready;
 use crate::pairs::best_channels;
 use crate::paths::{self, PathSet, Quest};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
@@ -294,21 +292,8 @@ fn chained(
         wake_up: cycle.short_wake_up(hops as u64, named, links.nodes()),
         ..request.transfer
     };
-    let has_spare = Group::BOTH.map(|group| spares.iter().flatten().any(|m| m.group == group));
-    let looks = looks::Chain::both(hops, groups.len(), has_spare);
-    let looks = &looks[..groups.len().min(looks.len())];
-    let looked = reserves::looked(&expected, &groups, looks, &plan.standing_by, plan.tuned());
-    // Bursts are weighed apart from what links deliver otherwise.
-    let quiet = expected.clone().without_bursts();
-    let untold = reserves::untold(&quiet, &plan.paths, &spares, plan.tuned());
-    let ready = Ready {
-        feed,
-        stand,
-        spare,
-        untold,
-    };
-    let prediction = chains::judged(&quiet, &groups, plan.tuned(), &told);
-    let prediction = prediction.over(looked, looks, &request.model.bursts, ready, &told);
+    let prediction = chains::judged(&expected, &groups, plan.tuned(), &told);
+    let prediction = prediction.with_reserves((stand, spare), &told);
     Some(Plan {
         spares,
         prediction,

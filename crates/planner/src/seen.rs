@@ -7,8 +7,8 @@
 
 use crate::expect::{Expected, LinkModel};
 use crate::links::{Hop, LinkQualities};
-use crate::looks::LOOK;
 use crate::request::RouteRequest;
+use crate::rules::FIRST_LOOK;
 use thalweg_units::{Channel, ChannelSet, Db};
 
 /// What was seen of links since they were surveyed.
@@ -87,7 +87,8 @@ impl Seen {
         }
         for chain in &self.lame {
             // That of a hop which was good before is small, and not none: other frames are on the air now.
-            let chances: Vec<f64> = (chain.iter().map(|hop| expected.lame(*hop, LOOK))).collect();
+            let chances: Vec<f64> =
+                (chain.iter().map(|hop| expected.lame(*hop, FIRST_LOOK))).collect();
             let all: f64 = chances.iter().sum();
             for (hop, chance) in chain.iter().zip(chances) {
                 let share = match all > 0.0 {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{building, rng};
 use std::collections::BTreeSet;
-use thalweg_planner::{plan, Bursts, Group, Hop, Plan, Reserves, RouteRequest, Seen};
+use thalweg_planner::{plan, Group, Hop, Plan, Reserves, RouteRequest, Seen};
 
 fn planned(source: usize, sink: usize) -> RouteRequest {
     RouteRequest {
@@ -166,34 +166,4 @@ fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
     let plain = plan(&links, &RouteRequest::planned(3, 120), &mut rng(1)).unwrap();
     assert!(plain.others.is_empty() && plain.standing_by.is_empty());
     assert!(plain.anew(&Seen::default()).is_none());
-}
-
-#[test]
-fn a_plan_expects_to_need_more_where_bursts_were_seen() {
-    let links = building(139, 4);
-    let predicted = |bursts: Bursts| {
-        let mut request = planned(3, 120);
-        request.model.bursts = bursts.into();
-        plan(&links, &request, &mut rng(1)).unwrap().prediction
-    };
-    let of = |hit| Bursts {
-        share: 0.2,
-        hit,
-        along: 0.5,
-        across: 0.5,
-    };
-    let [none, few, many] = [Bursts::NONE, of(0.1), of(0.4)].map(predicted);
-    let needed = [&none, &few, &many].map(|p| p.reserves_needed.unwrap());
-    assert!(
-        needed[0] + 0.02 < needed[1] && needed[1] + 0.1 < needed[2],
-        "{needed:?}"
-    );
-    // A burst at one stage of all is in no more than so many cases.
-    assert!(
-        needed[2] < needed[0] + 0.2 * none.hop_delivery[0].len() as f64,
-        "{needed:?}"
-    );
-    let joules = [&none, &few, &many].map(|p| p.energy_j.unwrap());
-    assert!(joules[0] < joules[1] && joules[1] < joules[2], "{joules:?}");
-    assert!(none.goodput_kbps > many.goodput_kbps);
 }

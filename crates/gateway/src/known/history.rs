@@ -5,7 +5,8 @@
 
 use crate::carry::pipeline::Fetched;
 use crate::field::FieldTime;
-use thalweg_planner::{Dated, Group, LinkQualities, Picture, Plan, Sighting, LOOK};
+use thalweg_planner::rules::FIRST_LOOK;
+use thalweg_planner::{Dated, Group, LinkQualities, Picture, Plan, Sighting};
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// So many surveys have a part in a picture.
@@ -135,7 +136,7 @@ pub fn hops_seen(
         }
         (0, _) => return Vec::new(),
         (lame, _) => {
-            let (look, enough) = LOOK;
+            let (look, enough) = FIRST_LOOK;
             // A lame chain brings fewer than enough, half of that on average.
             let brings = 0.5 * f64::from(enough) / f64::from(look);
             let is_lame = (f64::from(lame) / count).min(1.0);

@@ -183,6 +183,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE surveys ADD COLUMN apart_us INTEGER CHECK (apart_us > 0);
 ",
+    "
+    ALTER TABLE surveys DROP COLUMN apart_us;
+",
 ];
 
 /// The newest format.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use rusqlite::{params, Row};
 use thalweg_planner::LinkQualities;
-use thalweg_units::{BatteryLevel, Channel, Dbm, Duration, NodeId};
+use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 
 use super::outbox::{self, Message};
 use super::{db_error, Result, Store};
@@ -61,18 +61,15 @@ impl Store {
         let batteries = batteries.map(|(node, level)| format!("{node}:{}", level.millivolts()));
         let batteries: Vec<String> = batteries.collect();
         let tx = self.begin()?;
-        let sql = "INSERT INTO surveys (network, sink, took_s, missing, batteries, links, apart_us)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let apart = survey.links.beacons_apart().map(Duration::as_micros);
-        let apart = apart.and_then(|apart| i64::try_from(apart.max(1)).ok());
+        let sql = "INSERT INTO surveys (network, sink, took_s, missing, batteries, links)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let values = params![
             network,
             sink.get(),
             survey.took_s,
             missing.join(" "),
             batteries.join(" "),
-            written(survey.links),
-            apart
+            written(survey.links)
         ];
         tx.execute(sql, values).map_err(&fail)?;
         let sql = "DELETE FROM surveys WHERE network = ?1 AND sink = ?2 AND id NOT IN
@@ -137,19 +134,13 @@ fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>>
     let missing = missing.split_whitespace().filter_map(node).collect();
     let batteries = batteries(row)?;
     let (id, measured_at, took_s) = (row.get("id")?, row.get("measured_at")?, row.get("took_s")?);
-    let apart: Option<u64> = row.get("apart_us")?;
-    Ok(read(&links, nodes).map(|mut links| {
-        if let Some(apart) = apart {
-            links.set_beacons_apart(Duration::from_micros(apart));
-        }
-        StoredSurvey {
-            id,
-            measured_at,
-            took_s,
-            missing,
-            batteries,
-            links,
-        }
+    Ok(read(&links, nodes).map(|links| StoredSurvey {
+        id,
+        measured_at,
+        took_s,
+        missing,
+        batteries,
+        links,
     }))
 }
 
@@ -209,7 +200,6 @@ mod tests {
             .record(0, 2, channel, 7, 10, Some(Dbm(-81.5)))
             .unwrap();
         links.record_prr(2, 1, channel, 0.25, None).unwrap();
-        links.set_beacons_apart(Duration::from_millis(17));
         for took in 0..KEPT_SURVEYS + 2 {
             let network = ("a", sink);
             let survey = NewSurvey {
@@ -231,7 +221,6 @@ mod tests {
             (back.took_s, &back.missing[..]),
             (f64::from(KEPT_SURVEYS + 1), &[lost][..])
         );
-        assert_eq!(back.links.beacons_apart(), links.beacons_apart());
         assert_eq!(
             back.links.quality(0, 2, channel),
             links.quality(0, 2, channel)

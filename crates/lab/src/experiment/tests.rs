@@ -101,25 +101,6 @@ fn transfers_wait_for_the_survey_that_they_are_planned_by() {
 }
 
 #[test]
-fn plans_know_how_old_their_survey_is() {
-    let aged = "survey = 'sweep'\nage_s = [60, 86400]\npackets = 100";
-    let text = LINE
-        .replace("line5", "quiet100")
-        .replace("packets = 20", aged)
-        .replace("routes = 2", "routes = 1")
-        .replace("payload = [60, 118]", "")
-        .replace("baseline = 'pip'\n", "")
-        .replace("by = ['protocol', 'payload']", "by = ['protocol']")
-        .replace("x = { column = 'payload'", "x = { column = 'age_s'")
-        .replace("['p3', 'pip']", "['thalweg']");
-    let need = |row: &Row| row.number("predicted_need").unwrap();
-    let rows = rows(&experiment(&text), &[1]);
-    let needs: Vec<f64> = rows.iter().map(need).collect();
-    assert_eq!(needs.len(), 2);
-    assert!(needs[1] > 1.5 * needs[0], "{needs:?}");
-}
-
-#[test]
 fn transfers_are_predicted_as_they_are_sent() {
     let folder = tempfile::tempdir().unwrap();
     let slow = |name: &str, text: &str| {

@@ -22,7 +22,7 @@ pub const WORTH: u16 = 64;
 const LOOKS: u8 = 4;
 /// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next meeting,
 /// for the wake-up, a request and a look.
-pub const TO_BEGIN_ANEW: u32 = 96;
+const TO_BEGIN_ANEW: u32 = 96;
 /// A chain that loses as much, of many packets, is lame where another is at hand, or so much is left that one is worth a new
 /// beginning.
 pub const BAD: (u32, u32) = (3, 16);

@@ -20,12 +20,12 @@ mod testing;
 pub use ends::Ears;
 pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
-pub use looking::{Looker, BAD, TO_BEGIN_ANEW, WORTH};
+pub use looking::{Looker, BAD, WORTH};
 pub use meetings::Meetings;
 pub use pauses::pause;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
-pub use standing::{Watcher, MISSED, REST, SENT_ON};
+pub use standing::{Watcher, REST};
 
 use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
 use thalweg_engine::Passing;

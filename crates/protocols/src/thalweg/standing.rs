@@ -15,9 +15,9 @@ use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::Look;
 
 /// Packets that the relay sends on, in one window, after which it is left alone.
-pub const SENT_ON: u8 = 3;
+const SENT_ON: u8 = 3;
 /// Packets not sent on, in one window, after which the node takes part.
-pub const MISSED: u8 = 3;
+const MISSED: u8 = 3;
 /// Cycles after which a window closes whatever was heard.
 const WINDOW: u64 = 28;
 /// Cycles between the end of a window and the next.

@@ -25,13 +25,13 @@ use thalweg_wire::route::Scheme;
 /// Columns of every transfer.
 pub(in crate::experiment) const OUTCOME: &str =
     "source sink hops paths active_nodes goodput_kbps rounds duration_s wake_up_s bytes \
-    attempts needed verified energy_j network_energy_j survey_s cold_s cold_goodput_kbps r1 retransmitted \
+    attempts verified energy_j network_energy_j survey_s cold_s cold_goodput_kbps r1 retransmitted \
     failure";
 
 /// Columns of a transfer over a route that was drawn.
 pub(in crate::experiment) const ROUTE: &str =
     "route protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
-    utilisation_without_overhead predicted_kbps predicted_energy_j predicted_need max_paths route_hops mishap";
+    utilisation_without_overhead predicted_kbps predicted_energy_j max_paths route_hops mishap";
 
 /// What of a cell has a part in a plan: how many paths it may have, how old its links are, and bytes of object and payload.
 type Shape = (Option<usize>, Option<Duration>, u32, u8);
@@ -309,7 +309,6 @@ impl Transfers {
         };
         row.set("predicted_kbps", predicted.goodput_kbps);
         row.set_some("predicted_energy_j", predicted.energy_j);
-        row.set_some("predicted_need", predicted.reserves_needed);
         row
     }
 }
@@ -348,10 +347,6 @@ pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Details>) -> Row {
         .with("wake_up_s", repairs.wake_up_s)
         .with("bytes", o.bytes)
         .with("attempts", o.attempts)
-        .with(
-            "needed",
-            u32::from(repairs.lame_chains > 0 || o.attempts > 1),
-        )
         .with("verified", u32::from(o.verified));
     row.set_some("energy_j", o.energy_j);
     row.set_some("network_energy_j", o.network_energy_j);
