@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use thalweg_gateway::registry::Protocol;
+use thalweg_host::registry::Protocol;
 use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::SystemTime;
 
-use thalweg_gateway::line::Stream;
-use thalweg_lab::basestation::{BaseStation, Listener, Pty, Setup};
-use thalweg_lab::collect::{check, Object};
+use thalweg_host::line::Stream;
+use thalweg_simnet::basestation::{BaseStation, Listener, Pty, Setup};
+use thalweg_simnet::collect::{check, Object};
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::BasestationArgs;

@@ -11,13 +11,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use thalweg_gateway::known::CLEAN_CHANNELS;
-use thalweg_gateway::outcome::Outcome;
-use thalweg_gateway::registry::{Family, Pipelined};
-use thalweg_gateway::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
-use thalweg_lab::campaign::{empty, CampaignError, InWave, Settings, Sources};
-use thalweg_lab::collect::Object;
-use thalweg_lab::fetch::{Explain, Wish};
+use thalweg_host::known::CLEAN_CHANNELS;
+use thalweg_host::outcome::Outcome;
+use thalweg_host::registry::{Family, Pipelined};
+use thalweg_host::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
+use thalweg_simnet::campaign::{empty, CampaignError, InWave, Settings, Sources};
+use thalweg_simnet::collect::Object;
+use thalweg_simnet::fetch::{Explain, Wish};
 use thalweg_testbeds::{Site, Station, Testbed};
 use thalweg_units::{Channel, NodeId};
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_gateway::registry::{Family, Needs, Pipelined, Takes};
-use thalweg_gateway::store::{Fate, Kept, Store, StoreError, DATABASE};
-use thalweg_lab::fetch::{Explain, Maps, Report, Wish};
-use thalweg_lab::streams::{payload, psdu_bytes};
+use thalweg_host::registry::{Family, Needs, Pipelined, Takes};
+use thalweg_host::store::{Fate, Kept, Store, StoreError, DATABASE};
+use thalweg_simnet::fetch::{Explain, Maps, Report, Wish};
+use thalweg_simnet::streams::{payload, psdu_bytes};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;

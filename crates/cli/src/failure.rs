@@ -4,9 +4,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use thalweg_gateway::store::StoreError;
-use thalweg_lab::collect::CollectError;
-use thalweg_lab::gather::GatherError;
+use thalweg_host::store::StoreError;
+use thalweg_simnet::collect::CollectError;
+use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
 
 /// Why a command stopped.

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
-use thalweg_gateway::daemon::config::{Config, NetworkConfig};
-use thalweg_gateway::daemon::{Daemon, StartError, Station};
-use thalweg_gateway::line::AddressError;
-use thalweg_gateway::store::StoreError;
-use thalweg_lab::field::RunError;
-use thalweg_lab::gateway::{Behind, Simulated};
+use thalweg_daemon::config::{Config, NetworkConfig};
+use thalweg_daemon::{Daemon, StartError, Station};
+use thalweg_host::line::AddressError;
+use thalweg_host::store::StoreError;
+use thalweg_simnet::field::RunError;
+use thalweg_simnet::networks::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::GatewayArgs;

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_gateway::carry::rcrt::{Terms, PAYLOAD_BYTES};
-use thalweg_gateway::store::Store;
-use thalweg_lab::gather::{psdu_bytes, Progress, Report, Scenario, Wish};
+use thalweg_host::carry::rcrt::{Terms, PAYLOAD_BYTES};
+use thalweg_host::store::Store;
+use thalweg_simnet::gather::{psdu_bytes, Progress, Report, Scenario, Wish};
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::CollectArgs;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use thalweg_gateway::store::{Condition, Store, StoredTransfer};
+use thalweg_host::store::{Condition, Store, StoredTransfer};
 
 use crate::args::ObjectsCommand;
 use crate::failure::{one_line, Failure};

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-pub(crate) use thalweg_gateway::store::plain;
+pub(crate) use thalweg_host::store::plain;
 
 use crate::failure::Failure;
 

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use thalweg_gateway::store::{DATABASE, OBJECTS};
+use thalweg_host::store::{DATABASE, OBJECTS};
 
 use crate::failure::Failure;
 use crate::output::{cannot_write, WholeFile};

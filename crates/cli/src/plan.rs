@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::known::{Known, Planned};
-use thalweg_gateway::registry::Pipelined;
-use thalweg_lab::collect::{check, measured, Surveyed};
+use thalweg_host::carry::pipeline::Terms;
+use thalweg_host::known::{Known, Planned};
+use thalweg_host::registry::Pipelined;
 use thalweg_lab::maps;
 use thalweg_planner::Prediction;
+use thalweg_simnet::collect::{check, measured, Surveyed};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
 use thalweg_wire::route::{Hopping, Scheme};

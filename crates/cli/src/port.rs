@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use thalweg_gateway::collector::Report;
-use thalweg_gateway::line::{Address, LineError, LineField};
-use thalweg_gateway::recovery::first_transfer;
-use thalweg_gateway::registry::Family;
-use thalweg_lab::collect::Remote;
-use thalweg_lab::fetch::Wish;
+use thalweg_host::collector::Report;
+use thalweg_host::line::{Address, LineError, LineField};
+use thalweg_host::recovery::first_transfer;
+use thalweg_host::registry::Family;
+use thalweg_simnet::collect::Remote;
+use thalweg_simnet::fetch::Wish;
 use thalweg_testbeds::Site;
 
 use crate::failure::Stop;

@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use thalweg_gateway::job::Progress;
-use thalweg_gateway::registry::{Family, Protocol};
-use thalweg_lab::fetch::{Explain, Maps, Report, Surveyed, Wish};
+use thalweg_host::job::Progress;
+use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
+use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed, Wish};
 use thalweg_testbeds::Site;
 
 use crate::failure::Stop;

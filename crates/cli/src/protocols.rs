@@ -1,7 +1,7 @@
 //! `thalweg protocols`: what protocols there are, on which boards, and what each takes.
 
 use serde::Serialize;
-use thalweg_gateway::registry::{Needs, Origin, Protocol, Takes, PROTOCOLS};
+use thalweg_host::registry::{Needs, Origin, Protocol, Takes, PROTOCOLS};
 use thalweg_sim::boards;
 
 use crate::failure::Failure;

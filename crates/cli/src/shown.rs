@@ -1,11 +1,11 @@
 //! What `thalweg collect` prints of a transfer, as text.
 
-use thalweg_gateway::collector::{Details, Report};
-use thalweg_gateway::outcome::Outcome;
-use thalweg_gateway::survey::SurveyCost;
-use thalweg_lab::fetch;
-use thalweg_lab::streams::{Collected, DualSurveyCost, Stream};
+use thalweg_host::collector::{Details, Report};
+use thalweg_host::outcome::Outcome;
+use thalweg_host::survey::SurveyCost;
 use thalweg_planner::Prediction;
+use thalweg_simnet::fetch;
+use thalweg_simnet::streams::{Collected, DualSurveyCost, Stream};
 
 use crate::output::plural;
 use crate::table::{number, Align, Table};

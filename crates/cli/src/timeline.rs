@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use thalweg_gateway::carry::stream;
-use thalweg_lab::collect::CollectError;
-use thalweg_lab::forwarding::{
+use thalweg_host::carry::stream;
+use thalweg_sim::boards;
+use thalweg_simnet::collect::CollectError;
+use thalweg_simnet::forwarding::{
     timelines_svg, Bar, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
-use thalweg_lab::streams::{self, Ground, Terms};
-use thalweg_sim::boards;
+use thalweg_simnet::streams::{self, Ground, Terms};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Duration;
 use thalweg_wire::stream::MAX_PAYLOAD;

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg_gateway::known::Ask;
-use thalweg_gateway::outcome::Core;
-use thalweg_gateway::parts::LARGEST;
-use thalweg_gateway::registry::{Family, Protocol};
-use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store};
-use thalweg_lab::collect::Object;
-use thalweg_lab::fetch::{Report, Wish};
+use thalweg_host::known::Ask;
+use thalweg_host::outcome::Core;
+use thalweg_host::parts::LARGEST;
+use thalweg_host::registry::{Family, Protocol};
+use thalweg_host::store::{CampaignId, Kept, NewTransfer, Store};
+use thalweg_simnet::collect::Object;
+use thalweg_simnet::fetch::{Report, Wish};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
 

@@ -1,8 +1,8 @@
 //! What may stand behind an option: each parser takes one value or says in one line what it wants.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use thalweg_gateway::parts::LARGEST;
-use thalweg_gateway::registry::{self, Protocol, Takes, PROTOCOLS};
+use thalweg_host::parts::LARGEST;
+use thalweg_host::registry::{self, Protocol, Takes, PROTOCOLS};
 use thalweg_units::{Channel, Duration, NodeId};
 
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.

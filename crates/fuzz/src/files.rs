@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thalweg_gateway::daemon::config::{Config, Transfers};
+use thalweg_daemon::config::{Config, Transfers};
 use thalweg_lab::experiment::Experiment;
 use thalweg_testbeds::{read_k7, read_matrix, Testbed};
 

@@ -5,10 +5,10 @@ use std::cell::OnceCell;
 use std::net::IpAddr;
 
 use tempfile::TempDir;
-use thalweg_gateway::daemon::answering::{Answering, Seen};
-use thalweg_gateway::daemon::config::{Config, Token};
-use thalweg_gateway::daemon::Station;
-use thalweg_lab::gateway::Simulated;
+use thalweg_daemon::answering::{Answering, Seen};
+use thalweg_daemon::config::{Config, Token};
+use thalweg_daemon::Station;
+use thalweg_simnet::networks::Simulated;
 use thalweg_testbeds::{Site, Testbed};
 
 /// The token of the gateway that wants one.

@@ -1,5 +1,5 @@
 //! Rules of Thalweg's transfers and of sweeps that a plan counts with. They are the protocols' (`thalweg_protocols::thalweg`, `sweep`), which a planner
-//! does not know; a test of `thalweg_gateway::carry`, which knows both, holds one against the other.
+//! does not know; a test of `thalweg_host::carry`, which knows both, holds one against the other.
 
 use thalweg_units::Duration;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::{json, Value};
-use thalweg_gateway::outcome::Core;
-use thalweg_gateway::store::{Fate, NewTransfer, Store, StoreError, TransferId};
+use thalweg_host::outcome::Core;
+use thalweg_host::store::{Fate, NewTransfer, Store, StoreError, TransferId};
 use thalweg_units::NodeId;
 
 use super::follow::{show, Follower, News};

@@ -15,7 +15,7 @@ use hyper::{header, Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use thalweg_gateway::daemon::API;
+use thalweg_daemon::API;
 use tokio::net::TcpStream;
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hyper::StatusCode;
 use serde_json::Value;
-use thalweg_gateway::store::{digest_of, file_name};
+use thalweg_host::store::{digest_of, file_name};
 use thalweg_units::NodeId;
 
 use super::http::{Answered, Client, Trouble};

@@ -11,7 +11,7 @@ use super::transfers::{self, Drawn, Task, Transfers, Unplanned};
 use super::Result;
 use crate::results::Row;
 use std::sync::Arc;
-use thalweg_gateway::registry::Pipelined;
+use thalweg_host::registry::Pipelined;
 use thalweg_medium::random::{stream, uniform};
 use thalweg_medium::{EarId, Environment, LinksBuilder};
 use thalweg_planner::Plan;

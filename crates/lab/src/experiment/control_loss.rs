@@ -10,12 +10,12 @@ use super::kind::{keys, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::transfers::{self, Task, Transfers, Unplanned};
 use super::Result;
-use crate::field::Motes;
 use crate::results::Row;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_gateway::registry::Pipelined;
+use thalweg_host::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
 use thalweg_sim::{Fault, ReceptionTrace};
+use thalweg_simnet::field::Motes;
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::pipeline::{self, Header, Purpose, Request};
 use thalweg_wire::{flood, Reader};
@@ -201,7 +201,7 @@ mod tests {
     use crate::experiment::tests::rows_of;
     use std::collections::BTreeSet;
     use std::ops::ControlFlow::Continue;
-    use thalweg_gateway::registry::Pipelined;
+    use thalweg_host::registry::Pipelined;
 
     const LINE: &str = "[transfers]\ntestbed='line5'\n\
         routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";

@@ -1,7 +1,7 @@
 //! Loss maps of an experiment's transfers, and their sums.
 
-use crate::explain::{LossMap, Totals};
 use serde::Serialize;
+use thalweg_simnet::explain::{LossMap, Totals};
 
 /// Where the packets of one transfer of an experiment were lost.
 #[derive(Debug, Clone, Serialize)]

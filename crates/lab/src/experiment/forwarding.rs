@@ -2,16 +2,16 @@
 //! combination of hops, channels, forwarding, CCA and operating system (CIT, sections 3 to 5).
 //!
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
-//! are the testbed's first ones, in its order. Tests: below, `crate::forwarding`.
+//! are the testbed's first ones, in its order. Tests: below, `thalweg_simnet::forwarding`.
 
 use super::kind::{expect, keys, list, number, pairs, some, within, words, Kind};
 use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
-use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
 use crate::results::{name_of, Row};
 use serde::Deserialize;
 use thalweg_engine::Cca;
 use thalweg_sim::boards;
+use thalweg_simnet::forwarding::{Bench, Chain, Channels, ForwardingName};
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
 
 keys! {

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use thalweg_gateway::survey::{Survey, Surveyed};
+use thalweg_host::survey::{Survey, Surveyed};
 use thalweg_testbeds::Site;
 use thalweg_units::Duration;
 

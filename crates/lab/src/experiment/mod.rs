@@ -65,9 +65,9 @@ pub use run::{Entry, Refused, Run, RunOption};
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
-use crate::field::RunError;
-use crate::forwarding::ChainError;
 use crate::results::Row;
+use thalweg_simnet::field::RunError;
+use thalweg_simnet::forwarding::ChainError;
 use thalweg_testbeds::{Site, SiteError, TestbedError};
 
 /// What a run comes to.
@@ -103,7 +103,7 @@ pub enum ExperimentError {
     },
     /// A stream could not be run.
     #[error("streams: {0}")]
-    Stream(crate::collect::CollectError),
+    Stream(thalweg_simnet::collect::CollectError),
     /// A chain of nodes could not be run.
     #[error(transparent)]
     Chain(#[from] ChainError),
@@ -118,10 +118,10 @@ pub enum ExperimentError {
     Stopped,
 }
 
-impl From<crate::collect::CollectError> for ExperimentError {
-    fn from(failure: crate::collect::CollectError) -> Self {
+impl From<thalweg_simnet::collect::CollectError> for ExperimentError {
+    fn from(failure: thalweg_simnet::collect::CollectError) -> Self {
         match failure {
-            crate::collect::CollectError::Stopped => Self::Stopped,
+            thalweg_simnet::collect::CollectError::Stopped => Self::Stopped,
             failure => Self::Stream(failure),
         }
     }

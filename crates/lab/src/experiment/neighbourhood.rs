@@ -5,7 +5,6 @@
 use super::kind::{keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::{ExperimentError, Result};
-use crate::convergecast::stack;
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
 use thalweg_engine::{
@@ -15,6 +14,7 @@ use thalweg_medium::ether::Ether;
 use thalweg_medium::ether::Reach;
 use thalweg_medium::random::derive;
 use thalweg_sim::Network;
+use thalweg_simnet::convergecast::stack;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;

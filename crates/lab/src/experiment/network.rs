@@ -1,5 +1,5 @@
 //! Whole networks emptied: an object from every node, in several modes of bringing them to one or
-//! more base stations ([`crate::campaign`]), against the one after the other that P3, section IV-D3,
+//! more base stations ([`thalweg_simnet::campaign`]), against the one after the other that P3, section IV-D3,
 //! counts with.
 //!
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
@@ -8,12 +8,14 @@
 use super::kind::{expect, keys, pairs, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::{ExperimentError, Result};
-use crate::campaign::{empty, CampaignError, Mode, Sources};
-use crate::collect::Object;
-use crate::results::Row;
+use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
-use thalweg_gateway::known::CLEAN_CHANNELS;
-use thalweg_gateway::registry::Pipelined;
+use thalweg_host::known::CLEAN_CHANNELS;
+use thalweg_host::outcome::Core;
+use thalweg_host::registry::Pipelined;
+use thalweg_planner::concurrent::Obstacle;
+use thalweg_simnet::campaign::{empty, Campaign, CampaignError, Mode, Part, Sources};
+use thalweg_simnet::collect::Object;
 use thalweg_units::{Channel, ChannelSet};
 
 keys! {
@@ -101,11 +103,64 @@ impl Network {
         }
         let mut nobody = |_: &_, _: Option<&[u8]>| Continue(());
         match empty(&site, &settings, &mut |_| lab.heard(), &mut nobody) {
-            Ok(campaign) => Ok(campaign
-                .row(mode.name, mode.stations())
-                .with("protocol", variant.name)),
+            Ok(campaign) => Ok(row_of(&campaign, mode).with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),
         }
     }
+}
+
+/// `of`, a run of `mode`, in one row: times in seconds, rates in kbit/s, means over the transfers that delivered.
+fn row_of(of: &Campaign, mode: Mode) -> Row {
+    let all = of.transfers.iter().map(|t| &t.core);
+    let good: Vec<&Core> = all.filter(|t| t.verified).collect();
+    let mean = |of: &dyn Fn(&Core) -> f64| {
+        good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
+    };
+    let (measuring, collecting) = (of.part_s(Part::Measuring), of.part_s(Part::Collecting));
+    let download = of.download_s();
+    let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
+    let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
+    let reliability = |t: &Core| t.first_round_reliability.unwrap_or(0.0);
+    let bytes = of.bytes() as f64;
+    let idle = |why| of.idle.get(&why).copied().unwrap_or(0);
+    Row::new()
+        .with(SEED, of.seed)
+        .with("testbed", of.testbed.as_str())
+        .with("mode", mode.name)
+        .with("stations", mode.stations())
+        .with("radios", of.radios)
+        .with("sources", of.sources)
+        .with("delivered", good.len())
+        .with("delivered_share", per(good.len() as f64, of.sources as f64))
+        .with("failed_attempts", of.transfers.len() - good.len())
+        .with("bytes_each", of.bytes_each)
+        .with("measuring_s", measuring)
+        .with("collecting_s", collecting)
+        .with("survey_s", measuring + collecting)
+        .with("waiting_s", of.part_s(Part::Waiting))
+        .with("waking_up_s", of.part_s(Part::WakingUp))
+        .with("transferring_s", of.part_s(Part::Transferring))
+        .with("ending_s", of.part_s(Part::Ending))
+        .with("download_s", download)
+        .with("total_s", of.total_s())
+        .with("waves", of.waves)
+        .with("at_work", per(of.busy_s, of.part_s(Part::Transferring)))
+        .with("goodput_sum_kbps", per(bytes * 8e-3, download))
+        .with("cold_goodput_kbps", per(bytes * 8e-3, of.total_s()))
+        .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))
+        .with("least_goodput_kbps", least.unwrap_or(0.0))
+        .with("first_round_reliability", mean(&reliability))
+        .with("hops", mean(&|t| f64::from(t.hops)))
+        .with("active_nodes", mean(&|t| f64::from(t.active_nodes)))
+        .with("idle_sources", idle(Obstacle::Sources))
+        .with("idle_relays", idle(Obstacle::Relays))
+        .with("idle_channels", idle(Obstacle::Channels))
+        .with("idle_goodput", idle(Obstacle::Goodput))
+        .with("network_energy_j", of.network_energy_j)
+        .with("survey_energy_j", of.survey_energy_j)
+        .with(
+            "network_energy_per_byte_uj",
+            per(of.network_energy_j * 1e6, bytes),
+        )
 }

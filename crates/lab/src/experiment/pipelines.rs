@@ -2,18 +2,18 @@
 //! for the next one.
 //!
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
-//! the testbed's first ones, in its order, with a channel per hop. Tests: below, `crate::forwarding`.
+//! the testbed's first ones, in its order, with a channel per hop. Tests: below, `thalweg_simnet::forwarding`.
 
 use super::kind::{keys, list, number, pairs, some, within, words, Kind};
 use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
-use crate::collect::random_object;
-use crate::forwarding::{Bench, Pipe};
 use crate::results::{name_of, Row, SEED};
 use serde::{Deserialize, Serialize};
 use thalweg_engine::Passing;
 use thalweg_medium::random::derive;
 use thalweg_sim::boards;
+use thalweg_simnet::collect::random_object;
+use thalweg_simnet::forwarding::{Bench, Pipe};
 use thalweg_units::{BitRate, NodeId};
 use thalweg_wire::phy::air_time;
 use thalweg_wire::pipeline::{HEADER_BYTES, MAX_HOPS, MAX_PACKETS, MAX_PAYLOAD};

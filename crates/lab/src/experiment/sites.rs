@@ -4,13 +4,13 @@
 //! Invariant: what is kept depends on testbed, seed and survey or run only, never on who asked first.
 
 use super::Result;
-use crate::field::Motes;
 use crate::results::Row;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_gateway::job::Watch;
-use thalweg_gateway::survey::{Survey, SurveyKind, Surveyed};
+use thalweg_host::job::Watch;
+use thalweg_host::survey::{Survey, SurveyKind, Surveyed};
 use thalweg_medium::random::derive;
+use thalweg_simnet::field::Motes;
 use thalweg_testbeds::{Assumed, Losses, Site, Testbed, AGE};
 use thalweg_units::{Channel, Duration};
 

@@ -2,21 +2,21 @@
 //!
 //! Owns the keys of `kind = "streams"` and `kind = "stream-bounds"` and their rows. The path goes over
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
-//! channels of the links that stay are left as they are. Tests: `crates/lab/tests/streams/`.
+//! channels of the links that stay are left as they are. Tests: `crates/simnet/tests/all/streams/`.
 
 use super::kind::{expect, keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
-use crate::collect::{random_object, CollectError};
 use crate::results::{Row, SEED};
-use crate::streams::{self, Carrier, Ground, Load, Onlookers, Stream, Terms};
 use serde::Deserialize;
 use std::sync::Arc;
-use thalweg_gateway::carry::stream;
+use thalweg_host::carry::stream;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{bounds, Radios, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_sim::{boards, Bus};
+use thalweg_simnet::collect::{random_object, CollectError};
+use thalweg_simnet::streams::{self, Carrier, Ground, Load, Onlookers, Stream, Terms};
 use thalweg_testbeds::Loss;
 use thalweg_units::{BitRate, NodeId};
 use thalweg_wire::phy;

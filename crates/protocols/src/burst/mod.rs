@@ -5,7 +5,7 @@
 //! repeated until it is heard, keeps it awake for the rest of the burst, which it then sends on to the
 //! next hop in the same way. Only the two ends of a burst are awake. Time base: the node's clock.
 //! Invariants: a burst is taken by an empty queue and is no longer than it; numbers taken in only rise.
-//! Not modelled: phase-locked wake-ups, flash as a buffer. Tests: `crates/lab/tests/streams/`.
+//! Not modelled: phase-locked wake-ups, flash as a buffer. Tests: `crates/simnet/tests/all/streams/`.
 
 mod packet;
 

@@ -12,7 +12,6 @@ use super::kind::{
 use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
-use crate::convergecast::{run, Outcome, RunError, Setup, Workload};
 use crate::results::{Row, SEED};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -21,6 +20,7 @@ use thalweg_protocols::csma::Lpl;
 use thalweg_protocols::fusion::{Detection, Strategy};
 use thalweg_protocols::stack::MAX_QUEUE;
 use thalweg_sim::Capture;
+use thalweg_simnet::convergecast::{run, Outcome, RunError, Setup, Workload};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 

@@ -2,10 +2,10 @@
 //! (table 5.2) and its links. Tests: `experiment/tests.rs`.
 
 use super::{Convergecast, Row, Site};
-use crate::convergecast::{Link, Outcome};
 use crate::results::median;
 use thalweg_medium::Cause;
 use thalweg_protocols::stack::Drop;
+use thalweg_simnet::convergecast::{Link, Outcome};
 
 /// What can befall frames that contend for one channel.
 const LOSSES: [Cause; 5] = [

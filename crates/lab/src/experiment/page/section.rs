@@ -5,7 +5,7 @@ use super::numbers::{escaped, prose, seeds, value, verdict};
 use super::Report;
 use crate::results::{columns, short, span, spread_of, Judged, Line, Pivot, Spread, Value};
 use std::fmt::Write;
-use thalweg_gateway::registry::{Origin, PROTOCOLS};
+use thalweg_host::registry::{Origin, PROTOCOLS};
 
 /// More than this beside each other is a list.
 const BESIDE: usize = 12;

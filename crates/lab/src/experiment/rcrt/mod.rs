@@ -12,10 +12,6 @@ use super::kind::{expect, keys, number, or_none, pairs, within, words, Captures,
 use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
-use crate::convergecast::RunError;
-use crate::rcrt::{
-    run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Tree, Wanted,
-};
 use crate::results::Row;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
@@ -28,6 +24,10 @@ use thalweg_protocols::rcrt::Notes;
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
+use thalweg_simnet::convergecast::RunError;
+use thalweg_simnet::rcrt::{
+    run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Tree, Wanted,
+};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
 

@@ -2,8 +2,8 @@
 //! RCRT's figures (section 4). Tests: `tests.rs`.
 
 use super::{Floor, Name, Point, Rcrt};
-use crate::rcrt::{FlowOutcome, Outcome};
 use crate::results::{name_of, Row, SEED};
+use thalweg_simnet::rcrt::{FlowOutcome, Outcome};
 
 /// The window in which goodput at a fixed load counts: the load has settled, and no flow has ended.
 const WINDOW_S: (f64, f64) = (300.0, 1800.0);
@@ -35,27 +35,6 @@ pub(in crate::experiment) const LOADS: &str =
     rcrt_over_sustainable rcrt_over_sustainable_least rcrt_over_sustainable_most \
     rcrt_over_sustainable_spread collapsed_over_best_effort \
     collapsed_spread_over_best_effort";
-
-impl FlowOutcome {
-    /// Packets delivered from second `from` to `to`, per second.
-    pub(super) fn rate_within(&self, (from, to): (f64, f64)) -> f64 {
-        let within = |at: &&f64| (from..to).contains(*at);
-        self.delivered.iter().filter(within).count() as f64 / (to - from)
-    }
-    /// Packets over the time from the connection to the last delivery in order; none before two came.
-    fn goodput(&self) -> Option<f64> {
-        let (opened, last) = (self.opened?, *self.delivered.last()?);
-        (last > opened).then(|| self.delivered.len() as f64 / (last - opened))
-    }
-    /// The rate assigned at second `at`.
-    fn rate_at(&self, at: f64) -> Option<f64> {
-        let since = self.rates.iter().rev().find(|(since, _)| *since <= at);
-        since.map(|(_, rate)| *rate)
-    }
-    fn is_active(&self, at: f64) -> bool {
-        self.opened.is_some_and(|opened| opened <= at) && self.ended.is_none_or(|ended| at < ended)
-    }
-}
 
 /// Mean, least and most.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -322,14 +301,6 @@ impl Rcrt {
             [] => vec![testbed.sink_index()],
             ids => ids.iter().filter_map(of_id).collect(),
         }
-    }
-}
-
-impl FlowOutcome {
-    /// Share of packets whose first copy at the sink was an end-to-end retransmission.
-    fn repaired_share(&self) -> Option<f64> {
-        let count = self.arrived.len();
-        (count > 0).then(|| f64::from(self.repaired) / count as f64)
     }
 }
 

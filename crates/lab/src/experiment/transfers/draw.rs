@@ -6,11 +6,10 @@ use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::survey_once;
 use crate::experiment::{ExperimentError, Result};
-use crate::field::copying;
 use std::sync::Arc;
-use thalweg_gateway::carry::pipeline::transfer;
-use thalweg_gateway::registry::Pipelined;
-use thalweg_gateway::survey::Surveyed;
+use thalweg_host::carry::pipeline::transfer;
+use thalweg_host::registry::Pipelined;
+use thalweg_host::survey::Surveyed;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
@@ -18,6 +17,7 @@ use thalweg_planner::Style;
 use thalweg_planner::{
     plan, Dated, LinkModel, LinkQualities, Picture, Plan, PlanError, RouteRequest, Topology,
 };
+use thalweg_simnet::field::copying;
 use thalweg_testbeds::Site;
 use thalweg_units::{Db, Duration};
 

@@ -1,15 +1,15 @@
 //! What may go wrong in the middle of a transfer: faults of single nodes, timed by what has arrived.
 
 use crate::experiment::Result;
-use crate::field::Motes;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::job::Progress;
-use thalweg_gateway::registry::Pipelined;
+use thalweg_host::carry::pipeline::Terms;
+use thalweg_host::job::Progress;
+use thalweg_host::registry::Pipelined;
 use thalweg_medium::random::{uniform, Stream};
 use thalweg_planner::Plan;
 use thalweg_sim::Fault;
+use thalweg_simnet::field::Motes;
 use thalweg_units::{Channel, Duration};
 
 /// One thing that goes wrong when half of the packets have arrived.

@@ -1,16 +1,16 @@
 //! The effective physical rate, measured as the paper does: a single hop without losses.
 
-use crate::collect::random_object;
 use crate::experiment::sites::{faithful_survey, Sites};
 use crate::experiment::{ExperimentError, Result};
-use crate::field::Motes;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::survey::Survey;
+use thalweg_host::carry::pipeline::Terms;
+use thalweg_host::survey::Survey;
 use thalweg_medium::random::{derive, stream};
 use thalweg_medium::Outcome as Fate;
 use thalweg_planner::{plan, RouteRequest};
+use thalweg_simnet::collect::random_object;
+use thalweg_simnet::field::Motes;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::route::Scheme;

@@ -1,0 +1,17 @@
+//! The program as a person runs it.
+
+// Helpers of tests fail by panicking.
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod collect;
+mod docs;
+mod experiments;
+mod gateway;
+mod help;
+mod line;
+mod networks;
+mod objects;
+mod report;
+mod resume;
+mod station;

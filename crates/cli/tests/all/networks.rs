@@ -1,0 +1,201 @@
+//! Networks that users measured: one sink for every command, links without an RSSI, tables of other programs, and
+//! what is said where nothing can travel.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// A row of `nodes` nodes on four channels; each hears the next two with `near` and `far`.
+fn row(nodes: u16, near: f64, far: f64) -> String {
+    let mut text = String::from("src,dst,channel,prr\n");
+    for from in 1..=nodes {
+        for to in (1..=nodes).filter(|to| *to != from) {
+            let prr = match from.abs_diff(to) {
+                1 => near,
+                2 => far,
+                _ => continue,
+            };
+            for channel in [15, 20, 25, 26] {
+                let _ = writeln!(text, "{from},{to},{channel},{prr}");
+            }
+        }
+    }
+    text
+}
+
+/// Status, standard output and standard error.
+fn run(dir: &Path, args: &str, stdin: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::cargo_bin("thalweg").unwrap();
+    let command = command.current_dir(dir).args(args.split_whitespace());
+    let output = command.write_stdin(stdin).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn done(dir: &Path, args: &str) -> String {
+    let (status, out, err) = run(dir, args, "");
+    assert_eq!(status, Some(0), "{args}: {err}");
+    out
+}
+
+fn json(dir: &Path, args: &str) -> Value {
+    serde_json::from_str(&done(dir, args)).unwrap()
+}
+
+const CENTRAL: &str = "sink 5, which the others reach with the fewest transmissions";
+
+#[test]
+fn every_command_takes_the_same_sink_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("row.csv"), row(9, 1.0, 0.95)).unwrap();
+    let of = |args: &str| done(dir.path(), args);
+    assert!(of("testbed show row.csv").contains(CENTRAL));
+    assert!(of("plan --testbed row.csv").contains(CENTRAL));
+    let collected = of("collect --testbed row.csv --bytes 2000");
+    assert!(collected.contains(CENTRAL), "{collected}");
+    let all = of("collect --testbed row.csv --bytes 500 --all-nodes");
+    assert!(
+        all.contains(CENTRAL) && all.contains("8 of 8 objects"),
+        "{all}"
+    );
+    let gathered = of("collect --testbed row.csv --bytes 300 --protocol rcrt --from 1,9");
+    assert!(gathered.contains(CENTRAL), "{gathered}");
+    // A plan and a transfer without --from start at the same node.
+    let plan = json(dir.path(), "plan --testbed row.csv --json");
+    let fetched = json(dir.path(), "collect --testbed row.csv --bytes 2000 --json");
+    assert_eq!(
+        (&plan["source"], &plan["sink"]),
+        (&fetched["source"], &fetched["sink"])
+    );
+    let named = of("plan --testbed row.csv --to 1 --from 4");
+    assert!(
+        named.contains("sink 1, as --to says; source 4, as --from says"),
+        "{named}"
+    );
+}
+
+#[test]
+fn links_without_an_rssi_carry_what_was_predicted_and_say_so_once() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("row.csv"), row(9, 1.0, 0.97)).unwrap();
+    let plan = json(dir.path(), "plan --testbed row.csv --to 1 --json");
+    let (status, out, err) = run(dir.path(), "collect --testbed row.csv --to 1 --json", "");
+    assert_eq!(status, Some(0), "{err}");
+    assert_eq!(err.matches("no link has an RSSI").count(), 1, "{err}");
+    let fetched: Value = serde_json::from_str(&out).unwrap();
+    let predicted = plan["prediction"]["goodput_kbps"].as_f64().unwrap();
+    let goodput = fetched["goodput_kbps"].as_f64().unwrap();
+    assert!(
+        (predicted / goodput - 1.0).abs() < 0.25,
+        "{predicted} for {goodput}"
+    );
+}
+
+#[test]
+fn standard_input_and_gzip_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = row(4, 1.0, 0.95).replace(',', ";");
+    let (status, out, err) = run(dir.path(), "plan --testbed - --json", &table);
+    assert_eq!(status, Some(0), "{err}");
+    assert_eq!(
+        serde_json::from_str::<Value>(&out).unwrap()["testbed"],
+        "stdin"
+    );
+    let args = "collect --testbed - --bytes 300 --all-nodes --json";
+    for links in [&table, &row(5, 1.0, 0.95)] {
+        let (status, out, err) = run(dir.path(), args, links);
+        assert_eq!(status, Some(0), "{err}");
+        let nodes = serde_json::from_str::<Value>(&out).unwrap()["nodes"]
+            .as_array()
+            .unwrap()
+            .len();
+        assert_eq!(nodes, if links == &table { 3 } else { 4 });
+    }
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, table.as_bytes()).unwrap();
+    fs::write(dir.path().join("t.csv.gz"), packed.finish().unwrap()).unwrap();
+    assert!(done(dir.path(), "testbed show t.csv.gz").starts_with("t: 4 telosb nodes"));
+}
+
+#[test]
+fn all_that_is_wrong_with_a_table_is_told_line_by_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = "src,dst,channel,prr\n1,2,26,1.5\n1,x,26,1\n";
+    fs::write(dir.path().join("t.csv"), table).unwrap();
+    let expected = "thalweg: error: t.csv, line 2: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
+         thalweg: error: t.csv, line 3: dst is `x`; expected a node's number, 0..65533 (column 2)\n";
+    for command in ["plan", "collect", "testbed show", "run p3.sizes"] {
+        let named = if command == "testbed show" {
+            ""
+        } else {
+            "--testbed"
+        };
+        let (status, out, err) = run(dir.path(), &format!("{command} {named} t.csv"), "");
+        assert_eq!(
+            (status, out.as_str(), err.as_str()),
+            (Some(2), "", expected),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn networks_that_carry_nothing_say_what_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("weak.csv"), row(5, 0.3, 0.0)).unwrap();
+    let shown = done(dir.path(), "testbed show weak.csv");
+    assert!(
+        shown.contains("no two nodes have a good link (0.9 both ways)"),
+        "{shown}"
+    );
+    assert!(!shown.contains("0.00"), "{shown}");
+    let (status, _, err) = run(dir.path(), "plan --testbed weak.csv", "");
+    assert_eq!(status, Some(2));
+    assert!(
+        err.contains("its best link is with node 2 on channel 26 (0.30 towards it"),
+        "{err}"
+    );
+    assert!(err.contains("a route needs 0.7 both ways"), "{err}");
+    let one_way = "src,dst,channel,prr\n1,2,26,1\n2,3,26,1\n";
+    let (_, out, _) = run(dir.path(), "testbed show -", one_way);
+    assert!(
+        out.contains("no two nodes have rows in both directions"),
+        "{out}"
+    );
+    let (_, _, err) = run(dir.path(), "plan --testbed -", one_way);
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(
+        err.contains("it has links in one direction only, as with node 2"),
+        "{err}"
+    );
+}
+
+#[test]
+fn the_testbed_of_the_guide_collects_with_any_seed() {
+    let guide = include_str!("../../../../docs/testbeds.md");
+    let after = guide.split_once("    name = \"barn\"").unwrap().1;
+    let lines = after
+        .lines()
+        .take_while(|line| line.is_empty() || line.starts_with("    "));
+    let toml: String = lines.map(|line| format!("{}\n", line.trim())).collect();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("barn.toml"),
+        format!("name = \"barn\"{toml}"),
+    )
+    .unwrap();
+    for seed in 1..=5 {
+        let args = format!("collect --testbed barn.toml --bytes 500 --all-nodes --seed {seed}");
+        assert!(
+            done(dir.path(), &args).contains("2 of 2 objects"),
+            "seed {seed}"
+        );
+    }
+}

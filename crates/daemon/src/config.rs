@@ -1,0 +1,398 @@
+//! The daemon's configuration, as a TOML file has it; every key has a default. `docs/examples/gateway.toml`
+//! explains each. Invariant: what is parsed can be run. Tests: at the end.
+
+mod station;
+mod window;
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer};
+use thalweg_units::BatteryLevel;
+
+pub use super::mqtt::MqttConfig;
+pub use station::NetworkConfig;
+use thalweg_host::registry::Pipelined;
+use thalweg_host::store::plain;
+pub use window::{Hours, Limits, Window};
+
+/// Why a configuration is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: cannot read: {}", .path.display(), plain(.source))]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It says something that it may not.
+    #[error("{}: {why}", .path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+}
+
+/// The configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The folder for objects, jobs and surveys.
+    pub data: PathBuf,
+    /// Who has it may ask for anything; needed where `listen` is not a loopback address.
+    pub token: Option<Token>,
+    /// A file whose first line is the token.
+    pub(super) token_file: Option<PathBuf>,
+    /// Names under which browsers reach the daemon, beside `localhost` and addresses.
+    pub hosts: Vec<String>,
+    /// How transfers are made.
+    pub transfers: Transfers,
+    /// The network, where there is one: behind a base station's line, or simulated.
+    pub network: NetworkConfig,
+    /// The networks, where there are several.
+    #[serde(rename = "station")]
+    pub stations: Vec<NetworkConfig>,
+    /// The broker that is told of objects and nodes.
+    pub mqtt: MqttConfig,
+}
+
+/// How transfers are made.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transfers {
+    /// What carries objects.
+    pub protocol: Pipelined,
+    /// The links are measured anew before a transfer where they are older than this, in hours.
+    #[serde(deserialize_with = "hours")]
+    pub resurvey_after_h: f64,
+    /// Links that are older than that are also measured anew while no job waits.
+    pub survey_when_idle: bool,
+    /// So many jobs wait at most.
+    #[serde(deserialize_with = "queue")]
+    pub queue: u32,
+    /// Jobs begin only then, by UTC; at any time where none is named.
+    pub windows: Vec<Window>,
+    /// So many stations of a building are at work at once, unless a window says otherwise.
+    #[serde(deserialize_with = "window::at_most")]
+    pub at_most: Option<u32>,
+    /// Nodes whose batteries have less are left alone, unless a window says otherwise.
+    #[serde(deserialize_with = "window::volts")]
+    pub least_battery_v: Option<BatteryLevel>,
+    /// Nodes that spent so many joules since midnight, UTC, are left alone, unless a window says otherwise.
+    #[serde(deserialize_with = "window::joules")]
+    pub energy_j_per_day: Option<f64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8654),
+            data: PathBuf::from("thalweg-data"),
+            token: None,
+            token_file: None,
+            hosts: Vec::new(),
+            transfers: Transfers::default(),
+            network: NetworkConfig::default(),
+            stations: Vec::new(),
+            mqtt: MqttConfig::default(),
+        }
+    }
+}
+
+impl Default for Transfers {
+    fn default() -> Self {
+        Self {
+            protocol: Pipelined::named("thalweg").unwrap_or(Pipelined::P3),
+            resurvey_after_h: 6.0,
+            survey_when_idle: false,
+            queue: 256,
+            windows: Vec::new(),
+            at_most: None,
+            least_battery_v: None,
+            energy_j_per_day: None,
+        }
+    }
+}
+
+impl Transfers {
+    /// What holds where no window says otherwise.
+    pub(super) const fn limits(&self) -> Limits {
+        Limits {
+            at_most: self.at_most,
+            least_battery: self.least_battery_v,
+            energy_j_per_day: self.energy_j_per_day,
+        }
+    }
+    /// What holds at `second`, counted from 1970; none where no window is open. Of several that are open the first counts.
+    pub(super) fn limits_at(&self, second: u64) -> Option<Limits> {
+        let always = self.limits();
+        if self.windows.is_empty() {
+            return Some(always);
+        }
+        let open = self.windows.iter().find(|w| w.hours.is_open(second));
+        open.map(|window| window.limits.or(always))
+    }
+}
+
+impl Config {
+    /// Reads the file `path`; folders and files that it names are relative to where it is.
+    ///
+    /// # Errors
+    /// [`ConfigError`], which names the file and the place.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let unread = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ConfigError::Unread { path, source }
+        };
+        let wrong_in = |path: &Path, why: String| {
+            let path = path.to_owned();
+            ConfigError::Wrong { path, why }
+        };
+        let wrong = |why: String| wrong_in(path, why);
+        let text = fs::read_to_string(path).map_err(unread(path))?;
+        let mut config = Self::parse(&text).map_err(wrong)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.data = folder.join(&config.data);
+        if let Some(file) = config.token_file.take() {
+            if config.token.is_some() {
+                return Err(wrong("`token` and `token_file`: one of them".to_owned()));
+            }
+            let file = folder.join(file);
+            let text = fs::read_to_string(&file).map_err(unread(&file))?;
+            let line = text.lines().next().unwrap_or_default();
+            let token = Token::new(line.trim()).map_err(|why| wrong_in(&file, why))?;
+            config.token = Some(token);
+        }
+        (config.mqtt.complete(folder)).map_err(|(file, why)| {
+            let file = file.as_deref().unwrap_or(path);
+            wrong_in(file, why)
+        })?;
+        Ok(config)
+    }
+
+    /// Reads the text of a file; `token_file` is left alone.
+    ///
+    /// # Errors
+    /// A line that names the place.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|why: toml::de::Error| {
+            let span = why.span().map_or(0, |span| span.start);
+            let line = text.get(..span).unwrap_or_default().lines().count().max(1);
+            let said = why.message().replace('\n', " ");
+            format!("line {line}: {said}")
+        })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether its parts suit each other.
+    ///
+    /// # Errors
+    /// A line that says which do not.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.stations.is_empty() && self.network != NetworkConfig::default() {
+            return Err("`[network]` and `[[station]]`: one of them".to_owned());
+        }
+        station::check(&self.stations)
+    }
+
+    /// The networks: one, or several that have names.
+    pub fn networks(&self) -> &[NetworkConfig] {
+        match self.stations.is_empty() {
+            true => std::slice::from_ref(&self.network),
+            false => &self.stations,
+        }
+    }
+
+    /// Whether anybody but this machine may connect.
+    pub fn is_open(&self) -> bool {
+        !self.listen.ip().is_loopback()
+    }
+}
+
+/// A secret that is long enough.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Shorter ones can be guessed, in characters.
+    const SHORTEST: usize = 16;
+
+    /// `text`, where it can be one.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let is_plain = text.chars().all(|c| c.is_ascii_graphic());
+        match is_plain && text.len() >= Self::SHORTEST {
+            true => Ok(Self(text.to_owned())),
+            false => Err(format!(
+                "a token has at least {} letters, digits and signs, and no spaces",
+                Self::SHORTEST
+            )),
+        }
+    }
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("Token(..)")
+    }
+}
+
+impl<'de> Deserialize<'de> for Token {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A number within `range`, or an error that says `wanted`.
+fn within<'de, D, T>(
+    from: D,
+    range: std::ops::RangeInclusive<T>,
+    wanted: &str,
+) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + PartialOrd,
+{
+    let value = T::deserialize(from)?;
+    match range.contains(&value) {
+        true => Ok(value),
+        false => Err(serde::de::Error::custom(wanted)),
+    }
+}
+
+fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    within(from, 0.0..=87_600.0, "expected 0 to 87600 hours")
+}
+fn queue<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(from, 1..=10_000, "expected 1 to 10000 jobs")
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        let config = Config::parse("").unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8654");
+        assert!(!config.is_open() && config.token.is_none());
+        assert_eq!(config.transfers.protocol.name, "thalweg");
+    }
+
+    #[test]
+    fn the_example_explains_every_key_and_has_the_defaults() {
+        let text = include_str!("../../../docs/examples/gateway.toml");
+        let example = Config::parse(text).unwrap();
+        let told = |config: &Config| format!("{config:?}");
+        assert_eq!(told(&example), told(&Config::default()));
+        // Keys that have no default stand there as remarks; they are right as well.
+        let (transfers, network) = ("[transfers]\n", "[network]\n");
+        let mqtt = "[mqtt]\n";
+        let remarks = [
+            ("", "token"),
+            ("", "token_file"),
+            (transfers, "at_most"),
+            (transfers, "least_battery_v"),
+            (transfers, "energy_j_per_day"),
+            (network, "port"),
+            (network, "name"),
+            (network, "building"),
+            (network, "channels"),
+            (mqtt, "host"),
+            (mqtt, "user"),
+            (mqtt, "password_file"),
+        ];
+        for (table, key) in remarks {
+            let line = text.lines().find_map(|line| {
+                line.strip_prefix("# ")
+                    .filter(|l| l.starts_with(&format!("{key} = ")))
+            });
+            Config::parse(&format!("{table}{}", line.unwrap())).unwrap();
+        }
+        let keys = text
+            .lines()
+            .filter_map(|line| line.split_once(" = "))
+            .map(|(key, _)| key.trim_start_matches("# "));
+        let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
+        keys.sort_unstable();
+        let known = "at_most baud building bytes channels control data discovery energy_j_per_day host hosts \
+            least_battery_v listen name password_file port port prefix protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
+        assert_eq!(keys.join(" "), known);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, said) in [
+            ("listen = \"nowhere\"", "line 1"),
+            ("\nlisten = 3", "line 2"),
+            ("colour = 1", "unknown field `colour`"),
+            ("token = \"short\"", "at least 16"),
+            ("[transfers]\nwindows = [\"2-4\"]", "02:00-04:00"),
+            (
+                "[transfers]\nwindows = [{ at_most = 2 }]",
+                "missing field `at`",
+            ),
+            (
+                "[transfers]\nwindows = [{ at = \"02:00-04:00\", volts = 2 }]",
+                "unknown field `volts`",
+            ),
+            (
+                "[transfers]\nwindows = [{ at = \"02:00-04:00\", at_most = 0 }]",
+                "expected 1 to 16 stations",
+            ),
+            ("[transfers]\nat_most = 17", "expected 1 to 16 stations"),
+            (
+                "[transfers]\nleast_battery_v = 26",
+                "expected 1.8 to 4.35 volts",
+            ),
+            ("[transfers]\nenergy_j_per_day = -1.0", "joules"),
+            ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
+            ("[network]\nport = \"tcp:nowhere\"", "tcp:HOST:PORT"),
+            ("[network]\nport = \"\"", "/dev/ttyUSB0"),
+            ("[network]\nbaud = 300", "1200"),
+            ("[network]\nspeed = 0", "0.01"),
+            ("[network]\nbytes = 0", "67108864"),
+            ("[network]\nchannels = []", "at least one channel"),
+            ("[network]\nchannels = [10]", "11"),
+            ("[network]\nname = \"a b\"", "letters, digits"),
+            (
+                "[network]\nseed = 2\n[[station]]\nname = \"a\"",
+                "one of them",
+            ),
+            ("[[station]]\nseed = 2", "station 1: expected a `name`"),
+        ] {
+            let why = Config::parse(text).unwrap_err();
+            assert!(why.contains(said), "{text}: {why}");
+            assert!(!why.contains('\n'), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_token_may_be_in_a_file_and_is_not_printed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gateway.toml");
+        fs::write(dir.path().join("token"), "0123456789abcdef\n").unwrap();
+        fs::write(&path, "token_file = \"token\"\ndata = \"d\"").unwrap();
+        let config = Config::read(&path).unwrap();
+        assert_eq!(config.data, dir.path().join("d"));
+        let token = config.token.unwrap();
+        assert_eq!(token.as_str(), "0123456789abcdef");
+        assert!(!format!("{token:?}").contains("0123"));
+        fs::write(&path, "token_file = \"none\"").unwrap();
+        let why = Config::read(&path).unwrap_err().to_string();
+        assert!(why.contains("none: cannot read"), "{why}");
+    }
+}

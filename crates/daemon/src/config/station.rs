@@ -1,0 +1,228 @@
+//! A network of the configuration: `[network]`, or one of several `[[station]]`.
+//!
+//! Invariant: stations of one building have channels of their own, the channel of floods included. Whether a network
+//! offers its channels is asked when it is opened. Tests: at the end.
+
+use std::collections::BTreeSet;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use thalweg_units::{Channel, ChannelSet};
+
+use super::within;
+use thalweg_host::line::{Address, AddressError};
+use thalweg_host::parts::LARGEST;
+
+/// So many stations at most.
+const MOST: usize = 16;
+/// The longest name, in characters.
+const LONGEST_NAME: usize = 24;
+
+/// A network and its base station.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkConfig {
+    /// Where its base station is, as [`Address::parse`] reads it; simulated where none is named.
+    #[serde(deserialize_with = "port")]
+    pub port: Option<String>,
+    /// The speed of the serial port.
+    #[serde(deserialize_with = "baud")]
+    pub baud: u32,
+    /// A testbed's name or file, which names the nodes and their board.
+    pub testbed: String,
+    /// What draws everything random.
+    pub seed: u64,
+    /// A simulation is so many times as fast as real time.
+    #[serde(deserialize_with = "speed")]
+    pub speed: f64,
+    /// Bytes of each node's object, about: of simulated ones, and for plans.
+    #[serde(deserialize_with = "bytes")]
+    pub bytes: u32,
+    /// What it is called; the testbed's name where there is none.
+    #[serde(deserialize_with = "name")]
+    pub name: Option<String>,
+    /// Where it is: stations of one building hear each other. Those without one are in the same.
+    pub building: Option<String>,
+    /// The channels of surveys and transfers; chosen by what the network offers where none are named.
+    #[serde(deserialize_with = "channels")]
+    pub channels: Option<Vec<Channel>>,
+    /// The channel of floods, to which idle nodes listen: the nodes' own setting.
+    #[serde(deserialize_with = "channel")]
+    pub control: Channel,
+}
+
+impl Default for NetworkConfig {
+    fn default() -> Self {
+        Self {
+            port: None,
+            baud: 1_000_000,
+            testbed: "indriya".to_owned(),
+            seed: 1,
+            speed: 1.0,
+            bytes: 59_000,
+            name: None,
+            building: None,
+            channels: None,
+            control: Channel::LAST,
+        }
+    }
+}
+
+impl NetworkConfig {
+    /// Where the base station is, if there is one.
+    ///
+    /// # Errors
+    /// [`AddressError`] where [`Self::port`] is none.
+    pub fn line(&self) -> Result<Option<Address>, AddressError> {
+        let port = self.port.as_deref();
+        port.map(|port| Address::parse(port, self.baud)).transpose()
+    }
+
+    /// The channels on which it is heard; none where it is not said which.
+    fn heard_on(&self) -> Option<ChannelSet> {
+        let own = self.channels.as_ref()?.iter().copied();
+        Some(own.chain([self.control]).collect())
+    }
+}
+
+/// Whether `stations` can be served together.
+pub(super) fn check(stations: &[NetworkConfig]) -> Result<(), String> {
+    if stations.len() > MOST {
+        return Err(format!("more than {MOST} stations"));
+    }
+    let mut names = BTreeSet::new();
+    for (nth, station) in stations.iter().enumerate() {
+        let name = station.name.as_deref();
+        let name = name.ok_or_else(|| format!("station {}: expected a `name`", nth + 1))?;
+        if !names.insert(name) {
+            return Err(format!("two stations are called \"{name}\""));
+        }
+    }
+    for (nth, a) in stations.iter().enumerate() {
+        for b in &stations[nth + 1..] {
+            if a.building == b.building {
+                keep_apart(a, b)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether both can be on the air at once.
+fn keep_apart(a: &NetworkConfig, b: &NetworkConfig) -> Result<(), String> {
+    let [of_a, of_b] = [a, b].map(|s| s.name.as_deref().unwrap_or_default());
+    let hint = "or a `building` of its own where they do not hear each other";
+    let Some((on_a, on_b)) = a.heard_on().zip(b.heard_on()) else {
+        return Err(format!(
+            "stations \"{of_a}\" and \"{of_b}\": each needs `channels` and `control` of its own, {hint}"
+        ));
+    };
+    let both: Vec<String> = (on_a.iter().filter(|c| on_b.contains(*c)))
+        .map(|c| c.to_string())
+        .collect();
+    match both.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "stations \"{of_a}\" and \"{of_b}\" both use channel {}: each needs its own, {hint}",
+            both.join(", ")
+        )),
+    }
+}
+
+fn baud<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(from, 1_200..=12_000_000, "expected 1200 to 12000000 baud")
+}
+fn port<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    // What it is read as does not depend on the speed.
+    let read = Address::parse(&text, 0).map(|_| Some(text));
+    read.map_err(serde::de::Error::custom)
+}
+fn speed<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    within(from, 0.01..=1_000.0, "expected a speed of 0.01 to 1000")
+}
+fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(
+        from,
+        1..=LARGEST,
+        "expected 1 to 67108864 bytes, which are 64 MiB",
+    )
+}
+
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(from)?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let fits = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain);
+    match fits {
+        true => Ok(Some(name)),
+        false => Err(D::Error::custom(format!(
+            "a name has 1 to {LONGEST_NAME} letters, digits, \"-\" and \"_\""
+        ))),
+    }
+}
+fn channel<'de, D: Deserializer<'de>>(from: D) -> Result<Channel, D::Error> {
+    Channel::new(u8::deserialize(from)?).map_err(D::Error::custom)
+}
+fn channels<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Channel>>, D::Error> {
+    let numbers = Vec::<u8>::deserialize(from)?;
+    let named = numbers.into_iter().map(Channel::new);
+    let named: Result<ChannelSet, _> = named.collect();
+    let named: Vec<Channel> = named.map_err(D::Error::custom)?.iter().collect();
+    match named.is_empty() {
+        true => Err(D::Error::custom("expected at least one channel")),
+        false => Ok(Some(named)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+
+    fn two(a: &str, b: &str) -> Result<Config, String> {
+        let text = format!("[[station]]\nname = \"a\"\n{a}\n[[station]]\nname = \"b\"\n{b}");
+        Config::parse(&text)
+    }
+
+    #[test]
+    fn stations_that_hear_each_other_have_channels_of_their_own() {
+        let (north, south) = ("channels = [15, 20]", "channels = [11, 25]\ncontrol = 14");
+        let both = two(north, south).unwrap();
+        assert_eq!(both.networks().len(), 2);
+        for (a, b, said) in [
+            ("", "", "each needs `channels`"),
+            (north, "", "each needs `channels`"),
+            (
+                north,
+                "channels = [20, 25]\ncontrol = 14",
+                "both use channel 20",
+            ),
+            (north, "channels = [11, 25]", "both use channel 26"),
+            (
+                north,
+                "channels = [11, 26]\ncontrol = 14",
+                "both use channel 26",
+            ),
+            (north, "building = \"x\"\nname = \"a\"", "duplicate key"),
+        ] {
+            let why = two(a, b).unwrap_err();
+            assert!(why.contains(said), "{a}, {b}: {why}");
+            assert!(!why.contains('\n'), "{why}");
+        }
+        two(north, "building = \"x\"").unwrap();
+        two("building = \"y\"", "building = \"x\"").unwrap();
+        two("building = \"x\"", "building = \"x\"").unwrap_err();
+    }
+
+    #[test]
+    fn a_station_has_a_name_that_no_other_has() {
+        let said = |text: &str| Config::parse(text).unwrap_err();
+        let one = "[[station]]\nname = \"a\"\n";
+        let why = said(&one.repeat(2));
+        assert!(why.contains("two stations are called \"a\""), "{why}");
+        assert_eq!(Config::parse(one).unwrap().networks().len(), 1);
+        let many: String = (0..17)
+            .map(|n| format!("[[station]]\nname = \"s{n}\"\nbuilding = \"b{n}\"\n"))
+            .collect();
+        assert!(said(&many).contains("more than 16"));
+    }
+}

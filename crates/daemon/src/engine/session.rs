@@ -1,0 +1,293 @@
+//! Sessions of RCRT as jobs: what came is in the store before its source hears that it came, and becomes objects.
+//!
+//! Invariants: a stream is an object once it has [`ROLL`] bytes, its source begins anew, or the session ends for
+//! whatever reason; what a killed daemon left is made objects when it begins again. A session that is interrupted
+//! goes on for the time that it has left. Time base: the field's. Tests: `crates/daemon/tests/all/`.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow::Continue;
+
+use serde::Serialize;
+use thalweg_units::{BitRate, Duration, NodeId};
+
+use super::stop::Stop;
+use super::watched::Watched;
+use crate::desk::Desk;
+use crate::view;
+use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
+use thalweg_host::field::Field;
+use thalweg_host::network::Tree;
+use thalweg_host::outcome::Core;
+use thalweg_host::store::{
+    next_sample, JobId, JobState, Level, NewTransfer, StoreError, StoredJob,
+};
+
+/// A stream of so many bytes becomes an object, and the next begins.
+const ROLL: u64 = 1 << 20;
+
+/// Has what came of a session.
+struct Keep<'a> {
+    desk: &'a Desk,
+    job: JobId,
+    /// How long it is to last, if it ends by itself.
+    whole_s: Option<f64>,
+    /// What was before an interruption: how long it had lasted, and what had come of each source.
+    before_s: f64,
+    before: BTreeMap<NodeId, Standing>,
+    /// Bytes of each source that are no object yet.
+    open: BTreeMap<NodeId, u64>,
+    /// When the next sample is due, in seconds since the session began.
+    due_s: u32,
+    /// How long it has lasted.
+    at_s: f64,
+    sources: Vec<Standing>,
+}
+
+/// What came of a session.
+#[derive(Serialize)]
+struct Outcome {
+    duration_s: f64,
+    packets: u64,
+    bytes: u64,
+    repaired: u64,
+    sources: Vec<Source>,
+}
+
+#[derive(Serialize)]
+struct Source {
+    node: u16,
+    packets: u64,
+    bytes: u64,
+    repaired: u64,
+}
+
+impl<'a> Keep<'a> {
+    /// For session `job`, which may have been interrupted.
+    fn new(desk: &'a Desk, job: JobId, whole_s: Option<f64>) -> Result<Self, StoreError> {
+        let last = desk.store().samples(job)?.pop();
+        let before_s = last.as_ref().map_or(0.0, |last| f64::from(last.at_s));
+        let before = last.into_iter().flat_map(|last| last.sources);
+        let before: BTreeMap<_, _> = before.map(|s| (s.source, s)).collect();
+        Ok(Self {
+            desk,
+            job,
+            whole_s,
+            before_s,
+            sources: before.values().copied().collect(),
+            before,
+            open: BTreeMap::new(),
+            due_s: 0,
+            at_s: before_s,
+        })
+    }
+    /// How much of it is left; none where it has no end.
+    fn left(&self) -> Option<Duration> {
+        self.whole_s
+            .map(|s| Duration::from_secs_f64((s - self.before_s).max(0.0)))
+    }
+    /// What came of it, as JSON.
+    fn outcome(&self) -> String {
+        let sum = |of: fn(&Standing) -> u64| self.sources.iter().map(of).sum();
+        let source = |s: &Standing| Source {
+            node: s.source.get(),
+            packets: s.packets,
+            bytes: s.bytes,
+            repaired: s.repaired,
+        };
+        let outcome = Outcome {
+            duration_s: (self.at_s * 10.0).round() / 10.0,
+            packets: sum(|s| s.packets),
+            bytes: sum(|s| s.bytes),
+            repaired: sum(|s| s.repaired),
+            sources: self.sources.iter().map(source).collect(),
+        };
+        serde_json::to_string(&outcome).unwrap_or_default()
+    }
+    /// Everything that came so far becomes objects.
+    fn close(&mut self) -> Result<(), StoreError> {
+        self.open.clear();
+        self.sample(self.at_s as u32)?;
+        close_all(self.desk)
+    }
+
+    fn sample(&mut self, at_s: u32) -> Result<(), StoreError> {
+        self.due_s = next_sample(at_s);
+        (self.desk.store()).sample(self.job, at_s, &self.sources)?;
+        self.desk
+            .outbox("rates", &view::rates(self.job, self.at_s, &self.sources));
+        Ok(())
+    }
+
+    fn add(&self, pieces: &[(NodeId, Vec<u8>)]) -> Result<(), StoreError> {
+        (self.desk.store()).add_to_streams(self.job, self.at_s, pieces)
+    }
+
+    fn kept(&mut self, came: Vec<Came>) -> Result<(), StoreError> {
+        let mut pieces = Vec::new();
+        for one in came {
+            match one {
+                Came::Bytes(source, bytes) => {
+                    *self.open.entry(source).or_default() += bytes.len() as u64;
+                    pieces.push((source, bytes));
+                }
+                Came::Begun(source) => {
+                    if self.open.remove(&source).is_some() {
+                        let pieces = std::mem::take(&mut pieces);
+                        self.add(&pieces)?;
+                        close(self.desk, (self.job, source))?;
+                    }
+                }
+            }
+        }
+        self.add(&pieces)?;
+        let full = self.open.iter().filter(|(_, bytes)| **bytes >= ROLL);
+        let full: Vec<NodeId> = full.map(|(source, _)| *source).collect();
+        for source in full {
+            close(self.desk, (self.job, source))?;
+            self.open.remove(&source);
+        }
+        Ok(())
+    }
+}
+
+impl Keeper for Keep<'_> {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), String> {
+        self.kept(came).map_err(|why| why.to_string())
+    }
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String> {
+        self.at_s = self.before_s + at_s;
+        let whole = |now: &Standing| match self.before.get(&now.source) {
+            Some(before) => Standing {
+                packets: now.packets + before.packets,
+                bytes: now.bytes + before.bytes,
+                repaired: now.repaired + before.repaired,
+                ..*now
+            },
+            None => *now,
+        };
+        self.sources = sources.iter().map(whole).collect();
+        self.desk.flows(self.at_s, self.whole_s, &self.sources);
+        let at_s = self.at_s as u32;
+        match at_s >= self.due_s {
+            true => self.sample(at_s).map_err(|why| why.to_string()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Makes objects of all streams of the network.
+fn close_all(desk: &Desk) -> Result<(), StoreError> {
+    let open = desk.store().open_streams(desk.network())?;
+    open.into_iter().try_for_each(|of| close(desk, of))
+}
+
+/// Makes an object of what came of a source.
+fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
+    let (object, took_s) = desk.store().stream(job, source)?;
+    if object.is_empty() {
+        return Ok(());
+    }
+    let goodput = BitRate::of_bytes(object.len() as u64, Duration::from_secs_f64(took_s));
+    let record = Core {
+        protocol: "rcrt".to_owned(),
+        testbed: desk.network().to_owned(),
+        source,
+        sink: desk.facts.network.sink,
+        bytes: object.len() as u64,
+        // It came in order and without a gap, but its source told no digest.
+        verified: false,
+        goodput_kbps: if took_s > 0.0 { goodput.kbps() } else { 0.0 },
+        utilisation: None,
+        rounds: 1,
+        first_round_reliability: None,
+        active_nodes: 0,
+        hops: 0,
+        paths: 1,
+        energy_j: None,
+        network_energy_j: None,
+        cold: None,
+        waited_s: 0.0,
+        duration_s: took_s,
+        attempts: 1,
+        failure: None,
+        seed: desk.facts.network.draw.1,
+    };
+    let report = serde_json::to_string(&record).unwrap_or_default();
+    let new = NewTransfer {
+        record: &record,
+        baseline: None,
+        report: &report,
+        campaign: None,
+        job: None,
+        file: None,
+    };
+    desk.close_stream((job, source), &new, &object).map(drop)
+}
+
+/// Says that streams of before could not be made objects.
+pub(super) fn close_left(desk: &Desk) {
+    if let Err(why) = close_all(desk) {
+        desk.log(
+            Level::Warning,
+            &format!("what came in a session is no object yet: {why}"),
+        );
+    }
+}
+
+/// Runs session `job` over `tree` to its end.
+pub(super) fn run(
+    desk: &Desk,
+    (job, name): (&StoredJob, &str),
+    wish: &Wish,
+    mut tree: Tree<'_>,
+) -> Result<(), Stop> {
+    // Of an interrupted one.
+    close_all(desk)?;
+    let keep = Keep::new(desk, job.id, wish.duration_s)?;
+    let left = keep.left();
+    if left.is_some_and(|left| left == Duration::ZERO) {
+        return end(desk, (job, name), &keep, Ok(()));
+    }
+    let began = tree.now();
+    let session = Session::new((desk.facts.network.sink, began), wish, left, keep);
+    let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
+    let mut watched = Watched {
+        field: &mut tree,
+        stop: &|| desk.is_unwanted(),
+    };
+    let ended = thalweg_host::job::run(&mut watched, &mut session, &mut |_| Continue(()));
+    let (mut keep, kept) = session.finish(watched.now());
+    // Its nodes' meters began with it. Any of them may relay, and listens.
+    let on = (&desk.facts.network.place.ids[..], tree.now().since(began));
+    let metered = super::read_meters(&mut tree, desk);
+    super::write_spent(desk, metered, on);
+    // What came is to be had, however the session ended.
+    let closed = kept.map_err(Stop::Failed);
+    let closed = closed.and_then(|()| keep.close().map_err(Stop::from));
+    let ended = ended.map_err(Stop::from).and(closed);
+    end(desk, (job, name), &keep, ended)
+}
+
+/// Writes down what came of it.
+fn end(
+    desk: &Desk,
+    (job, name): (&StoredJob, &str),
+    keep: &Keep<'_>,
+    ended: Result<(), Stop>,
+) -> Result<(), Stop> {
+    let outcome = keep.outcome();
+    match &ended {
+        Ok(()) => (desk.store()).end_job(job.id, JobState::Done, Some(&outcome), None)?,
+        Err(_) => desk.store().outcome_of_job(job.id, &outcome)?,
+    }
+    let sum = |of: fn(&Standing) -> u64| keep.sources.iter().map(of).sum::<u64>();
+    let line = format!(
+        "{name}: {} packets of {} nodes in {:.0} s, {} of them repaired",
+        sum(|s| s.packets),
+        keep.sources.iter().filter(|s| s.packets > 0).count(),
+        keep.at_s,
+        sum(|s| s.repaired)
+    );
+    desk.log(Level::Info, &line);
+    ended
+}

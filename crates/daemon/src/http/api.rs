@@ -1,0 +1,431 @@
+//! Jobs, objects, nodes and the log as JSON.
+
+use std::collections::BTreeMap;
+
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::{header, HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::Json;
+use serde::Deserialize;
+use serde_json::{json, Value};
+use thalweg_units::NodeId;
+
+use super::{session, App, Refusal};
+use crate::desk::{now, Cancel, Company, Desk, Line};
+use crate::mqtt::Broker;
+use crate::stations::Stations;
+use crate::{view, API};
+use thalweg_host::carry::session::{Wish, WishError, DEMAND};
+use thalweg_host::store::{JobId, TransferId, Work};
+
+/// What the API is, in OpenAPI 3.1.
+pub(super) const DESCRIPTION: &str = include_str!("api.json");
+/// So many jobs, objects and lines are told at once.
+const PAGE: u32 = 100;
+
+type Answer = Result<Response, Refusal>;
+
+/// Which part of a long list: what is older than this number.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Part {
+    before: Option<i64>,
+    limit: Option<u32>,
+}
+
+fn limit(asked: Option<u32>) -> u32 {
+    asked.unwrap_or(PAGE).clamp(1, 1_000)
+}
+
+/// Which jobs: of one station, or of all.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JobsPart {
+    before: Option<i64>,
+    limit: Option<u32>,
+    station: Option<String>,
+}
+
+/// Of which station.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Of {
+    station: Option<String>,
+}
+
+impl Part {
+    fn limit(&self) -> u32 {
+        limit(self.limit)
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    kind: Kind,
+    from: Option<From>,
+    #[serde(default)]
+    priority: i8,
+    station: Option<String>,
+    sources: Option<From>,
+    policy: Option<String>,
+    demand: Option<f64>,
+    demands: Option<BTreeMap<u16, f64>>,
+    duration_s: Option<f64>,
+}
+
+impl Asked {
+    /// Whether something is named that only a session has.
+    fn is_of_session(&self) -> bool {
+        let terms = self.policy.is_some() || self.demand.is_some() || self.demands.is_some();
+        terms || self.sources.is_some() || self.duration_s.is_some()
+    }
+    /// The session that is asked for; no source is named where all are meant.
+    fn session(self) -> Result<Wish, Refusal> {
+        let nobody = WishError::Nobody.to_string();
+        let nobody = || Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, nobody.clone());
+        let sources = match self.sources {
+            Some(From::One(node)) => vec![node],
+            Some(From::Some(nodes)) if !nodes.is_empty() => nodes,
+            Some(From::Word(word)) if word == "all" => Vec::new(),
+            _ => return Err(nobody()),
+        };
+        Ok(Wish {
+            sources,
+            policy: self.policy.unwrap_or_else(|| session::POLICY.to_owned()),
+            demand: self.demand.unwrap_or(DEMAND),
+            demands: self.demands.unwrap_or_default(),
+            duration_s: self.duration_s,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Survey,
+    Fetch,
+    Plan,
+    Session,
+}
+
+/// One node, some, or `"all"`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum From {
+    One(u16),
+    Some(Vec<u16>),
+    Word(String),
+}
+
+pub(super) async fn description() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION).into_response()
+}
+
+pub(super) async fn health(State(app): State<App>) -> Answer {
+    app.ask(|stations| {
+        // A store that does not answer is no health.
+        stations.common().store().total()?;
+        let lines = stations.all().iter().map(|desk| (desk, desk.line()));
+        let lines: Vec<_> = lines.collect();
+        let is_down = |(_, line): &(_, Line)| matches!(line, Line::Down(_));
+        let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let is_cut = lines.iter().any(is_down) || matches!(mqtt, Some(Broker::Away(_)));
+        let waiting = stations.common().store().count_waiting()?;
+        let mqtt = mqtt.map(|broker| json!({ "broker": broker, "waiting": waiting }));
+        let mut told = json!({
+            "status": if is_cut { "degraded" } else { "ok" },
+            "version": env!("CARGO_PKG_VERSION"),
+            "api": API,
+            "mqtt": mqtt,
+        });
+        let mut all = serde_json::Map::new();
+        for (desk, line) in &lines {
+            if desk.company == Company::Alone {
+                told["line"] = json!(line);
+            }
+            all.insert(desk.network().to_owned(), json!(line));
+        }
+        told["stations"] = all.into();
+        Ok(Json(told).into_response())
+    })
+    .await
+}
+
+pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -> Answer {
+    app.ask(move |stations| {
+        let of: Vec<&Desk> = match &part.station {
+            Some(name) => vec![stations.of(Some(name))?],
+            None => stations.desks(),
+        };
+        let open = match part.before {
+            None => stations.open_jobs(&of)?,
+            Some(_) => Vec::new(),
+        };
+        let before = part.before.map(JobId);
+        let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
+        let running = stations.running();
+        let all = open.iter().chain(&ended);
+        let waiting = stations.waiting()?;
+        let told = |job| view::job(job, &running, waiting.why(job));
+        let all: Vec<_> = all.map(told).collect();
+        Ok(Json(json!({ "jobs": all })).into_response())
+    })
+    .await
+}
+
+/// The work that is asked for.
+fn work(desk: &Desk, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
+    if kind == "survey" {
+        return Ok(vec![Work::Survey]);
+    }
+    let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+    let place = &desk.facts.network.place;
+    let one = |from: &u16| {
+        let node = NodeId::new(*from).map_err(|why| refused(format!("from: {why}")))?;
+        place
+            .index_of(node)
+            .map_err(|why| refused(why.to_string()))?;
+        match node == desk.facts.network.sink {
+            true => Err(refused(format!("node {node} is the base station"))),
+            false if kind == "plan" => Ok(Work::Plan { from: node }),
+            false => Ok(Work::Fetch { from: node }),
+        }
+    };
+    match from.len() > place.ids.len() {
+        true => Err(refused("more nodes than the network has".to_owned())),
+        false => from.iter().map(one).collect(),
+    }
+}
+
+/// Queues what a form or a program asks for.
+pub(super) fn queue(
+    desk: &Desk,
+    (kind, from): (&str, &[u16]),
+    priority: i8,
+) -> Result<Vec<thalweg_host::store::StoredJob>, Refusal> {
+    let work = work(desk, kind, from)?;
+    Ok(desk.submit(&work, priority)?)
+}
+
+/// All nodes that may have objects.
+pub(super) fn everyone(desk: &Desk) -> Vec<u16> {
+    desk.facts.sources().map(NodeId::get).collect()
+}
+
+pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Answer {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.split(';').next().map(str::trim) != Some("application/json") {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Refusal::new(
+            status,
+            "expected Content-Type: application/json",
+        ));
+    }
+    let wrong = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+    let asked: Asked = serde_json::from_slice(&body).map_err(|why| wrong(why.to_string()))?;
+    let (priority, station) = (asked.priority, asked.station.clone());
+    if asked.kind == Kind::Session {
+        if asked.from.is_some() {
+            return Err(wrong("a session has sources, not from".to_owned()));
+        }
+        let mut wish = asked.session()?;
+        let jobs = app.ask_one(station, move |desk| {
+            if wish.sources.is_empty() {
+                wish.sources = everyone(desk);
+            }
+            session::queue(desk, wish, priority)
+        });
+        return one(&jobs.await?);
+    }
+    if asked.is_of_session() {
+        let why = "sources, policy, demand, demands and duration_s are a session's";
+        return Err(wrong(why.to_owned()));
+    }
+    let kind = match asked.kind {
+        Kind::Survey => "survey",
+        Kind::Plan => "plan",
+        Kind::Fetch | Kind::Session => "fetch",
+    };
+    let from = match (asked.kind, asked.from) {
+        (Kind::Survey, None) => Some(Vec::new()),
+        (Kind::Survey, Some(_)) => return Err(wrong("a survey is of all nodes".to_owned())),
+        (_, Some(From::One(node))) => {
+            let jobs = app.ask_one(station, move |desk| queue(desk, (kind, &[node]), priority));
+            return one(&jobs.await?);
+        }
+        (_, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
+        (_, Some(From::Word(word))) if word == "all" => None,
+        _ => {
+            return Err(wrong(
+                "from: expected a node, a list, or \"all\"".to_owned(),
+            ))
+        }
+    };
+    let jobs = app.ask_one(station, move |desk| {
+        let from = from.unwrap_or_else(|| everyone(desk));
+        queue(desk, (kind, &from), priority)
+    });
+    let jobs = jobs.await?;
+    if kind == "survey" {
+        return one(&jobs);
+    }
+    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[], None)).collect();
+    Ok((StatusCode::CREATED, Json(json!({ "jobs": jobs }))).into_response())
+}
+
+/// The one job that was made.
+fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
+    let Some(job) = jobs.first() else {
+        return Err(Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "no job was made",
+        ));
+    };
+    let at = [(header::LOCATION, format!("/api/jobs/{}", job.id.0))];
+    Ok((StatusCode::CREATED, at, Json(view::job(job, &[], None))).into_response())
+}
+
+/// Job `id` as it is.
+fn told(stations: &Stations, id: i64) -> Result<Value, Refusal> {
+    let job = stations.common().store().job(JobId(id))?;
+    let job = job.ok_or_else(|| Refusal::nothing(format!("there is no job {id}")))?;
+    let told = serde_json::to_value(view::job(
+        &job,
+        &stations.running(),
+        stations.waiting()?.why(&job),
+    ));
+    told.map_err(|why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string()))
+}
+
+pub(super) async fn job(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    let job = app.ask(move |stations| told(stations, id)).await?;
+    Ok(Json(job).into_response())
+}
+
+pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    app.ask(move |stations| {
+        let status = match stations.cancel(JobId(id))? {
+            Cancel::Done => StatusCode::OK,
+            Cancel::Asked => StatusCode::ACCEPTED,
+            Cancel::TooLate => {
+                return Err(Refusal::new(StatusCode::CONFLICT, "the job has ended"));
+            }
+            Cancel::Unknown => return Err(Refusal::nothing(format!("there is no job {id}"))),
+        };
+        Ok((status, Json(told(stations, id)?)).into_response())
+    })
+    .await
+}
+
+pub(super) async fn objects(State(app): State<App>, part: Query<Part>) -> Answer {
+    app.ask(move |stations| {
+        let before = part.before.map(TransferId);
+        let all = stations.common().store().latest(before, part.limit())?;
+        let all: Vec<_> = all.iter().map(view::object).collect();
+        Ok(Json(json!({ "objects": all })).into_response())
+    })
+    .await
+}
+
+pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    app.ask(move |stations| {
+        let found = stations.common().store().transfer(TransferId(id))?;
+        let found = found.filter(|found| found.object.is_some());
+        let found = found.ok_or_else(|| Refusal::nothing(format!("there is no object {id}")))?;
+        Ok(Json(view::object(&found)).into_response())
+    })
+    .await
+}
+
+/// A station: its network, the way to it, its last survey.
+fn described(desk: &Desk) -> Value {
+    let (facts, surveyed) = (&desk.facts, desk.surveyed());
+    let survey = surveyed.map(|surveyed| {
+        let channel = surveyed.known.routing_channel();
+        let missing: Vec<u16> = surveyed.missing.iter().map(|n| n.get()).collect();
+        json!({
+            "age_s": now() - surveyed.at,
+            "took_s": surveyed.took_s,
+            "channel": channel.number(),
+            "links": surveyed.known.links().summary(channel).heard_pairs,
+            "missing": missing,
+        })
+    });
+    json!({
+        "name": desk.network(),
+        "about": facts.about,
+        "sink": facts.network.sink.get(),
+        "nodes": facts.network.place.ids.len(),
+        "protocol": desk.transfers.protocol.name,
+        "line": desk.line(),
+        "survey": survey,
+    })
+}
+
+pub(super) async fn stations(State(app): State<App>) -> Answer {
+    app.ask(|stations| {
+        let all = stations.all().iter().map(|desk| described(desk));
+        let all: Vec<Value> = all.collect();
+        Ok(Json(json!({ "stations": all })).into_response())
+    })
+    .await
+}
+
+pub(super) async fn network(State(app): State<App>, of: Query<Of>) -> Answer {
+    let told = app.ask_one(of.0.station, |desk| Ok(described(desk)));
+    Ok(Json(told.await?).into_response())
+}
+
+/// All nodes, or the one called `only`.
+fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::NodeNow>, Refusal> {
+    let (health, surveyed) = (desk.health()?, desk.surveyed());
+    let last = desk.store().last_heard(desk.network())?;
+    let node = |(index, id): (usize, &NodeId)| {
+        let last = last.iter().find(|(node, ..)| node == id);
+        let last = last.map(|(_, at, transfer)| (&**at, *transfer));
+        let heard = surveyed.as_ref().filter(|s| !s.missing.contains(id));
+        let health = health.get(index).copied().unwrap_or_default();
+        let node = view::node(&desk.facts, index, last);
+        view::node_now(node, &health, heard.map(|s| s.at))
+    };
+    let all = desk.facts.network.place.ids.iter().enumerate();
+    let all = all.filter(|(_, id)| only.is_none_or(|only| **id == only));
+    Ok(all.map(node).collect())
+}
+
+pub(super) async fn nodes(State(app): State<App>, of: Query<Of>) -> Answer {
+    let nodes = app.ask_one(of.0.station, |desk| list(desk, None)).await?;
+    Ok(Json(json!({ "nodes": nodes })).into_response())
+}
+
+pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>, of: Query<Of>) -> Answer {
+    app.ask_one(of.0.station, move |desk| {
+        let nothing = || Refusal::nothing(format!("there is no node {id}"));
+        let node = NodeId::new(id).map_err(|_| nothing())?;
+        let of = list(desk, Some(node))?.pop().ok_or_else(nothing)?;
+        let index = desk
+            .facts
+            .network
+            .place
+            .index_of(node)
+            .map_err(|_| nothing())?;
+        let links = desk.surveyed();
+        let links = links.map(|surveyed| view::links(&desk.facts, surveyed.known.links(), index));
+        let view::NodeNow { node, health } = of;
+        let told = json!({ "node": node, "health": health, "links": links });
+        Ok(Json(told).into_response())
+    })
+    .await
+}
+
+pub(super) async fn log(State(app): State<App>, part: Query<Part>) -> Answer {
+    app.ask(move |stations| {
+        let lines = stations.common().store().lines(part.before, part.limit())?;
+        Ok(Json(json!({ "lines": lines })).into_response())
+    })
+    .await
+}

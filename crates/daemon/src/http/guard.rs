@@ -1,0 +1,228 @@
+//! Who may ask: names that a browser may have been led to, writes from other sites, and tokens.
+//!
+//! A page elsewhere can make a browser send requests here. A name that its owner points here (DNS rebinding)
+//! is refused by `Host`, which must be an address, `localhost` or a configured name; a write that another
+//! page makes by `Sec-Fetch-Site` and `Origin`. Where a token is configured, it comes as `Authorization: Bearer`,
+//! or as the cookie that the page's login sets, which is not the token. Tests: at the end.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{header, HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use sha2::{Digest, Sha256};
+
+use super::{App, Refusal};
+use crate::config::Config;
+
+/// The name of the cookie.
+const COOKIE: &str = "thalweg";
+/// How long a browser stays logged in, in seconds.
+const STAYS_S: u32 = 30 * 86_400;
+
+/// What is compared instead of secrets: equal where these are, and as quickly wherever they differ.
+type Print = [u8; 32];
+
+/// Says who may ask.
+pub(crate) struct Guard {
+    hosts: Vec<String>,
+    /// Of the token, and of the cookie.
+    prints: Option<[Print; 2]>,
+    cookie: String,
+}
+
+fn print(text: &str) -> Print {
+    Sha256::digest(text).into()
+}
+
+/// Takes the same time wherever the two differ.
+fn equal(a: &Print, b: &Print) -> bool {
+    let differ = a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b));
+    std::hint::black_box(differ) == 0
+}
+
+impl Guard {
+    pub(crate) fn new(config: &Config) -> Self {
+        let token = config.token.as_ref().map(|token| token.as_str());
+        let cookie = token.map_or(String::new(), |token| {
+            let print = print(&format!("thalweg cookie {token}"));
+            print.iter().map(|byte| format!("{byte:02x}")).collect()
+        });
+        Self {
+            hosts: config.hosts.iter().map(|h| h.to_lowercase()).collect(),
+            prints: token.map(|token| [print(token), print(&cookie)]),
+            cookie,
+        }
+    }
+
+    /// Whether a token is wanted.
+    pub(super) fn wants_token(&self) -> bool {
+        self.prints.is_some()
+    }
+    /// Whether `text` is the token.
+    pub(super) fn is_token(&self, text: &str) -> bool {
+        let token = self.prints.as_ref().map(|[token, _]| token);
+        token.is_some_and(|token| equal(token, &print(text)))
+    }
+    /// The header that logs a browser in.
+    pub(super) fn cookie(&self) -> String {
+        let value = &self.cookie;
+        format!("{COOKIE}={value}; Path=/; Max-Age={STAYS_S}; HttpOnly; SameSite=Strict")
+    }
+
+    /// Whether the request is to a name that is ours.
+    fn knows_host(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok());
+        let Some(host) = host.filter(|_| hosts.next().is_none()) else {
+            return false;
+        };
+        let name = name_of(host).to_lowercase();
+        let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_address || name == "localhost" || self.hosts.contains(&name)
+    }
+
+    /// Whether whoever asks has the token, or none is wanted.
+    fn knows(&self, headers: &HeaderMap) -> bool {
+        let Some([_, cookie]) = &self.prints else {
+            return true;
+        };
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = text(header::AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
+        if let Some(bearer) = bearer {
+            return self.is_token(bearer.trim());
+        }
+        let cookies = text(header::COOKIE).unwrap_or_default().split(';');
+        let mut values = cookies.filter_map(|pair| pair.trim().split_once('='));
+        values.any(|(name, value)| name == COOKIE && equal(cookie, &print(value)))
+    }
+}
+
+/// The name in `host`, without its port.
+fn name_of(host: &str) -> &str {
+    match (host.rfind(':'), host.rfind(']')) {
+        (Some(colon), Some(end)) if colon < end => host,
+        (Some(colon), _) => &host[..colon],
+        (None, _) => host,
+    }
+}
+
+/// Whether the request comes from a page of another site.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let site = text("sec-fetch-site");
+    let origin = text("origin").map(|origin| {
+        let host = origin.split_once("://").map(|(_, host)| host);
+        host.is_some() && host == text("host")
+    });
+    !matches!(site, None | Some("same-origin" | "none")) || origin == Some(false)
+}
+
+/// Lets through who may ask.
+pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (headers, guard) = (request.headers(), &app.guard);
+    if !guard.knows_host(headers) {
+        let why = "unknown Host; name it under `hosts` in the configuration";
+        return Refusal::new(StatusCode::MISDIRECTED_REQUEST, why).into_response();
+    }
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !reads && is_foreign(headers) {
+        let why = "a write from another site's page";
+        return Refusal::new(StatusCode::FORBIDDEN, why).into_response();
+    }
+    let path = request.uri().path();
+    let is_open = matches!(path, "/healthz" | "/login" | "/style.css" | "/page.js");
+    if !is_open && !guard.knows(headers) {
+        let is_page = !path.starts_with("/api/") && path != "/metrics";
+        if reads && is_page {
+            return Redirect::to("/login").into_response();
+        }
+        let why = "a token is needed: Authorization: Bearer TOKEN";
+        return Refusal::new(StatusCode::UNAUTHORIZED, why).into_response();
+    }
+    next.run(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Token;
+
+    fn guard() -> Guard {
+        Guard::new(&Config {
+            token: Some(Token::new("0123456789abcdef").unwrap()),
+            hosts: vec!["Gateway.example".to_owned()],
+            ..Config::default()
+        })
+    }
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &str)| {
+            let name = header::HeaderName::from_static(name);
+            (name, value.parse().unwrap())
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn a_host_is_an_address_or_a_name_of_ours() {
+        let knows = |host: &str| guard().knows_host(&headers(&[("host", host)]));
+        for ours in [
+            "localhost",
+            "LOCALHOST:8654",
+            "127.0.0.1:1",
+            "[::1]:8654",
+            "[::1]",
+        ] {
+            assert!(knows(ours), "{ours}");
+        }
+        assert!(knows("gateway.example:8654") && knows("10.0.0.7"));
+        for other in [
+            "evil.example",
+            "localhost.evil.example",
+            "",
+            "127.0.0.1.evil.example:80",
+        ] {
+            assert!(!knows(other), "{other}");
+        }
+        assert!(!guard().knows_host(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_token_or_its_cookie_is_wanted() {
+        let guard = guard();
+        let knows = |pairs: &[(&'static str, &str)]| guard.knows(&headers(pairs));
+        assert!(knows(&[("authorization", "Bearer 0123456789abcdef")]));
+        assert!(!knows(&[("authorization", "Bearer 0123456789abcdeF")]));
+        assert!(!knows(&[]));
+        let set = guard.cookie();
+        let cookie = format!("a=b; {}", set.split(';').next().unwrap());
+        assert!(
+            !set.contains("0123456789abcdef"),
+            "the token itself is not in it"
+        );
+        assert!(knows(&[("cookie", &cookie)]));
+        assert!(!knows(&[("cookie", "thalweg=0123456789abcdef")]));
+        assert!(Guard::new(&Config::default()).knows(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn writes_of_other_pages_are_told_apart() {
+        let ours = ("host", "localhost:8654");
+        assert!(!is_foreign(&headers(&[ours])), "no browser");
+        assert!(!is_foreign(&headers(&[
+            ours,
+            ("origin", "http://localhost:8654")
+        ])));
+        assert!(!is_foreign(&headers(&[
+            ours,
+            ("sec-fetch-site", "same-origin")
+        ])));
+        for other in ["http://localhost:1", "https://evil.example", "null"] {
+            assert!(is_foreign(&headers(&[ours, ("origin", other)])), "{other}");
+        }
+        for site in ["cross-site", "same-site"] {
+            assert!(is_foreign(&headers(&[ours, ("sec-fetch-site", site)])));
+        }
+    }
+}

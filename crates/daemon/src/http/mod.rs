@@ -1,0 +1,255 @@
+//! The API and the page over HTTP: which path is whose, and what all answers have in common.
+//!
+//! Invariants: nobody gets past [`guard`]; what blocks runs on threads for that; bodies, queues and watchers
+//! are bounded. Tests: `crates/daemon/tests/all/`.
+
+mod api;
+mod content;
+mod events;
+pub(super) mod guard;
+mod metrics;
+mod pages;
+mod session;
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{header, HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post, MethodRouter};
+use axum::{Json, Router};
+use serde::Serialize;
+use tokio::sync::Semaphore;
+
+use super::desk::Desk;
+use super::stations::Stations;
+use guard::Guard;
+use thalweg_host::store::StoreError;
+
+/// The longest body of a request, in bytes.
+const LONGEST_BODY: usize = 16 * 1024;
+/// So many may watch events at once.
+const WATCHERS: usize = 64;
+
+/// What every answer is made from.
+#[derive(Clone)]
+pub(super) struct App {
+    stations: Arc<Stations>,
+    guard: Arc<Guard>,
+    watchers: Arc<Semaphore>,
+}
+
+/// A path, its method, and who answers.
+type Route = (&'static str, &'static str, fn() -> MethodRouter<App>);
+
+/// What programs may rely on; described in `api.json`.
+const API: &[Route] = &[
+    ("get", "/healthz", || get(api::health)),
+    ("get", "/metrics", || get(metrics::metrics)),
+    ("get", "/api/jobs", || get(api::jobs)),
+    ("post", "/api/jobs", || post(api::submit)),
+    ("get", "/api/jobs/{id}", || get(api::job)),
+    ("delete", "/api/jobs/{id}", || delete(api::cancel)),
+    ("get", "/api/jobs/{id}/rates", || get(session::rates)),
+    ("get", "/api/objects", || get(api::objects)),
+    ("get", "/api/objects/{id}", || get(api::object)),
+    ("get", "/api/objects/{id}/content", || get(content::content)),
+    ("get", "/api/stations", || get(api::stations)),
+    ("get", "/api/network", || get(api::network)),
+    ("get", "/api/nodes", || get(api::nodes)),
+    ("get", "/api/nodes/{id}", || get(api::node)),
+    ("get", "/api/log", || get(api::log)),
+    ("get", "/api/events", || get(events::events)),
+    ("get", "/api/openapi.json", || get(api::description)),
+];
+
+/// What browsers are shown.
+const PAGES: &[Route] = &[
+    ("get", "/", || get(pages::network)),
+    ("get", "/transfers", || get(pages::transfers)),
+    ("post", "/transfers", || post(pages::submit)),
+    ("post", "/transfers/{id}/cancel", || post(pages::cancel)),
+    ("get", "/jobs/{id}", || get(pages::job)),
+    ("get", "/objects", || get(pages::objects)),
+    ("get", "/objects/{id}", || get(pages::object)),
+    ("get", "/nodes/{id}", || get(pages::node)),
+    ("get", "/log", || get(pages::log)),
+    ("get", "/login", || get(pages::login)),
+    ("post", "/login", || post(pages::log_in)),
+    ("get", "/style.css", || get(pages::style)),
+    ("get", "/page.js", || get(pages::script)),
+];
+
+/// All that is answered.
+pub(super) fn router(stations: Arc<Stations>, guard: Guard) -> Router {
+    let app = App {
+        stations,
+        guard: Arc::new(guard),
+        watchers: Arc::new(Semaphore::new(WATCHERS)),
+    };
+    let routes = API.iter().chain(PAGES);
+    let router = routes.fold(Router::new(), |router, (_, path, answer)| {
+        router.route(path, answer())
+    });
+    router
+        .fallback(|| async { Refusal::nothing("there is nothing at this address") })
+        .method_not_allowed_fallback(|| async {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            Refusal::new(status, "this address does not take that method")
+        })
+        .layer(middleware::from_fn_with_state(app.clone(), guard::check))
+        .layer(middleware::from_fn(headed))
+        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .with_state(app)
+}
+
+/// Nothing from elsewhere is loaded, framed, guessed or kept.
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// Puts the headers on that every answer has.
+async fn headed(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let mut put = |name, value: &'static str| {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    };
+    put(header::CONTENT_SECURITY_POLICY, POLICY);
+    put(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    put(header::REFERRER_POLICY, "same-origin");
+    put(header::CACHE_CONTROL, "no-store");
+    response
+}
+
+/// Why something is not answered.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    why: String,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { status, why }
+    }
+    fn nothing(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, why)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(why: StoreError) -> Self {
+        let status = match why {
+            StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        if status.is_server_error() {
+            tracing::error!("{why}");
+        }
+        Self::new(status, why.to_string())
+    }
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    error: &'a str,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(Said { error: &self.why })).into_response()
+    }
+}
+
+impl App {
+    /// Asks the desk of the station called `name`, or of the only one, for what may take a while.
+    ///
+    /// # Errors
+    /// Those of `ask`; there is no such station.
+    async fn ask_one<T: Send + 'static>(
+        &self,
+        name: Option<String>,
+        ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.ask(move |stations| ask(stations.of(name.as_deref())?))
+            .await
+    }
+    /// Asks all stations.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Stations) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let stations = self.stations.clone();
+        let answer = tokio::task::spawn_blocking(move || ask(&stations)).await;
+        let broken = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the daemon failed");
+        answer.map_err(broken)?
+    }
+}
+
+impl Stations {
+    /// The one called `name`, or the only one.
+    fn of(&self, name: Option<&str>) -> Result<&Desk, Refusal> {
+        let unknown = |why| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+        self.named(name).map_err(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_description_has_every_route_and_no_other() {
+        let text: serde_json::Value = serde_json::from_str(api::DESCRIPTION).unwrap();
+        let mut told = BTreeSet::new();
+        for (path, methods) in text["paths"].as_object().unwrap() {
+            for (method, what) in methods.as_object().unwrap() {
+                if method != "parameters" {
+                    told.insert(format!("{method} {path}"));
+                    assert!(what["summary"].is_string(), "{method} {path}");
+                    assert!(what["responses"].is_object(), "{method} {path}");
+                }
+            }
+        }
+        let routes = API
+            .iter()
+            .map(|(method, path, _)| format!("{method} {path}"));
+        assert_eq!(told, routes.collect());
+        // What is referred to is there.
+        let schemas = text["components"]["schemas"].as_object().unwrap();
+        for part in api::DESCRIPTION.split("#/components/schemas/").skip(1) {
+            let name = part.split('"').next().unwrap();
+            assert!(schemas.contains_key(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_description_has_the_keys_that_are_told() {
+        let text: serde_json::Value = serde_json::from_str(api::DESCRIPTION).unwrap();
+        let keys = |name: &str| -> BTreeSet<String> {
+            let of = &text["components"]["schemas"][name]["properties"];
+            of.as_object().unwrap().keys().cloned().collect()
+        };
+        let told = |value: serde_json::Value| -> BTreeSet<String> {
+            value.as_object().unwrap().keys().cloned().collect()
+        };
+        let (jobs, rates, object, node) = view::examples();
+        assert_eq!(told(node["health"].clone()), keys("Health"));
+        assert_eq!(told(node), keys("Node"));
+        let of_jobs = jobs.into_iter().flat_map(told).collect();
+        assert_eq!(keys("Job"), of_jobs);
+        assert_eq!(told(rates["sources"][0].clone()), keys("Rate"));
+        assert_eq!(told(rates), keys("Rates"));
+        assert_eq!(told(object), keys("Object"));
+    }
+}

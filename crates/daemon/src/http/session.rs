@@ -1,0 +1,62 @@
+//! Sessions: how they are asked for, and how their sources fared. Tests: `crates/daemon/tests/all/`.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::Json;
+use serde_json::json;
+use thalweg_units::NodeId;
+
+use super::{App, Refusal};
+use crate::desk::Desk;
+use crate::view;
+pub(super) use thalweg_host::carry::session::{Wish, DEMAND};
+use thalweg_host::network::Sessions;
+use thalweg_host::store::{JobId, StoredJob, Work};
+
+/// The policy of a session, unless somebody says.
+pub(super) const POLICY: &str = "demand-limited";
+
+/// Queues a session that a form or a program asks for.
+pub(super) fn queue(desk: &Desk, mut wish: Wish, priority: i8) -> Result<Vec<StoredJob>, Refusal> {
+    let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+    if let Sessions::Lacking(why) = desk.facts.sessions {
+        return Err(refused(why.to_owned()));
+    }
+    wish.check().map_err(|why| refused(why.to_string()))?;
+    for source in &wish.sources {
+        let node = NodeId::new(*source).map_err(|why| refused(format!("sources: {why}")))?;
+        let place = &desk.facts.network.place;
+        place
+            .index_of(node)
+            .map_err(|why| refused(why.to_string()))?;
+        if node == desk.facts.network.sink {
+            return Err(refused(format!("node {node} is the base station")));
+        }
+    }
+    wish.sources.sort_unstable();
+    Ok(desk.submit(&[Work::Session(wish)], priority)?)
+}
+
+/// How the sources of a session fared over time, and fare now.
+pub(super) async fn rates(
+    State(app): State<App>,
+    Path(id): Path<i64>,
+) -> Result<Response, Refusal> {
+    app.ask(move |stations| {
+        let id = JobId(id);
+        let job = stations.common().store().job(id)?;
+        match job.map(|job| job.work) {
+            Some(Work::Session(_)) => {}
+            Some(_) => return Err(Refusal::nothing(format!("job {} is no session", id.0))),
+            None => return Err(Refusal::nothing(format!("there is no job {}", id.0))),
+        }
+        let samples = stations.common().store().samples(id)?;
+        let of = |sample: &thalweg_host::store::Sample| {
+            view::rates(id, f64::from(sample.at_s), &sample.sources)
+        };
+        let samples: Vec<_> = samples.iter().map(of).collect();
+        Ok(Json(json!({ "job": id.0, "samples": samples })).into_response())
+    })
+    .await
+}

@@ -1,0 +1,258 @@
+//! The thread that sends what waits: a batch after the other, each once the one before is acknowledged.
+//!
+//! Invariants: a row goes only after its acknowledgement, in order; a broker that does not answer is left and
+//! visited again, each time after a longer pause. Nothing that a broker sends is acted upon. Time base: wall clock.
+
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+
+use rumqttc::{AsyncClient, ConnectionError, Event, EventLoop, LastWill, MqttOptions};
+use rumqttc::{NetworkOptions, Outgoing, Packet, QoS};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout_at, Instant};
+
+use super::batch::Batch;
+use super::messages;
+use super::telling::{Broker, Telling};
+use super::topics::{client, status};
+use thalweg_host::store::{plain, Keep, Message, Store, StoreError, LONGEST_PAYLOAD};
+
+/// So many messages are on their way at once.
+const BATCH: u16 = 32;
+/// How long a connection may take to come about, in seconds.
+const CONNECTING_S: u64 = 10;
+/// A line on which nothing is said is asked after so long.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// How long the next acknowledgement may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Pauses before a broker that is away is tried again, in seconds.
+const PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
+/// A broker has no reason to send longer ones.
+const LONGEST_INCOMING: usize = 16 * 1_024;
+/// Room for a topic beside a payload.
+const HEAD: usize = 4 * 1_024;
+
+/// What the thread needs of the daemon.
+pub(crate) trait Source: Send + Sync + 'static {
+    /// Where messages wait.
+    fn store(&self) -> MutexGuard<'_, Store>;
+    /// Writes all states anew, as they are: for a broker that knows none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn restate(&self) -> Result<(), StoreError>;
+    /// Nothing waits any more.
+    fn all_told(&self);
+    /// The way to the broker is as `broker` says.
+    fn broker_is(&self, broker: Broker);
+}
+
+/// Sends what waits until `ends` says so or is gone.
+///
+/// # Errors
+/// Where there is no runtime.
+pub(crate) fn serve(
+    source: &Arc<impl Source>,
+    telling: &Arc<Telling>,
+    mut ends: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let mut visitor = Visitor {
+            source: source.clone(),
+            telling: telling.clone(),
+            is_first: true,
+            pauses: PAUSES.into_iter(),
+        };
+        loop {
+            let why = tokio::select! {
+                why = visitor.visit() => why,
+                _ = ends.changed() => return,
+            };
+            visitor.source.broker_is(Broker::Away(why));
+            let last = PAUSES[PAUSES.len() - 1];
+            let pause = visitor.pauses.next().unwrap_or(last);
+            tokio::select! {
+                () = sleep(Duration::from_secs(pause)) => {}
+                _ = ends.changed() => return,
+            }
+        }
+    });
+    // A name that is being looked up would hold up the end.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+struct Visitor<S> {
+    source: Arc<S>,
+    telling: Arc<Telling>,
+    /// Whether the broker was not reached yet.
+    is_first: bool,
+    pauses: std::array::IntoIter<u64, 6>,
+}
+
+impl<S: Source> Visitor<S> {
+    /// Connects, and sends until the line is lost: why.
+    async fn visit(&mut self) -> String {
+        match self.converse().await {
+            Err(why) => why,
+            Ok(never) => match never {},
+        }
+    }
+
+    async fn converse(&mut self) -> Result<std::convert::Infallible, String> {
+        let (client, mut events) = AsyncClient::new(self.options(), usize::from(BATCH));
+        let mut network = NetworkOptions::new();
+        network.set_connection_timeout(CONNECTING_S);
+        events.set_network_options(network);
+        let is_known = match events.poll().await.map_err(|why| said(&why))? {
+            Event::Incoming(Packet::ConnAck(answer)) => answer.session_present,
+            _ => return Err("it does not speak MQTT".to_owned()),
+        };
+        let mut line = Line::new(client, events);
+        self.source.broker_is(Broker::Connected);
+        // A broker that forgot us has forgotten states as well.
+        if self.is_first || !is_known {
+            self.source.restate().map_err(|why| why.to_string())?;
+            self.is_first = false;
+        }
+        line.send(
+            &status(&self.telling.config.prefix),
+            Keep::Newest,
+            "online".to_owned(),
+        )?;
+        self.acknowledged(&mut line, Batch::new(vec![None])).await?;
+        let mut has_told = false;
+        loop {
+            let waiting = self.source.store().waiting(u32::from(BATCH));
+            let waiting = waiting.map_err(|why| why.to_string())?;
+            if waiting.is_empty() {
+                if std::mem::take(&mut has_told) {
+                    self.source.all_told();
+                }
+                tokio::select! {
+                    () = self.telling.wake.notified() => {}
+                    event = line.event() => drop(event?),
+                }
+                continue;
+            }
+            let mut rows = Vec::with_capacity(waiting.len());
+            for row in &waiting {
+                let Message { topic, keep, .. } = &row.message;
+                line.send(topic, *keep, messages::payload(row))?;
+                rows.push(Some(row.id));
+            }
+            self.acknowledged(&mut line, Batch::new(rows)).await?;
+            self.pauses = PAUSES.into_iter();
+            has_told = true;
+        }
+    }
+
+    /// Waits until all of `batch` is acknowledged; what was goes from the store, also where the line is lost.
+    async fn acknowledged(&self, line: &mut Line, mut batch: Batch) -> Result<(), String> {
+        let ended = line.follow(&mut batch).await;
+        let told = self.source.store().told(&batch.told());
+        told.map_err(|why| why.to_string())?;
+        ended
+    }
+
+    fn options(&self) -> MqttOptions {
+        let config = &self.telling.config;
+        let host = config.host.clone().unwrap_or_default();
+        let mut options = MqttOptions::new(client(&config.prefix), host, config.port);
+        // So the broker says whether it still knows us.
+        options.set_clean_session(false);
+        options.set_keep_alive(KEEP_ALIVE);
+        options.set_inflight(BATCH);
+        options.set_max_packet_size(LONGEST_INCOMING, LONGEST_PAYLOAD + HEAD);
+        let will = LastWill::new(status(&config.prefix), "offline", QoS::AtLeastOnce, true);
+        options.set_last_will(will);
+        if let Some((user, password)) = config.login() {
+            options.set_credentials(user, password);
+        }
+        options
+    }
+}
+
+/// A connection. Its events are drawn by a task, since whoever waits for one must not be interrupted.
+struct Line {
+    client: AsyncClient,
+    events: mpsc::Receiver<Result<Event, ConnectionError>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Line {
+    fn new(client: AsyncClient, mut events: EventLoop) -> Self {
+        let (sender, receiver) = mpsc::channel(2 * usize::from(BATCH));
+        let task = tokio::spawn(async move {
+            loop {
+                let event = events.poll().await;
+                // A poll after an error would connect anew.
+                let is_last = event.is_err();
+                if sender.send(event).await.is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Self {
+            client,
+            events: receiver,
+            task,
+        }
+    }
+
+    /// What happens next.
+    async fn event(&mut self) -> Result<Event, String> {
+        match self.events.recv().await {
+            Some(event) => event.map_err(|why| said(&why)),
+            None => Err("the line is closed".to_owned()),
+        }
+    }
+
+    fn send(&self, topic: &str, keep: Keep, payload: String) -> Result<(), String> {
+        let is_retained = keep == Keep::Newest;
+        let sent = (self.client).try_publish(topic, QoS::AtLeastOnce, is_retained, payload);
+        sent.map_err(|why| why.to_string())
+    }
+
+    /// Waits until all of `batch` is acknowledged.
+    async fn follow(&mut self, batch: &mut Batch) -> Result<(), String> {
+        let mut end = Instant::now() + PATIENCE;
+        while !batch.is_over() {
+            let event = timeout_at(end, self.event()).await;
+            match event.map_err(|_| "it does not acknowledge".to_owned())?? {
+                Event::Outgoing(Outgoing::Publish(packet)) => batch.sent(packet),
+                Event::Incoming(Packet::PubAck(packet)) => {
+                    batch.acknowledged(packet.pkid);
+                    end = Instant::now() + PATIENCE;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a line is lost; nothing of what a broker sent is in it.
+fn said(why: &ConnectionError) -> String {
+    match why {
+        ConnectionError::Io(why) => plain(why),
+        ConnectionError::NetworkTimeout => "it does not answer".to_owned(),
+        ConnectionError::FlushTimeout => "it takes nothing".to_owned(),
+        ConnectionError::ConnectionRefused(code) => format!("it refuses: {code:?}"),
+        ConnectionError::MqttState(rumqttc::StateError::ConnectionAborted) => {
+            "it closed the connection".to_owned()
+        }
+        ConnectionError::MqttState(rumqttc::StateError::AwaitPingResp) => "it is silent".to_owned(),
+        ConnectionError::MqttState(rumqttc::StateError::Io(why)) => plain(why),
+        _ => "it does not speak MQTT as it should".to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! The broker, as the configuration's table `[mqtt]` has it. Invariant: what is parsed can be used, and a password
+//! is never printed. Tests: at the end.
+
+use std::net::Ipv6Addr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer};
+
+/// The broker, and what it is told.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MqttConfig {
+    /// Its name or address; nobody is told anything where there is none.
+    #[serde(deserialize_with = "host")]
+    pub host: Option<String>,
+    /// Its port.
+    pub port: u16,
+    /// The name to log in with.
+    pub user: Option<String>,
+    /// A file whose first line is the password.
+    password_file: Option<PathBuf>,
+    /// What is in it.
+    #[serde(skip)]
+    password: Password,
+    /// All topics begin with it.
+    #[serde(deserialize_with = "prefix")]
+    pub prefix: String,
+    /// Whether Home Assistant is told which devices there are.
+    pub discovery: bool,
+}
+
+#[derive(Clone, Default)]
+struct Password(String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("Password(..)")
+    }
+}
+
+impl Default for MqttConfig {
+    fn default() -> Self {
+        Self {
+            host: None,
+            port: 1_883,
+            user: None,
+            password_file: None,
+            password: Password::default(),
+            prefix: "thalweg".to_owned(),
+            discovery: false,
+        }
+    }
+}
+
+impl MqttConfig {
+    /// Takes the password from its file, which is relative to `folder`.
+    ///
+    /// # Errors
+    /// The file that is wrong, or none where the configuration is; and why.
+    pub(crate) fn complete(&mut self, folder: &Path) -> Result<(), (Option<PathBuf>, String)> {
+        let Some(file) = &self.password_file else {
+            return Ok(());
+        };
+        if self.user.is_none() {
+            return Err((None, "`password_file` takes a `user`".to_owned()));
+        }
+        let file = folder.join(file);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => {
+                self.password = Password(text.lines().next().unwrap_or_default().to_owned());
+                Ok(())
+            }
+            Err(why) => {
+                let why = format!("cannot read: {}", thalweg_host::store::plain(&why));
+                Err((Some(file), why))
+            }
+        }
+    }
+
+    /// The name to log in with, and the password.
+    pub(super) fn login(&self) -> Option<(&str, &str)> {
+        let user = self.user.as_deref()?;
+        Some((user, &self.password.0))
+    }
+}
+
+fn host<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    if bare.parse::<Ipv6Addr>().is_ok() {
+        return Ok(Some(format!("[{bare}]")));
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    match (1..=253).contains(&text.len()) && text.chars().all(is_part) {
+        true => Ok(Some(text)),
+        false => Err(serde::de::Error::custom(
+            "a broker's host is a name or an address, such as \"127.0.0.1\"",
+        )),
+    }
+}
+
+fn prefix<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    let is_segment = |s: &str| {
+        let is_part = |c: char| !c.is_control() && !"+#".contains(c);
+        !s.is_empty() && s.chars().all(is_part)
+    };
+    let is_prefix = text.len() <= 100 && !text.starts_with('$') && text.split('/').all(is_segment);
+    match is_prefix {
+        true => Ok(text),
+        false => Err(serde::de::Error::custom(
+            "a prefix is such as \"thalweg\" or \"site/thalweg\", without + and #",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<MqttConfig, String> {
+        toml::from_str(text).map_err(|why| why.message().to_owned())
+    }
+
+    #[test]
+    fn a_broker_is_named_as_it_can_be_reached() {
+        let host = |text: &str| parse(&format!("host = \"{text}\"")).map(|c| c.host.unwrap());
+        assert_eq!(host("broker.example").unwrap(), "broker.example");
+        assert_eq!(host("::1").unwrap(), "[::1]");
+        assert_eq!(host("[::1]").unwrap(), "[::1]");
+        for wrong in ["", "mqtt://broker", "broker:1883", "a b", "a\\nb"] {
+            let why = host(wrong).unwrap_err();
+            assert!(why.contains("127.0.0.1"), "{wrong}: {why}");
+        }
+        assert!(parse("").unwrap().host.is_none(), "off by default");
+    }
+
+    #[test]
+    fn a_prefix_can_begin_topics() {
+        let prefix = |text: &str| parse(&format!("prefix = \"{text}\""));
+        assert_eq!(prefix("site/a b").unwrap().prefix, "site/a b");
+        for wrong in ["", "/a", "a/", "a//b", "$SYS", "a/+", "#", "a\\u0000"] {
+            let why = prefix(wrong).unwrap_err();
+            assert!(why.contains("such as"), "{wrong}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_in_a_file_and_is_not_printed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("password"), "geheim geheim\n").unwrap();
+        let mut config = parse("user = \"me\"\npassword_file = \"password\"").unwrap();
+        config.complete(dir.path()).unwrap();
+        assert_eq!(config.login(), Some(("me", "geheim geheim")));
+        assert!(!format!("{config:?}").contains("geheim"));
+        let mut config = parse("user = \"me\"\npassword_file = \"none\"").unwrap();
+        let (file, why) = config.complete(dir.path()).unwrap_err();
+        assert!(file.unwrap().ends_with("none") && why.contains("cannot read"));
+        let mut config = parse("password_file = \"password\"").unwrap();
+        assert!(config.complete(dir.path()).is_err(), "whose password?");
+    }
+}

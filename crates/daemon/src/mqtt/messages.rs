@@ -1,0 +1,200 @@
+//! What is told, as JSON: objects, states of nodes, and for Home Assistant which devices there are.
+//!
+//! An object's message is what the API says of it; its `id` is the message's number. A state is told with the
+//! number of its message. Tests: at the end.
+
+use serde::Serialize;
+use serde_json::json;
+use thalweg_planner::LinkQualities;
+use thalweg_units::{BatteryLevel, NodeId};
+
+use super::topics::Topics;
+use crate::view::{self, utc};
+use thalweg_host::network::Facts;
+use thalweg_host::store::{Keep, Message, StoredTransfer, Waiting};
+
+/// A state has no more links than these, the best.
+const LINKS: usize = 500;
+
+/// The last survey, as far as it tells of nodes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) links: &'a LinkQualities,
+    /// Nodes that did not answer.
+    pub(crate) missing: &'a [NodeId],
+    /// The batteries of those that have one.
+    pub(crate) batteries: &'a [(NodeId, BatteryLevel)],
+    /// When it was, in seconds since 1970.
+    pub(crate) at: i64,
+}
+
+/// The object that `transfer` brought.
+pub(crate) fn object(topics: &Topics, transfer: &StoredTransfer) -> Message {
+    Message {
+        topic: topics.objects(transfer.record.source),
+        payload: written(&view::object(transfer)),
+        keep: Keep::All,
+    }
+}
+
+/// How node number `index` is; `last` is the last transfer that brought an object of it.
+pub(crate) fn node(
+    (topics, facts): (&Topics, &Facts),
+    index: usize,
+    seen: Option<Seen<'_>>,
+    last: Option<&StoredTransfer>,
+) -> Message {
+    let id = facts
+        .network
+        .place
+        .ids
+        .get(index)
+        .copied()
+        .unwrap_or(facts.network.sink);
+    let surveyed = seen.filter(|seen| !seen.missing.contains(&id));
+    let surveyed = surveyed.map(|seen| utc(seen.at));
+    let delivered = last.map(|last| last.stored_at.clone());
+    let battery = seen.and_then(|seen| seen.batteries.iter().find(|(node, _)| *node == id));
+    let links = seen.map(|seen| view::links(facts, seen.links, index));
+    let (links, left_out) = match links {
+        Some(links) => {
+            let (links, left_out) = best(links);
+            (Some(links), left_out)
+        }
+        None => (None, 0),
+    };
+    let state = json!({
+        "node": view::node(facts, index, last.map(|last| (&*last.stored_at, last.id))),
+        // Such times sort as text.
+        "seen_at": surveyed.max(delivered),
+        "battery_v": battery.map(|(_, level)| level.volts()),
+        "last_object": last.map(view::object),
+        "links": links,
+        "links_left_out": left_out,
+    });
+    Message {
+        topic: topics.node(id),
+        payload: written(&state),
+        keep: Keep::Newest,
+    }
+}
+
+/// The best of `links` in their order, and how many others there are.
+fn best(mut links: Vec<view::Link>) -> (Vec<view::Link>, usize) {
+    let left_out = links.len().saturating_sub(LINKS);
+    if left_out > 0 {
+        let worth = |link: &view::Link| link.out * link.back + 1e-3 * (link.out + link.back);
+        let mut all: Vec<f64> = links.iter().map(worth).collect();
+        all.sort_by(|a, b| b.total_cmp(a));
+        let least = all[LINKS - 1];
+        links.retain(|link| worth(link) >= least);
+        links.truncate(LINKS);
+    }
+    (links, left_out)
+}
+
+/// Tells Home Assistant of `node`: a device with three sensors.
+pub(crate) fn discovery((topics, facts): (&Topics, &Facts), node: NodeId, status: &str) -> Message {
+    let device = topics.device(node);
+    let sensor = |key: &str, name: &str, class: &str, value: &str| {
+        json!({
+            "platform": "sensor",
+            "unique_id": format!("{device}_{key}"),
+            "name": name,
+            "device_class": class,
+            "value_template": format!("{{{{ {value} }}}}"),
+        })
+    };
+    let of_last = |key: &str| format!("(value_json.last_object or {{}}).{key} | default(None)");
+    let mut bytes = sensor("bytes", "Last object", "data_size", &of_last("bytes"));
+    bytes["unit_of_measurement"] = "B".into();
+    let told = json!({
+        "device": {
+            "identifiers": [device],
+            "name": format!("{} node {node}", facts.network.place.name),
+            "manufacturer": "Thalweg",
+        },
+        "origin": { "name": "thalweg", "sw_version": env!("CARGO_PKG_VERSION") },
+        "components": {
+            "seen": sensor("seen", "Last seen", "timestamp", "value_json.seen_at"),
+            "stored": sensor("stored", "Last object stored", "timestamp", &of_last("stored_at")),
+            "bytes": bytes,
+        },
+        "state_topic": topics.node(node),
+        "availability_topic": status,
+        "qos": 1,
+    });
+    Message {
+        topic: Topics::discovery(&device),
+        payload: written(&told),
+        keep: Keep::Newest,
+    }
+}
+
+/// What is sent of a message that waits: states with the number of their row.
+pub(super) fn payload(waiting: &Waiting) -> String {
+    let Message {
+        topic,
+        payload,
+        keep,
+    } = &waiting.message;
+    match (keep, payload.strip_prefix('{')) {
+        (Keep::Newest, Some(rest)) if !Topics::is_discovery(topic) => {
+            let comma = if rest == "}" { "" } else { "," };
+            format!("{{\"message\":{}{comma}{rest}", waiting.id)
+        }
+        _ => payload.clone(),
+    }
+}
+
+fn written(what: &impl Serialize) -> String {
+    // What the daemon tells has text keys and no other surprise.
+    serde_json::to_string(what).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(out: f64, back: f64) -> view::Link {
+        view::Link {
+            channel: 11,
+            back,
+            node: 1,
+            out,
+        }
+    }
+
+    #[test]
+    fn a_state_has_the_best_links_in_their_order() {
+        let many = (0..LINKS + 300).map(|n| link((n % 7) as f64 / 7.0, 1.0));
+        let (kept, left_out) = best(many.collect());
+        assert_eq!((kept.len(), left_out), (LINKS, 300));
+        assert!(kept.iter().all(|link| link.out > 0.2), "the worst went");
+        let (all, none) = best(vec![link(0.0, 0.1), link(1.0, 1.0)]);
+        assert_eq!((all.len(), none), (2, 0));
+        let bytes = written(&kept).len();
+        assert!(bytes < thalweg_host::store::LONGEST_PAYLOAD / 4, "{bytes}");
+    }
+
+    #[test]
+    fn states_have_the_number_of_their_message_and_objects_are_as_they_are() {
+        let waiting = |topic: &str, payload: &str, keep| Waiting {
+            id: 7,
+            message: Message {
+                topic: topic.to_owned(),
+                payload: payload.to_owned(),
+                keep,
+            },
+        };
+        let sent = |topic, text, keep| payload(&waiting(topic, text, keep));
+        assert_eq!(
+            sent("t", "{\"a\":1}", Keep::Newest),
+            "{\"message\":7,\"a\":1}"
+        );
+        assert_eq!(sent("t", "{}", Keep::Newest), "{\"message\":7}");
+        assert_eq!(sent("t", "{\"id\":1}", Keep::All), "{\"id\":1}");
+        let place = Topics::discovery("x");
+        assert_eq!(sent(&place, "{\"a\":1}", Keep::Newest), "{\"a\":1}");
+    }
+}

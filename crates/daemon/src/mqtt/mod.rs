@@ -1,0 +1,17 @@
+//! What the daemon tells a broker of MQTT (3.1.1): objects, states of nodes, whether it is there.
+//!
+//! Messages are rows of the store's outbox; [`client`] sends them in order and lets them go once the broker has
+//! acknowledged them. Time base: wall clock. Not done: TLS, and anything that a broker could ask for. Tests:
+//! at the end of each file, `crates/daemon/tests/all/broker.rs`, `.ci/mqtt.py`.
+
+mod batch;
+mod client;
+mod config;
+pub(super) mod messages;
+mod telling;
+mod topics;
+
+pub(super) use client::{serve, Source};
+pub use config::MqttConfig;
+pub(super) use telling::{Broker, Telling};
+pub(super) use topics::status;

@@ -1,0 +1,129 @@
+//! Names of topics. Invariant: whatever networks are called, each has topics of its own, with one segment for its
+//! name and no wildcard. Tests: at the end.
+
+use std::fmt::Write as _;
+
+use thalweg_units::NodeId;
+
+use thalweg_host::store::digest_of;
+
+/// Where Home Assistant looks for devices.
+const HOME: &str = "homeassistant";
+/// A name's segment is no longer; what is cut is told apart by its digest.
+const LONGEST: usize = 64;
+
+/// The topics of a network.
+#[derive(Debug, Clone)]
+pub(crate) struct Topics {
+    root: String,
+    /// Tells this network under this prefix from all others, in 16 hexadecimal digits.
+    id: String,
+}
+
+impl Topics {
+    pub(super) fn new(prefix: &str, network: &str) -> Self {
+        let root = format!("{prefix}/{}", segment(network));
+        let id = digits(&root);
+        Self { root, id }
+    }
+
+    /// Objects of `node`.
+    pub(super) fn objects(&self, node: NodeId) -> String {
+        self.under(&format!("objects/{node}"))
+    }
+    /// How `node` is.
+    pub(super) fn node(&self, node: NodeId) -> String {
+        self.under(&format!("nodes/{node}"))
+    }
+    /// Anything else of the network.
+    pub(crate) fn under(&self, topic: &str) -> String {
+        format!("{}/{topic}", self.root)
+    }
+    /// What `node` is called among all devices of a home.
+    pub(super) fn device(&self, node: NodeId) -> String {
+        format!("thalweg_{}_{node}", self.id)
+    }
+    /// Where Home Assistant is told of a device.
+    pub(super) fn discovery(device: &str) -> String {
+        format!("{HOME}/device/{device}/config")
+    }
+    /// Whether `topic` is such a place.
+    pub(super) fn is_discovery(topic: &str) -> bool {
+        topic.starts_with(HOME) && topic.ends_with("/config")
+    }
+}
+
+/// What every client of the broker needs, and no other has: a name of 23 characters, as long as any broker takes.
+pub(super) fn client(prefix: &str) -> String {
+    format!("thalweg{}", digits(prefix))
+}
+
+/// Whether the gateway is there: `online` or `offline`.
+pub(crate) fn status(prefix: &str) -> String {
+    format!("{prefix}/status")
+}
+
+/// The first 16 digits of the digest of `text`.
+fn digits(text: &str) -> String {
+    let mut digits = digest_of(text.as_bytes());
+    digits.truncate(16);
+    digits
+}
+
+/// `name` as one segment of a topic: bytes other than letters, digits, `-`, `_` and `.` as `%` and two digits.
+fn segment(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                text.push(char::from(byte));
+            }
+            // Writing to a string cannot fail.
+            _ => drop(write!(text, "%{byte:02x}")),
+        }
+    }
+    match text.len() {
+        0 => "%".to_owned(),
+        1..=LONGEST => text,
+        _ => {
+            format!("{}%{}", &text[..LONGEST - 17], digits(name))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    #[test]
+    fn a_plain_name_stays_as_it_is() {
+        let node = NodeId::new(7).unwrap();
+        let topics = Topics::new("thalweg", "floor21");
+        assert_eq!(topics.objects(node), "thalweg/floor21/objects/7");
+        assert_eq!(topics.node(node), "thalweg/floor21/nodes/7");
+        assert_eq!(status("thalweg"), "thalweg/status");
+        let odd = Topics::new("a/b", "x/+\u{e9}#");
+        assert_eq!(odd.under("line"), "a/b/x%2f%2b%c3%a9%23/line");
+        assert_eq!(Topics::new("a", "").under("line"), "a/%/line");
+        assert_eq!(client("a").len(), 23);
+        assert_ne!(client("a"), client("b"));
+        assert_ne!(topics.device(node), odd.device(node));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_name_is_one_short_segment_of_its_own(a in any::<String>(), b in ".{0,200}") {
+            for name in [&a, &b] {
+                let text = segment(name);
+                prop_assert!((1..=LONGEST).contains(&text.len()));
+                let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.%".contains(c);
+                prop_assert!(text.chars().all(is_part), "{text}");
+            }
+            prop_assert_eq!(segment(&a) == segment(&b), a == b);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! One job: what was asked, how far it is, what came of it; a plan's route on the map, a session's rates over time.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use thalweg_units::NodeId;
+
+use super::map::{map, Marked, Route};
+use super::text::{bytes, count, escape, seconds, when};
+use super::transfers::{bar, cancel, history, state, title};
+use super::{node_link, objects, page, query, series};
+use crate::desk::Desk;
+use crate::running::Running;
+use crate::stations::Stations;
+use thalweg_host::carry::session::{Standing, Wish};
+use thalweg_host::store::{JobId, Sample, StoreError, StoredJob, Work};
+
+/// So many objects of a session are listed.
+const OBJECTS: u32 = 50;
+
+pub(crate) fn job(
+    stations: &Stations,
+    id: JobId,
+    chosen: Option<u16>,
+) -> Result<Option<String>, StoreError> {
+    let Some(job) = stations.common().store().job(id)? else {
+        return Ok(None);
+    };
+    // Its station may be configured no more.
+    let desk = stations.named(Some(&job.station)).ok();
+    let running = desk.and_then(Desk::running);
+    let running = running.filter(|running| running.id == id);
+    let mut facts = String::new();
+    let mut fact = |name: &str, value: String| {
+        // Writing to a string cannot fail.
+        let _ = write!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    };
+    fact("State", state(job.state));
+    fact("Asked (UTC)", when(&job.asked_at));
+    if let Some(at) = &job.begun_at {
+        fact("Began (UTC)", when(at));
+    }
+    if let Some(at) = &job.ended_at {
+        fact("Ended (UTC)", when(at));
+    }
+    if let Some(object) = job.transfer {
+        let link = format!("<a href=\"/objects/{0}\">object {0}</a>", object.0);
+        fact("Brought", link);
+    }
+    let mut content = String::from("<div id=\"job\" data-live>");
+    if let Some(running) = &running {
+        let _ = write!(content, "<p class=\"wide\">{}</p>", bar(running));
+    }
+    let _ = write!(content, "<dl>{facts}</dl>");
+    if let Some(why) = stations.waiting()?.why(&job) {
+        let _ = write!(content, "<p>It {}.</p>", escape(&why));
+    }
+    if let Some(why) = &job.error {
+        let _ = write!(content, "<p class=\"notice\">{}</p>", escape(why));
+    }
+    match &job.work {
+        Work::Session(wish) => {
+            content.push_str(&session(stations, &job, wish, (running.as_ref(), chosen))?);
+        }
+        Work::Plan { .. } => content.push_str(&plan(desk, &job)),
+        Work::Survey | Work::Fetch { .. } if job.state.is_end() => {
+            content.push_str(&history(stations, std::slice::from_ref(&job)));
+        }
+        Work::Survey | Work::Fetch { .. } => {}
+    }
+    if !job.state.is_end() {
+        let _ = write!(content, "<p>{}</p>", cancel(job.id, "Cancel this job"));
+    }
+    content.push_str("</div>");
+    let title = format!("Job {}: {}", id.0, title(stations, &job));
+    page(stations, ("/transfers", &title), &content).map(Some)
+}
+
+/// Rates over time, and each source.
+fn session(
+    stations: &Stations,
+    job: &StoredJob,
+    wish: &Wish,
+    (running, chosen): (Option<&Running>, Option<u16>),
+) -> Result<String, StoreError> {
+    let (samples, brought) = {
+        let store = stations.common().store();
+        let brought = store.objects_of_session(job.id, OBJECTS)?;
+        (store.samples(job.id)?, brought)
+    };
+    let whole = wish.duration_s;
+    let mut text = format!(
+        "<p>{} send what they measure, policy <code>{}</code>, {}. A node wants {} packets/s{}.</p>",
+        count(wish.sources.len(), "node"),
+        escape(&wish.policy),
+        whole.map_or("until it is cancelled".to_owned(), |s| format!(
+            "for {}",
+            seconds(s)
+        )),
+        wish.demand,
+        match wish.demands.len() {
+            0 => String::new(),
+            n => format!(", {} something else", count(n, "node")),
+        }
+    );
+    let live = running.map(|running| &running.sources[..]);
+    let last = samples.last().map(|sample| &sample.sources[..]);
+    let now = live.filter(|live| !live.is_empty()).or(last);
+    let sum = |of: fn(&Standing) -> f64| now.unwrap_or(&[]).iter().map(of).sum::<f64>();
+    let (packets, lost) = (sum(|s| s.packets as f64), sum(|s| s.repaired as f64));
+    let _ = write!(
+        text,
+        "<dl><div><dt>All rates</dt><dd>{:.1} packets/s</dd></div><div><dt>Delivered</dt><dd>{packets:.0} \
+         packets, {}</dd></div><div><dt>Lost first, then repaired</dt><dd>{:.1} %</dd></div></dl>",
+        sum(|s| s.rate.unwrap_or(0.0)),
+        bytes(sum(|s| s.bytes as f64) as u64),
+        100.0 * lost / packets.max(1.0)
+    );
+    text.push_str(&chooser(wish, chosen));
+    let _ = write!(
+        text,
+        "<div class=\"charts\">{}{}</div>",
+        series::framed(
+            &series::rates(&samples, chosen),
+            "Packets per second that the sink gives each node. A gap: no connection."
+        ),
+        series::framed(
+            &series::packets(&samples),
+            "Packets that arrived, in order, of all nodes together."
+        )
+    );
+    let link = |node| node_link(stations, node, &job.station);
+    text.push_str(&sources(wish, now, &samples, link));
+    let _ = write!(
+        text,
+        "<h2>Objects</h2>{}",
+        objects::table(&brought, stations.company())
+    );
+    Ok(text)
+}
+
+/// Asks which node is to be drawn by itself.
+fn chooser(wish: &Wish, chosen: Option<u16>) -> String {
+    let option = |node: &u16| {
+        let selected = if Some(*node) == chosen {
+            " selected"
+        } else {
+            ""
+        };
+        format!("<option value=\"{node}\"{selected}>node {node}</option>")
+    };
+    let options: String = wish.sources.iter().map(option).collect();
+    format!(
+        "<form class=\"row\"><label>Draw by itself <select name=\"node\">{options}</select></label> \
+         <button class=\"plain\">Draw</button></form>"
+    )
+}
+
+fn sources(
+    wish: &Wish,
+    now: Option<&[Standing]>,
+    samples: &[Sample],
+    link: impl Fn(NodeId) -> String,
+) -> String {
+    let mut rows = String::new();
+    let mut mean: std::collections::BTreeMap<u16, (f64, u32)> = std::collections::BTreeMap::new();
+    for one in samples.iter().flat_map(|sample| &sample.sources) {
+        if let Some(rate) = one.rate {
+            let (sum, count) = mean.entry(one.source.get()).or_default();
+            (*sum, *count) = (*sum + rate, *count + 1);
+        }
+    }
+    for node in wish.nodes() {
+        let found = now.and_then(|now| now.iter().find(|s| s.source == node));
+        let rate = match found.map(|s| s.rate) {
+            Some(Some(rate)) => format!("{rate:.2}"),
+            Some(None) => "no connection".to_owned(),
+            None => "\u{2013}".to_owned(),
+        };
+        let mean = mean.get(&node.get());
+        let mean = mean.map_or("\u{2013}".to_owned(), |(sum, n)| {
+            format!("{:.2}", sum / f64::from(*n))
+        });
+        let (packets, bytes_, lost) = found.map_or((0, 0, 0), |s| (s.packets, s.bytes, s.repaired));
+        let _ = write!(
+            rows,
+            "<tr><td>{}</td><td>{}</td><td>{rate}</td><td>{mean}</td>\
+             <td>{packets}</td><td>{}</td><td>{lost}</td></tr>",
+            link(node),
+            wish.demand_of(node),
+            bytes(bytes_)
+        );
+    }
+    format!(
+        "<h2>Nodes</h2><div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-label=\"Nodes of the session\">\
+         <table><thead><tr><th>Node</th><th>Wants, packets/s</th><th>Rate</th><th>Mean</th><th>Packets</th>\
+         <th>Bytes</th><th>Lost first</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+/// The route on the map, stage by stage, and what is expected of it.
+fn plan(desk: Option<&Desk>, job: &StoredJob) -> String {
+    let outcome = job.outcome.as_deref();
+    let Some(planned) = outcome.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+        return String::new();
+    };
+    let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_f64);
+    let expected = job.expected.as_deref();
+    let expected: Value = expected
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    let mut facts = String::new();
+    let mut fact = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = write!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+        }
+    };
+    let rate = |kbps: f64| format!("{kbps:.0} kbit/s");
+    fact(
+        "Goodput expected",
+        number(&expected, "goodput_kbps").map(rate),
+    );
+    fact("Time", number(&expected, "time_s").map(seconds));
+    fact(
+        "Energy",
+        number(&expected, "energy_j").map(|j| format!("{j:.2} J")),
+    );
+    fact(
+        "Rounds",
+        number(&expected, "rounds").map(|n| format!("{n:.1}")),
+    );
+    let way = number(&expected, "hops").zip(number(&expected, "paths"));
+    let way = way.map(|(hops, paths)| {
+        let (hops, paths) = (count(hops as usize, "hop"), count(paths as usize, "path"));
+        format!("{hops}, {paths}")
+    });
+    fact("Route", way);
+    fact(
+        "Packets",
+        number(&planned, "packets").map(|n| format!("{n:.0}")),
+    );
+    let carried = planned.get("protocol").and_then(Value::as_str);
+    fact("Carried by", carried.map(escape));
+    format!(
+        "<dl>{facts}</dl>{}{}{}",
+        desk.map_or(String::new(), |desk| drawn(desk, &planned)),
+        stages(&planned),
+        reserves(&planned)
+    )
+}
+
+/// The route on the map.
+fn drawn(desk: &Desk, planned: &Value) -> String {
+    let surveyed = desk.surveyed();
+    let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
+    let links = known.map(|known| (known.links(), known.routing_channel()));
+    let route = Route::of_planned(planned, &desk.facts);
+    let marked = route.as_ref().map_or(Marked::Nothing, Marked::Route);
+    format!(
+        "<div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>\
+         <p class=\"faint narrow\">The map is wider than this screen: move it sideways.</p>",
+        map((&desk.facts, &query(desk)), links, marked).to_svg()
+    )
+}
+
+fn nodes(list: Option<&Value>) -> String {
+    let list = list.and_then(Value::as_array);
+    let nodes = list.into_iter().flatten().filter_map(Value::as_u64);
+    let nodes: Vec<String> = nodes.map(|node| node.to_string()).collect();
+    match nodes.is_empty() {
+        true => "\u{2013}".to_owned(),
+        false => nodes.join(" "),
+    }
+}
+
+fn stages(planned: &Value) -> String {
+    let all = |key: &str| planned.get(key).and_then(Value::as_array);
+    let reserve = |key: &str, stage: usize| {
+        let stages = planned.get("reserves").and_then(|r| r.get(key));
+        let stage = stage.checked_sub(1);
+        nodes(stage.and_then(|at| stages.and_then(|stages| stages.get(at))))
+    };
+    let mut rows = String::new();
+    for (at, stage) in all("stages").into_iter().flatten().enumerate() {
+        let channel = stage.get("channel").and_then(Value::as_u64).unwrap_or(0);
+        let _ = write!(
+            rows,
+            "<tr><td>{at}</td><td>{channel}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            nodes(stage.get("odd")),
+            nodes(stage.get("even")),
+            reserve("standing_by", at),
+            reserve("spares", at)
+        );
+    }
+    format!(
+        "<h2>Stages</h2><p class=\"faint\">From the source to the base station. Nodes of the two groups relay by \
+         turns.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Stages\"><table><thead><tr>\
+         <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>Standing by</th>\
+         <th>Spare relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+fn reserves(planned: &Value) -> String {
+    let others = planned.get("reserves").and_then(|r| r.get("others"));
+    let others = others.and_then(Value::as_array).map_or(&[][..], |o| o);
+    let mut text = String::new();
+    for other in others {
+        let (hops, rate) = (other.get("hops"), other.get("goodput_kbps"));
+        let paths = other
+            .get("paths")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        let _ = write!(
+            text,
+            "<li>{}, {}, {:.0} kbit/s expected</li>",
+            count(hops.and_then(Value::as_u64).unwrap_or(0) as usize, "hop"),
+            count(paths, "path"),
+            rate.and_then(Value::as_f64).unwrap_or(0.0)
+        );
+    }
+    let warnings = planned.get("warnings").and_then(Value::as_array);
+    let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
+    let warnings: String = warnings
+        .map(|warning| format!("<p class=\"faint\">Note: {}</p>", escape(warning)))
+        .collect();
+    match text.is_empty() {
+        true => warnings,
+        false => format!("<h2>Where that fails, in turn</h2><ol>{text}</ol>{warnings}"),
+    }
+}

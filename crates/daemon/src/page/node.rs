@@ -1,0 +1,305 @@
+//! One node: its links, channel by channel and over time, and what it delivered.
+
+use std::fmt::Write as _;
+
+use thalweg_units::{Channel, NodeId};
+
+use super::map::{hops, map, Marked, GOOD};
+use super::text::{seconds, seconds_of, when};
+use super::{fetch_form, objects, page, query, series};
+use crate::desk::{now, Company, Desk};
+use crate::stations::Stations;
+use thalweg_host::network::Spending;
+use thalweg_host::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
+
+/// So many surveys are looked back.
+const SURVEYS: u32 = 16;
+/// So many surveys are in the table.
+const ROWS: usize = 8;
+/// So many channels are drawn.
+const CHANNELS: usize = 8;
+/// So many objects are drawn, and listed.
+const DRAWN: u32 = 50;
+const OBJECTS: usize = 10;
+
+pub(crate) fn node(
+    stations: &Stations,
+    desk: &Desk,
+    id: u16,
+) -> Result<Option<String>, StoreError> {
+    let (facts, surveyed) = (&desk.facts, desk.surveyed());
+    let found = NodeId::new(id).ok();
+    let found = found.and_then(|id| Some((id, facts.network.place.index_of(id).ok()?)));
+    let Some((node, index)) = found else {
+        return Ok(None);
+    };
+    let brought = desk.store().latest_of(desk.network(), node, DRAWN)?;
+    let mut told = String::new();
+    let mut fact = |name: &str, value: String| {
+        // Writing to a string cannot fail.
+        let _ = write!(told, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    };
+    if let Some(surveyed) = &surveyed {
+        let known = &surveyed.known;
+        let far = hops(known.links(), known.sink(), known.routing_channel());
+        let far = far.get(index).copied().flatten();
+        let unknown = "no good link".to_owned();
+        if node != facts.network.sink {
+            fact(
+                "Hops to the base station",
+                far.map_or(unknown, |hops| hops.to_string()),
+            );
+        }
+        let seen = match surveyed.missing.contains(&node) {
+            true => "did not answer the last survey".to_owned(),
+            false => format!(
+                "in the survey {} ago",
+                seconds((now() - surveyed.at).max(0) as f64)
+            ),
+        };
+        fact("Last seen", seen);
+    }
+    let health = desk.health()?.get(index).copied().unwrap_or_default();
+    if let Some((level, at)) = health.battery {
+        let ago = seconds((now() - at).max(0) as f64);
+        fact("Battery", format!("{level} <small>{ago} ago</small>"));
+    }
+    if let Some(joules) = health.spent_j {
+        fact("Energy today (UTC)", format!("{joules:.2} J"));
+    }
+    if let Some(why) = health.left_alone {
+        let why = format!("neither source nor relay: it {why}");
+        fact("Left alone", super::text::escape(&why));
+    }
+    if let Some(last) = brought.first() {
+        let at = when(&last.stored_at);
+        fact(
+            "Last object (UTC)",
+            format!("<a href=\"/objects/{}\">{at}</a>", last.id.0),
+        );
+        if let Some(joules) = last.record.energy_j {
+            let nodes = last.record.active_nodes;
+            fact(
+                "Energy of its last transfer",
+                format!("{joules:.2} J <small>of {nodes} nodes</small>"),
+            );
+        }
+    }
+    if let Some(spot) = facts
+        .network
+        .positions
+        .as_ref()
+        .and_then(|spots| spots.get(index))
+    {
+        fact(
+            "Place",
+            format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor),
+        );
+    }
+    let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
+    let links = known.map(|known| (known.links(), known.routing_channel()));
+    let form = match node == facts.network.sink {
+        true => "<p>This is the base station: objects come here.</p>".to_owned(),
+        false => format!("<div class=\"row\">{}</div>", fetch_form(&[desk], Some(id))),
+    };
+    let content = format!(
+        "{form}<dl>{told}</dl>\
+         <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
+         {}<h2>Objects</h2>{}{}",
+        map((facts, &query(desk)), links, Marked::Node(index)).to_svg(),
+        neighbours(desk, index),
+        over_time(desk, index)?,
+        power(desk, node)?,
+        courses(&brought),
+        objects::table(&brought[..brought.len().min(OBJECTS)], stations.company())
+    );
+    let title = match desk.company {
+        Company::Alone => format!("Node {id}"),
+        Company::Others => format!("Node {id} of {}", desk.network()),
+    };
+    page(stations, ("/", &title), &content).map(Some)
+}
+
+/// Who it hears and is heard by: on the channel that routes are sought on, and on the best.
+fn neighbours(desk: &Desk, index: usize) -> String {
+    let Some(surveyed) = desk.surveyed() else {
+        return String::new();
+    };
+    let (links, channel) = (surveyed.known.links(), surveyed.known.routing_channel());
+    let others = (0..links.nodes()).filter_map(|other| {
+        let ratio = |channel| {
+            links
+                .prr(index, other, channel)
+                .min(links.prr(other, index, channel))
+        };
+        let best = links.channels().iter().map(|c| (c, ratio(c)));
+        let best = best.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+        (best.1 >= 0.1).then_some((other, best))
+    });
+    let mut others: Vec<_> = others.collect();
+    others.sort_by(|a, b| b.1 .1.total_cmp(&a.1 .1).then(a.0.cmp(&b.0)));
+    if others.is_empty() {
+        return "<h2>Links</h2><p>It hears nobody, or nobody hears it.</p>".to_owned();
+    }
+    let (mut rows, of) = (String::new(), query(desk));
+    for (other, (on, ratio)) in others {
+        let id = links.id(other);
+        let power = links.rssi(other, index, on);
+        let power = power.map_or("\u{2013}".to_owned(), |p| format!("{:.0} dBm", p.0));
+        let _ = write!(
+            rows,
+            "<tr><td><a href=\"/nodes/{id}{of}\">node {id}</a></td><td>{:.2}</td><td>{:.2}</td>\
+             <td>{ratio:.2} <small>on channel {on}</small></td><td>{power}</td></tr>",
+            links.prr(index, other, channel),
+            links.prr(other, index, channel)
+        );
+    }
+    format!(
+        "<h2>Links</h2><p class=\"faint\">Shares of frames that arrive, from the last survey.</p>\
+         <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-label=\"Links\"><table><thead><tr>\
+         <th>With</th><th>There, channel {channel}</th><th>Back, channel {channel}</th><th>Best, both ways</th>\
+         <th>Hears it at</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+/// Neighbours over links that are good both ways.
+fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
+    let others = survey.links.heard_from(index, channel);
+    let good = others.filter(|(other, quality)| {
+        quality.prr >= GOOD && survey.links.prr(*other, index, channel) >= GOOD
+    });
+    good.count()
+}
+
+/// Goodput and energy of a node's transfers.
+fn courses(brought: &[StoredTransfer]) -> String {
+    // What came in a session came slowly on purpose.
+    let fetched = brought.iter().rev().filter(|t| t.record.protocol != "rcrt");
+    let fetched: Vec<_> = fetched
+        .filter_map(|t| Some((seconds_of(&t.stored_at)?, &t.record)))
+        .collect();
+    if fetched.len() < 2 {
+        return String::new();
+    }
+    let age = |at: i64| (now() - at).max(0) as f64;
+    let goodput = fetched
+        .iter()
+        .map(|(at, core)| (age(*at), core.goodput_kbps));
+    let energy = fetched
+        .iter()
+        .filter_map(|(at, core)| Some((age(*at), core.energy_j?)));
+    let chart = |title, unit, points: Vec<(f64, f64)>, about| match points.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let lines = vec![(String::new(), points)];
+            series::framed(&series::before_now((title, unit), lines), about)
+        }
+    };
+    format!(
+        "<div class=\"charts\">{}{}</div>",
+        chart(
+            "Goodput",
+            "kbit/s",
+            goodput.collect(),
+            "Goodput of each of its transfers."
+        ),
+        chart(
+            "Energy",
+            "J",
+            energy.collect(),
+            "Energy of all nodes that took part in each."
+        )
+    )
+}
+
+/// A node's battery over the last surveys, and what it spent day by day.
+fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
+    let network = (desk.network(), desk.facts.network.sink);
+    let surveys = desk.store().batteries(network, SURVEYS)?;
+    let told = surveys.iter().rev().filter_map(|(at, batteries)| {
+        let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
+        Some(((now() - at).max(0) as f64, level.volts()))
+    });
+    let told: Vec<(f64, f64)> = told.collect();
+    let today = day_of(now());
+    let days = desk.store().spent_by(desk.network(), node)?;
+    let rows = days.iter().take(ROWS).map(|(day, joules)| {
+        let day = match today - day {
+            0 => "today".to_owned(),
+            1 => "yesterday".to_owned(),
+            days => format!("{days} days ago"),
+        };
+        format!("<tr><td>{day}</td><td>{joules:.2} J</td></tr>")
+    });
+    let rows: String = rows.collect();
+    let mut text = String::new();
+    if told.len() > 1 {
+        let lines = vec![(String::new(), told)];
+        let chart = series::before_now(("Battery", "V"), lines);
+        text.push_str("<h2>Battery</h2>");
+        text.push_str(&series::framed(
+            &chart,
+            "What it told of its battery, survey by survey.",
+        ));
+    }
+    if !rows.is_empty() {
+        let what = match desk.facts.spending {
+            Spending::Metered => {
+                "What it has spent each day (UTC) in surveys, floods, as a source and as a relay."
+            }
+            Spending::AtMost { .. } => {
+                "What it can have spent at most each day (UTC) in surveys and sessions, as a source and as a relay. Nobody \
+                 reads its meter: it counts as on for as long as that lasted."
+            }
+        };
+        text.push_str(&format!(
+            "<h2>Energy</h2><p class=\"faint\">{what}</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Energy\"><table><thead><tr>\
+             <th>Day</th><th>Spent</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        ));
+    }
+    Ok(text)
+}
+
+/// Good links on each channel, survey by survey.
+fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
+    let facts = &desk.facts;
+    let network = (desk.network(), facts.network.sink);
+    let surveys = desk
+        .store()
+        .surveys(network, facts.network.place.ids.len(), SURVEYS)?;
+    let Some(latest) = surveys.first() else {
+        return Ok(String::new());
+    };
+    let channels: Vec<_> = latest.links.channels().iter().collect();
+    let head: String = channels
+        .iter()
+        .map(|c| format!("<th>channel {c}</th>"))
+        .collect();
+    let mut rows = String::new();
+    for survey in surveys.iter().take(ROWS) {
+        let age = seconds((now() - survey.measured_at).max(0) as f64);
+        let count = |channel: &Channel| format!("<td>{}</td>", good(survey, index, *channel));
+        let counts: String = channels.iter().map(count).collect();
+        let _ = write!(rows, "<tr><td>{age} ago</td>{counts}</tr>");
+    }
+    let line = |channel: &Channel| {
+        let points = surveys.iter().rev().map(|survey| {
+            let age = (now() - survey.measured_at).max(0) as f64;
+            (age, good(survey, index, *channel) as f64)
+        });
+        (format!("channel {channel}"), points.collect())
+    };
+    let chart = match surveys.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let lines = channels.iter().take(CHANNELS).map(line).collect();
+            let chart = series::before_now(("Good links", "neighbours"), lines);
+            series::framed(&chart, "Neighbours over good links, channel by channel.")
+        }
+    };
+    Ok(format!(
+        "<h2>Good links over time</h2><p class=\"faint\">Neighbours with which 0.9 of all frames arrive, both \
+         ways, survey by survey.</p>{chart}<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Good links over time\">\
+         <table><thead><tr><th>Survey</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>",
+    ))
+}

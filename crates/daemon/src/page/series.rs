@@ -1,0 +1,173 @@
+//! Courses over time as pictures: lines that dashes, marks and names tell apart, not colours alone. Tests: at the end.
+
+use thalweg_draw::chart::{Chart, Mark, Point};
+
+use super::text::escape;
+use thalweg_host::carry::session::Standing;
+use thalweg_host::store::Sample;
+
+/// So many sources are drawn by themselves; of more the most, the middle and the least rate.
+const ALONE: usize = 6;
+
+/// A unit of time that suits `span` seconds: its name, and its length in seconds.
+fn unit(span: f64) -> (&'static str, f64) {
+    match span {
+        s if s < 300.0 => ("s", 1.0),
+        s if s < 3.0 * 3_600.0 => ("min", 60.0),
+        s if s < 4.0 * 86_400.0 => ("h", 3_600.0),
+        _ => ("days", 86_400.0),
+    }
+}
+
+/// A chart and what it says to those who do not see it.
+pub(super) fn framed(chart: &Chart, about: &str) -> String {
+    format!(
+        "<figure class=\"chart\">{}<figcaption>{}</figcaption></figure>",
+        chart.to_svg(),
+        escape(about)
+    )
+}
+
+/// Values over the time before now: names, and for each when, in seconds before now, and what.
+pub(super) fn before_now(
+    (title, y_label): (&str, &str),
+    lines: Vec<(String, Vec<(f64, f64)>)>,
+) -> Chart {
+    let ages = lines.iter().flat_map(|(_, points)| points);
+    let (unit, length) = unit(ages.map(|(age, _)| *age).fold(0.0, f64::max));
+    let mut chart = Chart::new(title, format!("{unit} before now"), y_label);
+    (chart.width, chart.height) = (560, 260);
+    let points = |points: Vec<(f64, f64)>| {
+        let point = |(age, value): (f64, f64)| Point::new(-age / length, value);
+        points.into_iter().map(point).collect::<Vec<_>>()
+    };
+    lines.into_iter().fold(chart, |chart, (name, line)| {
+        chart.with(name, Mark::Line, points(line))
+    })
+}
+
+/// One source's value over time.
+type Of = fn(&Standing) -> f64;
+
+/// The course of one source's value; a gap where it has none.
+fn course(samples: &[Sample], length: f64, node: u16, of: Of) -> Vec<Point> {
+    let point = |sample: &Sample| {
+        let found = sample.sources.iter().find(|s| s.source.get() == node);
+        let value = found.map_or(f64::NAN, of);
+        Point::new(f64::from(sample.at_s) / length, value)
+    };
+    samples.iter().map(point).collect()
+}
+
+/// Rates of a session's sources; `chosen` is drawn by itself in any case.
+pub(super) fn rates(samples: &[Sample], chosen: Option<u16>) -> Chart {
+    let last = samples.last();
+    let (unit, length) = unit(last.map_or(0.0, |last| f64::from(last.at_s)));
+    let mut chart = Chart::new(
+        "Rates",
+        format!("{unit} since it began"),
+        "packets per second",
+    );
+    (chart.width, chart.height) = (560, 280);
+    let nodes: Vec<u16> = last.map_or(Vec::new(), |last| {
+        last.sources.iter().map(|s| s.source.get()).collect()
+    });
+    let rate: Of = |s| s.rate.unwrap_or(f64::NAN);
+    let alone = |chart: Chart, node: u16| {
+        let points = course(samples, length, node, rate);
+        chart.with(format!("node {node}"), Mark::Line, points)
+    };
+    if nodes.len() <= ALONE {
+        return nodes.into_iter().fold(chart, alone);
+    }
+    let ranked = |share: f64| {
+        samples.iter().map(move |sample| {
+            let mut rates: Vec<f64> = sample.sources.iter().filter_map(|s| s.rate).collect();
+            rates.sort_by(f64::total_cmp);
+            let place = (share * rates.len().saturating_sub(1) as f64).round() as usize;
+            let value = rates.get(place).copied().unwrap_or(f64::NAN);
+            Point::new(f64::from(sample.at_s) / length, value)
+        })
+    };
+    chart.subtitle = format!("of {} nodes", nodes.len());
+    let chart = [("most", 1.0), ("middle", 0.5), ("least", 0.0)]
+        .into_iter()
+        .fold(chart, |chart, (name, share)| {
+            chart.with(name, Mark::Line, ranked(share))
+        });
+    match chosen.filter(|node| nodes.contains(node)) {
+        Some(node) => alone(chart, node),
+        None => chart,
+    }
+}
+
+/// Packets of a session that came, and those of them that had been lost before.
+pub(super) fn packets(samples: &[Sample]) -> Chart {
+    let (unit, length) = unit(samples.last().map_or(0.0, |last| f64::from(last.at_s)));
+    let mut chart = Chart::new("Packets", format!("{unit} since it began"), "packets");
+    (chart.width, chart.height) = (560, 280);
+    let sum = |of: fn(&Standing) -> u64| {
+        samples.iter().map(move |sample| {
+            let all: u64 = sample.sources.iter().map(of).sum();
+            Point::new(f64::from(sample.at_s) / length, all as f64)
+        })
+    };
+    chart
+        .with("delivered", Mark::Line, sum(|s| s.packets))
+        .with("of these lost first", Mark::Line, sum(|s| s.repaired))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_units::NodeId;
+
+    fn samples(nodes: u16) -> Vec<Sample> {
+        let sample = |at_s: u32| Sample {
+            at_s,
+            sources: (1..=nodes)
+                .map(|node| Standing {
+                    source: NodeId::new(node).unwrap(),
+                    rate: (at_s > 4).then_some(f64::from(node)),
+                    packets: u64::from(at_s),
+                    bytes: 0,
+                    repaired: 1,
+                })
+                .collect(),
+        };
+        (0..360).map(|n| sample(2 * n)).collect()
+    }
+    fn names(chart: &Chart) -> Vec<&str> {
+        chart.series.iter().map(|s| &*s.name).collect()
+    }
+
+    #[test]
+    fn many_sources_are_three_lines_and_the_chosen_one() {
+        let few = rates(&samples(3), None);
+        assert_eq!(names(&few), ["node 1", "node 2", "node 3"]);
+        assert!(few.series[0].points[0].y.is_nan(), "a gap");
+        assert_eq!(few.x_label, "min since it began");
+        let many = rates(&samples(139), Some(7));
+        assert_eq!(names(&many), ["most", "middle", "least", "node 7"]);
+        let last = many.series.iter().map(|s| s.points[359].y);
+        assert!(last.eq([139.0, 70.0, 1.0, 7.0]));
+        // Lines without marks are told apart by their dashes.
+        let svg = many.to_svg();
+        assert!(svg.matches("stroke-dasharray").count() >= 6);
+        assert!(svg.len() < 40_000, "{}", svg.len());
+        // Nothing yet.
+        assert!(rates(&[], None).to_svg().contains("no data"));
+        assert_eq!(rates(&samples(9), Some(77)).series.len(), 3);
+    }
+
+    #[test]
+    fn time_is_counted_in_a_unit_that_suits() {
+        let line = |age: f64| vec![("a".to_owned(), vec![(age, 1.0), (0.0, 2.0)])];
+        let label = |age| before_now(("t", "y"), line(age)).x_label;
+        let labels = [60.0, 3_600.0, 86_400.0, 1e6].map(label);
+        let told = ["s", "min", "h", "days"].map(|unit| format!("{unit} before now"));
+        assert_eq!(labels, told);
+        let chart = before_now(("t", "y"), line(7_200.0));
+        assert_eq!(chart.series[0].points[0].x, -120.0);
+    }
+}

@@ -1,0 +1,165 @@
+//! A job that is under way, as those who watch it see it. Time base: wall clock. Tests: at the end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use thalweg_planner::Plan;
+
+use thalweg_host::carry::session::Standing;
+use thalweg_host::job::Progress;
+use thalweg_host::store::JobId;
+
+/// So many points of a transfer's course are kept.
+const POINTS: usize = 240;
+
+/// A job that is under way.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    pub(super) id: JobId,
+    pub(super) phase: String,
+    pub(super) progress: f64,
+    pub(super) round: u32,
+    pub(super) received: u32,
+    pub(super) packets: u32,
+    pub(super) rate_kbps: f64,
+    /// Seconds since the first packet, and packets by then.
+    pub(super) course: Vec<(f64, u32)>,
+    pub(super) plan: Option<Arc<Plan>>,
+    first: Option<Instant>,
+    /// Sources of a session, as they fare.
+    pub(super) sources: Vec<Standing>,
+    /// When somebody was last told.
+    told: Option<Instant>,
+    /// The share of the progress that lies before what is under way, and its own.
+    pub(super) span: (f64, f64),
+    pub(super) cancelled: bool,
+}
+
+impl Running {
+    pub(super) fn new(id: JobId) -> Self {
+        Self {
+            id,
+            phase: "begins".to_owned(),
+            progress: 0.0,
+            round: 0,
+            received: 0,
+            packets: 0,
+            rate_kbps: 0.0,
+            course: Vec::new(),
+            plan: None,
+            first: None,
+            sources: Vec::new(),
+            told: None,
+            span: (0.0, 1.0),
+            cancelled: false,
+        }
+    }
+
+    /// Seconds until all packets are there, at the rate so far by the wall's clock.
+    pub(super) fn left_s(&self) -> Option<f64> {
+        let (s, received) = *self.course.last()?;
+        let (left, rate) = (self.packets.checked_sub(received)?, f64::from(received) / s);
+        (s > 0.5 && received > 0).then(|| f64::from(left) / rate)
+    }
+
+    /// Whether it is to be told, no more often than `often`.
+    pub(super) fn is_due(&mut self, often: Duration) -> bool {
+        let due = self.told.is_none_or(|told| told.elapsed() >= often);
+        if due {
+            self.told = Some(Instant::now());
+        }
+        due
+    }
+
+    /// The sources of a session fare so, `at_s` seconds after it began; it ends by itself after `whole_s`.
+    pub(super) fn note_flows(&mut self, at_s: f64, whole_s: Option<f64>, sources: &[Standing]) {
+        let open = sources.iter().filter(|s| s.rate.is_some()).count();
+        let packets: u64 = sources.iter().map(|s| s.packets).sum();
+        self.phase = format!(
+            "{open} of {} nodes send, {packets} packets in {at_s:.0} s",
+            sources.len()
+        );
+        self.progress = whole_s.map_or(0.0, |whole| (at_s / whole.max(1.0)).clamp(0.0, 0.99));
+        self.sources = sources.to_vec();
+    }
+
+    pub(super) fn note(&mut self, progress: Progress) {
+        let share = |part: f64, of: f64| (part / of.max(1.0)).clamp(0.0, 1.0);
+        let within = match progress {
+            Progress::Planned { packets, .. } => {
+                self.packets = packets;
+                (self.first, self.received) = (None, 0);
+                self.course.clear();
+                self.phase = "planned".to_owned();
+                0.0
+            }
+            Progress::Measuring { turn, of } => {
+                self.phase = format!("measuring links: node {} of {of}", turn + 1);
+                0.7 * share(f64::from(turn), f64::from(of))
+            }
+            Progress::Collecting { complete, of } => {
+                self.phase = format!("collecting link tables: {complete} of {of}");
+                0.7 + 0.3 * share(f64::from(complete), f64::from(of))
+            }
+            Progress::WakingUp => {
+                self.phase = "waking the route up".to_owned();
+                0.0
+            }
+            Progress::Packets {
+                round,
+                received,
+                rate,
+            } => {
+                let first = *self.first.get_or_insert_with(Instant::now);
+                // The object is longer than was thought.
+                self.packets = self.packets.max(received);
+                self.phase = format!("round {round}: {received} of {} packets", self.packets);
+                (self.round, self.received) = (round, received);
+                self.rate_kbps = rate.kbps();
+                if self.course.len() == POINTS {
+                    let mut nth = 0;
+                    self.course.retain(|_| {
+                        nth += 1;
+                        nth % 2 == 0
+                    });
+                }
+                self.course.push((first.elapsed().as_secs_f64(), received));
+                share(f64::from(received), f64::from(self.packets))
+            }
+            Progress::Wave { .. } => 0.0,
+        };
+        let (base, own) = self.span;
+        let progress = base + own * within;
+        self.progress = self.progress.max(progress.min(0.99));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_units::BitRate;
+
+    #[test]
+    fn progress_never_goes_back_and_its_course_is_bounded() {
+        let mut running = Running::new(JobId(1));
+        running.span = (0.5, 0.5);
+        running.packets = 1_000;
+        let mut before = 0.0;
+        for round in 1..=2 {
+            for received in 1..=900 {
+                let rate = BitRate::of_bytes(1_000, thalweg_units::Duration::from_secs(1));
+                let received = received / round;
+                running.note(Progress::Packets {
+                    round,
+                    received,
+                    rate,
+                });
+                assert!(running.progress >= before && running.progress < 1.0);
+                before = running.progress;
+            }
+        }
+        assert!((0.94..0.96).contains(&before), "{before}");
+        assert!(running.course.len() <= POINTS, "{}", running.course.len());
+        assert_eq!((running.received, running.round), (450, 2));
+    }
+}

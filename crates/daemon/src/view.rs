@@ -1,0 +1,359 @@
+//! Jobs, objects and nodes as the API tells them. Keys are stable; `api.json` describes them.
+
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::Value;
+
+use thalweg_planner::{LinkQualities, Place};
+
+use super::limits::Health;
+use super::running::Running;
+use thalweg_host::carry::session::Standing;
+use thalweg_host::network::Facts;
+use thalweg_host::store::{JobId, JobState, StoredJob, StoredTransfer, TransferId};
+
+/// A job.
+#[derive(Debug, Serialize)]
+pub(super) struct Job<'a> {
+    #[serde(flatten)]
+    job: &'a StoredJob,
+    /// 0 to 1.
+    progress: f64,
+    /// What it is at.
+    phase: Option<String>,
+    /// Why it is still queued, where limits are to blame.
+    waits: Option<String>,
+    /// Packets that are there.
+    received: Option<u32>,
+    /// Of how many.
+    packets: Option<u32>,
+    /// Of the transfer that is under way.
+    round: Option<u32>,
+    /// So far.
+    rate_kbps: Option<f64>,
+    /// Until all is there, in seconds.
+    left_s: Option<f64>,
+    expected: Option<Box<RawValue>>,
+    outcome: Option<Box<RawValue>>,
+    /// The number of the object that it brought.
+    object: Option<i64>,
+}
+
+/// `job`; what runs tells how far it is, and `waits` why it does not yet.
+pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running], waits: Option<String>) -> Job<'a> {
+    let running = running.iter().find(|running| running.id == job.id);
+    let moving = running.filter(|running| running.received > 0);
+    let raw = |text: &Option<String>| text.clone().and_then(|t| RawValue::from_string(t).ok());
+    Job {
+        job,
+        progress: match (running, job.state.is_end()) {
+            (Some(running), false) => (running.progress * 1e4).round() / 1e4,
+            (_, true) if job.error.is_none() && job.state == JobState::Done => 1.0,
+            _ => 0.0,
+        },
+        phase: running.map(|running| running.phase.clone()),
+        waits,
+        received: moving.map(|running| running.received),
+        packets: moving.map(|running| running.packets),
+        round: moving.map(|running| running.round),
+        rate_kbps: moving.map(|running| (running.rate_kbps * 10.0).round() / 10.0),
+        left_s: moving.and_then(Running::left_s),
+        expected: raw(&job.expected),
+        outcome: raw(&job.outcome),
+        object: job.transfer.map(|id| id.0),
+    }
+}
+
+/// How the sources of a session fare.
+#[derive(Debug, Serialize)]
+pub(super) struct Rates {
+    job: i64,
+    at_s: f64,
+    sources: Vec<Rate>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rate {
+    node: u16,
+    /// Packets per second; none while it has no connection.
+    rate: Option<f64>,
+    packets: u64,
+    bytes: u64,
+    repaired: u64,
+}
+
+/// How the sources of session `job` fare `at_s` seconds after it began.
+pub(super) fn rates(job: JobId, at_s: f64, sources: &[Standing]) -> Rates {
+    let one = |s: &Standing| Rate {
+        node: s.source.get(),
+        rate: s.rate.map(|rate| (rate * 1e3).round() / 1e3),
+        packets: s.packets,
+        bytes: s.bytes,
+        repaired: s.repaired,
+    };
+    Rates {
+        job: job.0,
+        at_s: at_s.floor(),
+        sources: sources.iter().map(one).collect(),
+    }
+}
+
+/// An object.
+#[derive(Debug, Serialize)]
+pub(super) struct Object<'a> {
+    id: i64,
+    network: &'a str,
+    from: u16,
+    bytes: u64,
+    /// SHA-256 in hexadecimal.
+    sha256: Option<&'a str>,
+    stored_at: &'a str,
+    /// The name of the file that was sent, where it was one.
+    file: Option<&'a str>,
+    protocol: &'a str,
+    goodput_kbps: f64,
+    duration_s: Option<f64>,
+    rounds: u32,
+    hops: u32,
+    paths: u32,
+    energy_j: Option<f64>,
+}
+
+/// The object that `transfer` brought.
+pub(super) fn object(transfer: &StoredTransfer) -> Object<'_> {
+    let core = &transfer.record;
+    Object {
+        id: transfer.id.0,
+        network: &core.testbed,
+        from: core.source.get(),
+        bytes: core.bytes,
+        sha256: transfer.digest.as_deref(),
+        stored_at: &transfer.stored_at,
+        file: transfer.file.as_deref(),
+        protocol: &core.protocol,
+        goodput_kbps: core.goodput_kbps,
+        duration_s: Some(core.duration_s).filter(|s| s.is_finite()),
+        rounds: core.rounds,
+        hops: core.hops,
+        paths: core.paths,
+        energy_j: core.energy_j,
+    }
+}
+
+/// A node.
+#[derive(Debug, Serialize)]
+pub(super) struct Node {
+    id: u16,
+    station: String,
+    is_sink: bool,
+    place: Option<Place>,
+    /// When it last delivered an object.
+    delivered_at: Option<String>,
+    /// The object that it delivered then.
+    object: Option<i64>,
+}
+
+/// Node number `index` of a station; `last` is when it last delivered an object, and which.
+pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>) -> Node {
+    let id = facts
+        .network
+        .place
+        .ids
+        .get(index)
+        .copied()
+        .unwrap_or(facts.network.sink);
+    Node {
+        id: id.get(),
+        station: facts.network.place.name.clone(),
+        is_sink: id == facts.network.sink,
+        place: facts
+            .network
+            .positions
+            .as_ref()
+            .and_then(|s| s.get(index).copied()),
+        delivered_at: last.map(|(at, _)| at.to_owned()),
+        object: last.map(|(_, transfer)| transfer.0),
+    }
+}
+
+/// How a node is at present.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeHealth {
+    /// When it was last heard of.
+    seen_at: Option<String>,
+    /// In volts; none of a node that told of no battery.
+    battery_v: Option<f64>,
+    /// When it told so.
+    battery_at: Option<String>,
+    /// What it has spent since midnight, UTC; none where nobody metered it.
+    energy_today_j: Option<f64>,
+    /// Why limits leave it alone, where they do.
+    left_alone: Option<String>,
+}
+
+/// A node among others.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeNow {
+    #[serde(flatten)]
+    pub(super) node: Node,
+    pub(super) health: NodeHealth,
+}
+
+/// `node`, which is as `health` says and was last in a survey at `surveyed`, in seconds since 1970.
+pub(super) fn node_now(node: Node, health: &Health, surveyed: Option<i64>) -> NodeNow {
+    let health = NodeHealth {
+        // Such times sort as text.
+        seen_at: surveyed.map(utc).max(node.delivered_at.clone()),
+        battery_v: health.battery.map(|(level, _)| level.volts()),
+        battery_at: health.battery.map(|(_, at)| utc(at)),
+        energy_today_j: health.spent_j.map(|joules| (joules * 1e3).round() / 1e3),
+        left_alone: health.left_alone.map(|why| why.to_string()),
+    };
+    NodeNow { node, health }
+}
+
+/// A link of a node, and back.
+#[derive(Debug, Serialize)]
+pub(super) struct Link {
+    pub(super) channel: u8,
+    #[serde(rename = "in")]
+    pub(super) back: f64,
+    pub(super) node: u16,
+    pub(super) out: f64,
+}
+
+/// The links of node number `index` among `links`, channel by channel.
+pub(super) fn links(facts: &Facts, links: &LinkQualities, index: usize) -> Vec<Link> {
+    let ids = &facts.network.place.ids;
+    let mut told = Vec::new();
+    for channel in links.channels().iter() {
+        for (other, to) in ids.iter().enumerate().take(links.nodes()) {
+            let out = links.prr(index, other, channel);
+            let back = links.prr(other, index, channel);
+            if out > 0.0 || back > 0.0 {
+                told.push(Link {
+                    channel: channel.number(),
+                    back,
+                    node: to.get(),
+                    out,
+                });
+            }
+        }
+    }
+    told
+}
+
+/// A number of the JSON that a job's `expected` or `outcome` is.
+pub(super) fn number(json: Option<&String>, key: &str) -> Option<f64> {
+    let value: Value = serde_json::from_str(json?).ok()?;
+    value.get(key)?.as_f64()
+}
+
+/// `seconds` since 1970, as the store writes times.
+pub(super) fn utc(seconds: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    // A clock that is beyond the year 9999 is none.
+    let since = since.min(Duration::from_secs(253_402_300_799));
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
+}
+
+#[cfg(test)]
+pub(super) fn examples() -> ([Value; 2], Value, Value, Value) {
+    use thalweg_host::store::{NewTransfer, Store, Work};
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let from = thalweg_units::NodeId::new(3).unwrap();
+    let core: thalweg_host::outcome::Core = thalweg_host::outcome::Core {
+        protocol: "p3".into(),
+        testbed: "a".into(),
+        source: from,
+        sink: from,
+        bytes: 3,
+        verified: true,
+        goodput_kbps: 1.0,
+        utilisation: None,
+        rounds: 1,
+        first_round_reliability: None,
+        active_nodes: 2,
+        hops: 1,
+        paths: 1,
+        energy_j: None,
+        network_energy_j: None,
+        cold: None,
+        waited_s: 0.0,
+        duration_s: 1.0,
+        attempts: 1,
+        failure: None,
+        seed: 1,
+    };
+    let new = NewTransfer {
+        record: &core,
+        baseline: None,
+        report: "{}",
+        campaign: None,
+        job: None,
+        file: None,
+    };
+    let kept = store.keep(&new, b"abc").unwrap();
+    let transfer = store.transfer(kept.transfer).unwrap().unwrap();
+    let row = StoredJob {
+        id: JobId(1),
+        station: "a".into(),
+        work: Work::Fetch { from },
+        state: JobState::Done,
+        priority: 0,
+        asked_at: String::new(),
+        begun_at: None,
+        ended_at: None,
+        expected: Some("{}".into()),
+        outcome: None,
+        transfer: Some(kept.transfer),
+        error: None,
+    };
+    let wish = thalweg_host::carry::session::Wish {
+        sources: vec![3],
+        policy: "fair".into(),
+        demand: 1.0,
+        demands: Default::default(),
+        duration_s: None,
+    };
+    let session = StoredJob {
+        work: Work::Session(wish),
+        ..row.clone()
+    };
+    let fares = Standing {
+        source: from,
+        rate: None,
+        packets: 0,
+        bytes: 0,
+        repaired: 0,
+    };
+    let value = |row| serde_json::to_value(job(row, &[], None)).unwrap();
+    let rates = serde_json::to_value(rates(JobId(1), 2.0, &[fares])).unwrap();
+    let object = serde_json::to_value(object(&transfer)).unwrap();
+    let node = Node {
+        id: 3,
+        station: "a".into(),
+        is_sink: false,
+        place: None,
+        delivered_at: None,
+        object: None,
+    };
+    let node = node_now(node, &Health::default(), None);
+    let node = serde_json::to_value(node).unwrap();
+    ([value(&row), value(&session)], rates, object, node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn times_are_as_the_store_writes_them() {
+        assert_eq!(utc(1_700_000_000), "2023-11-14T22:13:20Z");
+        assert_eq!(utc(-5), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(i64::MAX), "9999-12-31T23:59:59Z");
+    }
+}

@@ -1,0 +1,22 @@
+//! Thalweg's host side: what runs beside a base station, whether its network is real or simulated.
+//!
+//! A [`field::Field`] is the network as its base stations show it; a [`job::Job`] is a survey or a transfer
+//! without I/O, and [`job::run`] the one loop that runs it. [`registry`] lists the protocols, [`carry`]
+//! has a file for each family, [`known`] plans, [`parts`] makes one object of many transfers, [`store`] keeps. Reaches neither `sim` nor `medium` nor
+//! `testbeds`. Time base: the field's. Tests: beside the modules, `tests/`.
+
+pub mod carry;
+pub mod collector;
+pub mod field;
+pub mod job;
+pub mod known;
+pub mod line;
+pub mod network;
+pub mod object;
+pub mod outcome;
+pub mod parts;
+pub mod recovery;
+pub mod registry;
+pub mod store;
+pub mod survey;
+pub mod waves;

@@ -1,0 +1,360 @@
+//! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Field`] like the simulated.
+//!
+//! Owns: the thread that keeps the session alive while a job thinks, the bytes that came, the
+//! station's clock. Time base: real time since the line was opened. Invariants: queues are bounded;
+//! an order is taken in a session or refused; what came in a session that is over is gone. The protocol:
+//! docs/line.md. Tests: `crates/simnet/tests/all/line/`.
+
+mod clock;
+mod session;
+mod stream;
+mod worker;
+
+pub use session::LineSession;
+pub use stream::{Address, AddressError, Open, Stream};
+
+use crate::field::{Clock, Field, FieldError, FieldTime, News};
+use clock::Readings;
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant as Wall};
+use thalweg_protocols::line::station::{max_order_bytes, Event};
+use thalweg_protocols::mote::{self, Command};
+use thalweg_units::{Instant, NodeId};
+use thalweg_wire::host::{About, Unread, Version, VERSION};
+use thalweg_wire::{WireError, Writer};
+use worker::Worker;
+
+/// The most nodes that an order can name.
+const NODES: usize = crate::carry::pipeline::MAX_NODES;
+/// News that wait for somebody to ask; beyond, the station waits.
+const NEWS: usize = 1_024;
+/// Orders that wait for room on the line: as many as a base station's node has room for messages of a session.
+const ORDERS: usize = 64;
+/// How often it is looked whether somebody asked to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What its base station is ordered.
+type Order = Command<NODES>;
+
+/// Why a line does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// There is no such line, or it is another's.
+    #[error("{address}: cannot be opened: {why}")]
+    Open {
+        /// The line.
+        address: String,
+        /// Why not.
+        why: String,
+    },
+    /// Nobody greeted.
+    #[error("{address}: no base station answers")]
+    NoAnswer {
+        /// The line.
+        address: String,
+    },
+    /// The base station speaks another version.
+    #[error("{address}: the base station speaks version {theirs} of the line's protocol, this program {}; replace the older one", VERSION)]
+    Version {
+        /// The line.
+        address: String,
+        /// The station's.
+        theirs: Version,
+    },
+    /// There is no session at present.
+    #[error("{address}: the line to the base station is down")]
+    Down {
+        /// The line.
+        address: String,
+    },
+    /// More orders wait than any job gives.
+    #[error("{address}: orders do not get through")]
+    Full {
+        /// The line.
+        address: String,
+    },
+    /// An order cannot be written.
+    #[error("an order cannot be sent: {0}")]
+    Unfit(#[from] WireError),
+    /// The base station has room for less than an order needs.
+    #[error("an order of {bytes} bytes; the base station has room for {room}")]
+    TooLong {
+        /// The order's length.
+        bytes: usize,
+        /// The longest that the station takes.
+        room: u16,
+    },
+    /// Another node is the base station.
+    #[error("node {0} is no base station")]
+    NoStation(NodeId),
+    /// The base station made nothing of an order.
+    #[error("the base station did not understand an order: {0:?}")]
+    Unread(Unread),
+    /// The thread that keeps the line is gone.
+    #[error("the line's thread ended")]
+    Ended,
+}
+
+impl From<LineError> for FieldError {
+    fn from(error: LineError) -> Self {
+        match error {
+            LineError::NoStation(node) => Self::NoStation(node),
+            error => Self::Broken(Box::new(error)),
+        }
+    }
+}
+
+/// What the worker hears.
+#[derive(Debug, Clone, Copy)]
+enum Heard {
+    Told(Instant, Event),
+    Unread(Unread),
+    Restarted(NodeId),
+    Silent(NodeId),
+}
+
+/// What worker and field share.
+#[derive(Debug, Default)]
+struct Shared {
+    /// The base station in session.
+    station: Option<About>,
+    /// The one of the last session, to name it while it is away.
+    last: Option<About>,
+    foreign: Option<Version>,
+    /// Why the line could not be opened the last time.
+    closed: Option<String>,
+    /// The object that is being received.
+    received: Vec<u8>,
+    readings: Readings,
+}
+
+/// The lock; who held it left nothing half done.
+fn look(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks whether somebody wants to stop.
+pub type Stopping = Box<dyn Fn() -> bool + Send>;
+
+/// A base station behind a line.
+pub struct LineField {
+    address: String,
+    opened: Wall,
+    shared: Arc<Mutex<Shared>>,
+    orders: Option<SyncSender<Vec<u8>>>,
+    news: Receiver<Heard>,
+    worker: Option<JoinHandle<()>>,
+    stopping: Stopping,
+}
+
+impl LineField {
+    /// The line that `open` opens, and a base station at it within `patience`. `stopping` is asked now and then.
+    ///
+    /// # Errors
+    /// [`LineError`].
+    pub fn open(
+        open: Box<dyn Open>,
+        patience: Duration,
+        stopping: Stopping,
+    ) -> Result<Self, LineError> {
+        let field = Self::new(open, stopping)?;
+        field.wait(patience)?;
+        Ok(field)
+    }
+
+    /// The line that `open` opens, again and again where it is away; whether somebody is there, [`LineField::wait`]
+    /// says. `stopping` is asked now and then.
+    ///
+    /// # Errors
+    /// [`LineError::Open`] where the system has no thread for it.
+    pub fn new(open: Box<dyn Open>, stopping: Stopping) -> Result<Self, LineError> {
+        let (orders, ordered) = sync_channel(ORDERS);
+        let (tells, news) = sync_channel(NEWS);
+        let (shared, opened) = (Arc::new(Mutex::new(Shared::default())), Wall::now());
+        let address = open.address();
+        let worker = Worker::new(open, ordered, tells, Arc::clone(&shared), opened);
+        let worker = std::thread::Builder::new()
+            .name("line".to_owned())
+            .spawn(move || worker.run())
+            .map_err(|why| LineError::Open {
+                address: address.clone(),
+                why: why.to_string(),
+            })?;
+        Ok(Self {
+            address,
+            opened,
+            shared,
+            orders: Some(orders),
+            news,
+            worker: Some(worker),
+            stopping,
+        })
+    }
+
+    /// Waits up to `patience` for a session.
+    ///
+    /// # Errors
+    /// [`LineError`].
+    pub fn wait(&self, patience: Duration) -> Result<About, LineError> {
+        let until = Wall::now() + patience;
+        let address = || self.address.clone();
+        loop {
+            let late = Wall::now() >= until || (self.stopping)();
+            let shared = look(&self.shared);
+            match (shared.station, shared.foreign, &shared.closed) {
+                (Some(about), ..) => return Ok(about),
+                (None, Some(theirs), _) => {
+                    let address = address();
+                    return Err(LineError::Version { address, theirs });
+                }
+                (None, None, Some(why)) if late => {
+                    let (address, why) = (address(), why.clone());
+                    return Err(LineError::Open { address, why });
+                }
+                _ if late => return Err(LineError::NoAnswer { address: address() }),
+                _ => {}
+            }
+            drop(shared);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The base station that is there, or was there last.
+    pub fn station(&self) -> Option<About> {
+        let shared = look(&self.shared);
+        shared.station.or(shared.last)
+    }
+
+    fn known(&self, station: NodeId) -> Result<About, LineError> {
+        let known = self.station().filter(|about| about.node == station);
+        known.ok_or(LineError::NoStation(station))
+    }
+
+    /// Gives `station` the order that `write` writes.
+    fn give(
+        &self,
+        station: NodeId,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) -> Result<(), LineError> {
+        let about = self.known(station)?;
+        self.up()?;
+        let mut room = vec![0; max_order_bytes(NODES)];
+        let mut w = Writer::new(&mut room);
+        write(&mut w)?;
+        let bytes = w.len();
+        room.truncate(bytes);
+        let limit = about.limits.order_bytes;
+        if bytes > usize::from(limit) {
+            return Err(LineError::TooLong { bytes, room: limit });
+        }
+        let sent = self.orders.as_ref().map(|orders| orders.try_send(room));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(TrySendError::Full(_))) => Err(LineError::Full {
+                address: self.address.clone(),
+            }),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(LineError::Ended),
+        }
+    }
+
+    /// What comes first: news, events with their time by the station's clock, or `until`.
+    fn hear(&mut self, until: FieldTime) -> Result<News<(Instant, Event)>, LineError> {
+        loop {
+            if (self.stopping)() {
+                return Ok(News::Cancelled);
+            }
+            let now = self.now();
+            let left = Duration::from_nanos(until.since(now).as_nanos()).min(LOOK);
+            return match self.news.recv_timeout(left) {
+                Ok(Heard::Told(local, event)) => {
+                    let by = self.station().map_or(NodeId::MAX, |about| about.node);
+                    let at = self.when(by, local).min(self.now());
+                    Ok(News::Told(at, by, (local, event)))
+                }
+                Ok(Heard::Restarted(node)) => Ok(News::Restarted(node)),
+                Ok(Heard::Silent(node)) => Ok(News::Silent(node)),
+                Ok(Heard::Unread(why)) => Err(LineError::Unread(why)),
+                Err(RecvTimeoutError::Timeout) if self.now() < until => continue,
+                Err(RecvTimeoutError::Timeout) => Ok(News::Nothing),
+                Err(RecvTimeoutError::Disconnected) => Err(LineError::Ended),
+            };
+        }
+    }
+
+    /// Whether there is a session, and if not, why.
+    fn up(&self) -> Result<(), LineError> {
+        let address = || self.address.clone();
+        let shared = look(&self.shared);
+        match (shared.station, shared.foreign) {
+            (Some(_), _) => Ok(()),
+            (None, Some(theirs)) => Err(LineError::Version {
+                address: address(),
+                theirs,
+            }),
+            (None, None) => Err(LineError::Down { address: address() }),
+        }
+    }
+}
+
+impl Drop for LineField {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(worker) = self.worker.take() {
+            // It looks for orders every few milliseconds. A panic of its was told where it happened.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Clock for LineField {
+    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
+        let when = look(&self.shared).readings.when(local);
+        when.unwrap_or_else(|| self.now())
+    }
+}
+
+impl Field for LineField {
+    type Order = Order;
+    type Event = mote::Event;
+
+    fn now(&self) -> FieldTime {
+        since(self.opened)
+    }
+
+    fn order(&mut self, station: NodeId, order: Order) -> Result<(), FieldError> {
+        Ok(self.give(station, |w| order.emit(w))?)
+    }
+
+    fn next(&mut self, until: FieldTime) -> Result<News<mote::Event>, FieldError> {
+        loop {
+            return Ok(match self.hear(until)? {
+                News::Told(at, by, (_, Event::Mote(event))) => News::Told(at, by, event),
+                // Of a session that is over.
+                News::Told(..) => continue,
+                News::Restarted(node) => News::Restarted(node),
+                News::Silent(node) => News::Silent(node),
+                News::Cancelled => News::Cancelled,
+                News::Nothing => News::Nothing,
+            });
+        }
+    }
+
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+        self.known(station)?;
+        let mut bytes = std::mem::take(&mut look(&self.shared).received);
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
+    fn joules(&mut self, _node: NodeId) -> Option<f64> {
+        None
+    }
+}
+
+/// Field time.
+fn since(opened: Wall) -> FieldTime {
+    let since = opened.elapsed().as_nanos();
+    FieldTime::from_nanos(u64::try_from(since).unwrap_or(u64::MAX))
+}

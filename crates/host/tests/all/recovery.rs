@@ -1,0 +1,179 @@
+//! Surveys after a transfer that broke off: not before its relays have given it up, once more where nodes are
+//! missing, and no more often than that.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow::Continue;
+
+use thalweg_engine::BoardTiming;
+use thalweg_host::carry::pipeline::{Order, SETTLING};
+use thalweg_host::field::{Clock, Field, FieldError, FieldTime, News};
+use thalweg_host::job::Failure;
+use thalweg_host::recovery::{settle, survey};
+use thalweg_host::survey::{Survey, SurveyJob, Surveyed};
+use thalweg_protocols::collection::Missing;
+use thalweg_protocols::floodnet::{Event as Flood, Refused};
+use thalweg_protocols::mote::{Command, Event};
+use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
+
+fn id(n: u16) -> NodeId {
+    NodeId::new(n).unwrap()
+}
+
+/// How a survey of the script ends.
+#[derive(Clone, Copy)]
+enum Ends {
+    /// With the tables of all but these many of the nodes 2, 3.
+    Without(u16),
+    /// The station does not begin.
+    Refused,
+    /// Nobody says anything.
+    Never,
+}
+
+/// A base station that surveys by a script.
+struct Scripted {
+    now: FieldTime,
+    script: VecDeque<Ends>,
+    told: VecDeque<(FieldTime, Event)>,
+    /// When surveys began.
+    began: Vec<FieldTime>,
+}
+
+fn scripted(script: &[Ends]) -> Scripted {
+    Scripted {
+        now: FieldTime::ZERO,
+        script: script.iter().copied().collect(),
+        told: VecDeque::new(),
+        began: Vec::new(),
+    }
+}
+
+impl Clock for Scripted {
+    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
+        FieldTime::from_nanos(local.as_nanos())
+    }
+}
+
+impl Field for Scripted {
+    type Order = Order;
+    type Event = Event;
+
+    fn now(&self) -> FieldTime {
+        self.now
+    }
+    fn order(&mut self, _station: NodeId, order: Order) -> Result<(), FieldError> {
+        if !matches!(order, Command::Sweep(_)) {
+            return Ok(());
+        }
+        self.began.push(self.now);
+        let at = self.now + Duration::from_secs(1);
+        let mut tell = |event| self.told.push_back((at, Event::Floods(event)));
+        let time = Duration::from_secs(1);
+        match self.script.pop_front() {
+            Some(Ends::Without(missing)) => {
+                tell(Flood::Measured { nodes: 3, time });
+                for node in 0..missing {
+                    tell(Flood::Missing(Missing {
+                        node: id(2 + node),
+                        received: 0,
+                        frames: None,
+                    }));
+                }
+                let complete = 3 - missing;
+                tell(Flood::Collected {
+                    complete,
+                    missing,
+                    time,
+                });
+            }
+            Some(Ends::Refused) => tell(Flood::Refused(Refused::Busy)),
+            Some(Ends::Never) | None => {}
+        }
+        Ok(())
+    }
+    fn next(&mut self, until: FieldTime) -> Result<News<Event>, FieldError> {
+        match self.told.front() {
+            Some((at, _)) if *at <= until => {
+                let (at, event) = self.told.pop_front().unwrap();
+                self.now = self.now.max(at);
+                Ok(News::Told(at, id(1), event))
+            }
+            _ => {
+                self.now = self.now.max(until);
+                Ok(News::Nothing)
+            }
+        }
+    }
+    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, FieldError> {
+        Ok(Vec::new())
+    }
+    fn joules(&mut self, _node: NodeId) -> Option<f64> {
+        None
+    }
+}
+
+fn surveyed(
+    field: &mut Scripted,
+    broken: Option<FieldTime>,
+    missed: &[NodeId],
+) -> Result<Surveyed, Failure> {
+    let ids = [id(1), id(2), id(3)];
+    let kind = Survey::sweep(ChannelSet::ALL);
+    let make = || SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
+    survey(field, broken, missed, make, &mut |_| Continue(()))
+}
+
+#[test]
+fn a_survey_begins_when_relays_have_given_up_and_not_before() {
+    let began = FieldTime::ZERO + Duration::from_secs(3);
+    for (broken, first) in [
+        (None, began),
+        (Some(FieldTime::ZERO), FieldTime::ZERO + SETTLING),
+        (Some(began), began + SETTLING),
+    ] {
+        let mut field = scripted(&[Ends::Without(0)]);
+        field.now = began;
+        assert!(surveyed(&mut field, broken, &[])
+            .unwrap()
+            .missing
+            .is_empty());
+        assert_eq!(field.began, [first]);
+    }
+}
+
+#[test]
+fn a_survey_that_lacks_nodes_is_made_again_once() {
+    use Ends::{Never, Refused, Without};
+    for (script, surveys, missing) in [
+        (&[Without(1), Without(0)][..], 2, 0),
+        (&[Without(2), Without(1), Without(0)], 2, 1),
+        (&[Without(1), Without(2)], 2, 1),
+        (&[Without(1), Never], 2, 1),
+        (&[Refused, Without(0)], 2, 0),
+        (&[Without(0), Without(0)], 1, 0),
+    ] {
+        let mut field = scripted(script);
+        let brought = surveyed(&mut field, None, &[]).unwrap();
+        assert_eq!(field.began.len(), surveys);
+        assert_eq!(brought.missing.len(), missing);
+        if let [first, second] = field.began[..] {
+            assert!(second >= first + SETTLING);
+        }
+    }
+    let mut field = scripted(&[Without(1), Without(0)]);
+    let brought = surveyed(&mut field, None, &[id(2)]).unwrap();
+    assert_eq!((field.began.len(), brought.missing), (1, vec![id(2)]));
+    let both = surveyed(&mut scripted(&[Without(1), Without(0)]), None, &[]).unwrap();
+    assert_eq!(both.measuring, Duration::from_secs(2), "both count");
+}
+
+#[test]
+fn a_survey_that_does_not_end_fails_typed() {
+    let never = surveyed(&mut scripted(&[Ends::Never]), None, &[]);
+    assert!(matches!(never, Err(Failure::NoEnd(_))));
+    let refused = surveyed(&mut scripted(&[Ends::Refused, Ends::Refused]), None, &[]);
+    assert!(matches!(refused, Err(Failure::Refused(_))));
+    let mut field = scripted(&[]);
+    settle(&mut field, FieldTime::ZERO).unwrap();
+    assert_eq!(field.now, FieldTime::ZERO + SETTLING);
+}

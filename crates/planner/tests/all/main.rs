@@ -1,0 +1,11 @@
+//! Plans of whole networks.
+
+// Helpers of tests fail by panicking.
+#![allow(clippy::unwrap_used)]
+
+mod chains;
+mod common;
+mod paths;
+mod plans;
+mod reserves;
+mod waves;

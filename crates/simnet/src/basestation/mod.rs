@@ -1,0 +1,561 @@
+//! A simulated network whose base station is behind a line, as a real one would be: its own node's orders and
+//! events cross it, and nothing else.
+//!
+//! Owns: the network, the base station's end of the line, what waits for it. Time base: the network's, which
+//! follows the wall clock times a factor as far as the computer keeps up. Invariants: what waits for the line is
+//! bounded. The network stands still for it, but for object bytes on a line that is said to be slow: those are
+//! refused. Not modelled: a processor that line and radio share. Tests: `tests/line/`.
+
+mod session;
+mod store;
+mod stream;
+
+pub use stream::{Listener, Pty};
+
+use crate::battery::Powered;
+use crate::collect::Object;
+use crate::field::{carries_pipelines, RunError};
+use crate::offers::{Change, Offers};
+use session::Session;
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow::{Break, Continue};
+use std::time::{Duration as WallDuration, Instant as Wall};
+use store::{Piece, StationStore};
+use thalweg_host::carry::pipeline::{Order, MAX_NODES};
+use thalweg_host::field::FieldError;
+use thalweg_host::line::Stream;
+use thalweg_protocols::floodnet;
+use thalweg_protocols::line::station::{self, max_order_bytes, Event, Sources, MAX_EVENT_BYTES};
+use thalweg_protocols::line::{Link, Told};
+use thalweg_protocols::mote::{Command, Mote};
+use thalweg_sim::{Network, SimError};
+use thalweg_testbeds::Site;
+use thalweg_units::{Duration, Instant, NodeId, SimTime};
+use thalweg_wire::host::{
+    About, Carries, End, Limits, Message, Name, OrderPart, Unread, MAX_MESSAGE, MAX_OBJECT_BYTES,
+    MAX_STUFFED,
+};
+use thalweg_wire::Writer;
+
+/// Events that wait for the line; beyond, the network stands still.
+const QUEUE: usize = 4_096;
+/// Packets of a session that wait for the line; beyond, they are lost.
+const PACKETS: usize = 256;
+/// The longest that the line waits for the network.
+const TURN: WallDuration = WallDuration::from_millis(10);
+/// How long it is looked for bytes.
+const READ: WallDuration = WallDuration::from_millis(2);
+/// A computer that is so far behind does not try to make up for it.
+const BEHIND: WallDuration = WallDuration::from_millis(100);
+/// What waits to be written at most, so that acknowledgements are young.
+const OUT: usize = 4 * MAX_STUFFED;
+
+type Node = Mote<StationStore, 160, MAX_NODES>;
+/// An order as it comes in.
+type Given<'a> = station::Order<'a, MAX_NODES>;
+
+/// Why a simulated base station stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum BaseStationError {
+    /// The simulator failed.
+    #[error("simulation: {0}")]
+    Sim(#[from] SimError),
+    /// A session's network failed.
+    #[error("simulation: {0}")]
+    Session(#[from] FieldError),
+    /// The line failed.
+    #[error("the line: {0}")]
+    Line(#[from] io::Error),
+}
+
+/// How a base station is set up, beside its site.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Its node; the testbed's sink where none is named.
+    pub node: Option<NodeId>,
+    /// What all other nodes have to offer.
+    pub object: Object,
+    /// Seconds of the network in one of the wall clock, above 0.
+    pub speed: f64,
+    /// The speed of its line in baud, ten to a byte, by the network's time; none for one that the network waits for.
+    pub baud: Option<u32>,
+    /// Object bytes that it keeps while the line is busy: beyond, packets are refused, or the network waits.
+    pub room_bytes: u32,
+    /// Another one for each start.
+    pub boot: u32,
+}
+
+/// What waits for the line.
+#[derive(Debug)]
+enum Waiting {
+    Event(Instant, Event),
+    Piece(Piece),
+}
+
+/// A network and its base station.
+pub struct BaseStation {
+    net: Network<Node>,
+    powered: Option<Powered>,
+    node: usize,
+    about: About,
+    speed: f64,
+    baud: Option<u32>,
+    room: usize,
+    opened: Wall,
+    /// When the network's time was which.
+    since: (Wall, SimTime),
+    link: Link,
+    waiting: VecDeque<Waiting>,
+    /// What other nodes have, and which of them have it in memory.
+    object: Object,
+    offers: Offers,
+    site: Site,
+    session: Option<Session>,
+    /// The order that is coming in.
+    order: Vec<u8>,
+    /// Object bytes sent in this session, and how many may be.
+    sent: u32,
+    until: u32,
+    out: Vec<u8>,
+    /// When the line was paid for last, and bytes that it may take now.
+    paid: Wall,
+    credit: f64,
+}
+
+impl BaseStation {
+    /// Switches the nodes of `site` on; all but the base station have an object, which is made as it is asked for.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn open(site: &Site, setup: &Setup) -> Result<Self, RunError> {
+        let (testbed, board) = (&site.testbed, &site.board);
+        let nodes = testbed.len();
+        if nodes > MAX_NODES {
+            return Err(RunError::TooManyNodes { nodes });
+        }
+        if !carries_pipelines(board) {
+            return Err(RunError::Board(testbed.board_name.clone()));
+        }
+        let id = setup.node.unwrap_or(testbed.sink);
+        let node = testbed.index_of(id).unwrap_or(testbed.sink_index());
+        let config = floodnet::Config::default().on(&board.timing);
+        let engines = testbed.nodes.iter().map(|at| {
+            let store = match at.id == id {
+                true => StationStore::spooling(match setup.baud {
+                    Some(_) => setup.room_bytes as usize,
+                    None => usize::MAX,
+                }),
+                false => StationStore::offering(),
+            };
+            Node::new(at.id, config, board.timing, store)
+        });
+        let engines = engines.collect();
+        let boards = std::slice::from_ref(board);
+        let seed = thalweg_medium::random::derive(site.seed, "base station", &[]);
+        let net = Network::new(site.environment.clone(), boards, engines, seed)?;
+        let name: String = testbed.board_name.chars().take(Name::MAX).collect();
+        let about = About {
+            boot: setup.boot,
+            node: id,
+            carries: match crate::convergecast::stack(board) {
+                Ok(_) => Carries::PipelinesAndSessions,
+                Err(_) => Carries::Pipelines,
+            },
+            board: Name::new(&name).unwrap_or(Name::EMPTY),
+            limits: Limits {
+                nodes: MAX_NODES as u16,
+                order_bytes: max_order_bytes(MAX_NODES) as u16,
+                object_bytes: setup.room_bytes,
+            },
+        };
+        let now = Wall::now();
+        Ok(Self {
+            net,
+            powered: Powered::of(site),
+            node,
+            about,
+            speed: setup.speed,
+            baud: setup.baud,
+            room: setup.room_bytes as usize,
+            opened: now,
+            since: (now, SimTime::ZERO),
+            link: Link::new(End::Station, setup.boot, Some(about), Instant::ZERO),
+            waiting: VecDeque::new(),
+            object: setup.object.clone(),
+            offers: Offers::default(),
+            site: site.clone(),
+            session: None,
+            order: Vec::new(),
+            sent: 0,
+            until: 0,
+            out: Vec::new(),
+            paid: now,
+            credit: 0.0,
+        })
+    }
+
+    /// What it tells of itself.
+    pub const fn about(&self) -> &About {
+        &self.about
+    }
+    /// The network's time.
+    pub fn now(&self) -> SimTime {
+        self.net.now()
+    }
+
+    /// Serves whoever is at the other end of `line`, until `stop` says so.
+    ///
+    /// # Errors
+    /// [`BaseStationError`].
+    pub fn run(
+        &mut self,
+        line: &mut dyn Stream,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), BaseStationError> {
+        while !stop() {
+            self.advance()?;
+            self.timeouts();
+            self.say();
+            self.write(line)?;
+            let mut room = [0; 2_048];
+            let len = line.read(&mut room, READ)?;
+            self.read(&room[..len])?;
+        }
+        Ok(())
+    }
+
+    /// The line's time: it goes by the wall, however fast the network is.
+    fn line_now(&self) -> Instant {
+        Instant::from_nanos(u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Lets the network follow the wall clock.
+    fn advance(&mut self) -> Result<(), BaseStationError> {
+        let began = Wall::now();
+        let real = began.duration_since(self.since.0).as_secs_f64();
+        let target = self.since.1 + Duration::from_secs_f64(real * self.speed);
+        let step = Duration::from_secs_f64(0.001 * self.speed);
+        while self.net.now() < target && began.elapsed() < TURN && self.has_room() {
+            let until = (self.net.now() + step).min(target);
+            self.run_network(until)?;
+        }
+        let behind = Duration::from_secs_f64(BEHIND.as_secs_f64() * self.speed);
+        if self.net.now() + behind < target {
+            self.since = (Wall::now(), self.net.now());
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for what the network may tell next.
+    fn has_room(&mut self) -> bool {
+        if !self.link.is_up() {
+            // Nobody is to be told.
+            self.begin();
+        }
+        let store = self.net.engine_mut(self.node).store_mut();
+        let is_kept = self.baud.is_some() || store.used() < self.room;
+        is_kept && self.waiting.len() < QUEUE
+    }
+
+    fn run_network(&mut self, until: SimTime) -> Result<(), BaseStationError> {
+        loop {
+            let (mut told, station) = (None, self.node);
+            self.net.run_until(until, |at, node, event| {
+                if node != station {
+                    return Continue(());
+                }
+                told = Some((at, event));
+                Break(())
+            })?;
+            // What the node wrote before it told so goes first.
+            let pieces = self.net.engine_mut(station).store_mut().take();
+            self.waiting.extend(pieces.map(Waiting::Piece));
+            match told {
+                Some((at, event)) => self.tell(at, Event::Mote(event)),
+                None => break,
+            }
+        }
+        while let Some(session) = &mut self.session {
+            match session.next(until)? {
+                Some((at, handed)) if self.waiting.len() < PACKETS => {
+                    self.tell(at, Event::Handed(handed));
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the host told of `event`, which came at `at` of the network's time.
+    fn tell(&mut self, at: SimTime, event: Event) {
+        let at = self.net.local(self.node, at);
+        self.waiting.push_back(Waiting::Event(at, event));
+    }
+
+    fn timeouts(&mut self) {
+        let now = self.line_now();
+        if self.link.due() <= now {
+            // What a host that is gone was to be told is dropped when another comes.
+            let _ = self.link.timeout(now);
+        }
+    }
+
+    /// Fills the window.
+    fn say(&mut self) {
+        while self.link.room() > 0 {
+            let mut room = [0; MAX_MESSAGE];
+            let Some(len) = self.next_message(&mut room) else {
+                return;
+            };
+            // There is room for one.
+            let _ = self.link.send(&room[..len]);
+        }
+    }
+
+    /// Writes the next message that may go, and says how long it is.
+    fn next_message(&mut self, room: &mut [u8]) -> Option<usize> {
+        match self.waiting.front()? {
+            Waiting::Event(at, _) => {
+                let at = *at;
+                let mut bytes = Vec::with_capacity(MAX_MESSAGE);
+                while let Some(Waiting::Event(when, event)) = self.waiting.front() {
+                    let mut one = [0; MAX_EVENT_BYTES];
+                    let mut w = Writer::new(&mut one);
+                    // Every event is shorter than that.
+                    let len = event.emit(&mut w).map_or(0, |()| w.len());
+                    if *when != at || bytes.len() + len + 10 > MAX_MESSAGE {
+                        break;
+                    }
+                    bytes.push(len as u8);
+                    bytes.extend_from_slice(&one[..len]);
+                    self.waiting.pop_front();
+                }
+                written(&Message::Event { at, bytes: &bytes }, room)
+            }
+            Waiting::Piece(Piece::Begin) => {
+                self.waiting.pop_front();
+                written(&Message::Begin, room)
+            }
+            Waiting::Piece(Piece::Bytes { .. }) => self.next_bytes(room),
+        }
+    }
+
+    /// Bytes that follow each other, as many as a message and the host have room for.
+    fn next_bytes(&mut self, room: &mut [u8]) -> Option<usize> {
+        let allowed = self.until.wrapping_sub(self.sent) as usize;
+        // A sum that the host has not said yet is none.
+        let allowed = if allowed > i32::MAX as usize {
+            0
+        } else {
+            allowed
+        };
+        let most = allowed.min(MAX_OBJECT_BYTES);
+        let (mut from, mut bytes) = (None, Vec::with_capacity(MAX_OBJECT_BYTES));
+        while let Some(Waiting::Piece(Piece::Bytes {
+            offset,
+            bytes: piece,
+        })) = self.waiting.front_mut()
+        {
+            let follows = *from.get_or_insert(*offset) as usize + bytes.len() == *offset as usize;
+            let len = piece.len().min(most - bytes.len());
+            if !follows || len == 0 {
+                break;
+            }
+            bytes.extend(piece.drain(..len));
+            *offset += len as u32;
+            if piece.is_empty() {
+                self.waiting.pop_front();
+            }
+        }
+        if bytes.is_empty() {
+            return None;
+        }
+        self.sent = self.sent.wrapping_add(bytes.len() as u32);
+        let store = self.net.engine_mut(self.node).store_mut();
+        store.gone(bytes.len());
+        let offset = from?;
+        let bytes = &bytes[..];
+        written(&Message::Object { offset, bytes }, room)
+    }
+
+    fn write(&mut self, line: &mut dyn Stream) -> io::Result<()> {
+        let now = self.line_now();
+        let mut frame = [0; MAX_STUFFED];
+        loop {
+            while self.out.len() < OUT {
+                match self.link.transmit(now, &mut frame) {
+                    0 => break,
+                    len => self.out.extend_from_slice(&frame[..len]),
+                }
+            }
+            let may = self.may_write();
+            if may == 0 {
+                return Ok(());
+            }
+            let len = line.write(&self.out[..may])?;
+            self.credit -= len as f64;
+            self.out.drain(..len);
+            if len < may {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How much the line takes now.
+    fn may_write(&mut self) -> usize {
+        let Some(baud) = self.baud else {
+            return self.out.len();
+        };
+        let passed = self.paid.elapsed().as_secs_f64() * self.speed;
+        self.paid = Wall::now();
+        let rate = f64::from(baud) / 10.0;
+        // What a line did not carry when it could it does not carry later, two turns of this loop aside.
+        let most = (rate * TURN.as_secs_f64() * self.speed * 2.0).max(MAX_STUFFED as f64);
+        self.credit = (self.credit + passed * rate).min(most);
+        self.out.len().min(self.credit as usize)
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), FieldError> {
+        let mut rest = bytes;
+        let mut room = [0; MAX_MESSAGE];
+        loop {
+            let now = self.line_now();
+            let len = match self.link.receive(now, &mut rest) {
+                None => return Ok(()),
+                Some(Told::Message(message) | Told::Note(message)) => {
+                    room[..message.len()].copy_from_slice(message);
+                    message.len()
+                }
+                Some(Told::Up(None)) => {
+                    self.begin();
+                    continue;
+                }
+                // Two base stations have nothing to tell each other.
+                Some(Told::Up(Some(_))) => {
+                    self.link.leave(now);
+                    continue;
+                }
+                Some(Told::Down(_) | Told::Foreign(_)) => continue,
+            };
+            if let Ok(message) = Message::parse(&room[..len]) {
+                self.hear(&message)?;
+            }
+        }
+    }
+
+    /// Forgets what waits: what an earlier host was to be told is nobody's. Its session ends.
+    fn begin(&mut self) {
+        self.waiting.clear();
+        self.order.clear();
+        self.session = None;
+        (self.sent, self.until) = (0, 0);
+        self.net.engine_mut(self.node).store_mut().clear();
+    }
+
+    fn hear(&mut self, message: &Message<'_>) -> Result<(), FieldError> {
+        match *message {
+            Message::Order {
+                number,
+                part,
+                bytes,
+            } => self.ordered(number, part, bytes)?,
+            Message::Credit { until } => self.until = until,
+            Message::TimeAsked { asked } => {
+                let heard = self.net.local_now(self.node);
+                let told = heard;
+                let mut room = [0; MAX_MESSAGE];
+                let len = written(&Message::TimeTold { asked, heard, told }, &mut room);
+                // The host asks again.
+                let _ = len.map(|len| self.link.note(&room[..len]));
+            }
+            // A base station's.
+            Message::Unread { .. }
+            | Message::Event { .. }
+            | Message::Begin
+            | Message::Object { .. }
+            | Message::TimeTold { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) -> Result<(), FieldError> {
+        let most = usize::from(self.about.limits.order_bytes);
+        // One byte too many is remembered, and no more.
+        let left = (most + 1).saturating_sub(self.order.len());
+        self.order
+            .extend_from_slice(&bytes[..bytes.len().min(left)]);
+        if part == OrderPart::More {
+            return Ok(());
+        }
+        let order = std::mem::take(&mut self.order);
+        let why = match (order.len() > most, Given::parse(&order)) {
+            (true, _) => Unread::TooLong,
+            (false, Err(_)) => Unread::Malformed,
+            (false, Ok(Given::Mote(command))) => {
+                self.session = None;
+                self.carry_out(command);
+                return Ok(());
+            }
+            (false, Ok(Given::Session(sources))) => {
+                self.begin_session(sources);
+                return Ok(());
+            }
+            (false, Ok(Given::Send(send))) => {
+                // One of a session that is over is nobody's.
+                let session = self.session.as_mut();
+                return session.map_or(Ok(()), |session| session.send(send));
+            }
+        };
+        self.unread(number, why);
+        Ok(())
+    }
+
+    fn begin_session(&mut self, sources: Sources<'_>) {
+        self.session = None;
+        self.carry_out(Command::Stop);
+        let now = self.net.now();
+        let begun = Session::begin(&self.site, self.about.node, sources, now);
+        let told = match begun {
+            Ok(session) => {
+                self.session = Some(session);
+                Event::Begun
+            }
+            Err(why) => Event::NotBegun(why),
+        };
+        self.tell(now, told);
+    }
+
+    fn carry_out(&mut self, command: Order) {
+        for change in self.offers.asked(&command) {
+            let (Change::Offer(id) | Change::Withdraw(id)) = change;
+            // A source that the network does not have is nobody's.
+            let Some(node) = self.site.testbed.index_of(id).filter(|n| *n != self.node) else {
+                continue;
+            };
+            let object = match change {
+                Change::Offer(_) => Some(self.object.of(self.site.seed, id)),
+                Change::Withdraw(_) => None,
+            };
+            self.net.engine_mut(node).store_mut().offers(object);
+        }
+        if let Some(powered) = &self.powered {
+            powered.measure(&mut self.net);
+        }
+        self.net.command(self.node, command);
+    }
+
+    fn unread(&mut self, number: u16, why: Unread) {
+        let mut room = [0; MAX_MESSAGE];
+        if let Some(len) = written(&Message::Unread { number, why }, &mut room) {
+            // A host whose window is full of what it does not read finds out by its job's patience.
+            let _ = self.link.send(&room[..len]);
+        }
+    }
+}
+
+fn written(message: &Message<'_>, room: &mut [u8]) -> Option<usize> {
+    let mut w = Writer::new(room);
+    message.emit(&mut w).ok().map(|()| w.len())
+}

@@ -1,0 +1,64 @@
+//! A session of RCRT at a simulated base station: while it lasts all nodes run RCRT's program, and tell what a
+//! [`Gauge`] measures.
+//!
+//! Time base: the network's. The motes' program stands by meanwhile, so the station has one clock. Invariant: packets
+//! that find no room are lost as others are, and come again. Tests: `tests/line/sessions.rs`.
+
+use crate::networks::Gauge;
+use crate::rcrt::TreeField;
+use std::sync::Arc;
+use thalweg_host::field::{Field, FieldError, FieldTime, News};
+use thalweg_medium::random::derive;
+use thalweg_protocols::line::station::{NotBegun, Sources};
+use thalweg_protocols::rcrt::{Handed, Send};
+use thalweg_testbeds::Site;
+use thalweg_units::{NodeId, SimTime};
+
+/// A session that runs.
+pub(super) struct Session {
+    field: TreeField<Gauge>,
+    station: NodeId,
+    begun: SimTime,
+}
+
+impl Session {
+    /// Has `sources` send to `station`, a node of `site`, from `now` on.
+    pub(super) fn begin(
+        site: &Site,
+        station: NodeId,
+        sources: Sources<'_>,
+        now: SimTime,
+    ) -> Result<Self, NotBegun> {
+        let is_node = |id| id != station && site.testbed.index_of(id).is_some();
+        if !sources.iter().all(|(id, _)| is_node(id)) {
+            return Err(NotBegun::NoSuchNode);
+        }
+        let mut site = site.clone();
+        Arc::make_mut(&mut site.testbed).sink = station;
+        let sources: Vec<_> = sources
+            .iter()
+            .map(|(id, rate)| (id, rate.per_s()))
+            .collect();
+        let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
+        let field = TreeField::open(&site, &sources, |id| Gauge::new(seed, id), run);
+        Ok(Self {
+            field: field.map_err(|_| NotBegun::NotCarried)?,
+            station,
+            begun: now,
+        })
+    }
+
+    /// Sends down what the sink says.
+    pub(super) fn send(&mut self, send: Send) -> Result<(), FieldError> {
+        self.field.order(self.station, send)
+    }
+
+    /// What is handed up by `until`, and when; none where nothing more is.
+    pub(super) fn next(&mut self, until: SimTime) -> Result<Option<(SimTime, Handed)>, FieldError> {
+        let until = FieldTime::ZERO + until.since(self.begun);
+        Ok(match self.field.next(until)? {
+            News::Told(at, _, handed) => Some((self.begun + at.since(FieldTime::ZERO), handed)),
+            _ => None,
+        })
+    }
+}

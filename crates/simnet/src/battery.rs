@@ -1,0 +1,35 @@
+//! Batteries of simulated nodes: what each node measures of its own before a base station's order is carried out.
+//!
+//! The charge that is gone is that of the energy meter (`thalweg_sim::Energy`), at the board's supply voltage. A base
+//! station has mains. Time base: simulated time. Tests: at the end, and `tests/daemon/limits.rs`.
+
+use thalweg_host::carry::pipeline::MAX_NODES;
+use thalweg_protocols::mote::Mote;
+use thalweg_protocols::object::ObjectStore;
+use thalweg_sim::Network;
+use thalweg_testbeds::{Battery, Site};
+
+/// The batteries of a site's nodes, by index; none of a node that has mains.
+#[derive(Debug, Clone)]
+pub(crate) struct Powered(Vec<Option<Battery>>);
+
+impl Powered {
+    /// Those of `site`; none where its testbed tells of no batteries.
+    pub(crate) fn of(site: &Site) -> Option<Self> {
+        let batteries = site.testbed.batteries?;
+        let sink = site.testbed.sink;
+        let of = |id| (id != sink).then(|| batteries.of(site.seed, id));
+        Some(Self(site.testbed.nodes.iter().map(|n| of(n.id)).collect()))
+    }
+
+    /// Has each node of `net` measure its battery.
+    pub(crate) fn measure<S: ObjectStore>(&self, net: &mut Network<Mote<S, 160, MAX_NODES>>) {
+        for (node, battery) in self.0.iter().enumerate() {
+            if let Some(battery) = battery {
+                let coulombs = net.joules(node) / net.energy(node).currents.supply_v;
+                let level = battery.level_after(coulombs);
+                net.engine_mut(node).set_battery(level);
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The ways of emptying a network that are compared (`p3.network`), each with the survey that it needs.
+
+use super::run::{Settings, Sources};
+use crate::collect::Object;
+use thalweg_host::carry::pipeline::Terms;
+use thalweg_host::registry::Pipelined;
+use thalweg_host::survey::Survey;
+use thalweg_planner::concurrent::Reuse;
+use thalweg_planner::Style;
+use thalweg_planner::{Reserves, RouteRequest};
+use thalweg_testbeds::{Site, Station};
+use thalweg_units::{Channel, ChannelSet, Duration};
+use thalweg_wire::route::{PayloadSize, Scheme};
+
+/// A way of emptying a network.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mode {
+    /// Its name in files and tables.
+    pub name: &'static str,
+    /// Where base stations are put up along the building, 0 to 1; none for the testbed's own sink alone, as
+    /// P3, section IV-D3 counts: links measured on channel 26, ten beacons 100 ms apart; four channels that
+    /// Wi-Fi leaves alone.
+    along: &'static [f64],
+    /// Radios of each.
+    radios: u16,
+    /// Whether they may use the same channels.
+    reuse: Reuse,
+}
+
+/// The ends' stations stand a little inside.
+const ONE_END: &[f64] = &[0.03];
+const ENDS: &[f64] = &[0.03, 0.97];
+const MIDDLE: &[f64] = &[0.5];
+
+impl Mode {
+    /// Those that `p3.network` compares.
+    pub const ALL: [Self; 8] = [
+        Self::new("paper", &[], 1, Reuse::Never),
+        Self::new("one-end-1", ONE_END, 1, Reuse::Never),
+        Self::new("middle-1", MIDDLE, 1, Reuse::Never),
+        Self::new("middle-2", MIDDLE, 2, Reuse::Never),
+        Self::new("both-ends-1", ENDS, 1, Reuse::Never),
+        Self::new("both-ends-1-reuse", ENDS, 1, Reuse::OutOfEarshot),
+        Self::new("both-ends-2-reuse", ENDS, 2, Reuse::OutOfEarshot),
+        Self::new("both-ends-4-reuse", ENDS, 4, Reuse::OutOfEarshot),
+    ];
+
+    const fn new(name: &'static str, along: &'static [f64], radios: u16, reuse: Reuse) -> Self {
+        Self {
+            name,
+            along,
+            radios,
+            reuse,
+        }
+    }
+    /// The one of [`Mode::ALL`] with that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name == name)
+    }
+    /// Base stations.
+    pub fn stations(self) -> usize {
+        self.along.len().max(1)
+    }
+
+    /// How `site` is emptied of `object` this way, by `variant`, with the links on `channels` measured where
+    /// that is not told by the mode or the variant.
+    pub fn settings(
+        self,
+        site: &Site,
+        variant: Pipelined,
+        channels: ChannelSet,
+        object: Object,
+    ) -> Settings {
+        let (along, radios) = (self.along.iter(), self.radios);
+        let stations: Vec<Station> = match self.along {
+            [] => vec![Station::Node(site.testbed.sink)],
+            _ => along
+                .map(|&along| Station::PutUp { along, radios })
+                .collect(),
+        };
+        let settings = Settings::of(site, variant, stations, channels, object, PayloadSize::MAX);
+        Settings {
+            reuse: self.reuse,
+            ..settings
+        }
+    }
+}
+
+impl Settings {
+    /// How `site` is emptied of `object` in packets of `payload` into `stations` by `variant`. Where there are
+    /// several radios, the links on `channels` are measured, and transfers at once share those of them that
+    /// link the network well; none is used twice at a time.
+    pub fn of(
+        site: &Site,
+        variant: Pipelined,
+        stations: Vec<Station>,
+        channels: ChannelSet,
+        object: Object,
+        payload: PayloadSize,
+    ) -> Self {
+        let mut route = RouteRequest::new(0, 0);
+        route.rule.floor = site.board.chip.noise_floor;
+        route.transfer.cycle.payload_bytes = usize::from(payload.bytes());
+        let mut route = variant.request(&route);
+        let cycle = route.transfer.cycle;
+        let packets = object.bytes().div_ceil(cycle.payload_bytes.max(1) as u64) as u32;
+        route.transfer.packets = packets;
+        let faithful = route.channels.clone();
+        // A transfer that takes four times as long as a good one is better begun anew, with other
+        // halves: the others of its wave wait for it.
+        let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
+        let patience = (good_s * 4.0).ceil().clamp(2.0, 600.0) as u16;
+        let alone = stations.iter().map(Station::radios).sum::<usize>() == 1;
+        let survey = match (alone, variant.style) {
+            (true, Style::Paths) => Survey {
+                channels: [Channel::LAST].into_iter().collect(),
+                interval: Duration::from_millis(100),
+                ..Survey::of(channels)
+            },
+            (true, Style::Chains) => variant.survey(faithful.iter().copied().collect()),
+            (false, _) => variant.survey(channels),
+        };
+        // What fails is tried again after all, and costs less so than a look at each.
+        route.reserves = Reserves::None;
+        if !alone {
+            // So many relays fit into one flood, and leave some for the others. What runs over one
+            // path takes no more than that.
+            route.max_paths = match variant.scheme {
+                Scheme::P3 | Scheme::Thalweg => Some(route.min_paths),
+                _ => Some(1),
+            };
+        }
+        Self {
+            stations,
+            survey,
+            object,
+            sources: Sources::All,
+            scheme: variant.scheme,
+            terms: variant.terms(Terms {
+                payload,
+                deadline_s: patience,
+                ..Terms::default()
+            }),
+            route,
+            channels: alone.then_some(faithful),
+            reuse: Reuse::Never,
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! The main job: survey a network, plan a route, fetch an object with P3 or a variant of it, and the
+//! same with PIP.
+//!
+//! What is done is [`thalweg_host::collector`]'s, here over simulated nodes. Each transfer runs in a network of its
+//! own, switched on afresh with a seed derived from (seed, source), so that a campaign over all nodes gives the same
+//! results however often it is interrupted; for the same reason nothing is learned from one for the next.
+
+use crate::explain::{LossMap, Recorder};
+use crate::field::{description, place, Motes, RunError, SimField};
+use crate::forwarding::ChainError;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use thalweg_host::carry::pipeline::{Node, Order, Terms};
+use thalweg_host::collector::{Collector, Ended, Keeper, LineLoss, Over, Report, Request};
+use thalweg_host::field::Field;
+use thalweg_host::job::{Failure, Progress};
+use thalweg_host::known::{Ask, AskError, Known};
+use thalweg_host::parts::{Assembly, Turn};
+use thalweg_host::registry::Pipelined;
+use thalweg_host::survey::SurveyCost;
+use thalweg_medium::random::{derive, stream};
+use thalweg_planner::streams::StreamError;
+use thalweg_planner::{LinkQualities, Plan};
+use thalweg_protocols::mote::Event;
+use thalweg_sim::{BoardError, Capture};
+use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
+use thalweg_units::{Channel, Dbm, Duration, NodeId};
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// What was asked for cannot be planned.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The testbed cannot carry it.
+    #[error("{testbed}: {why}")]
+    Unfit {
+        /// The testbed.
+        testbed: String,
+        /// Why not.
+        why: String,
+    },
+    /// A testbed cannot be such a site.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    /// One object of one node is asked of a protocol for many.
+    #[error("{0} brings objects of many nodes at once: ask `gather`")]
+    Many(&'static str),
+    /// There is no plan for a stream.
+    #[error(transparent)]
+    Plan(#[from] StreamError),
+    /// A path is none, or could not be run.
+    #[error(transparent)]
+    Chain(ChainError),
+    /// A board's file.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The network did not do what it should.
+    #[error(transparent)]
+    Run(RunError),
+    /// The capture file failed.
+    #[error("capture: {0}")]
+    Capture(#[from] thalweg_sim::CaptureError),
+    /// The observer wanted to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl CollectError {
+    /// Whether what was asked for is to blame, not what happened then.
+    pub const fn is_input(&self) -> bool {
+        match self {
+            Self::Run(why) => why.is_input(),
+            Self::Chain(why) => matches!(why, ChainError::Hops { .. }),
+            Self::Capture(_) | Self::Stopped => false,
+            _ => true,
+        }
+    }
+}
+
+impl From<RunError> for CollectError {
+    fn from(error: RunError) -> Self {
+        match error {
+            error if error.is_stop() => Self::Stopped,
+            error => Self::Run(error),
+        }
+    }
+}
+
+impl From<Failure> for CollectError {
+    fn from(error: Failure) -> Self {
+        RunError::from(error).into()
+    }
+}
+
+impl From<ChainError> for CollectError {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Stopped => Self::Stopped,
+            error => Self::Chain(error),
+        }
+    }
+}
+
+/// What the source has.
+#[derive(Debug, Clone)]
+pub enum Object {
+    /// So many bytes, drawn from (seed, source).
+    Random {
+        /// How many.
+        bytes: u32,
+    },
+    /// These.
+    Bytes(Arc<[u8]>),
+}
+
+impl Object {
+    /// How many bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Random { bytes } => u64::from(*bytes),
+            Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+    /// What node `source` has under `seed`, whatever protocol is to move it.
+    pub fn of(&self, seed: u64, source: NodeId) -> Arc<[u8]> {
+        match self {
+            Self::Random { bytes } => random_object(seed, source, *bytes as usize),
+            Self::Bytes(bytes) => bytes.clone(),
+        }
+    }
+}
+
+/// Told of a band or protocol, and how far it is; may break off.
+pub type ProgressObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
+
+/// A testbed of measured links as its file tells them, without a survey, with node `to` to bring data to, or the
+/// testbed's sink; `None` for other testbeds.
+///
+/// # Errors
+/// [`AskError`] for nodes and channels that the testbed does not have.
+pub fn measured(
+    testbed: &Testbed,
+    to: Option<NodeId>,
+    channels: Option<&[Channel]>,
+    seed: u64,
+) -> Result<Option<Known>, AskError> {
+    let Physics::Measured(measured) = &testbed.physics else {
+        return Ok(None);
+    };
+    let place = place(testbed);
+    place.check_channels(channels)?;
+    let mut links = LinkQualities::new(testbed.len());
+    for link in &measured.links {
+        let (from, to) = (usize::from(link.from), usize::from(link.to));
+        // The testbed's reader has checked nodes and ratios.
+        let _ = links.record_prr(from, to, link.channel, link.prr, link.rssi_dbm.map(Dbm));
+    }
+    let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
+    let channels = channels.map(<[Channel]>::to_vec);
+    let known = Known::new(place, links, sink, channels, (stream, seed));
+    Ok(Some(known))
+}
+
+/// Whether an object can go from node `from` to node `to` of `testbed`, or to its sink; what carries it knows
+/// how large it may be.
+///
+/// # Errors
+/// [`AskError`].
+pub fn check(
+    testbed: &Testbed,
+    (from, to): (Option<NodeId>, Option<NodeId>),
+) -> Result<(), AskError> {
+    let (place, sink) = (place(testbed), to.unwrap_or(testbed.sink));
+    place.index_of(sink)?;
+    from.map(|from| place.index_of(from)).transpose()?;
+    match from == Some(sink) {
+        true => Err(AskError::SourceIsSink(sink)),
+        false => Ok(()),
+    }
+}
+
+/// A site that has surveyed itself.
+pub struct Surveyed {
+    /// As transfers find it: with its losses, which came after the survey.
+    site: Site,
+    collector: Collector,
+    known: Known,
+    cost: SurveyCost,
+}
+
+impl Surveyed {
+    /// Switches `site` on and has node `to` survey it for `protocol`, or the testbed's sink.
+    /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
+    /// alone, or on measured links the four that link the network best. The site's losses
+    /// befall its transfers, and not the survey.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn open(
+        site: Site,
+        (to, protocol): (Option<NodeId>, Pipelined),
+        channels: Option<&[Channel]>,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Self, CollectError> {
+        let sink = to.unwrap_or(site.testbed.sink);
+        let network = description(&site, sink, channels);
+        network.place.check_channels(channels)?;
+        let index = network.place.index_of(sink)?;
+        let mut collector = Collector::new(network, 0, LineLoss::Ends);
+        let mut motes = Motes::open(&site.undisturbed(), derive(site.seed, "survey", &[]))?;
+        let mut watch = |progress| observer("", progress);
+        motes.field.hear(&[index]);
+        let surveyed = collector.survey(&mut motes.field, protocol, &[], &mut watch)?;
+        let known = collector.description().known(surveyed.links.clone());
+        let took = motes.network().now();
+        let age = site.age();
+        let site = site.aged(Duration::from_nanos(took.as_nanos()) + age)?;
+        // Its transfers begin then.
+        let known = known.measured_at(took).viewed_at(took + age);
+        Ok(Self {
+            cost: surveyed.cost(known.routing_channel()),
+            site,
+            collector,
+            known,
+        })
+    }
+
+    /// Plans the route of `ask` by what the survey brought.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
+        self.known.plan(ask)
+    }
+
+    /// The network and its links.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+    /// What it took to know the links.
+    pub const fn cost(&self) -> &SurveyCost {
+        &self.cost
+    }
+    /// The testbed.
+    pub fn testbed(&self) -> &Testbed {
+        &self.site.testbed
+    }
+
+    /// Fetches `object` over `plan`, and where `ask` is for several paths again with PIP, in a network of its own. What is
+    /// on the air goes to `capture`; where `maps` are asked for, each transfer leaves one that says where its packets were
+    /// lost. The report is the same with and without.
+    ///
+    /// # Errors
+    /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a
+    /// report.
+    pub fn fetch(
+        &self,
+        (ask, object): (&Ask, &Object),
+        plan: Plan,
+        capture: Option<Box<dyn Capture>>,
+        maps: Option<&mut Vec<LossMap>>,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Report, CollectError> {
+        ask.packets()?;
+        let from = self.testbed().nodes[plan.source].id;
+        let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
+        let mut motes = Motes::open(&self.site, seed)?;
+        motes.offer(plan.source, object.of(self.site.seed, from));
+        motes.field.hear(&[plan.sink]);
+        if capture.is_some() {
+            motes.network().capture(capture)?;
+        }
+        let request = Request {
+            known: &self.known,
+            ask: *ask,
+            plan: Arc::new(plan),
+            survey: Some(self.cost.clone()),
+        };
+        let mut onlooker = Onlooker {
+            observer,
+            maps,
+            recorder: None,
+            power: motes.board().tx_power,
+        };
+        let (mut there, mut collector) = (Assembly::default(), self.collector.clone());
+        let field = &mut motes.field;
+        let mut report = collector.fetch(field, &request, &mut there, &mut onlooker)?;
+        if ask.protocol.has_paths() && report.parts == 1 {
+            let pip = collector.compare(field, &request, &mut onlooker)?;
+            report.baseline = Some(pip);
+        }
+        motes.network().capture(None)?;
+        Ok(report)
+    }
+}
+
+/// Who looks on at a simulated network: is shown how far it is, and draws maps of what was lost.
+struct Onlooker<'a> {
+    observer: ProgressObserver<'a>,
+    maps: Option<&'a mut Vec<LossMap>>,
+    recorder: Option<Recorder>,
+    /// What nodes send with.
+    power: Dbm,
+}
+
+impl Keeper<SimField<Node>> for Onlooker<'_> {
+    type Error = CollectError;
+
+    fn begin(
+        &mut self,
+        field: &mut SimField<Node>,
+        over: &Over,
+        (_, terms): (&Turn, &Terms),
+    ) -> Result<(), CollectError> {
+        if self.maps.is_some() {
+            let scheme = over.protocol.scheme;
+            self.recorder = Some(Recorder::start(field, &over.plan, scheme, terms)?);
+        }
+        Ok(())
+    }
+    fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
+        (self.observer)(protocol, progress)
+    }
+    fn end(&mut self, field: &mut SimField<Node>, _ended: &Ended<'_>) -> Result<(), CollectError> {
+        if let (Some(maps), Some(recorder)) = (&mut self.maps, self.recorder.take()) {
+            maps.push(recorder.finish(field, self.power));
+        }
+        Ok(())
+    }
+}
+
+/// A network behind a field that somebody else keeps, such as a base station's line, surveyed. What transfers tell of
+/// links counts for the next plan.
+pub struct Remote<'a, F> {
+    field: &'a mut F,
+    collector: Collector,
+    known: Known,
+    cost: SurveyCost,
+}
+
+impl<'a, F: Field<Order = Order, Event = Event>> Remote<'a, F> {
+    /// Has base station `sink` of `field` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
+    /// `transfers`: nodes remember numbers for a while.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn survey(
+        field: &'a mut F,
+        site: &Site,
+        (sink, protocol): (NodeId, Pipelined),
+        channels: Option<&[Channel]>,
+        transfers: u16,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Self, CollectError> {
+        let network = description(site, sink, channels);
+        network.place.check_channels(channels)?;
+        network.place.index_of(sink)?;
+        let mut collector = Collector::new(network, transfers, LineLoss::Waits);
+        let mut watch = |progress| observer("", progress);
+        let surveyed = collector.survey(field, protocol, &[], &mut watch)?;
+        let known = collector.description().known(surveyed.links.clone());
+        let known = known.measured_at(field.now());
+        Ok(Self {
+            cost: surveyed.cost(known.routing_channel()),
+            field,
+            collector,
+            known,
+        })
+    }
+
+    /// Plans for `ask`, and fetches what its source has.
+    ///
+    /// # Errors
+    /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
+    pub fn fetch(
+        &mut self,
+        ask: &Ask,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Report, CollectError> {
+        let known = self.known.viewed_at(self.field.now());
+        let request = Request {
+            known: &known,
+            ask: *ask,
+            plan: Arc::new(known.plan(ask)?),
+            survey: Some(self.cost.clone()),
+        };
+        let mut learner = Learner {
+            observer,
+            known: &mut self.known,
+        };
+        let there = &mut Assembly::default();
+        (self.collector).fetch(self.field, &request, there, &mut learner)
+    }
+}
+
+/// Is shown how far a network is, and notes what transfers tell of links.
+struct Learner<'a> {
+    observer: ProgressObserver<'a>,
+    known: &'a mut Known,
+}
+
+impl<F> Keeper<F> for Learner<'_> {
+    type Error = CollectError;
+
+    fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
+        (self.observer)(protocol, progress)
+    }
+    fn end(&mut self, _field: &mut F, ended: &Ended<'_>) -> Result<(), CollectError> {
+        self.known.saw(ended.seen);
+        Ok(())
+    }
+}
+
+/// The first `bytes` bytes of the stream of (`seed`, `source`): one seed gives a node one object, in every
+/// command and experiment.
+pub fn random_object(seed: u64, source: NodeId, bytes: usize) -> Arc<[u8]> {
+    let drawn = derive(seed, "object", &[u64::from(source.get())]);
+    let mut rng = stream(drawn, "object bytes", &[]);
+    let mut object = vec![0; bytes];
+    rand::RngCore::fill_bytes(&mut rng, &mut object);
+    object.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::ControlFlow::Continue;
+    use thalweg_wire::route::PayloadSize;
+
+    #[test]
+    fn a_node_has_one_object_for_one_seed() {
+        let [one, other] = [1, 2].map(|id| NodeId::new(id).unwrap());
+        let object = |seed, source, bytes| Object::Random { bytes }.of(seed, source);
+        let long = object(1, one, 2_000);
+        assert_eq!(object(1, one, 700)[..], long[..700]);
+        assert!(object(2, one, 700)[..] != long[..700]);
+        assert!(object(1, other, 700)[..] != long[..700]);
+    }
+
+    #[test]
+    fn another_attempt_goes_over_another_plan() {
+        let site = Site::new(Testbed::load("building100").unwrap(), 1);
+        let mut quiet = |_: &str, _: Progress| Continue(());
+        let protocol = Pipelined::named("p3-planned").unwrap();
+        let collector = Surveyed::open(site, (None, protocol), None, &mut quiet).unwrap();
+        let ask = Ask {
+            from: None,
+            bytes: 1_000,
+            protocol,
+            payload: PayloadSize::MAX,
+            paths: None,
+            hops: None,
+        };
+        let known = collector.known();
+        let first = known.plan(&ask).unwrap();
+        let again = Ask {
+            from: Some(collector.testbed().nodes[first.source].id),
+            protocol: Pipelined::P3,
+            ..ask
+        };
+        let second = known.plan_attempt(&again, 1).unwrap();
+        let third = known.plan_attempt(&again, 2).unwrap();
+        assert_eq!((second.source, second.sink), (first.source, first.sink));
+        assert!(second.active_nodes().len() > first.active_nodes().len());
+        assert_ne!(second.stages, third.stages, "halves are drawn anew");
+    }
+}

@@ -1,0 +1,217 @@
+//! What is told of files that came at once: of each, and of all together.
+//!
+//! Times are seconds after routes have settled. Goodput of a flow is over the time from its connection to its last
+//! delivery in order (RCRT, section 4.2.1), that of all over the time until the last.
+
+use crate::rcrt::{FlowOutcome, Outcome as Ran};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use thalweg_host::carry::rcrt::{Gathered, Terms};
+use thalweg_host::outcome::{Core, Outcome};
+use thalweg_units::{Instant, NodeId};
+
+/// What is told of all together.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Always `rcrt`.
+    pub protocol: &'static str,
+    /// The testbed.
+    pub testbed: String,
+    /// The base station.
+    pub sink: u16,
+    /// Who gets how much, by name.
+    pub policy: String,
+    /// What each source wants, packets per second.
+    pub demand: f64,
+    /// Object bytes in a packet.
+    pub payload: u8,
+    /// The seed.
+    pub seed: u64,
+    /// Time that routes took, in seconds.
+    pub settled_s: f64,
+    /// Until the last delivery, in seconds.
+    pub duration_s: f64,
+    /// Objects that are whole.
+    pub whole: usize,
+    /// Objects asked for.
+    pub objects: usize,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Bits delivered per time, of all together, in kbit/s.
+    pub goodput_kbps: f64,
+    /// Mean rate of the flows, packets per second.
+    pub rate: f64,
+    /// Share of packets whose first copy was an end-to-end retransmission, 0..=1.
+    pub repaired_share: f64,
+    /// Feedbacks sent.
+    pub feedbacks: u64,
+    /// Each object.
+    pub nodes: Vec<Node>,
+}
+
+/// What is told of an object.
+#[derive(Debug, Clone, Serialize)]
+pub struct Node {
+    /// As of every transfer, and of its flow.
+    #[serde(flatten)]
+    pub outcome: Outcome<Flowed>,
+    /// The object, where it is whole.
+    #[serde(skip)]
+    pub object: Option<Vec<u8>>,
+}
+
+/// What is told of a flow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Flowed {
+    /// Packets delivered.
+    pub packets: u64,
+    /// Packets delivered per second.
+    pub packets_per_s: f64,
+    /// Its mean rate over time, packets per second.
+    pub rate: f64,
+    /// Each rate that it had, and since when: seconds, packets per second.
+    pub rates: Vec<(f64, f64)>,
+    /// Share of its packets whose first copy was an end-to-end retransmission, 0..=1.
+    pub repaired_share: f64,
+    /// Feedbacks sent to it.
+    pub feedbacks: u32,
+    /// When its connection stood.
+    pub opened_s: Option<f64>,
+    /// When its last packet was delivered.
+    pub last_s: Option<f64>,
+}
+
+/// What was asked.
+pub(super) struct Asked<'a> {
+    pub testbed: &'a str,
+    pub sink: NodeId,
+    pub terms: &'a Terms,
+    pub seed: u64,
+    /// When routes have settled.
+    pub begins: Instant,
+}
+
+impl Report {
+    /// Of `gathered` in the run `ran`.
+    pub(super) fn new(
+        asked: &Asked<'_>,
+        bases: &[usize],
+        gathered: Vec<Gathered>,
+        ran: &Ran,
+    ) -> Self {
+        let flows = ran
+            .flows
+            .iter()
+            .map(|flow| (ran.id_of(flow.flow.node), flow));
+        let flows: BTreeMap<NodeId, &FlowOutcome> = flows.collect();
+        let node = |one: Gathered| {
+            let flow = flows.get(&one.source)?;
+            let hops = ran.depth(bases, flow.flow.node, asked.since(one.last).unwrap_or(0.0));
+            Some(Node::new(asked, one, flow, hops.unwrap_or(0)))
+        };
+        let nodes: Vec<Node> = gathered.into_iter().filter_map(node).collect();
+        let flows = || nodes.iter().map(|node| &node.outcome.extra);
+        let bytes = nodes.iter().map(|node| node.outcome.core.bytes).sum();
+        let duration_s = flows().filter_map(|f| f.last_s).fold(0.0, f64::max);
+        let packets: u64 = flows().map(|f| f.packets).sum();
+        let repaired: f64 = flows().map(|f| f.repaired_share * f.packets as f64).sum();
+        Self {
+            protocol: "rcrt",
+            testbed: asked.testbed.to_owned(),
+            sink: asked.sink.get(),
+            policy: asked.terms.policy.clone(),
+            demand: asked.terms.demand,
+            payload: asked.terms.payload,
+            seed: asked.seed,
+            settled_s: asked.begins.since(Instant::ZERO).as_secs_f64(),
+            duration_s,
+            whole: nodes.iter().filter(|node| node.object.is_some()).count(),
+            objects: nodes.len(),
+            bytes,
+            goodput_kbps: per(bytes as f64 * 8e-3, duration_s),
+            rate: per(flows().map(|f| f.rate).sum(), nodes.len() as f64),
+            repaired_share: per(repaired, packets as f64),
+            feedbacks: flows().map(|f| u64::from(f.feedbacks)).sum(),
+            nodes,
+        }
+    }
+}
+
+impl Asked<'_> {
+    fn since(&self, at: Option<Instant>) -> Option<f64> {
+        at.map(|at| at.since(self.begins).as_secs_f64())
+    }
+}
+
+impl Node {
+    fn new(asked: &Asked<'_>, one: Gathered, flow: &FlowOutcome, hops: u32) -> Self {
+        let (opened_s, last_s) = (asked.since(one.opened), asked.since(one.last));
+        let duration_s = opened_s.zip(last_s).map_or(0.0, |(from, to)| to - from);
+        let repaired_share = per(f64::from(flow.repaired), flow.arrived.len() as f64);
+        let (object, failure) = match one.object {
+            Ok(object) => (Some(object), None),
+            Err(why) => (None, Some(why.to_string())),
+        };
+        let core = Core {
+            protocol: "rcrt".to_owned(),
+            testbed: asked.testbed.to_owned(),
+            source: one.source,
+            sink: asked.sink,
+            bytes: one.bytes,
+            verified: object.is_some(),
+            goodput_kbps: match object {
+                Some(_) => per(one.bytes as f64 * 8e-3, duration_s),
+                None => 0.0,
+            },
+            utilisation: None,
+            rounds: 1,
+            first_round_reliability: Some(1.0 - repaired_share),
+            active_nodes: hops + 1,
+            hops,
+            paths: 1,
+            energy_j: None,
+            network_energy_j: None,
+            cold: None,
+            waited_s: 0.0,
+            duration_s,
+            attempts: 1,
+            failure,
+            seed: asked.seed,
+        };
+        let extra = Flowed {
+            packets: one.packets,
+            packets_per_s: per(one.packets as f64, duration_s),
+            rate: mean_rate(&flow.rates, last_s),
+            rates: flow.rates.clone(),
+            repaired_share,
+            feedbacks: flow.feedbacks,
+            opened_s,
+            last_s,
+        };
+        let outcome = Outcome { core, extra };
+        Self { outcome, object }
+    }
+}
+
+/// `a` / `b`, and 0 where there is nothing to divide by.
+fn per(a: f64, b: f64) -> f64 {
+    match b > 0.0 {
+        true => a / b,
+        false => 0.0,
+    }
+}
+
+/// Mean over time until second `end`.
+fn mean_rate(rates: &[(f64, f64)], end: Option<f64>) -> f64 {
+    let (Some((first, rate)), Some(end)) = (rates.first(), end) else {
+        return 0.0;
+    };
+    if end <= *first {
+        return *rate;
+    }
+    let ends = rates.iter().skip(1).map(|(at, _)| *at).chain([end]);
+    let sum: f64 = (rates.iter().zip(ends))
+        .map(|((at, rate), until)| rate * (until.min(end) - at).max(0.0))
+        .sum();
+    sum / (end - first)
+}

@@ -1,0 +1,19 @@
+//! Simulated networks behind the host's seam: fields of motes, trees and streams, a simulated base station, and what is
+//! collected from them.
+//!
+//! Each kind of network is instantiated once, here; experiments stand above. Time base: simulated time.
+
+pub mod basestation;
+mod battery;
+pub mod campaign;
+pub mod collect;
+pub mod convergecast;
+pub mod explain;
+pub mod fetch;
+pub mod field;
+pub mod forwarding;
+pub mod gather;
+pub mod networks;
+mod offers;
+pub mod rcrt;
+pub mod streams;

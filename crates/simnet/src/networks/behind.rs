@@ -1,0 +1,115 @@
+//! A network behind a base station's line, as the gateway's daemon is given it.
+//!
+//! Its nodes, their board and their channels are a testbed's; which of them is the base station, its greeting says.
+//! Time base: real time since the line was opened. Tests: `crates/cli/tests/gateway/`.
+
+use std::time::Duration;
+
+use thalweg_host::carry::session::Wish;
+use thalweg_host::field::FieldError;
+use thalweg_host::job::Failure;
+use thalweg_host::line::{LineError, LineField, Open};
+use thalweg_host::network::{Facts, Network, Sessions, Spending, Tree};
+use thalweg_testbeds::Site;
+use thalweg_units::NodeId;
+use thalweg_wire::host::Carries;
+
+use crate::field::{carries_pipelines, description, RunError};
+
+/// How long a greeting is waited for; it comes every half second.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A line to the base station of a site.
+pub struct Behind<O> {
+    address: O,
+    site: Site,
+    sink: NodeId,
+    carries: Carries,
+    bytes: u32,
+    /// The way, until the daemon takes it.
+    field: Option<LineField>,
+}
+
+impl<O: Open + Clone + Send + 'static> Behind<O> {
+    /// The nodes of `site`, whose base station is at `address`; objects have about `bytes` bytes. Waits some seconds for
+    /// its greeting. Where none comes, the testbed's sink is taken to be the base station, until it is there.
+    ///
+    /// # Errors
+    /// [`RunError`] where the nodes cannot carry pipelines, or `site` does not have the base station that greets.
+    pub fn new(address: O, site: Site, bytes: u32) -> Result<Self, RunError> {
+        if !carries_pipelines(&site.board) {
+            return Err(RunError::Board(site.testbed.board_name.clone()));
+        }
+        let field = Self::greeted(&address).ok();
+        let station = field.as_ref().and_then(LineField::station);
+        let sink = station.map_or(site.testbed.sink, |about| about.node);
+        let ids = site.testbed.nodes.iter().map(|node| node.id);
+        if !ids.into_iter().any(|id| id == sink) {
+            let name = &site.testbed.name;
+            let line = format!("the base station is node {sink}, which {name} does not have");
+            return Err(Failure::Unfit(line).into());
+        }
+        Ok(Self {
+            address,
+            site,
+            sink,
+            carries: station.map_or(Carries::PipelinesAndSessions, |about| about.carries),
+            bytes,
+            field,
+        })
+    }
+
+    fn greeted(address: &O) -> Result<LineField, LineError> {
+        LineField::open(Box::new(address.clone()), PATIENCE, Box::new(|| false))
+    }
+}
+
+impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
+    type Field = LineField;
+
+    fn facts(&self) -> Facts {
+        let testbed = &self.site.testbed;
+        let (name, nodes) = (&testbed.name, testbed.len());
+        Facts {
+            network: description(&self.site, self.sink, None),
+            usual_bytes: u64::from(self.bytes),
+            about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
+            // Of one that was away at the start its greeting will say it.
+            sessions: match self.carries {
+                Carries::Pipelines => Sessions::Lacking(
+                    "the base station's firmware carries no sessions: pipelines and surveys alone",
+                ),
+                Carries::PipelinesAndSessions => Sessions::Carried,
+            },
+            spending: Spending::AtMost {
+                watts: self.site.board.currents.most_w(),
+            },
+        }
+    }
+
+    fn open(&mut self) -> Result<LineField, FieldError> {
+        let field = match self.field.take() {
+            Some(field) => field,
+            None => Self::greeted(&self.address)?,
+        };
+        match field.station() {
+            Some(about) if about.node != self.sink => {
+                let line = format!(
+                    "the base station is node {}, and the gateway began with node {}: begin it again",
+                    about.node, self.sink
+                );
+                Err(FieldError::Broken(line.into()))
+            }
+            _ => Ok(field),
+        }
+    }
+
+    fn session<'a>(
+        &'a mut self,
+        field: &'a mut LineField,
+        wish: &Wish,
+    ) -> Result<Tree<'a>, Failure> {
+        let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
+        field.session(self.sink, &sources).map(Tree::new)
+    }
+}

@@ -1,0 +1,67 @@
+//! Networks whose software does one thing at a time: survey, wake-up and transfers with what copies cost.
+
+use std::ops::ControlFlow::Continue;
+use thalweg_host::collector::Report;
+use thalweg_host::known::Ask;
+use thalweg_host::registry::Pipelined;
+use thalweg_simnet::collect::{Object, Surveyed};
+use thalweg_testbeds::{Site, Testbed};
+use thalweg_units::NodeId;
+use thalweg_wire::route::PayloadSize;
+
+fn contiki(testbed: &str) -> Surveyed {
+    let testbed = Testbed::load(testbed).unwrap();
+    let site = Site::new(testbed.with_board("telosb-contiki").unwrap(), 1);
+    Surveyed::open(site, (None, Pipelined::P3), None, &mut |_, _| Continue(())).unwrap()
+}
+
+fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
+    let object = Object::Random { bytes: 30_000 };
+    let ask = Ask {
+        from: Some(NodeId::new(from).unwrap()),
+        bytes: 30_000,
+        protocol,
+        payload: PayloadSize::MAX,
+        paths: None,
+        hops: None,
+    };
+    let plan = collector.known().plan(&ask).unwrap();
+    let mut observer = |_: &str, _| Continue(());
+    collector
+        .fetch((&ask, &object), plan, None, None, &mut observer)
+        .unwrap()
+}
+
+#[test]
+fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates() {
+    let collector = contiki("line5");
+    // Every beacon was written in time and read before its channel was left.
+    assert!(collector.cost().missing.is_empty());
+    assert_eq!(collector.cost().links, 8);
+    let [pip, held] = [Pipelined::PIP, Pipelined::named("pip-cit").unwrap()].map(|protocol| {
+        let report = fetch(&collector, 5, protocol);
+        let outcome = report.outcome.core;
+        assert!(outcome.verified, "{outcome:?}");
+        assert_eq!((outcome.hops, outcome.rounds), (4, 1), "{outcome:?}");
+        assert_eq!(outcome.first_round_reliability, Some(1.0), "{outcome:?}");
+        let expected = report.predicted.goodput_kbps;
+        let off = (outcome.goodput_kbps / expected - 1.0).abs();
+        // Four links tell no survey's spread: the prediction takes it for that of any site.
+        assert!(off < 0.15, "{outcome:?} {expected}");
+        outcome.goodput_kbps
+    });
+    assert!((56.0..63.0).contains(&pip), "{pip}");
+    assert!(held > 1.6 * pip, "{pip} {held}");
+}
+
+#[test]
+fn p3_finds_and_wakes_its_relays_on_copying_nodes_twice() {
+    let collector = contiki("ring12");
+    let report = fetch(&collector, 9, Pipelined::P3);
+    assert!(report.outcome.core.verified, "{:?}", report.outcome);
+    assert!(report.outcome.core.paths > 1, "{:?}", report.outcome);
+    // The second wake-up finds the sleepers of the first transfer.
+    let baseline = report.baseline.unwrap().core;
+    assert!(baseline.verified, "{baseline:?}");
+    assert!(report.outcome.core.goodput_kbps > baseline.goodput_kbps);
+}
