@@ -369,9 +369,7 @@ impl Destination {
     fn depart(&mut self, cx: &mut Context<'_>, round: u16, group: Group, sfd: Instant) {
         let copies = cx.cadence.copies();
         let packets = self.told.map_or(0, |told| told.packets);
-        let plan = self
-            .missing(cx)
-            .plan(cx.session.policy.tells, cx.cadence, packets);
+        let plan = self.missing(cx).plan(cx.cadence, packets);
         let frames = plan.frames * u16::from(copies);
         self.train = Some(Train {
             round,
@@ -405,12 +403,11 @@ impl Destination {
                 (cx.adaptation).say(said, (missing > 0).then_some(due));
             }
         }
-        let part = self.missing(cx).part(train.plan.telling, train.from, bits);
+        let part = self.missing(cx).part(train.from, bits);
         let mut nack = Nack {
             first: part.first,
             missing,
             following: train.following,
-            telling: train.plan.telling,
             vector: &vector[..all_bytes],
         };
         if let Some(word) = word {
@@ -443,17 +440,13 @@ impl Destination {
         if train.following == 0 {
             return;
         }
-        let Plan {
-            telling,
-            vector_bytes,
-            ..
-        } = train.plan;
+        let vector_bytes = train.plan.vector_bytes;
         let (from, copies_left) = match train.copies_left.checked_sub(1) {
             Some(left) => (Some(train.from), left),
             None => {
                 let mut room = [0; MAX_SLIM_PAYLOAD];
                 let told = &mut room[..usize::from(vector_bytes)];
-                let next = self.missing(cx).part(telling, train.from, told).next;
+                let next = self.missing(cx).part(train.from, told).next;
                 (next, cx.cadence.copies() - 1)
             }
         };

@@ -28,7 +28,7 @@ pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
 pub use events::{Complete, End, Event, Stats};
-pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError, Tells};
+pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
 
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;

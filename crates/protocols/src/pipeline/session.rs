@@ -62,15 +62,6 @@ pub enum Lengths {
     Alike,
 }
 
-/// How NACKs tell what is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tells {
-    /// As a bit vector of all packets (P3, section IV-F).
-    Vector,
-    /// As a bit vector or as runs, whichever takes less air.
-    Shortest,
-}
-
 /// What a protocol decides about a transfer: see [`crate::p3::policy`] and [`crate::pip::policy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
@@ -80,8 +71,6 @@ pub struct Policy {
     pub ask_again: AskAgain,
     /// How long control frames are.
     pub lengths: Lengths,
-    /// How NACKs tell what is missing.
-    pub tells: Tells,
     /// How relays pass packets on.
     pub passing: Passing,
     /// A relay or destination that hears nothing of the transfer for so long leaves it; so does

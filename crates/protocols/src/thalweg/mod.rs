@@ -27,7 +27,7 @@ pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
 pub use standing::{Watcher, MISSED, REST, SENT_ON};
 
-use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
+use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -51,7 +51,6 @@ pub fn policy(beat: &Beat) -> Policy {
         },
         ask_again: AskAgain::AcrossGroups,
         lengths: Lengths::AsNeeded,
-        tells: Tells::Shortest,
         passing: Passing::Copied,
         inactivity,
         linger: inactivity,
