@@ -34,8 +34,6 @@ const TAG_SHIFT: u32 = 5;
 const RELEASE_BIT: u8 = 0x80;
 const COUNT_BIT: u8 = 0x40;
 const FOLLOWING_BITS: u8 = 0x3f;
-/// In place of the number of missing packets: a word.
-const WORD: u16 = u16::MAX;
 /// First byte of a slim frame: the one-byte frame control of a multipurpose frame without
 /// addresses (IEEE 802.15.4-2015, 7.3.5: type 101, all else 0); its sequence number follows.
 const MULTIPURPOSE: u8 = 0x05;
@@ -479,7 +477,7 @@ impl<'a> Nack<'a> {
         nack.check().map(|()| nack)
     }
     fn check(&self) -> Result<(), WireError> {
-        match self.first < MAX_PACKETS && (self.missing <= MAX_PACKETS || self.missing == WORD) {
+        match self.first < MAX_PACKETS && self.missing <= MAX_PACKETS {
             true => Ok(()),
             false => Err(WireError::Malformed),
         }
@@ -494,20 +492,6 @@ impl<'a> Nack<'a> {
         w.u16(self.first)?.u16(self.missing)?;
         w.u8(self.following)?.bytes(self.vector)?;
         Ok(())
-    }
-
-    /// The same as a word in a pause, which tells of no packets: after how many more there is another, or none where 0.
-    #[must_use]
-    pub const fn into_word(self, again: u16) -> Self {
-        Self {
-            first: again,
-            missing: WORD,
-            ..self
-        }
-    }
-    /// After how many packets there is another pause, 0 where there is none; `None` where this is no such word.
-    pub fn word(&self) -> Option<u16> {
-        (self.missing == WORD).then_some(self.first)
     }
 
     /// The numbers of the packets that this part says are missing.

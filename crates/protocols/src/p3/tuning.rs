@@ -327,7 +327,6 @@ mod tests {
             cycle: CYCLE,
             ahead: Duration::from_micros(400),
             silence: PATIENCE,
-            pause: None,
         };
         Tuner::new(Selective::new(&route, Place::Source, fixed), run, &beat)
     }

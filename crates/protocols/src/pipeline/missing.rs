@@ -24,7 +24,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Tells nothing: the adaptation's word is all.
+    /// Tells nothing but that the source goes on after a pause.
     pub(super) const WORD: Self = Self {
         frames: 1,
         vector_bytes: 0,

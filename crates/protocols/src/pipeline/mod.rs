@@ -15,15 +15,14 @@ mod destination;
 mod end;
 mod events;
 mod missing;
+mod pauses;
 mod relay;
 mod session;
 mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{
-    Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Trial, Word,
-};
+pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Retune, Tally, Trial};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;

@@ -109,11 +109,9 @@ pub struct Session {
     pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
     pub progress: Progress,
-    /// How many packets are expected; none where nobody knows.
-    pub expected: Option<NonZeroU16>,
-    /// All stages pause once the destination has had time for so many packets, so that it can say how they came; never where
-    /// there is none. Two groups and two hops at least.
-    pub pause: Option<u16>,
+    /// All stages pause after each so many packets of a long round, so that the destination can say that they come; never
+    /// where there is none. Two groups and two hops at least.
+    pub stretch: Option<NonZeroU16>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -138,10 +136,6 @@ impl Session {
     /// When relays and the destination leave it in any case; the source has its own deadline.
     pub fn ends(&self) -> Instant {
         self.start + self.policy.deadline + self.policy.inactivity
-    }
-    /// Packets that the source has sent when all stages pause: so many that have had time to arrive, and those under way.
-    pub fn sent_by(&self, pause: u16) -> u16 {
-        pause.saturating_add(u16::from(self.hops.max(1)) - 1)
     }
     /// How the object is cut into packets.
     pub const fn pieces(&self) -> Pieces {

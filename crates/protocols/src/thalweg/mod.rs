@@ -22,7 +22,7 @@ pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
 pub use looking::{Looker, BAD, TO_BEGIN_ANEW, WORTH};
 pub use meetings::Meetings;
-pub use pauses::pause;
+pub use pauses::stretch;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
 pub use standing::{Watcher, MISSED, REST, SENT_ON};
