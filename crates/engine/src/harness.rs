@@ -331,23 +331,7 @@ impl Ground {
             RadioOp::Listen {
                 channel,
                 head_bytes,
-            } => {
-                let wake = now + self.timing.wake;
-                let radio = &mut self.radios[n];
-                radio.lock = None;
-                let busy = radio.sending_until;
-                let awake = *radio.awake_from.get_or_insert(wake);
-                let since = busy.unwrap_or(now).max(awake) + self.timing.turnaround;
-                radio.mode = Mode::Listen {
-                    channel,
-                    head_bytes,
-                    since,
-                };
-                match busy {
-                    Some(_) => self.done(n, now, id),
-                    None => self.at(since, What::On { node: n, op: id }),
-                }
-            }
+            } => self.listen(n, id, channel, head_bytes),
             RadioOp::Conditional { condition, .. }
                 if condition.bytes.len() > Condition::MAX_BYTES =>
             {
@@ -358,20 +342,7 @@ impl Ground {
                 channel,
                 cca,
                 ..
-            } => {
-                let Some(mpdu) = self.radios[n].slot else {
-                    return self.refuse(n, id, Refusal::Empty);
-                };
-                self.supersede_conditional(n);
-                self.radios[n].conditional = Some(Conditional {
-                    op: id,
-                    offset: condition.offset,
-                    bytes: condition.bytes.to_vec(),
-                    channel,
-                    cca,
-                    mpdu,
-                });
-            }
+            } => self.hold(n, id, condition, channel, cca),
             RadioOp::Readout { bytes } => {
                 self.radios[n].readout = usize::from(bytes);
                 self.done(n, now, id);
@@ -395,6 +366,40 @@ impl Ground {
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. }
             | RadioOp::Answer(_) => self.refuse(n, id, Refusal::NoSuch),
+        }
+    }
+
+    fn hold(&mut self, n: usize, id: OpId, until: Condition<'_>, channel: Channel, cca: Cca) {
+        let Some(mpdu) = self.radios[n].slot else {
+            return self.refuse(n, id, Refusal::Empty);
+        };
+        self.supersede_conditional(n);
+        self.radios[n].conditional = Some(Conditional {
+            op: id,
+            offset: until.offset,
+            bytes: until.bytes.to_vec(),
+            channel,
+            cca,
+            mpdu,
+        });
+    }
+
+    fn listen(&mut self, n: usize, id: OpId, channel: Channel, head_bytes: u8) {
+        let now = self.now;
+        let wake = now + self.timing.wake;
+        let radio = &mut self.radios[n];
+        radio.lock = None;
+        let busy = radio.sending_until;
+        let awake = *radio.awake_from.get_or_insert(wake);
+        let since = busy.unwrap_or(now).max(awake) + self.timing.turnaround;
+        radio.mode = Mode::Listen {
+            channel,
+            head_bytes,
+            since,
+        };
+        match busy {
+            Some(_) => self.done(n, now, id),
+            None => self.at(since, What::On { node: n, op: id }),
         }
     }
 

@@ -25,7 +25,6 @@ pub mod pipeline;
 pub mod rcrt;
 pub mod report;
 pub mod route;
-mod runs;
 pub mod stream;
 pub mod sweep;
 pub mod tree;

@@ -5,8 +5,7 @@
 //! relay changes only the hop, so all relays of a stage send the same bytes.
 //! Tests: at the end of this file.
 
-pub use crate::runs::{pack as pack_runs, Packed};
-use crate::{dispatch, mac, runs, Reader, WireError, Writer};
+use crate::{dispatch, mac, Reader, WireError, Writer};
 
 /// Bytes of [`Header`], the MAC header included.
 pub const HEADER_BYTES: usize = 7;
@@ -35,8 +34,6 @@ const TAG_SHIFT: u32 = 5;
 const RELEASE_BIT: u8 = 0x80;
 const COUNT_BIT: u8 = 0x40;
 const FOLLOWING_BITS: u8 = 0x3f;
-/// In the first number of a NACK: runs follow.
-const RUNS_BIT: u16 = 0x8000;
 /// First byte of a slim frame: the one-byte frame control of a multipurpose frame without
 /// addresses (IEEE 802.15.4-2015, 7.3.5: type 101, all else 0); its sequence number follows.
 const MULTIPURPOSE: u8 = 0x05;
@@ -455,40 +452,24 @@ pub fn set_count(mpdu: &mut [u8], stage: u8, count: u8) -> Result<(), WireError>
     Ok(())
 }
 
-/// How a NACK tells which packets are missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling {
-    /// A bit for each: bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing.
-    Vector,
-    /// As runs of them ([`pack_runs`]).
-    Runs,
-}
-
 /// The body of a NACK: a part of those packets that are missing (P3, section IV-F).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nack<'a> {
-    /// Number of the packet at which its telling begins.
+    /// Number of the packet of the first bit.
     pub first: u16,
     /// How many packets are missing in all; none missing means complete.
     pub missing: u16,
     /// How many frames of this NACK follow this one.
     pub following: u8,
-    /// How `vector` tells them.
-    pub telling: Telling,
-    /// Which are missing.
+    /// Bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing.
     pub vector: &'a [u8],
 }
 
 impl<'a> Nack<'a> {
     /// Reads the body, the vector to the end of the frame.
     pub fn parse(mut r: Reader<'a>) -> Result<Self, WireError> {
-        let first = r.u16()?;
         let nack = Self {
-            first: first & !RUNS_BIT,
-            telling: match first & RUNS_BIT {
-                0 => Telling::Vector,
-                _ => Telling::Runs,
-            },
+            first: r.u16()?,
             missing: r.u16()?,
             following: r.u8()?,
             vector: r.rest(),
@@ -508,43 +489,18 @@ impl<'a> Nack<'a> {
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a number that is too high.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         self.check()?;
-        let telling = match self.telling {
-            Telling::Vector => 0,
-            Telling::Runs => RUNS_BIT,
-        };
-        w.u16(self.first | telling)?.u16(self.missing)?;
+        w.u16(self.first)?.u16(self.missing)?;
         w.u8(self.following)?.bytes(self.vector)?;
         Ok(())
-    }
-
-    /// The same as a word in a pause, which tells of no packets: after how many more there is another, or none where 0.
-    #[must_use]
-    pub const fn into_word(self, again: u16) -> Self {
-        Self {
-            first: again,
-            missing: MAX_PACKETS,
-            telling: Telling::Runs,
-            ..self
-        }
-    }
-    /// After how many packets there is another pause, 0 where there is none; `None` where this is no such word.
-    pub fn word(&self) -> Option<u16> {
-        let is_word = self.missing == MAX_PACKETS && self.telling == Telling::Runs;
-        is_word.then_some(self.first)
     }
 
     /// The numbers of the packets that this part says are missing.
     pub fn missing_packets(&self) -> impl Iterator<Item = u16> + 'a {
         let (first, vector) = (usize::from(self.first), self.vector);
-        let (vector, runs) = match self.telling {
-            Telling::Vector => (vector, &[][..]),
-            Telling::Runs => (&[][..], vector),
-        };
         (0..vector.len() * 8)
             .filter(move |i| vector[i / 8] & (1 << (i % 8)) != 0)
             .filter_map(move |i| u16::try_from(first + i).ok())
             .filter(|packet| *packet < MAX_PACKETS)
-            .chain(runs::unpack(self.first, MAX_PACKETS, runs))
     }
 }
 

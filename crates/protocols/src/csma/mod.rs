@@ -273,12 +273,11 @@ impl Mac {
             }
             RadioEvent::Corrupt { sfd } => self.received(now, sfd),
             RadioEvent::Sent { op: ops::DATA, .. } if self.state == State::Sending => {
-                if self.acknowledged {
-                    let until = now + self.config.ack_wait;
-                    self.state = State::AwaitAck { until };
-                } else {
+                if !self.acknowledged {
                     return self.ends(Outcome::Broadcast);
                 }
+                let until = now + self.config.ack_wait;
+                self.state = State::AwaitAck { until };
             }
             RadioEvent::Refused { op: ops::DATA, why } if self.state == State::Sending => {
                 if why == Refusal::ChannelBusy {
@@ -309,37 +308,47 @@ impl Mac {
                 self.wanted = Wanted::Send;
             }
             RadioEvent::Sensed {
-                op,
+                op: op @ (ops::FLOOR | ops::LOOK),
                 power,
                 activity,
             } => {
-                if op == ops::FLOOR || op == ops::LOOK {
-                    // A look that finds somebody is no sample of the idle channel.
-                    let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
-                    if activity == Activity::Idle && is_sample {
-                        self.floor.sample(power);
-                    }
-                } else if let (ops::SENSE, State::Sensing { since: asked }) = (op, self.state) {
-                    if let Activity::Receiving { since } = activity {
-                        let left = if since <= asked {
-                            now.since(self.counted_since.max(since))
-                        } else {
-                            // A preamble between two looks is as good as a busy channel.
-                            self.window(Reason::Congestion)
-                        };
-                        let until = now + self.config.longest_frame;
-                        self.state = State::Frozen { left, until };
-                        return None;
-                    }
-                    if self.acks.is_busy() || power.0 > self.floor.clear().0 {
-                        return self.found_busy(now);
-                    }
-                    self.state = State::Sending;
-                    self.wanted = Wanted::Send;
+                // A look that finds somebody is no sample of the idle channel.
+                let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
+                if is_sample && activity == Activity::Idle {
+                    self.floor.sample(power);
                 }
             }
+            RadioEvent::Sensed {
+                op: ops::SENSE,
+                power,
+                activity,
+            } => return self.sensed(now, power, activity),
             _ => {}
         }
+        None
+    }
+
+    /// What the radio found on the channel before a frame is sent.
+    fn sensed(&mut self, now: Instant, power: Dbm, activity: Activity) -> Option<Outcome> {
+        let State::Sensing { since: asked } = self.state else {
+            return None;
+        };
+        if let Activity::Receiving { since } = activity {
+            let left = if since <= asked {
+                now.since(self.counted_since.max(since))
+            } else {
+                // A preamble between two looks is as good as a busy channel.
+                self.window(Reason::Congestion)
+            };
+            let until = now + self.config.longest_frame;
+            self.state = State::Frozen { left, until };
+            return None;
+        }
+        if self.acks.is_busy() || power.0 > self.floor.clear().0 {
+            return self.found_busy(now);
+        }
+        self.state = State::Sending;
+        self.wanted = Wanted::Send;
         None
     }
 

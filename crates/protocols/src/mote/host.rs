@@ -409,21 +409,21 @@ fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireEr
             w.u8(COLLECTED)?.u16(complete)?.u16(missing)?;
             w.u64(time.as_nanos())?;
         }
-        Event::Refused(why) => {
-            w.u8(FLOODS_REFUSED)?;
-            match why {
-                floodnet::Refused::Busy => w.u8(FLOODS_BUSY)?,
-                floodnet::Refused::TooLong => w.u8(FLOODS_TOO_LONG)?,
-                floodnet::Refused::Silent => w.u8(FLOODS_SILENT)?,
-                floodnet::Refused::Radio(Refusal::Late { by }) => {
-                    w.u8(FLOODS_RADIO)?.u8(LATE)?.u64(by.as_nanos())?
-                }
-                floodnet::Refused::Radio(why) => {
-                    w.u8(FLOODS_RADIO)?.u8(number(&REFUSALS, &why)?)?
-                }
-            };
-        }
+        Event::Refused(why) => emit_refused(why, w)?,
     }
+    Ok(())
+}
+
+fn emit_refused(why: floodnet::Refused, w: &mut Writer<'_>) -> Result<(), WireError> {
+    use floodnet::Refused;
+    w.u8(FLOODS_REFUSED)?;
+    match why {
+        Refused::Busy => w.u8(FLOODS_BUSY)?,
+        Refused::TooLong => w.u8(FLOODS_TOO_LONG)?,
+        Refused::Silent => w.u8(FLOODS_SILENT)?,
+        Refused::Radio(Refusal::Late { by }) => w.u8(FLOODS_RADIO)?.u8(LATE)?.u64(by.as_nanos())?,
+        Refused::Radio(why) => w.u8(FLOODS_RADIO)?.u8(number(&REFUSALS, &why)?)?,
+    };
     Ok(())
 }
 

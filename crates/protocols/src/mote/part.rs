@@ -58,7 +58,7 @@ pub fn part(
                 Adapted::Looks(match place {
                     Place::Destination => {
                         let meetings = Meetings::new(&beat, follows.early);
-                        looker.with(Ears::new(route, &beat), meetings, route.expected)
+                        looker.with(Ears::new(route, &beat), meetings)
                     }
                     _ => looker,
                 })
@@ -116,8 +116,7 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
             Look::First | Look::None => 0,
         },
         progress: route.progress,
-        expected: route.expected,
-        pause: thalweg::pause(route),
+        stretch: thalweg::stretch(route),
         start,
         policy: Policy {
             deadline: Duration::from_secs(u64::from(route.deadline_s)),

@@ -112,7 +112,6 @@ mod tests {
             cycle: CYCLE,
             ahead: Duration::from_micros(400),
             silence: Duration::ZERO,
-            pause: None,
         };
         Hopper::new(fixed, &beat)
     }

@@ -7,7 +7,7 @@ mod hopping;
 
 pub use hopping::Hopper;
 
-use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy, Tells};
+use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -20,7 +20,6 @@ pub const fn policy() -> Policy {
         give_up: GiveUp::AfterTries(TRIES),
         ask_again: AskAgain::AfterTrain,
         lengths: Lengths::Whole,
-        tells: Tells::Vector,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
         linger: Duration::from_secs(1),

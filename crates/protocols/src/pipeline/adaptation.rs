@@ -6,7 +6,6 @@
 //! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
 
 use super::end::End;
-use core::num::NonZeroU16;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Channels;
@@ -49,26 +48,6 @@ pub enum Chain {
     Spare,
 }
 
-/// What the destination says in a pause: that the source goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word {
-    /// Packets until the next pause, where there is one.
-    pub next: Option<NonZeroU16>,
-}
-
-impl Word {
-    /// That with so many packets until the next pause, or none where 0.
-    pub const fn of(next: u16) -> Self {
-        Self {
-            next: NonZeroU16::new(next),
-        }
-    }
-    /// How many packets have had time to come at the next pause, where it was so many in the last.
-    pub fn after(self, pause: u16) -> Option<u16> {
-        self.next.and_then(|next| pause.checked_add(next.get()))
-    }
-}
-
 /// What the destination has at the end of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
@@ -96,14 +75,11 @@ pub trait Adaptation {
     fn stops_after(&self, _round: u16, _packets: u16) -> Option<u16> {
         None
     }
-    /// Destination: what it says in a pause of how the packets before it came, so that the source need not ask; it fills the
-    /// [`super::Session::said_bytes`]. None where the source had better ask.
-    fn word(&mut self, _into: &mut [u8]) -> Option<Word> {
-        None
+    /// Destination: all stages pause, and the next packet is due at `_due`. Whether enough came since it was last asked, or
+    /// they paused, for the source to go on without asking.
+    fn goes_on(&mut self, _due: Instant) -> bool {
+        false
     }
-    /// Source: it has heard this word. Destination: packets came that the source sends only once it has. The
-    /// next pause begins at `_pauses`, where there is one.
-    fn goes_on(&mut self, _word: Word, _pauses: Instant) {}
     /// Source: whether packets of `_group` call its spare relays.
     fn calls(&self, _group: Group) -> bool {
         false
@@ -186,17 +162,6 @@ pub struct Beat {
     pub ahead: Duration,
     /// The longest silence of an undisturbed transfer.
     pub silence: Duration,
-    /// That in which the destination says how the first packets came.
-    pub pause: Option<Pause>,
-}
-
-/// In which all stages keep what they have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pause {
-    /// SFD of the frames that would come next, at all stages.
-    pub begins: Instant,
-    /// How much later they come.
-    pub lasts: Duration,
 }
 
 /// A node's idea of the source's cycles. Cycle 0 is that of its first packet.

@@ -7,7 +7,7 @@
 //! pauses are the board's ([`BoardTiming::relaying`]); where its software overlaps with the air, all
 //! are the relay gap.
 
-use super::adaptation::{Beat, Pause};
+use super::adaptation::Beat;
 use super::session::{Lengths, Session, MIN_NACK_BODY};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
@@ -141,10 +141,6 @@ impl Cadence {
             cycle: self.cycle(),
             ahead: self.ahead,
             silence: self.silence(),
-            pause: session.pause.map(|first| Pause {
-                begins: session.start + self.cycle() * u64::from(session.sent_by(first)),
-                lasts: self.pause(),
-            }),
         }
     }
     /// How long all stages pause for the destination's word to the source, once over each group, and to turn to what they keep:
@@ -262,10 +258,6 @@ impl Cadence {
         self.slot(mpdu_bytes) * (u64::from(away) + 1)
             + self.nack_period(mpdu_bytes) * u64::from(following)
             + self.cycle() * u64::from(stage.max(1) - 1)
-    }
-    /// From the SFD of a word's frame to the end of the pause: see [`Cadence::round_after`].
-    pub fn pause_after(&self, mpdu_bytes: usize, away: u8, following: u8) -> Duration {
-        self.round_after(mpdu_bytes, away, following, 1) + self.gap
     }
     /// The same of the source's release, which it sends instead: to when stage `away` has sent on its last copy.
     pub fn released_after(&self, mpdu_bytes: usize, away: u8, following: u8) -> Duration {

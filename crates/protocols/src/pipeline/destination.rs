@@ -3,18 +3,18 @@
 //! A NACK is a train of frames (`missing.rs`), each once per group. It begins in the slot after the request's last copy, whichever copy was heard, so the
 //! source knows when it comes. Invariant: a request is answered however often it is heard.
 
-use super::adaptation::{Heard, Tally, Word};
+use super::adaptation::{Heard, Tally};
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{Complete, End, Event};
 use super::missing::{Missing, Plan};
+use super::pauses::Pauses;
 use super::session::Session;
 use crate::object::NoRoom;
-use core::num::NonZeroU16;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::Instant;
 use thalweg_wire::pipeline::{
-    Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_PACKETS, MAX_SLIM_PAYLOAD,
+    Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
 };
 use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader};
@@ -61,19 +61,16 @@ pub(super) struct Destination {
     first_round: Option<u16>,
     last_round: Option<u16>,
     complete: bool,
-    /// In the round that was reported on last, only so many packets were sent: the first.
-    tried: Option<u16>,
+    /// The source had sent all packets below this when it last asked. Of all others it knows, unless some were there before.
+    below: u16,
+    /// The same when it asks next.
+    until: u16,
     train: Option<Train>,
     /// The round's first packet is here after so many cycles, at the earliest: as [`cycles`] has it.
     due: u16,
-    /// Packets that the source may send in this round before it asks again.
-    coming: u16,
     /// What was heard last of it.
     last: Heard,
-    /// Packets that have had time to come at the next pause.
-    pause: Option<u16>,
-    /// What it said in it, until it hears that the source goes on.
-    word: Option<Word>,
+    pauses: Pauses,
     /// Packets of the odd, and of the even group since their chains were last asked for counts.
     came: [u8; 2],
     last_heard: Instant,
@@ -93,13 +90,12 @@ impl Destination {
             first_round: None,
             last_round: None,
             complete: false,
-            tried: None,
+            below: 0,
+            until: 0,
             train: None,
             due: 0,
-            coming: 0,
             last: Heard::Control,
-            pause: cx.session.pause,
-            word: None,
+            pauses: Pauses::of(0),
             came: [0; 2],
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
@@ -116,9 +112,7 @@ impl Destination {
     /// When it leaves, having `received` so many packets.
     pub(super) fn deadline(&self, session: &Session, received: u16) -> Instant {
         let policy = &session.policy;
-        let expected = session.expected.map_or(0, NonZeroU16::get);
-        let packets = self.told.map_or(expected, |told| told.packets);
-        let coming = u64::from(packets.saturating_sub(received).min(self.coming));
+        let coming = u64::from(self.until.saturating_sub(received));
         let silence = match (self.complete, self.last) {
             (true, _) => policy.linger,
             (false, Heard::Packet) => policy.inactivity + policy.patience_per_packet * coming,
@@ -167,7 +161,9 @@ impl Destination {
                 *came = came.saturating_add(1);
                 cx.adaptation.came(head.group);
                 self.data(cx, number, body.rest(), end);
-                self.first_packets(cx, number, sfd);
+                if self.pauses.begins(cx.session, number) {
+                    self.pause(cx, sfd);
+                }
                 Heard::Packet
             }
             Kind::Request => {
@@ -229,35 +225,35 @@ impl Destination {
         self.check_complete(cx, rounds);
     }
 
-    /// Before the first request: says in a pause how the packets before it came, and hears that the source goes on.
-    fn first_packets(&mut self, cx: &mut Context<'_>, number: u16, sfd: Instant) {
-        let (Some(pause), None) = (self.pause, self.told) else {
+    /// All stages pause after the packet that came at `sfd`: tells the source to go on, where enough came.
+    fn pause(&mut self, cx: &mut Context<'_>, sfd: Instant) {
+        let sfd = sfd + cx.cadence.cycle();
+        let due = sfd + cx.cadence.pause();
+        if !cx.adaptation.goes_on(due) {
             return;
-        };
-        if let Some(word) = self.word.filter(|_| number >= cx.session.sent_by(pause)) {
-            self.pause = word.after(pause);
-            let until = self.pause.map_or(0, |next| next.saturating_sub(number));
-            let pauses = sfd + cx.cadence.cycle() * u64::from(until);
-            cx.adaptation.goes_on(word, pauses);
-            (self.word, self.coming) = (None, self.pause.map_or(MAX_PACKETS, |_| until));
-            self.due = cycles(cx, sfd);
-        } else if number + 1 == pause {
-            self.word = cx.adaptation.word(&mut []);
-            let copies = cx.cadence.copies();
-            self.train = self.word.map(|_| Train {
-                round: 0,
-                sfd: sfd + cx.cadence.cycle(),
-                plan: Plan::WORD,
-                from: 0,
-                copies_left: copies - 1,
-                following: copies - 1,
-                group: cx.session.first_group(0),
-            });
-            self.order(cx);
-        } else if self.coming > 0 {
-            // After the pause the source asks.
-            self.coming = cx.session.sent_by(pause).saturating_sub(number);
         }
+        self.due = cycles(cx, due);
+        self.until = self.pauses.sent(cx.session).unwrap_or(cx.stats.packets);
+        let copies = cx.cadence.copies();
+        self.train = Some(Train {
+            round: self.last_round.map_or(0, |round| round.wrapping_add(1)),
+            sfd,
+            plan: Plan::WORD,
+            from: 0,
+            copies_left: copies - 1,
+            following: copies - 1,
+            group: cx.session.first_group(0),
+        });
+        self.order(cx);
+    }
+
+    /// How many of its packets the source has sent at the end of a `round` at whose beginning so many were `received`.
+    fn sent(&self, cx: &Context<'_>, round: u16, received: u16) -> u16 {
+        let packets = cx.stats.packets;
+        let stop = cx.adaptation.stops_after(round, packets);
+        let tried = stop.map(|stop| received.saturating_add(stop));
+        let asks = tried.or_else(|| self.pauses.sent(cx.session));
+        asks.map_or(packets, |asks| asks.min(packets))
     }
 
     /// Whether a request agrees with itself and with what was told before.
@@ -276,55 +272,11 @@ impl Destination {
         sfd: Instant,
     ) {
         if self.told.is_none() {
-            self.told = Some(told(request));
-            let held = Key::new(Which::There, request, cx.session.range);
-            if matches!(*cx.held, Held::Of(before) if before != held) {
-                Self::forget(cx);
-            }
-            *cx.held = Held::Of(held);
-            cx.stats.packets = request.packets;
-            // Packets that the transfer turns out not to have.
-            while let Some(k) = cx.packets.first_from(request.packets) {
-                cx.packets.remove(k);
-                cx.stats.received = cx.stats.received.saturating_sub(1);
-            }
+            self.learn(cx, round, request);
         }
         if self.last_round != Some(round) {
             self.last_round = Some(round);
-            let packets = request.packets;
-            let received = cx.stats.received.min(packets);
-            let missing = packets - received;
-            let sent = cycles(cx, sfd).wrapping_sub(self.due);
-            let tally = Tally {
-                received,
-                missing,
-                sent: sent.saturating_add(cx.session.hops.into()),
-            };
-            let stop = cx.adaptation.stops_after(round, request.packets);
-            self.tried = stop.filter(|_| round == 0);
-            cx.adaptation.round_over(round, Some(tally));
-            // One that is over before all is sent is no round.
-            if stop.is_none_or(|stop| stop >= packets) {
-                self.first_round.get_or_insert(received);
-            }
-            cx.tell(Event::RoundReported {
-                round,
-                received,
-                packets,
-            });
-            let next = cx.adaptation.stops_after(round.saturating_add(1), packets);
-            self.coming = match cx.adaptation.gives_up() {
-                true => 0,
-                false => next.unwrap_or(packets),
-            };
-            for (group, chain) in [Group::Odd, Group::Even]
-                .into_iter()
-                .zip(cx.adaptation.lame())
-            {
-                if let Some(chain) = chain {
-                    cx.tell(Event::Lame { group, chain });
-                }
-            }
+            self.report(cx, round, request.packets, sfd);
         }
         self.check_complete(cx, round.saturating_add(1));
         if request.following > 0 {
@@ -335,6 +287,60 @@ impl Destination {
             let group = (0..slots).fold(group, |g, _| cx.session.next_group(g));
             let sfd = sfd + cx.cadence.request_slot() * u64::from(slots);
             self.depart(cx, round, group, sfd);
+        }
+    }
+
+    /// The first request, at the end of `round`, tells what is coming.
+    fn learn(&mut self, cx: &mut Context<'_>, round: u16, request: &Request) {
+        self.told = Some(told(request));
+        let held = Key::new(Which::There, request, cx.session.range);
+        if matches!(*cx.held, Held::Of(before) if before != held) {
+            Self::forget(cx);
+        }
+        *cx.held = Held::Of(held);
+        cx.stats.packets = request.packets;
+        self.pauses.tell(request.packets);
+        self.until = self.sent(cx, round, 0);
+        // Packets that the transfer turns out not to have.
+        while let Some(k) = cx.packets.first_from(request.packets) {
+            cx.packets.remove(k);
+            cx.stats.received = cx.stats.received.saturating_sub(1);
+        }
+    }
+
+    /// Takes stock at the end of `round`, whose request came at `sfd`.
+    fn report(&mut self, cx: &mut Context<'_>, round: u16, packets: u16, sfd: Instant) {
+        let received = cx.stats.received.min(packets);
+        let sent = cycles(cx, sfd).wrapping_sub(self.due);
+        let tally = Tally {
+            received,
+            missing: packets - received,
+            sent: sent.saturating_add(cx.session.hops.into()),
+        };
+        let stop = cx.adaptation.stops_after(round, packets);
+        self.below = match cx.session.progress {
+            Progress::Fresh => self.until,
+            Progress::Kept => packets,
+        };
+        cx.adaptation.round_over(round, Some(tally));
+        // One that is over before all is sent is no round, nor is what comes before a pause.
+        if stop.is_none_or(|stop| stop >= packets) && self.below == packets {
+            self.first_round.get_or_insert(received);
+        }
+        cx.tell(Event::RoundReported {
+            round,
+            received,
+            packets,
+        });
+        self.until = match cx.adaptation.gives_up() {
+            true => received,
+            false => self.sent(cx, round.saturating_add(1), received),
+        };
+        let groups = [Group::Odd, Group::Even].into_iter();
+        for (group, chain) in groups.zip(cx.adaptation.lame()) {
+            if let Some(chain) = chain {
+                cx.tell(Event::Lame { group, chain });
+            }
         }
     }
 
@@ -357,11 +363,9 @@ impl Destination {
 
     /// What is missing, as far as the source does not know.
     fn missing<'c>(&self, cx: &'c Context<'_>) -> Missing<'c> {
-        let packets = self.told.map_or(0, |told| told.packets);
         Missing {
             here: &*cx.packets,
-            // Of what was not sent yet the source knows.
-            below: self.tried.map_or(packets, |tried| tried.min(packets)),
+            below: self.below,
         }
     }
 
@@ -369,9 +373,7 @@ impl Destination {
     fn depart(&mut self, cx: &mut Context<'_>, round: u16, group: Group, sfd: Instant) {
         let copies = cx.cadence.copies();
         let packets = self.told.map_or(0, |told| told.packets);
-        let plan = self
-            .missing(cx)
-            .plan(cx.session.policy.tells, cx.cadence, packets);
+        let plan = self.missing(cx).plan(cx.cadence, packets);
         let frames = plan.frames * u16::from(copies);
         self.train = Some(Train {
             round,
@@ -395,27 +397,21 @@ impl Destination {
         let all_bytes = said_bytes + usize::from(train.plan.vector_bytes);
         let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
-        let mut word = None;
-        match self.told {
-            None => word = cx.adaptation.word(said),
-            Some(_) => {
-                let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
-                let due = train.sfd + after;
-                self.due = cycles(cx, due);
-                (cx.adaptation).say(said, (missing > 0).then_some(due));
-            }
+        // Only then it tells nothing although packets are missing.
+        let goes_on = missing > 0 && train.plan == Plan::WORD;
+        if !goes_on {
+            let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
+            let due = train.sfd + after;
+            self.due = cycles(cx, due);
+            (cx.adaptation).say(said, (missing > 0).then_some(due));
         }
-        let part = self.missing(cx).part(train.plan.telling, train.from, bits);
-        let mut nack = Nack {
+        let part = self.missing(cx).part(train.from, bits);
+        let nack = Nack {
             first: part.first,
             missing,
             following: train.following,
-            telling: train.plan.telling,
             vector: &vector[..all_bytes],
         };
-        if let Some(word) = word {
-            nack = nack.into_word(word.next.map_or(0, NonZeroU16::get));
-        }
         let head = Head {
             kind: Kind::Nack,
             tag: cx.session.tag(),
@@ -443,17 +439,13 @@ impl Destination {
         if train.following == 0 {
             return;
         }
-        let Plan {
-            telling,
-            vector_bytes,
-            ..
-        } = train.plan;
+        let vector_bytes = train.plan.vector_bytes;
         let (from, copies_left) = match train.copies_left.checked_sub(1) {
             Some(left) => (Some(train.from), left),
             None => {
                 let mut room = [0; MAX_SLIM_PAYLOAD];
                 let told = &mut room[..usize::from(vector_bytes)];
-                let next = self.missing(cx).part(telling, train.from, told).next;
+                let next = self.missing(cx).part(train.from, told).next;
                 (next, cx.cadence.copies() - 1)
             }
         };

@@ -15,18 +15,19 @@ mod destination;
 mod end;
 mod events;
 mod missing;
+mod pauses;
 mod relay;
 mod session;
 mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Word};
+pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Retune, Tally};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
 pub use events::{Complete, End, Event, Stats};
-pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError, Tells};
+pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
 
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;

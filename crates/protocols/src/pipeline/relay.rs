@@ -5,11 +5,12 @@
 //! kind. A request follows what it sets off, a packet's period later, so that no relay holds anything
 //! when the destination answers. Tests: `tests/conditional.rs`.
 
-use super::adaptation::{Heard, Word};
+use super::adaptation::Heard;
 use super::air::{Brief, Order, TxAnswer};
 use super::cadence::Cadence;
 use super::context::{Context, Flow};
 use super::end::End;
+use super::pauses::Pauses;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
@@ -48,8 +49,7 @@ pub(super) struct Relay {
     holds: bool,
     /// Packets since it last wrote so into a request.
     count: u8,
-    /// Packets at the destination at the next pause, until the source first asks.
-    pause: Option<u16>,
+    pauses: Pauses,
     /// SFD of the packet that it keeps through a pause.
     kept: Option<Instant>,
 }
@@ -68,7 +68,7 @@ impl Relay {
             packet_begun: false,
             holds: false,
             count: 0,
-            pause: cx.session.pause,
+            pauses: Pauses::of(0),
             kept: None,
         }
     }
@@ -95,11 +95,6 @@ impl Relay {
             true => Break(self.silence()),
             false => Continue(()),
         }
-    }
-    /// Whether packet `number` comes last before a pause: packets are numbered as the source sends them, until it first asks.
-    fn is_last_before_pause(&self, cx: &Context<'_>, number: u16) -> bool {
-        let sent = self.pause.map(|pause| cx.session.sent_by(pause));
-        sent == Some(number + u16::from(self.stage))
     }
     /// How it ends when nothing more is heard.
     pub(super) fn silence(&self) -> End {
@@ -169,119 +164,131 @@ impl Relay {
         if head.tag != cx.session.tag() || !self.wants(cx, &head, mpdu) {
             return Continue(());
         }
-        let (what, towards) = match head.kind {
-            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return Continue(()),
+        let what = match head.kind {
+            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => None,
             Kind::Data => {
                 self.packet_begun = false;
                 self.count = self.count.saturating_add(1);
-                let what = match pipeline::calls(mpdu) {
+                Some(match pipeline::calls(mpdu) {
                     true => Heard::Call,
                     false => Heard::Packet,
-                };
-                (what, self.stage + 1)
+                })
             }
-            Kind::Request => {
-                let Ok(request) = Request::parse(&mut body) else {
-                    return Continue(());
-                };
-                self.answers = match request.purpose {
-                    Purpose::Across => Answers::OfBoth,
-                    _ if cx.session.groups == Groups::Two && head.group != self.group => {
-                        return Continue(());
-                    }
-                    _ => Answers::OfGroup,
-                };
-                self.leaving = request.purpose == Purpose::Release;
-                self.pause = None;
-                if request.purpose != Purpose::Release {
-                    cx.adaptation.round_over(number, None);
-                }
-                match request.purpose {
-                    Purpose::Count => (Heard::Count, self.stage + 1),
-                    Purpose::Report | Purpose::Across | Purpose::Release => {
-                        (Heard::Control, self.stage + 1)
-                    }
-                }
-            }
-            Kind::Nack => {
-                let Ok(nack) = Nack::parse(body) else {
-                    return Continue(());
-                };
-                if let Some((said, _)) = cx.session.split(nack.vector) {
-                    let (away, following) = (self.stage, nack.following);
-                    let due = match nack.word() {
-                        // Half a cycle sooner: a radio must be awake for the first frame of a pause.
-                        Some(next) => {
-                            let before = self.pause.take();
-                            self.pause = before.and_then(|pause| Word::of(next).after(pause));
-                            let ends = cx.cadence.pause_after(mpdu.len(), away, following);
-                            ends.saturating_sub(cx.cadence.cycle() / 2)
-                        }
-                        None => {
-                            self.pause = None;
-                            (cx.cadence).round_after(mpdu.len(), away, following, self.stage)
-                        }
-                    };
-                    let retune = cx.adaptation.told(said, sfd + due);
-                    cx.retune(retune);
-                    if cx.adaptation.gives_up() {
-                        let released = cx.cadence.released_after(mpdu.len(), away, following);
-                        self.over = Some(sfd + released);
-                    }
-                }
-                if nack.missing == 0 {
-                    self.patience = cx.session.policy.linger;
-                    self.complete = true;
-                }
-                (Heard::Control, self.stage - 1)
-            }
+            Kind::Request => self.request(cx, &head, number, body),
+            Kind::Nack => self.nack(cx, body, (mpdu.len(), sfd)),
+        };
+        let Some(what) = what else {
+            return Continue(());
         };
         self.last_heard = self.last_heard.max(sfd);
         cx.adaptation.heard(what, sfd);
-        if !cx.adaptation.passes_on(what) {
-            cx.stats.withheld += 1;
-            return match self.leaving {
-                true => Break(End::Released),
-                false => Continue(()),
-            };
-        }
-        let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
+        if cx.adaptation.passes_on(what) {
+            self.pass_on(cx, (&head, number, what), mpdu, sfd);
             return Continue(());
+        }
+        cx.stats.withheld += 1;
+        match self.leaving {
+            true => Break(End::Released),
+            false => Continue(()),
+        }
+    }
+
+    /// A request of `round`; none for this relay where there is no answer.
+    fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        head: &Head,
+        round: u16,
+        mut body: Reader<'_>,
+    ) -> Option<Heard> {
+        let request = Request::parse(&mut body).ok()?;
+        self.pauses.tell(request.packets);
+        self.answers = match request.purpose {
+            Purpose::Across => Answers::OfBoth,
+            _ if cx.session.groups == Groups::Two && head.group != self.group => return None,
+            _ => Answers::OfGroup,
+        };
+        self.leaving = request.purpose == Purpose::Release;
+        if !self.leaving {
+            cx.adaptation.round_over(round, None);
+        }
+        Some(match request.purpose {
+            Purpose::Count => Heard::Count,
+            Purpose::Report | Purpose::Across | Purpose::Release => Heard::Control,
+        })
+    }
+
+    /// A NACK in a frame of so many bytes, whose SFD was then.
+    fn nack(
+        &mut self,
+        cx: &mut Context<'_>,
+        body: Reader<'_>,
+        (bytes, sfd): (usize, Instant),
+    ) -> Option<Heard> {
+        let nack = Nack::parse(body).ok()?;
+        if let Some((said, _)) = cx.session.split(nack.vector) {
+            let (away, following) = (self.stage, nack.following);
+            let due = (cx.cadence).round_after(bytes, away, following, self.stage);
+            let retune = cx.adaptation.told(said, sfd + due);
+            cx.retune(retune);
+            if cx.adaptation.gives_up() {
+                let released = cx.cadence.released_after(bytes, away, following);
+                self.over = Some(sfd + released);
+            }
+        }
+        if nack.missing == 0 {
+            self.patience = cx.session.policy.linger;
+            self.complete = true;
+        }
+        Some(Heard::Control)
+    }
+
+    /// Sends on what came at `sfd`, or keeps it for later.
+    fn pass_on(
+        &mut self,
+        cx: &mut Context<'_>,
+        (head, number, what): (&Head, u16, Heard),
+        mpdu: &[u8],
+        sfd: Instant,
+    ) {
+        let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
+            return;
         };
         if what == Heard::Count {
             let count = core::mem::take(&mut self.count);
             if pipeline::set_count(&mut frame, self.stage, count).is_err() {
-                return Continue(());
+                return;
             }
         }
-        if pipeline::set_hop(&mut frame, self.stage).is_ok() {
-            let next = sfd + cx.cadence.slot(mpdu.len());
-            let channel = cx.adaptation.channel(towards, next);
-            let gap = match head.kind {
-                Kind::Request => cx.cadence.request_gap(),
-                Kind::Data | Kind::Nack => cx.cadence.gap(),
-            };
-            let send = Order::Send(channel, When::AfterRx(gap));
-            if self.kept.is_some() && head.kind == Kind::Nack {
-                if let Ok(brief) = Brief::try_from(&frame[..]) {
-                    cx.air.send_beside(brief, channel, When::AfterRx(gap));
-                }
-                return Continue(());
-            }
-            self.kept = None;
-            if head.kind == Kind::Data && self.is_last_before_pause(cx, number) {
-                let then = next + cx.cadence.pause();
-                cx.air.keep(frame, Order::Send(channel, When::At(then)));
-                self.kept = Some(then);
-                return Continue(());
-            }
-            match (cx.session.policy.passing, head.kind) {
-                (Passing::Copied, _) | (_, Kind::Nack) => cx.air.order(frame, send),
-                (Passing::Conditional, Kind::Request) => self.follow(cx, frame, send),
-                (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
-            }
+        if pipeline::set_hop(&mut frame, self.stage).is_err() {
+            return;
         }
-        Continue(())
+        let (towards, gap) = match head.kind {
+            Kind::Data => (self.stage + 1, cx.cadence.gap()),
+            Kind::Request => (self.stage + 1, cx.cadence.request_gap()),
+            Kind::Nack => (self.stage - 1, cx.cadence.gap()),
+        };
+        let next = sfd + cx.cadence.slot(mpdu.len());
+        let channel = cx.adaptation.channel(towards, next);
+        let send = Order::Send(channel, When::AfterRx(gap));
+        if self.kept.is_some() && head.kind == Kind::Nack {
+            if let Ok(brief) = Brief::try_from(&frame[..]) {
+                cx.air.send_beside(brief, channel, When::AfterRx(gap));
+            }
+            return;
+        }
+        self.kept = None;
+        if head.kind == Kind::Data && self.pauses.begins(cx.session, number) {
+            let then = next + cx.cadence.pause();
+            cx.air.keep(frame, Order::Send(channel, When::At(then)));
+            self.kept = Some(then);
+            return;
+        }
+        match (cx.session.policy.passing, head.kind) {
+            (Passing::Copied, _) | (_, Kind::Nack) => cx.air.order(frame, send),
+            (Passing::Conditional, Kind::Request) => self.follow(cx, frame, send),
+            (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
+        }
     }
 
     /// `frame` waits in the radio for the next frame of the stage before, of whatever kind.

@@ -60,15 +60,6 @@ pub enum Lengths {
     Alike,
 }
 
-/// How NACKs tell what is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tells {
-    /// As a bit vector of all packets (P3, section IV-F).
-    Vector,
-    /// As a bit vector or as runs, whichever takes less air.
-    Shortest,
-}
-
 /// What a protocol decides about a transfer: see [`crate::p3::policy`] and [`crate::pip::policy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
@@ -78,8 +69,6 @@ pub struct Policy {
     pub ask_again: AskAgain,
     /// How long control frames are.
     pub lengths: Lengths,
-    /// How NACKs tell what is missing.
-    pub tells: Tells,
     /// How relays pass packets on.
     pub passing: Passing,
     /// A relay or destination that hears nothing of the transfer for so long leaves it; so does
@@ -118,11 +107,9 @@ pub struct Session {
     pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
     pub progress: Progress,
-    /// How many packets are expected; none where nobody knows.
-    pub expected: Option<NonZeroU16>,
-    /// All stages pause once the destination has had time for so many packets, so that it can say how they came; never where
-    /// there is none. Two groups and two hops at least.
-    pub pause: Option<u16>,
+    /// All stages pause after each so many packets of a long round, so that the destination can say that they come; never
+    /// where there is none. Two groups and two hops at least.
+    pub stretch: Option<NonZeroU16>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -147,10 +134,6 @@ impl Session {
     /// When relays and the destination leave it in any case; the source has its own deadline.
     pub fn ends(&self) -> Instant {
         self.start + self.policy.deadline + self.policy.inactivity
-    }
-    /// Packets that the source has sent when all stages pause: so many that have had time to arrive, and those under way.
-    pub fn sent_by(&self, pause: u16) -> u16 {
-        pause.saturating_add(u16::from(self.hops.max(1)) - 1)
     }
     /// How the object is cut into packets.
     pub const fn pieces(&self) -> Pieces {

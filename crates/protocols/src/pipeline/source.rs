@@ -5,10 +5,10 @@
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
 //! of what is known, after which the destination tells the rest.
 
-use super::adaptation::Word;
 use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
+use super::pauses::Pauses;
 use super::session::{AskAgain, GiveUp, SetupError};
 use crate::due::sooner;
 use crate::object::ObjectInfo;
@@ -60,8 +60,7 @@ pub(super) struct Source {
     known: u16,
     /// A part of its NACK came.
     heard: bool,
-    /// Packets at the destination at the next pause.
-    pause: Option<u16>,
+    pauses: Pauses,
     refusals: u8,
     deadline: Option<Instant>,
     /// What the last NACK missed.
@@ -111,7 +110,7 @@ impl Source {
             tries: 0,
             known: 0,
             heard: false,
-            pause: cx.session.pause,
+            pauses: Pauses::of(packets),
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
@@ -149,18 +148,18 @@ impl Source {
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
     fn order_data(&mut self, cx: &mut Context<'_>, from: u16) {
-        if self.sent_by_pause(cx) == Some(self.sent_in_round) {
-            self.sfd += cx.cadence.pause();
-            let until = self.sfd.saturating_sub(cx.cadence.lead());
-            self.doing = Doing::Pausing { until };
-            return;
-        }
         let stop = cx.adaptation.stops_after(self.round, self.packets);
         let is_over = stop.is_some_and(|stop| self.sent_in_round >= stop);
         let next = cx.packets.first_from(from).filter(|_| !is_over);
         let Some(number) = next else {
             return self.end_round(cx);
         };
+        if self.pauses.begins(cx.session, number) {
+            self.sfd += cx.cadence.pause();
+            let until = self.sfd.saturating_sub(cx.cadence.lead());
+            self.doing = Doing::Pausing { until };
+            return;
+        }
         self.doing = Doing::Data { number };
         let mut room = [0; MAX_SLIM_PAYLOAD];
         let (pieces, len) = (cx.session.pieces(), Some(self.object.len));
@@ -168,12 +167,6 @@ impl Source {
         self.transmit(cx, Kind::Data, number, |w| {
             w.bytes(payload.unwrap_or_default()).map(|_| ())
         });
-    }
-
-    /// How many packets of the first round it sends before the next pause.
-    fn sent_by_pause(&self, cx: &Context<'_>) -> Option<u16> {
-        let pause = self.pause.filter(|_| self.round == 0);
-        pause.map(|pause| cx.session.sent_by(pause))
     }
 
     /// Asks at the end of a round, `self.sfd` being when its next packet would be due.
@@ -185,12 +178,6 @@ impl Source {
                 // request may drown the last packet again and again: let it arrive first.
                 self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
             }
-        }
-        let at_pause = self.sent_by_pause(cx).zip(self.pause);
-        if let Some((sent, _)) = at_pause.filter(|(_, all)| self.sent_in_round >= *all) {
-            // Packets are under way through the pause, whose end the request must not come before.
-            let left = u64::from(sent.saturating_sub(self.sent_in_round));
-            self.sfd += cx.cadence.pause() + cx.cadence.cycle() * left;
         }
         cx.tell(Event::RoundSent {
             round: self.round,
@@ -347,15 +334,8 @@ impl Source {
         let Ok(nack) = Nack::parse(body) else { return };
         match self.doing {
             Doing::Waiting { .. } => {}
-            Doing::Pausing { .. } => {
-                let Some(word) = nack.word().map(Word::of) else {
-                    return;
-                };
-                self.pause = self.pause.and_then(|pause| word.after(pause));
-                cx.adaptation.goes_on(word, self.sfd);
-                self.order_data(cx, 0);
-                return;
-            }
+            // It has not asked: the destination says that packets come.
+            Doing::Pausing { .. } => return self.order_data(cx, 0),
             Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => return,
         }
         let segments = cx.cadence.nack_shape(self.packets).segments;
@@ -432,8 +412,8 @@ impl Source {
         match self.doing {
             Doing::Waiting { until } if at >= until => {}
             Doing::Pausing { until } if at >= until => {
-                (self.pause, self.sfd) = (None, self.sfd.max(soon));
-                return self.order_data(cx, 0);
+                self.sfd = self.sfd.max(soon);
+                return self.end_round(cx);
             }
             _ => return,
         }

@@ -34,9 +34,6 @@ pub struct Ears {
     copy: Option<Instant>,
     /// The group that has been moved to the other's channel.
     moved: Option<Group>,
-    /// The next pause of all stages, or the last: no time where there is none.
-    pauses: Instant,
-    pause: Short,
 }
 
 /// When it turns to the other.
@@ -47,7 +44,7 @@ enum Turns {
     /// A packet is to have its SFD then, and so many before it were not heard. Where it does not begin, the radio turns at
     /// once: a request's second copy comes before the next packet.
     Awaited(Instant, u8),
-    /// When the first packet of a round, of that group, has its SFD then.
+    /// When the first packet of a round, or after a pause, is of that group and has its SFD then.
     For(Instant, Group),
     /// Nothing is heard: at that time, if nothing comes.
     Slowly(Instant),
@@ -71,27 +68,9 @@ impl Ears {
             turns: Turns::Awaited(first, 0),
             copy: None,
             moved: None,
-            pauses: beat.pause.map_or(beat.start, |pause| pause.begins),
-            pause: beat
-                .pause
-                .map_or(Duration::ZERO, |pause| pause.lasts)
-                .into(),
         })
     }
 
-    /// The next pause begins then.
-    pub(super) fn pauses(&mut self, begins: Instant) {
-        self.pauses = begins;
-    }
-    /// When the frame after one that had its SFD then has its own.
-    fn after(&self, sfd: Instant) -> Instant {
-        let next = sfd + self.cycle();
-        let half = self.cycle() / 2;
-        match sfd + half < self.pauses && self.pauses < next + half {
-            true => next + self.pause.into(),
-            false => next,
-        }
-    }
     fn cycle(&self) -> Duration {
         self.cycle.into()
     }
@@ -122,6 +101,10 @@ impl Ears {
         let group = Session::first_of_two(round.wrapping_add(1));
         self.turns = due.map_or(Turns::Never, |due| Turns::For(due, group));
     }
+    /// The next packet is one of `group`, and due then.
+    pub(super) fn awaits(&mut self, group: Group, due: Instant) {
+        self.turns = Turns::For(due, group);
+    }
     /// The other copy of a request, over the other group, has its SFD then.
     pub(super) fn copy_follows(&mut self, sfd: Instant) {
         self.copy = Some(sfd);
@@ -133,7 +116,7 @@ impl Ears {
     }
     fn turns_at(&self) -> Option<Instant> {
         match self.turns {
-            Turns::With(sfd) => Some(self.after(sfd).saturating_sub(self.ahead())),
+            Turns::With(sfd) => Some((sfd + self.cycle()).saturating_sub(self.ahead())),
             // By then its beginning was read.
             Turns::Awaited(sfd, _) => Some(sfd + self.ahead() + self.ahead() / 2),
             Turns::For(sfd, _) => Some(sfd.saturating_sub(self.ahead())),
@@ -152,10 +135,10 @@ impl Ears {
             (self.at, self.turns) = match self.turns {
                 Turns::Awaited(_, QUIET..) => (self.last, Turns::Slowly(at + self.silence())),
                 Turns::Awaited(sfd, quiet) => {
-                    let next = Turns::Awaited(self.after(sfd), quiet + 1);
+                    let next = Turns::Awaited(sfd + self.cycle(), quiet + 1);
                     (self.at.other(), next)
                 }
-                Turns::With(sfd) => (self.at.other(), Turns::Awaited(self.after(sfd), 0)),
+                Turns::With(sfd) => (self.at.other(), Turns::Awaited(sfd + self.cycle(), 0)),
                 Turns::For(sfd, group) => (group, Turns::Awaited(sfd, 0)),
                 Turns::Slowly(_) => (self.at.other(), Turns::Slowly(at + self.silence())),
                 Turns::Never => break,

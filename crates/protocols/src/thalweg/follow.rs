@@ -4,19 +4,19 @@
 //! Time base: after the SFD of the source's first packet. Not modelled: rounds after the first, which are short.
 //! Tests: at the end, `../mote/tests/meetings.rs`.
 
-use super::pauses::next_stretch;
-use super::said::LOOK;
-use crate::pipeline::{Cadence, Session};
+use super::pauses::STRETCH;
+use super::said::{LONG_LOOK, LOOK};
+use crate::pipeline::{Cadence, NackShape, Session};
 use core::num::NonZeroU16;
 use thalweg_units::Duration;
+use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{Look, Progress, Route};
 
 /// From the end of a transfer to the next wake-up, at least: the sink tells it, and is told what is next.
 const HANDOVER: Duration = Duration::from_millis(4);
 
-/// Bytes that tell what is missing after a further look: a run of a bit or two for each packet that was lost, and one of
-/// all that were not sent.
-const TOLD_BYTES: usize = 16;
+/// Packets that were sent after a further look, at most.
+const LOOKED_AT: u16 = 4 * LONG_LOOK;
 
 /// When looks are over that end a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,43 +40,42 @@ pub struct Follows {
 /// When something may have to follow a transfer over `route`, in slots of `cadence`, as any of its nodes has it in its `session`.
 pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
     let packets = route.expected.map_or(0, NonZeroU16::get);
-    let copies = u64::from(cadence.copies());
-    let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
+    let period = cadence.data_period();
     // From the last packet before an exchange to the first after it.
-    let exchange = |vector: usize| {
-        let vector = vector.min(shape.vector_bytes);
-        cadence.exchange(cadence.nack_bytes(vector), copies)
+    let exchange = |told: NackShape| {
+        let frames = u64::from(told.segments) * u64::from(cadence.copies());
+        cadence.exchange(cadence.nack_bytes(told.vector_bytes), frames)
     };
-    // With the pause, packets that are under way in it are looked at, too.
-    let (pause, first) = match session.pause {
-        Some(packets) => (cadence.pause(), session.sent_by(packets)),
-        None => (Duration::ZERO, LOOK),
+    // What a NACK tells, of so many packets that were sent.
+    let told = |sent: u16| match route.progress {
+        Progress::Fresh => cadence.nack_shape(sent.min(packets)),
+        // Those that are expected may be any of a longer object.
+        Progress::Kept => NackShape {
+            vector_bytes: cadence.nack_shape(MAX_PACKETS).vector_bytes,
+            ..cadence.nack_shape(packets)
+        },
     };
-    let looked = usize::from(first).div_ceil(8);
-    let first_tells = match route.progress {
-        Progress::Fresh => looked,
-        Progress::Kept => TOLD_BYTES,
+    let nothing = NackShape {
+        vector_bytes: 0,
+        segments: 1,
     };
-    let look = period * (u64::from(first) - 1) + pause + exchange(first_tells) + cadence.release();
-    let looks = match (route.look, session.pause) {
-        (Look::None, _) => Duration::ZERO,
-        (Look::First, Some(first)) => {
-            let next = |at: &u16| match next_stretch(*at, packets) {
-                0 => None,
-                more => Some(at + more),
-            };
-            pause * core::iter::successors(Some(first), next).count() as u64
-        }
-        (Look::First, None) => exchange(looked).saturating_sub(period),
+    let looks = match route.look {
+        Look::None => Duration::ZERO,
+        Look::First => exchange(told(LOOK)).saturating_sub(period),
     };
+    let pauses = session
+        .stretch
+        .map_or(0, |stretch| packets.saturating_sub(STRETCH / 2) / stretch);
     let late = route.expected.map(|packets| {
-        let rounds = period * (u64::from(packets.get()) - 1) + exchange(0);
-        looks + rounds + cadence.release() + HANDOVER
+        let rounds = period * (u64::from(packets.get()) - 1) + exchange(nothing);
+        let pauses = cadence.pause() * u64::from(pauses);
+        looks + rounds + pauses + cadence.release() + HANDOVER
     });
+    let look = |sent| period * (u64::from(LOOK) - 1) + exchange(told(sent));
     Follows {
         early: (route.look == Look::First).then(|| Early {
-            first: look + HANDOVER,
-            each: period * (u64::from(LOOK) - 1) + exchange(TOLD_BYTES),
+            first: look(LOOK) + cadence.release() + HANDOVER,
+            each: look(LOOKED_AT),
         }),
         late,
     }

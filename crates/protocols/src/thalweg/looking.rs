@@ -1,17 +1,16 @@
 //! Looks at the first packets: which of the chains bring them.
 //!
-//! After so many packets all stages pause, and the destination says that all is well ([`Adaptation::word`]). Where it says
-//! nothing, or there is no pause, the source asks what is missing. The destination has counted the packets of each group, and a
+//! After so many packets the source asks what is missing. The destination has counted the packets of each group, and a
 //! byte of its NACK gives a verdict on each ([`Verdict`]): that its chain is good enough, that more packets must tell, that its
 //! other chain is to take over, or that the transfer is better ended and begun anew over another way. The source does what it
-//! is told, so both know the same. Time base: none. Tests: `looking_tests.rs`, `../pipeline/tests/pause.rs`.
+//! is told, so both know the same. In the pauses of a long round ([`Adaptation::goes_on`]) the destination counts, too.
+//! Time base: none. Tests: `looking_tests.rs`, `../pipeline/tests/pause.rs`.
 
 use super::ends::Ears;
 use super::meetings::Meetings;
-use super::pauses::next_stretch;
+use super::pauses::STRETCH;
 use super::said::{Verdict, LONG_LOOK, LOOK};
-use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally, Word};
-use core::num::NonZeroU16;
+use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
@@ -80,14 +79,6 @@ pub struct Looker {
     spares: [bool; 2],
     using: [Chain; 2],
     came: [u16; 2],
-    /// Destination: how many had come when it last said how they do.
-    heard: [u16; 2],
-    /// Packets of the first round that have had time to come at the last pause.
-    passed: u16,
-    /// How many the source has sent by the next one, where it asks if no word comes.
-    stop: Option<u16>,
-    /// Destination: how many are expected, 0 where nobody knows.
-    expected: u16,
     /// Destination: the group of the last packets, and how many of them were of that alone.
     alone: (Group, u16),
     /// Destination: of the planned chains that another took over from.
@@ -102,17 +93,12 @@ impl Looker {
     /// A source, or destination, on the channels of `fixed`, by the schedule of `beat`, of a transfer whose odd and even
     /// group have `spares`. One that keeps earlier packets calls these from the beginning, since another way has turned out
     /// to be bad, and looks at its second round: the first is the request of a source that does not know what is missing.
-    /// Where all stages pause, a first look is at what is under way then, too.
     pub fn new(fixed: Fixed, progress: Progress, spares: [bool; 2], beat: &Beat) -> Self {
-        let under_way = match beat.pause {
-            Some(_) => u16::from(fixed.channels.hops()) - 1,
-            None => 0,
-        };
         Self {
             fixed,
             ears: None,
             meetings: Meetings::new(beat, None),
-            look: Some((u16::from(progress == Progress::Kept), LOOK + under_way)),
+            look: Some((u16::from(progress == Progress::Kept), LOOK)),
             looks: 0,
             round: 0,
             spares,
@@ -121,10 +107,6 @@ impl Looker {
                 Progress::Kept => spares.map(|has| if has { Chain::Spare } else { Chain::Planned }),
             },
             came: [0; 2],
-            heard: [0; 2],
-            passed: 0,
-            stop: beat.pause.map(|_| LOOK + under_way),
-            expected: 0,
             alone: (Group::Odd, 0),
             before: [None; 2],
             said: None,
@@ -133,26 +115,14 @@ impl Looker {
         }
     }
 
-    /// The same for a destination that listens with `ears`, is to be there at `meetings` once it gives up, and expects so many
-    /// packets.
+    /// The same for a destination that listens with `ears`, and is to be there at `meetings` once it gives up.
     #[must_use]
-    pub fn with(
-        self,
-        ears: Option<Ears>,
-        meetings: Meetings,
-        expected: Option<NonZeroU16>,
-    ) -> Self {
+    pub fn with(self, ears: Option<Ears>, meetings: Meetings) -> Self {
         Self {
             ears,
             meetings,
-            expected: expected.map_or(0, NonZeroU16::get),
             ..self
         }
-    }
-
-    /// Packets that are under way in a pause.
-    fn under_way(&self) -> u16 {
-        u16::from(self.fixed.channels.hops().max(1)) - 1
     }
 
     /// The destination's verdict on a group that lost so many of a look, where so many packets are missing.
@@ -259,48 +229,23 @@ impl Adaptation for Looker {
         (self.ears.as_mut()).map_or(Retune::Stay, |ears| ears.advance(at))
     }
     fn stops_after(&self, round: u16, packets: u16) -> Option<u16> {
-        let looks = self.look.filter(|(looked_at, _)| *looked_at == round);
-        let stop = self.stop.filter(|_| round == 0);
-        stop.or(looks.map(|(_, of)| of))
-            .filter(|_| packets >= WORTH)
+        let look = self.look.filter(|(looked_at, _)| *looked_at == round);
+        look.filter(|_| packets >= WORTH).map(|(_, of)| of)
     }
-    fn word(&mut self, into: &mut [u8]) -> Option<Word> {
-        let pause = self.stop?.checked_sub(self.under_way())?;
-        let of = (pause - self.passed) / 2;
-        let lost = self.came.map(|came| of.saturating_sub(came));
-        let is_bad = |lost: u16| match self.passed {
-            0 => lost >= of / 2,
-            _ => Record { of, lost }.lost_share(BAD),
-        };
-        if lost.into_iter().any(is_bad) {
-            return None;
-        }
-        let verdict = |lost| match lost > 0 && self.passed == 0 {
-            true => Verdict::Again,
-            false => Verdict::Good,
-        };
-        let verdicts = lost.map(verdict);
-        self.heard = self.came;
-        into.fill(Verdict::write(Some(verdicts)));
-        Some(Word::of(match Verdict::next_look(verdicts) {
-            Some(packets) => packets,
-            None => next_stretch(pause, self.expected),
-        }))
-    }
-    fn goes_on(&mut self, word: Word, pauses: Instant) {
-        let under_way = self.under_way();
-        let long = word.next.filter(|next| next.get() == LONG_LOOK);
-        self.look = long.map(|packets| (0, packets.get() + under_way));
-        self.looks = self.looks.saturating_add(long.map_or(0, |_| 1));
-        let pause = self.stop.map_or(0, |stop| stop - under_way);
-        self.stop = word.after(pause).map(|next| next + under_way);
-        self.passed = pause;
-        for (came, heard) in self.came.iter_mut().zip(self.heard) {
-            *came = came.saturating_sub(heard);
-        }
+    fn goes_on(&mut self, due: Instant) -> bool {
         if let Some(ears) = &mut self.ears {
-            ears.pauses(pauses);
+            ears.awaits(self.alone.0.other(), due);
         }
+        let of = STRETCH / 2;
+        let is_bad = |came: u16| {
+            let lost = of.saturating_sub(came);
+            Record { of, lost }.lost_share(BAD)
+        };
+        let goes_on = !self.came.into_iter().any(is_bad);
+        if goes_on {
+            self.came = [0; 2];
+        }
+        goes_on
     }
     fn calls(&self, group: Group) -> bool {
         self.using[group.index()] == Chain::Spare

@@ -22,7 +22,6 @@ fn pair(spares: [bool; 2], progress: Progress) -> Pair {
         cycle: Duration::from_micros(4_537),
         ahead: Duration::ZERO,
         silence: Duration::from_millis(40),
-        pause: None,
     };
     let looker = |stage| Looker::new(Fixed { channels, stage }, progress, spares, &beat);
     Pair {

@@ -22,12 +22,12 @@ pub use follow::{follows, Early, Follows};
 pub use lane::Lane;
 pub use looking::{Looker, BAD, WORTH};
 pub use meetings::Meetings;
-pub use pauses::pause;
+pub use pauses::stretch;
 pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
 pub use spare::Spare;
 pub use standing::{Watcher, REST};
 
-use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy, Tells};
+use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -51,7 +51,6 @@ pub fn policy(beat: &Beat) -> Policy {
         },
         ask_again: AskAgain::AcrossGroups,
         lengths: Lengths::AsNeeded,
-        tells: Tells::Shortest,
         passing: Passing::Copied,
         inactivity,
         linger: inactivity,

@@ -13,13 +13,9 @@ pub const SAID_BYTES: u8 = 1;
 /// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
 pub(super) const MOVED_BIT: u8 = 0x20;
 
-/// From when on a verdict on the first look may come: in the pause, where there is one, for whose first frame a radio is
-/// awake half a cycle before.
+/// From when on a verdict on the first look may come.
 pub(super) fn look_over(beat: &Beat) -> Instant {
-    match beat.pause {
-        Some(pause) => pause.begins.saturating_sub(beat.cycle / 2),
-        None => beat.start + beat.cycle * u64::from(LOOK),
-    }
+    beat.start + beat.cycle * u64::from(LOOK)
 }
 
 /// What the destination thinks of a group's chain.

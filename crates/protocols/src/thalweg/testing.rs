@@ -17,7 +17,6 @@ pub(super) fn beat() -> Beat {
         cycle: CYCLE,
         ahead: Duration::from_micros(400),
         silence: CYCLE * 10,
-        pause: None,
     }
 }
 

@@ -141,24 +141,7 @@ impl Route {
         let (sink, source) = (next_node(&mut bits, width)?, next_node(&mut bits, width)?);
         let channels = Channels { list, hops };
         let mut route = Self::new(transfer, source, sink, Scheme::Thalweg, channels);
-        let mut counts = [[0; 3]; 2 * MAX_STAGES];
-        for (_, counts) in places(hops).zip(&mut counts) {
-            for count in counts {
-                *count = bits.ones()?;
-            }
-        }
-        for (part, add) in [Self::add, Self::stand_by, Self::add_spare]
-            .iter()
-            .enumerate()
-        {
-            for ((stage, group), counts) in places(hops).zip(&counts) {
-                for _ in 0..counts[part] {
-                    let node = next_node(&mut bits, width)?;
-                    add(&mut route, Member { node, stage, group })?;
-                }
-            }
-        }
-        bits.end()?;
+        route.unpack_members(bits, width)?;
         route.format = Format::Slim;
         route.payload = PayloadSize::of_format(payload, Format::Slim).ok_or(bad)?;
         (route.deadline_s, route.threshold, route.range) = (deadline_s, threshold, range);
@@ -178,5 +161,24 @@ impl Route {
             && route.width() == width
             && (options & RANGE_BIT == 0) == (range == ObjectRange::ALL);
         is_told_so.then_some(route).ok_or(bad)
+    }
+
+    /// All but its ends: how many there are at each place, and then who they are.
+    fn unpack_members(&mut self, mut bits: BitReader<'_>, width: u32) -> Result<(), WireError> {
+        let hops = self.channels.hops();
+        let mut counts = [[0; 3]; 2 * MAX_STAGES];
+        for count in places(hops).zip(&mut counts).flat_map(|(_, counts)| counts) {
+            *count = bits.ones()?;
+        }
+        let adds = [Self::add, Self::stand_by, Self::add_spare];
+        for (part, add) in adds.iter().enumerate() {
+            for ((stage, group), counts) in places(hops).zip(&counts) {
+                for _ in 0..counts[part] {
+                    let node = next_node(&mut bits, width)?;
+                    add(self, Member { node, stage, group })?;
+                }
+            }
+        }
+        bits.end()
     }
 }

@@ -3,12 +3,11 @@
 use super::super::cadence::Cadence;
 use super::super::context::Packets;
 use super::super::missing::{Missing, Plan};
-use super::super::session::Tells;
 use super::bench::{layout, start, TELOSB};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::vec::Vec;
-use thalweg_wire::pipeline::{Format, Nack, Telling};
+use thalweg_wire::pipeline::{Format, Nack};
 use thalweg_wire::route::{PayloadSize, Scheme};
 
 /// Slim frames over four hops, with a byte that is said beside.
@@ -20,23 +19,22 @@ fn cadence() -> Cadence {
 }
 
 /// The plan of a NACK of `packets` of which those `missing` are not there, and what its frames tell.
-fn told(missing: &BTreeSet<u16>, packets: u16, below: u16, tells: Tells) -> (Plan, Vec<u16>) {
+fn told(missing: &BTreeSet<u16>, packets: u16, below: u16) -> (Plan, Vec<u16>) {
     let mut here = Packets::EMPTY;
     here.fill_to(packets);
     missing.iter().for_each(|packet| here.remove(*packet));
     let here = &here;
     let all = Missing { here, below };
-    let plan = all.plan(tells, &cadence(), packets);
+    let plan = all.plan(&cadence(), packets);
     let (mut from, mut frames, mut said) = (Some(0), 0, Vec::new());
     while let Some(packet) = from {
         let mut vector = [0; 121];
         let vector = &mut vector[..usize::from(plan.vector_bytes)];
-        let part = all.part(plan.telling, packet, vector);
+        let part = all.part(packet, vector);
         let nack = Nack {
             first: part.first,
             missing: missing.len() as u16,
             following: 0,
-            telling: plan.telling,
             vector,
         };
         said.extend(nack.missing_packets());
@@ -47,38 +45,28 @@ fn told(missing: &BTreeSet<u16>, packets: u16, below: u16, tells: Tells) -> (Pla
 }
 
 #[test]
-fn a_few_of_many_are_told_as_runs_and_half_of_them_as_a_vector() {
-    let bytes = |missing: BTreeSet<u16>| {
-        let (plan, _) = told(&missing, 500, 500, Tells::Shortest);
-        assert_eq!(plan.frames, 1);
-        (plan.telling, plan.vector_bytes)
+fn a_vector_is_as_long_as_it_must_be() {
+    let plan = |missing: BTreeSet<u16>| told(&missing, 500, 500).0;
+    let one = |vector_bytes| Plan {
+        frames: 1,
+        vector_bytes,
     };
-    assert_eq!(bytes((7..500).step_by(50).collect()), (Telling::Runs, 11));
-    assert_eq!(bytes((16..500).collect()), (Telling::Runs, 3));
-    assert_eq!(bytes((0..500).step_by(2).collect()), (Telling::Vector, 63));
-    assert_eq!(bytes(BTreeSet::new()), (Telling::Vector, 0));
+    assert_eq!(plan((7..500).step_by(50).collect()), one(63));
+    assert_eq!(plan(BTreeSet::new()), one(0));
 }
 
 #[test]
-fn a_long_transfer_takes_a_few_frames_where_it_took_many() {
-    // Two of a hundred, one by one.
-    let missing: BTreeSet<u16> = (3..16_000).step_by(50).collect();
-    let (runs, _) = told(&missing, 16_000, 16_000, Tells::Shortest);
-    let (vector, _) = told(&missing, 16_000, 16_000, Tells::Vector);
-    assert_eq!(
-        (runs.telling, vector.telling),
-        (Telling::Runs, Telling::Vector)
-    );
-    assert_eq!((runs.frames, vector.frames), (4, 18));
+fn parts_in_which_nothing_is_missing_are_left_out() {
+    let frames = |missing: BTreeSet<u16>| told(&missing, 16_000, 16_000).0.frames;
+    assert_eq!(frames((3..16_000).step_by(50).collect()), 18);
+    assert_eq!(frames([3, 9_000, 15_999].into()), 3);
 }
 
 #[test]
 fn nothing_is_told_of_what_the_source_has_not_sent() {
     let missing: BTreeSet<u16> = (16..500).collect();
-    let (runs, said) = told(&missing, 500, 16, Tells::Shortest);
-    assert_eq!((runs.frames, runs.vector_bytes, said.len()), (1, 0, 0));
-    let (vector, said) = told(&missing, 500, 16, Tells::Vector);
-    assert_eq!((vector.frames, vector.vector_bytes, said.len()), (1, 2, 0));
+    let (plan, said) = told(&missing, 500, 16);
+    assert_eq!((plan.frames, plan.vector_bytes, said.len()), (1, 2, 0));
 }
 
 proptest! {
@@ -93,12 +81,7 @@ proptest! {
             mixed % u64::from(every) == 0
         };
         let missing: BTreeSet<u16> = (0..packets).filter(is_missing).collect();
-        let air = |plan: Plan| u32::from(plan.frames) * (u32::from(plan.vector_bytes) + 27);
-        let [shortest, vector] = [Tells::Shortest, Tells::Vector].map(|tells| {
-            let (plan, said) = told(&missing, packets, packets, tells);
-            assert!(said.iter().eq(&missing), "{plan:?}");
-            air(plan)
-        });
-        prop_assert!(shortest <= vector);
+        let (plan, said) = told(&missing, packets, packets);
+        prop_assert!(said.iter().eq(&missing), "{plan:?}");
     }
 }

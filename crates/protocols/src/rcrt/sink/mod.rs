@@ -289,8 +289,7 @@ impl Sink {
         let Some(f) = self.flows.get_mut(k) else {
             return;
         };
-        let ((origin, flow), connection) = (f.key(), f.connection);
-        let was = f.congestion;
+        let ((origin, flow), connection, was) = (f.key(), f.connection, f.congestion);
         f.heard = now;
         if core::mem::take(&mut f.is_counted_silent) {
             self.total.heard_again();
@@ -339,28 +338,31 @@ impl Sink {
         f.measure(&self.config);
         let is = f.congestion;
         if f.is_complete() {
-            let (before, next) = (f.before, f.next);
-            let key = f.key();
-            self.total.changed(&self.config, was, 0.0);
-            self.remove(now, k);
             let last = Last {
                 connection,
-                before,
-                next,
+                before: f.before,
+                next: f.next,
             };
-            self.ended.remember(key, last);
-            self.events.push_back(Event::Finished {
-                origin,
-                flow,
-                connection,
-            });
-            return self.refuse(key, connection, Answers::Finished);
+            self.total.changed(&self.config, was, 0.0);
+            self.remove(now, k);
+            return self.finish((origin, flow), last);
         }
         self.total.changed(&self.config, was, is);
         self.decide(now, k);
         if wants || self.flows.get(k).is_some_and(|f| !f.is_fresh()) {
             self.answer(now, k, Answer::Feedback);
         }
+    }
+    /// All of the flow `key` is there, and it was removed.
+    fn finish(&mut self, key: Key, last: Last) {
+        let ((origin, flow), connection) = (key, last.connection);
+        self.ended.remember(key, last);
+        self.events.push_back(Event::Finished {
+            origin,
+            flow,
+            connection,
+        });
+        self.refuse(key, connection, Answers::Finished);
     }
     /// Flow `k` has told something: whether the total rate is to change.
     fn decide(&mut self, now: Instant, k: usize) {

@@ -1,0 +1,46 @@
+//! Where all stages pause in a long round, so that the destination can say that its packets come.
+//!
+//! When the destination has had time for each further [`Session::stretch`] packets, and half as many are left, every stage
+//! keeps the packet that it has. Which one follows from the packet's number and the stage: the first time that the source
+//! sends packets, they follow one another. Time base: packets. Tests: `tests/pause.rs`.
+
+use super::session::Session;
+
+/// What a stage knows of the pauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pauses {
+    /// Packets of the transfer; 0 before a request told it.
+    packets: u16,
+    /// The first packet that was not here yet.
+    next: u16,
+}
+
+impl Pauses {
+    /// Those of a transfer of so many packets: none of 0.
+    pub(super) const fn of(packets: u16) -> Self {
+        Self { packets, next: 0 }
+    }
+    /// A request told how many packets there are.
+    pub(super) fn tell(&mut self, packets: u16) {
+        self.packets = packets;
+    }
+    /// Packet `number` is at this node's stage: whether it waits there through a pause that begins now.
+    pub(super) fn begins(&mut self, session: &Session, number: u16) -> bool {
+        if number < self.next {
+            return false;
+        }
+        let stage = u16::from(session.stage());
+        let pauses = self.sent(session) == Some(number.saturating_add(stage));
+        self.next = number.saturating_add(1);
+        pauses
+    }
+    /// How many packets the source has sent when all stages pause next, if they do.
+    pub(super) fn sent(&self, session: &Session) -> Option<u16> {
+        let (stretch, hops) = (session.stretch?, u16::from(session.hops));
+        let before = self.next.saturating_add(session.stage().into());
+        // For so many the destination has had time; all others are under way.
+        let come = (before.saturating_sub(hops) / stretch + 1).saturating_mul(stretch.get());
+        let is_long = come.saturating_add(stretch.get() / 2) <= self.packets;
+        is_long.then(|| come + hops.saturating_sub(1))
+    }
+}
