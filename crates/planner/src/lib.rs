@@ -9,7 +9,6 @@ mod ageing;
 mod assess;
 pub mod beats;
 mod chains;
-mod change;
 pub mod channels;
 pub mod closed_forms;
 pub mod concurrent;
@@ -31,7 +30,6 @@ pub mod rules;
 mod seen;
 pub mod stages;
 pub mod streams;
-pub mod tails;
 pub mod topology;
 
 pub use channels::Assignment;
