@@ -154,7 +154,7 @@ impl Picture {
                 let level = spread.mean(&readings, change).level;
                 let seen = seen.iter().map(|sighting| model.sighted(sighting, level));
                 readings.extend(seen);
-                readings.sort_by(|a, b| a.age.cmp(&b.age));
+                readings.sort_by_key(|reading| reading.age);
                 readings.truncate(MOST);
             }
             if !readings.is_empty() {
