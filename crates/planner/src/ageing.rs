@@ -7,15 +7,12 @@
 //! links that look strong, more are weaker than they look than are stronger. Where several surveys tell how links change, that
 //! counts instead. Not modelled: in which surroundings the network is. Tests: below.
 
-use crate::tails::Tails;
 use thalweg_units::{Db, Duration};
 
-/// What links change by in a quarter of an hour (standard deviation): the root mean square of an orchard's, an office's and a marina's
-/// 1.6, 2.4 and 2.5 dB (`docs/radio-model.md`, "What changes in time").
-const CHANGE: Db = Db(2.2);
-/// Degrees of freedom of the Student law of such changes. Its median is .44 of the standard deviation, and its 99th percentile 3.4; Grenoble's
-/// changes have .05 to .2, and 4.0 to 4.2 (the same page).
-const FREEDOM: f64 = 3.0;
+/// What links change by in a quarter of an hour, as shares of them with their standard deviations: a Student law of three degrees of
+/// freedom and 2.2 dB, the root mean square of an orchard's, an office's and a marina's 1.6, 2.4 and 2.5 dB. Its median is .44 of that, and
+/// its 99th percentile 3.4; Grenoble's changes have .05 to .2, and 4.0 to 4.2 (`docs/radio-model.md`, "What changes in time").
+const CHANGES: [(f64, f64); 3] = [(0.7015, 1.270), (0.2490, 2.496), (0.0495, 6.410)];
 /// Seconds after which half of the links have changed, and all.
 const HALF_S: f64 = 30.0;
 const WHOLE_S: f64 = 900.0;
@@ -31,10 +28,6 @@ const ENOUGH: usize = 40;
 pub struct Ageing {
     /// Share of the links that have changed.
     changed: f64,
-    /// Deviation of most of these.
-    core: Db,
-    /// How much farther others have gone.
-    tails: Tails,
     /// By how much there are more links a decibel weaker: the logarithm of the ratio.
     slope: f64,
 }
@@ -43,8 +36,6 @@ impl Ageing {
     /// Nothing, or what is not known of a link has it in.
     pub const NONE: Self = Self {
         changed: 0.0,
-        core: Db(0.0),
-        tails: Tails::NORMAL,
         slope: 0.0,
     };
 
@@ -60,23 +51,14 @@ impl Ageing {
         }
         Self {
             changed: come(age) - come(apart),
-            core: Db(CHANGE.0 * ((FREEDOM - 2.0) / FREEDOM).sqrt()),
-            tails: Tails::student(FREEDOM),
             slope: slope(margins),
         }
     }
-    /// Shares of links, and how far each is known where the measurement is off by `unknown`, whose own tails are `measured`.
-    pub(crate) fn deviations(&self, unknown: Db, measured: &Tails) -> Vec<(f64, Db)> {
-        let unchanged = measured.shares().map(|(share, times)| {
-            let share = share * (1.0 - self.changed);
-            (share, Db(unknown.0 * times))
-        });
-        let changed = self.tails.shares().map(|(share, times)| {
-            let by = Db(libm::hypot(unknown.0, self.core.0 * times));
-            (share * self.changed, by)
-        });
-        let all = unchanged.chain(changed);
-        all.filter(|(share, _)| *share > 0.0).collect()
+    /// Shares of links, and how far each is known where the measurement is off by `unknown`.
+    pub(crate) fn deviations(&self, unknown: Db) -> [(f64, Db); 4] {
+        let [most, some, few] =
+            CHANGES.map(|(share, by)| (share * self.changed, Db(libm::hypot(unknown.0, by))));
+        [(1.0 - self.changed, unknown), most, some, few]
     }
     /// How much more links there are that differ `by` so much from one of any level.
     pub(crate) fn weight(&self, by: Db) -> f64 {
@@ -85,7 +67,7 @@ impl Ageing {
 }
 
 /// Share of links that have changed by an age: what makes them change comes at moments.
-fn come(age: Duration) -> f64 {
+pub(crate) fn come(age: Duration) -> f64 {
     let age_s = age.as_secs_f64();
     0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0)
 }
@@ -113,14 +95,14 @@ mod tests {
         let variance = |age_s| {
             let age = Duration::from_secs(age_s);
             let ageing = Ageing::since(age, Duration::ZERO, [].into_iter());
-            let shares = ageing.deviations(Db(0.0), &Tails::NORMAL);
+            let shares = ageing.deviations(Db(0.0));
             let squares = shares.iter().map(|(share, by)| share * by.0 * by.0);
             squares.sum::<f64>()
         };
         let [new, soon, later, hour] = [0, 10, 60, 3_600].map(variance);
         assert!(new == 0.0 && new < soon && soon < later && later < hour);
         // But for what is farther out than the last step of the law.
-        let whole = CHANGE.0 * CHANGE.0;
+        let whole = 2.2 * 2.2;
         assert!((0.85 * whole..whole).contains(&hour), "{hour}");
         assert_eq!(variance(86_400), hour);
     }

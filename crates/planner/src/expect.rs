@@ -8,7 +8,6 @@
 use crate::ageing::Ageing;
 use crate::beats::{self, Lead};
 use crate::links::{Hop, LinkQualities, LinkQuality};
-use crate::tails::Tails;
 use crate::topology::LinkRule;
 use std::f64::consts::SQRT_2;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm};
@@ -22,7 +21,8 @@ const KNEE_DB: f64 = 0.8;
 /// sheet's sensitivity, half a decibel above the effective floor, loses 1 %; against an interferer it needs the data
 /// sheet's co-channel rejection of 3 dB for the same.
 const INTERFERENCE_WEIGHT: f64 = 1.78;
-/// Standard normal quantile.
+/// Standard normal quantiles.
+const QUANTILE_90: f64 = 1.282;
 const QUANTILE_99: f64 = 2.326;
 /// Shifts of the strongest sender's lead in standard deviations, with their weights (Gauss-Hermite).
 const SHIFTS: [(f64, f64); 5] = [
@@ -64,8 +64,6 @@ pub struct LinkModel {
     /// Standard deviation of what is not known of a link's mean in the coming run: its change since
     /// the survey, the receiver's floor and RSSI error. Links of which more is known have their own ([`LinkQuality::unknown`]).
     pub unknown: Db,
-    /// How that deviation differs from link to link.
-    pub tails: Tails,
     /// What links may have become beside that since a single survey. Chances of lame hops have it in, and what links deliver does not.
     pub ageing: Ageing,
     /// Share of long frames that are lost however strong the link: others use the channel.
@@ -85,7 +83,6 @@ impl LinkModel {
         register_noise: Dbm(-99.2),
         packet: Db(2.0),
         unknown: Db(2.0),
-        tails: Tails::NORMAL,
         ageing: Ageing::NONE,
         outage: 0.0,
         prior_frames: 30.0,
@@ -98,11 +95,9 @@ impl LinkModel {
     }
     /// The same of a link of which `unknown` is not known.
     pub(crate) fn delivery_over(&self, margin: Db, unknown: Db) -> f64 {
-        self.tails.mean(unknown, |unknown| {
-            let (packet, unknown) = (self.packet.0, unknown.0);
-            let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
-            0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * SQRT_2))
-        })
+        let (packet, unknown) = (self.packet.0, unknown.0);
+        let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
+        0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * SQRT_2))
     }
     /// What is not known of a link of this quality.
     pub(crate) fn unknown_of(&self, quality: &LinkQuality) -> Db {
@@ -131,7 +126,7 @@ impl LinkModel {
         of: impl Fn(f64) -> f64,
     ) -> f64 {
         let (mut all, mut sum) = (0.0, 0.0);
-        for (share, deviation) in ageing.deviations(unknown, &self.tails) {
+        for (share, deviation) in ageing.deviations(unknown) {
             for step in -CHANGES..=CHANGES {
                 let change = f64::from(step) * CHANGE_STEP;
                 let by = Db(change * deviation.0);
@@ -151,7 +146,7 @@ impl LinkModel {
     /// The margin with which nine of ten links have a ratio of .99 or more.
     pub fn sure_margin(&self) -> Db {
         let spread = (self.packet.0 * self.packet.0 + KNEE_DB * KNEE_DB).sqrt();
-        Db(HALF_AT_DB + QUANTILE_99 * spread + self.tails.quantile_90() * self.unknown.0)
+        Db(HALF_AT_DB + QUANTILE_99 * spread + QUANTILE_90 * self.unknown.0)
     }
     /// Mean power of a link without the register's own noise, where an RSSI is known.
     pub fn power(&self, quality: &LinkQuality) -> Option<Dbm> {
@@ -365,8 +360,7 @@ impl Expected {
     /// Survival of beats over what is not known of the strongest sender's lead.
     fn survival(&self, lead: &Lead) -> f64 {
         let (packet, run) = (self.model.packet.0, self.model.unknown.0);
-        let squares = self.model.tails.mean(Db(run), |unknown| unknown.0.powi(2));
-        let spread = (2.0 * (packet * packet + squares)).sqrt();
+        let spread = (2.0 * (packet * packet + run * run)).sqrt();
         let share = |(shift, weight)| weight * lead.survival(shift * spread);
         SHIFTS.into_iter().map(share).sum()
     }

@@ -9,7 +9,6 @@ mod ageing;
 mod assess;
 pub mod beats;
 mod chains;
-mod change;
 pub mod channels;
 pub mod closed_forms;
 pub mod concurrent;
@@ -30,7 +29,6 @@ mod route;
 pub mod rules;
 mod seen;
 pub mod streams;
-pub mod tails;
 pub mod topology;
 
 pub use channels::Assignment;

@@ -1,11 +1,11 @@
 //! One picture of a network's links out of several surveys, and of what transfers saw since.
 //!
-//! A link's level is the mean of its readings with the weights of ordinary kriging (Cressie, Statistics for Spatial Data,
-//! section 3.2): readings count by how much links change from their time to that of the coming transfer, and among each other.
-//! The error of that mean is what is not known of the link. Levels far from the mean of a link's channels are in part
-//! errors, so each is drawn towards that mean by the share that errors have. Of one survey alone nothing changes. Tests: `picture_tests.rs`.
+//! A link's level is the mean of its readings. Each weighs by the inverse of its variance: what a reading is off by where nothing
+//! changed, and what its pair of nodes changes by, of which the share counts that has come about by its age. The error of that mean is
+//! what is not known of the link. By how much pairs change is the mean square of what surveys that follow each other differ by,
+//! and of each pair its own, beside which that mean counts as one change. Of one survey alone nothing changes. Tests: `picture_tests.rs`.
 
-use crate::change::{Change, Changes, ENOUGH};
+use crate::ageing::come;
 use crate::expect::LinkModel;
 use crate::learned::STRONG_DB;
 use crate::links::{LinkQualities, LinkQuality};
@@ -17,8 +17,8 @@ use thalweg_units::{Channel, Db, Dbm, Duration};
 pub const MOST: usize = 8;
 /// Frames of a transfer that count as frames of one survey; links change while more are sent.
 const COUNTED: u32 = 30;
-/// Of so many channels, a link's mean over channels tells of each.
-const CHANNELS: usize = 3;
+/// Of fewer changes nothing is learned.
+const ENOUGH: usize = 40;
 
 /// A survey, and how long before the coming transfer it was made.
 #[derive(Debug, Clone, Copy)]
@@ -61,27 +61,14 @@ struct Reading {
     level: f64,
     prr: f64,
     sent: Option<u32>,
-    age_s: f64,
-}
-
-/// What readings of a link come to.
-#[derive(Debug, Clone, Copy)]
-struct Merged {
-    channel: Channel,
-    level: f64,
-    /// Variance of what is not known of it in the coming transfer.
-    variance: f64,
-    /// Of that, what readings are off by from what lasts of the link: their own changes and errors.
-    error: f64,
-    prr: f64,
-    sent: Option<u32>,
+    age: Duration,
 }
 
 /// A survey as readings.
 struct Source<'a> {
     links: &'a LinkQualities,
     model: &'a LinkModel,
-    age_s: f64,
+    age: Duration,
     /// Per channel and node: whether it was heard, and whether it heard anybody.
     took_part: Vec<Vec<(bool, bool)>>,
 }
@@ -102,7 +89,7 @@ impl<'a> Source<'a> {
         Self {
             links: of.links,
             model,
-            age_s: of.age.as_secs_f64(),
+            age: of.age,
             took_part: Channel::all().map(on).collect(),
         }
     }
@@ -110,7 +97,7 @@ impl<'a> Source<'a> {
     /// The level of a link as this survey has it. One that was not heard, though both nodes took part, was below what may be
     /// missed.
     fn reading(&self, from: usize, to: usize, channel: Channel) -> Option<Reading> {
-        let age_s = self.age_s;
+        let age = self.age;
         if let Some(quality) = self.links.quality(from, to, channel) {
             let level = self.model.power(&quality)?.0;
             let (prr, sent) = (quality.prr, quality.sent);
@@ -118,7 +105,7 @@ impl<'a> Source<'a> {
                 level,
                 prr,
                 sent,
-                age_s,
+                age,
             });
         }
         let of = &self.took_part[channel.index()];
@@ -127,7 +114,7 @@ impl<'a> Source<'a> {
             level: self.model.unheard().0,
             prr: 0.0,
             sent: None,
-            age_s,
+            age,
         })
     }
 }
@@ -152,65 +139,48 @@ impl Picture {
         let tables = surveys.iter().map(|survey| survey.links);
         model.outage = model.outage_in(tables).unwrap_or(model.outage);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
-        let nugget = model.unknown.0.powi(2);
-        let changes = match sources.len() {
-            1 => Changes::none(nugget),
-            _ => Changes::of(changes(&sources), nugget),
-        };
+        let spread = Spread::of(&sources, model.unknown.0.powi(2));
         let mut sightings: BTreeMap<(usize, usize, Channel), Vec<&Sighting>> = BTreeMap::new();
         for sighting in seen {
-            let Sighting {
-                from, to, channel, ..
-            } = *sighting;
-            let of = sightings.entry((from, to, channel)).or_default();
-            of.push(sighting);
+            let of = (sighting.from, sighting.to, sighting.channel);
+            sightings.entry(of).or_default().push(sighting);
         }
-        let weighing = Weighing {
-            changes: &changes,
-            model: &model,
-        };
-        let mut merged: BTreeMap<(usize, usize), Vec<Merged>> = BTreeMap::new();
+        let mut picture = Self { links, model };
         for_each_link(&sources, |from, to, channel| {
-            let readings = sources
-                .iter()
-                .filter_map(|source| source.reading(from, to, channel));
-            let seen = sightings.get(&(from, to, channel));
-            let seen = seen.map_or(&[][..], Vec::as_slice);
-            if let Some(one) = weighing.merged(readings.collect(), seen, (from, to, channel)) {
-                merged.entry((from, to)).or_default().push(one);
+            let read = |source: &Source<'_>| source.reading(from, to, channel);
+            let mut readings: Vec<Reading> = sources.iter().filter_map(read).collect();
+            let change = spread.change_of(from, to);
+            if let Some(seen) = sightings.get(&(from, to, channel)) {
+                let level = spread.mean(&readings, change).level;
+                let seen = seen.iter().map(|sighting| model.sighted(sighting, level));
+                readings.extend(seen);
+                readings.sort_by_key(|reading| reading.age);
+                readings.truncate(MOST);
+            }
+            if !readings.is_empty() {
+                let mean = spread.mean(&readings, change);
+                let quality = LinkQuality {
+                    prr: mean.prr,
+                    rssi: Some(model.register(Dbm(mean.level), mean.prr)),
+                    sent: readings
+                        .iter()
+                        .filter_map(|r| r.sent)
+                        .reduce(u32::saturating_add),
+                    unknown: Some(mean.unknown),
+                };
+                // Both nodes are in the table.
+                let _ = picture.links.put(from, to, channel, quality);
             }
         });
-        let own = match sources.len() {
-            1 => None,
-            _ => variance_of_channels(&merged, &model),
+        let of_age = |survey: &Dated<'_>| Reading {
+            level: 0.0,
+            prr: 0.0,
+            sent: None,
+            age: survey.age,
         };
-        let mut picture = Self { links, model };
-        picture.model.tails = changes.tails();
-        for ((from, to), mut channels) in merged {
-            if let Some(own) = own.filter(|_| channels.len() >= CHANNELS) {
-                towards_their_mean(&mut channels, own);
-            }
-            for one in channels {
-                // Both nodes are in the table.
-                let _ = picture
-                    .links
-                    .put(from, to, one.channel, one.quality(&model));
-            }
-        }
-        picture.model.unknown = weighing.usual(&surveys);
+        let ages: Vec<Reading> = surveys.iter().map(of_age).collect();
+        picture.model.unknown = spread.mean(&ages, spread.change).unknown;
         picture
-    }
-}
-
-impl Merged {
-    /// As a table of links has it.
-    fn quality(&self, model: &LinkModel) -> LinkQuality {
-        LinkQuality {
-            prr: self.prr,
-            rssi: Some(model.register(Dbm(self.level), self.prr)),
-            sent: self.sent,
-            unknown: Some(Db(self.variance.sqrt())),
-        }
     }
 }
 
@@ -230,224 +200,94 @@ fn for_each_link(sources: &[Source<'_>], mut visit: impl FnMut(usize, usize, Cha
     }
 }
 
-/// What strong links changed by between any two surveys. Strong is what both have on average: a link is not chosen
-/// for having become weaker, or stronger.
-fn changes(sources: &[Source<'_>]) -> Vec<Change> {
-    let mut found = Vec::new();
-    let Some(model) = sources.first().map(|source| source.model) else {
-        return found;
-    };
-    let strong = model.floor.0 + STRONG_DB;
-    for_each_link(sources, |from, to, channel| {
-        let read = |source: &Source<'_>| source.reading(from, to, channel);
-        let readings: Vec<Option<Reading>> = sources.iter().map(read).collect();
-        for (at, newer) in readings.iter().enumerate() {
-            for (after, older) in readings.iter().enumerate().skip(at + 1) {
-                if let (Some(newer), Some(older)) = (newer, older) {
-                    if 0.5 * (newer.level + older.level) >= strong {
-                        found.push(Change {
-                            pair: (from.min(to), from.max(to)),
-                            lag_s: (older.age_s - newer.age_s).abs(),
-                            by: newer.level - older.level,
-                            is_next: after == at + 1,
-                        });
-                    }
+/// What readings of a link come to.
+struct Mean {
+    level: f64,
+    prr: f64,
+    /// Standard deviation of what is not known of it in the coming transfer.
+    unknown: Db,
+}
+
+/// By how much readings of a link differ: variances in square decibels.
+struct Spread {
+    /// Of readings where nothing changed.
+    reading: f64,
+    /// Of links around what lasts of them: the mean of all, and of pairs of nodes.
+    change: f64,
+    pairs: BTreeMap<(usize, usize), f64>,
+}
+
+impl Spread {
+    /// What `sources`, newest first, tell by strong links, where readings of one that did not change are off by `reading`. Strong is what
+    /// two surveys have on average: a link is not chosen for having become weaker, or stronger.
+    fn of(sources: &[Source<'_>], reading: f64) -> Self {
+        let strong = sources.first().map_or(0.0, |s| s.model.floor.0 + STRONG_DB);
+        // Half of the square of what two readings differ by, and so many of them, of which so many could change between.
+        let mut pairs: BTreeMap<(usize, usize), [f64; 2]> = BTreeMap::new();
+        let mut changed = 0.0;
+        for_each_link(sources, |from, to, channel| {
+            for two in sources.windows(2) {
+                let [newer, older] = [0, 1].map(|at| two[at].reading(from, to, channel));
+                let (Some(newer), Some(older)) = (newer, older) else {
+                    continue;
+                };
+                if 0.5 * (newer.level + older.level) >= strong {
+                    let of = pairs.entry((from.min(to), from.max(to))).or_default();
+                    *of = [
+                        of[0] + 0.5 * (newer.level - older.level).powi(2),
+                        of[1] + 1.0,
+                    ];
+                    changed += come(older.age.saturating_sub(newer.age));
                 }
             }
+        });
+        let count: f64 = pairs.values().map(|[_, count]| count).sum();
+        if count < ENOUGH as f64 || changed <= 0.0 {
+            let pairs = BTreeMap::new();
+            return Self {
+                reading,
+                change: 0.0,
+                pairs,
+            };
         }
-    });
-    found
-}
-
-/// What readings count for, of pairs like most.
-struct Weights {
-    weights: Vec<f64>,
-    /// Variance of what a reading now differs by from their mean.
-    variance: f64,
-    /// What their mean varies by more than it varies with what is to come: the variance of its errors.
-    error: f64,
-}
-
-/// How readings are weighed.
-struct Weighing<'a> {
-    changes: &'a Changes,
-    model: &'a LinkModel,
-}
-
-impl Weighing<'_> {
-    /// What `readings` of a link come to with those of transfers that `seen` has; none of no reading.
-    fn merged(
-        &self,
-        mut readings: Vec<Reading>,
-        seen: &[&Sighting],
-        (from, to, channel): (usize, usize, Channel),
-    ) -> Option<Merged> {
-        if !seen.is_empty() {
-            let ages: Vec<f64> = readings.iter().map(|reading| reading.age_s).collect();
-            let Weights { weights, .. } = self.weights(&ages);
-            let level = weighted(&weights, readings.iter().map(|reading| reading.level));
-            let seen = seen
+        let mean = pairs.values().map(|[sum, _]| sum).sum::<f64>() / count;
+        // Links that stand still may be read better than the survey thought; not even then are they read without error.
+        let reading = reading.min(mean).max(1e-3);
+        let change = |both: f64| ((both - reading) * count / changed).max(0.0);
+        // Both directions change alike: what they tell counts once.
+        let own = |[sum, count]: [f64; 2]| change((mean + 0.5 * sum) / (1.0 + 0.5 * count));
+        Self {
+            reading,
+            change: change(mean),
+            pairs: pairs
+                .into_iter()
+                .map(|(pair, of)| (pair, own(of)))
+                .collect(),
+        }
+    }
+    fn change_of(&self, a: usize, b: usize) -> f64 {
+        let own = self.pairs.get(&(a.min(b), a.max(b)));
+        own.copied().unwrap_or(self.change)
+    }
+    /// The mean of `readings`, one or more, of a link that changes so.
+    fn mean(&self, readings: &[Reading], change: f64) -> Mean {
+        let changed = |reading: &Reading| change * come(reading.age);
+        // A reading differs from what is to come by either's change.
+        let weight = |reading: &Reading| 1.0 / (self.reading + 2.0 * changed(reading)).max(1e-9);
+        let all: f64 = readings.iter().map(weight).sum();
+        let mean = |of: &dyn Fn(f64, &Reading) -> f64| -> f64 {
+            readings
                 .iter()
-                .map(|sighting| self.model.sighted(sighting, level));
-            readings.extend(seen);
-            readings.sort_by(|a, b| a.age_s.total_cmp(&b.age_s));
-            readings.truncate(MOST);
-        }
-        readings.first()?;
-        let ages: Vec<f64> = readings.iter().map(|reading| reading.age_s).collect();
-        let Weights {
-            weights,
-            variance,
-            error,
-        } = self.weights(&ages);
-        let scale = self.changes.scale(from, to);
-        let sent = readings.iter().filter_map(|reading| reading.sent);
-        Some(Merged {
-            channel,
-            level: weighted(&weights, readings.iter().map(|reading| reading.level)),
-            variance: self.unknown(variance, scale, readings.len()),
-            error: error * scale,
-            prr: weighted(&weights, readings.iter().map(|reading| reading.prr)).clamp(0.0, 1.0),
-            sent: sent.reduce(u32::saturating_add),
-        })
-    }
-
-    /// What is not known of a link whose kriging variance is `variance` for pairs like most, of so many readings. That
-    /// is of another reading; the level itself is not off by what readings are.
-    fn unknown(&self, variance: f64, scale: f64, readings: usize) -> f64 {
-        let nugget = self.changes.nugget();
-        let least = nugget / readings.max(1) as f64;
-        (variance * scale - nugget).max(least)
-    }
-
-    /// The same of a link like most.
-    fn usual(&self, surveys: &[Dated<'_>]) -> Db {
-        let ages: Vec<f64> = surveys.iter().map(|s| s.age.as_secs_f64()).collect();
-        let Weights { variance, .. } = self.weights(&ages);
-        Db(self.unknown(variance, 1.0, ages.len()).sqrt())
-    }
-
-    /// Weights of readings so old.
-    fn weights(&self, ages: &[f64]) -> Weights {
-        let semi = |a: f64, b: f64| self.changes.semivariance((a - b).abs());
-        let mut count = ages.len();
-        let weights = loop {
-            let system = |row: usize, column: usize| match (row, column) {
-                (row, column) if row == column => 0.0,
-                (row, column) if row < count && column < count => semi(ages[row], ages[column]),
-                _ => 1.0,
-            };
-            let right = |row: usize| match row < count {
-                true => semi(ages[row], 0.0),
-                false => 1.0,
-            };
-            let solved = solved(count + 1, system, right);
-            match solved.filter(|found| found[..count].iter().all(|w| *w >= 0.0)) {
-                Some(mut weights) => {
-                    weights.truncate(count);
-                    break weights;
-                }
-                // What counts less than nothing is left out, the oldest first.
-                None if count > 1 => count -= 1,
-                None => break vec![1.0],
-            }
+                .map(|reading| of(weight(reading) / all, reading))
+                .sum()
         };
-        let now: f64 = weights
-            .iter()
-            .zip(ages)
-            .map(|(w, age)| w * semi(*age, 0.0))
-            .sum();
-        let mut among = 0.0;
-        for (i, (wi, a)) in weights.iter().zip(ages).enumerate() {
-            for (j, (wj, b)) in weights.iter().zip(ages).enumerate() {
-                if i != j {
-                    among += wi * wj * semi(*a, *b);
-                }
-            }
+        let of_readings = mean(&|w, reading| w * w * (self.reading + changed(reading)));
+        let old = mean(&|w, reading| w * come(reading.age));
+        Mean {
+            level: mean(&|w, reading| w * reading.level),
+            prr: mean(&|w, reading| w * reading.prr).clamp(0.0, 1.0),
+            unknown: Db((of_readings + change * old * old).sqrt()),
         }
-        Weights {
-            weights,
-            variance: 2.0 * now - among,
-            error: (now - among).max(0.0),
-        }
-    }
-}
-
-fn weighted(weights: &[f64], values: impl Iterator<Item = f64>) -> f64 {
-    weights
-        .iter()
-        .zip(values)
-        .map(|(weight, value)| weight * value)
-        .sum()
-}
-
-/// The solution of a system of linear equations; none where it has none.
-fn solved(
-    size: usize,
-    system: impl Fn(usize, usize) -> f64,
-    right: impl Fn(usize) -> f64,
-) -> Option<Vec<f64>> {
-    let row = |row: usize| {
-        let mut of: Vec<f64> = (0..size).map(|column| system(row, column)).collect();
-        of.push(right(row));
-        of
-    };
-    let mut rows: Vec<Vec<f64>> = (0..size).map(row).collect();
-    for at in 0..size {
-        let pivot = (at..size).max_by(|a, b| rows[*a][at].abs().total_cmp(&rows[*b][at].abs()))?;
-        if rows[pivot][at].abs() < 1e-12 {
-            return None;
-        }
-        rows.swap(at, pivot);
-        let pivot = rows[at].clone();
-        for (other, row) in rows
-            .iter_mut()
-            .enumerate()
-            .filter(|(other, _)| *other != at)
-        {
-            let _ = other;
-            let factor = row[at] / pivot[at];
-            for (value, of_pivot) in row.iter_mut().zip(&pivot).skip(at) {
-                *value -= factor * of_pivot;
-            }
-        }
-    }
-    let values = rows.iter().enumerate();
-    Some(values.map(|(at, row)| row[size] / row[at]).collect())
-}
-
-/// Variance of a link's channels around their mean that is no error; none where too few links tell.
-fn variance_of_channels(
-    merged: &BTreeMap<(usize, usize), Vec<Merged>>,
-    model: &LinkModel,
-) -> Option<f64> {
-    let strong = model.floor.0 + STRONG_DB;
-    let (mut between, mut errors, mut count) = (0.0, 0.0, 0usize);
-    for channels in merged.values().filter(|all| all.len() >= CHANNELS) {
-        let mean = mean_level(channels);
-        if mean < strong {
-            continue;
-        }
-        let squares: f64 = channels.iter().map(|one| (one.level - mean).powi(2)).sum();
-        between += squares / (channels.len() - 1) as f64;
-        errors += channels.iter().map(|one| one.error).sum::<f64>() / channels.len() as f64;
-        count += 1;
-    }
-    (count >= ENOUGH).then(|| ((between - errors) / count as f64).max(0.0))
-}
-
-fn mean_level(channels: &[Merged]) -> f64 {
-    channels.iter().map(|one| one.level).sum::<f64>() / channels.len().max(1) as f64
-}
-
-/// Draws the levels of a link's `channels`, which differ by a variance of `own`, towards their mean, by the share that
-/// errors have in what they seem to differ by.
-fn towards_their_mean(channels: &mut [Merged], own: f64) {
-    let mean = mean_level(channels);
-    for one in channels {
-        let share = own / (own + one.error).max(f64::MIN_POSITIVE);
-        one.level = mean + share * (one.level - mean);
-        one.variance = (one.variance - (1.0 - share) * one.error).max(0.0);
     }
 }
 
@@ -479,7 +319,7 @@ impl LinkModel {
             level,
             prr: share,
             sent: Some(sighting.sent.min(COUNTED)),
-            age_s: sighting.age.as_secs_f64(),
+            age: sighting.age,
         }
     }
 
