@@ -161,6 +161,12 @@ pub fn named(name: &str) -> Option<&'static Protocol> {
     PROTOCOLS.iter().find(|p| p.name == name)
 }
 
+/// The protocol that is taken where nobody names one.
+pub fn default() -> &'static Protocol {
+    // The registry has it (`names_are_their_own` below).
+    named("thalweg").unwrap_or(&PROTOCOLS[0])
+}
+
 impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [Takes] {
@@ -320,6 +326,7 @@ mod tests {
             assert_eq!(named(protocol.name), Some(protocol));
             assert!(!protocol.about.is_empty() && !protocol.takes().is_empty());
         }
+        assert_eq!(default().name, "thalweg");
         for plain in [Pipelined::P3, Pipelined::PIP] {
             assert_eq!(Pipelined::named(plain.name), Some(plain));
         }

@@ -1,0 +1,84 @@
+//! What goes wrong, and who is to blame: what was asked, or what happened then.
+
+use thalweg_host::known::AskError;
+use thalweg_simnet::collect::CollectError;
+use thalweg_testbeds::{SiteError, TestbedError};
+
+/// Whom an error is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// What was asked cannot be.
+    Input,
+    /// It was begun, and failed.
+    Job,
+    /// The observer said stop.
+    Stopped,
+}
+
+/// Why there is no result, in one line each.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The testbed's file; a line for each of its faults.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// The protocol has no use for an option.
+    #[error("{option} is not for protocol {protocol}")]
+    NotTaken {
+        /// The option, as [`crate::Network`] calls it.
+        option: &'static str,
+        /// The protocol.
+        protocol: &'static str,
+    },
+    /// An option's value does not do.
+    #[error("{option}: {why}")]
+    Option {
+        /// The option, as [`crate::Network`] calls it.
+        option: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// What was asked cannot be.
+    #[error("{0}")]
+    Input(String),
+    /// It was begun, and failed.
+    #[error("{0}")]
+    Job(String),
+    /// The observer said stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl Error {
+    /// Whom it is of.
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Testbed(_) | Self::NotTaken { .. } | Self::Option { .. } | Self::Input(_) => {
+                ErrorKind::Input
+            }
+            Self::Job(_) => ErrorKind::Job,
+            Self::Stopped => ErrorKind::Stopped,
+        }
+    }
+}
+
+impl From<CollectError> for Error {
+    fn from(error: CollectError) -> Self {
+        match error {
+            CollectError::Stopped => Self::Stopped,
+            error if error.is_input() => Self::Input(error.to_string()),
+            error => Self::Job(error.to_string()),
+        }
+    }
+}
+
+impl From<AskError> for Error {
+    fn from(error: AskError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<SiteError> for Error {
+    fn from(error: SiteError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

@@ -1,0 +1,30 @@
+//! Thalweg in a few lines: open a network, plan, collect.
+//!
+//! ```
+//! # fn main() -> Result<(), thalweg::Error> {
+//! use thalweg::Network;
+//! let network = Network::open("line5")?.seed(7).random_object(1_000);
+//! let got = network.collect(5)?;
+//! assert!(got.object().is_some_and(|bytes| bytes.len() == 1_000));
+//! println!("{:.0} kbit/s over {} hops", got.core().goodput_kbps, got.core().hops);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Network`] is a testbed and what is asked of it. `collect` has a simulated network survey itself, plans a route and
+//! fetches an object; [`Network::remote`] does the same over a base station's line. The command line is a client of this
+//! crate: it parses options, shows progress and prints. Time base: the network's own. The same seed gives the same bytes.
+
+mod error;
+mod network;
+
+pub use error::{Error, ErrorKind};
+pub use network::{Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
+pub use thalweg_host::collector::Report as PipelineReport;
+pub use thalweg_host::job::Progress;
+pub use thalweg_host::known::Planned as Plan;
+pub use thalweg_host::outcome::Core;
+pub use thalweg_host::registry::{self, Protocol, PROTOCOLS};
+pub use thalweg_simnet::collect::Object;
+pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
+pub use thalweg_testbeds::Testbed;
