@@ -11,13 +11,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use thalweg::{Explain, Network, Object};
 use thalweg_host::known::CLEAN_CHANNELS;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::{Family, Pipelined};
 use thalweg_host::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
 use thalweg_simnet::campaign::{empty, CampaignError, InWave, Settings, Sources};
-use thalweg_simnet::collect::Object;
-use thalweg_simnet::fetch::{Explain, Wish};
+use thalweg_simnet::fetch::Wish;
 use thalweg_testbeds::{Site, Station, Testbed};
 use thalweg_units::{Channel, NodeId};
 
@@ -31,20 +31,17 @@ use crate::transfer::{keep, not_whole, remember, Of};
 use crate::values::MAX_PAYLOAD;
 
 /// Fetches an object from every node but the sink.
-pub(crate) fn run(
-    args: &CollectArgs,
-    wish: &Wish,
-    site: Site,
-    watch: &mut Watch,
-) -> Result<(), Failure> {
+pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), Failure> {
+    // What cannot be asked is said before anything is written.
+    let (wish, site) = (network.wish()?, network.site()?);
+    let testbed = network.testbed();
     let sinks = match &args.to[..] {
-        [] => vec![site.testbed.sink],
+        [] => vec![testbed.sink],
         named => named.to_vec(),
     };
-    let nodes = site.testbed.nodes.iter().map(|node| node.id);
+    let nodes = testbed.nodes.iter().map(|node| node.id);
     let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
-    let testbed = site.testbed.clone();
-    let description = description(args, &testbed, &wish.object)?;
+    let description = description(args, testbed, &wish.object)?;
     let mut store = Store::open(&args.out)?;
     let mut campaign = store.campaign(&description, &sources)?;
     // Two processes would do all work twice.
@@ -59,11 +56,11 @@ pub(crate) fn run(
     if campaign.left().next().is_some() {
         match (wish.protocol.family, &sinks[..]) {
             (Family::Pipeline(variant), [_, _, ..]) => {
-                let mut settings = settings(&site, variant, &sinks, wish);
+                let mut settings = settings(&site, variant, &sinks, &wish);
                 settings.sources = Sources::These(campaign.left().collect());
                 waves(&site, &settings, &mut store, (&campaign, of), watch)?;
             }
-            _ => turns(wish, site, &mut store, (&campaign, of), watch)?,
+            _ => turns(network, &mut store, (&campaign, of), watch)?,
         }
     }
     watch.reporter.finish();
@@ -73,7 +70,7 @@ pub(crate) fn run(
     if args.json {
         output::print_json(&summary)?;
     } else {
-        let sink = network::sink(&testbed, &args.to);
+        let sink = network::sink(testbed, &args.to);
         output::print(&format!("{}: {sink}\n\n{}", testbed.name, text(&summary)))?;
     }
     match summary.missing() {
@@ -87,8 +84,7 @@ pub(crate) fn run(
 
 /// The turns of the nodes that are left.
 fn turns(
-    wish: &Wish,
-    site: Site,
+    network: &Network,
     store: &mut Store,
     (campaign, of): (&Campaign, Of<'_>),
     watch: &mut Watch,
@@ -102,7 +98,7 @@ fn turns(
         ));
     }
     let mut arrived = summary(store, campaign)?.bytes;
-    let network = watch.survey(wish, site)?;
+    let (surveyed, wish) = (watch.survey(network)?, network.wish()?);
     let begun = Instant::now();
     for (turn, source) in (1u32..).zip(campaign.left()) {
         watch
@@ -112,7 +108,7 @@ fn turns(
             from: Some(source),
             ..wish.clone()
         };
-        let line = match watch.fetch(&network, &wish, None, Explain::Nothing) {
+        let line = match watch.fetch(&surveyed, &wish, None, Explain::Nothing) {
             Ok((report, _)) => {
                 remember(&report, store, of)?;
                 let o = report.core();

@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_host::registry::{Family, Needs, Pipelined, Takes};
+use thalweg::{Explain, Maps, Network, Report};
+use thalweg_host::registry::{Family, Pipelined, Takes};
 use thalweg_host::store::{Fate, Kept, Store, StoreError, DATABASE};
-use thalweg_simnet::fetch::{Explain, Maps, Report, Wish};
-use thalweg_simnet::streams::{payload, psdu_bytes};
-use thalweg_testbeds::{Site, Testbed};
-use thalweg_wire::phy;
-use thalweg_wire::pipeline::HEADER_BYTES;
+use thalweg_testbeds::Testbed;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -17,8 +14,7 @@ use crate::failure::{Failure, Stop};
 use crate::output;
 use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
-use crate::transfer::{not_whole, remember, wish, Of};
-use crate::values::MAX_PAYLOAD;
+use crate::transfer::{network, not_whole, remember, Of};
 use crate::{campaign, client, gather, network, port, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
@@ -29,46 +25,19 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if args.out.exists() && !args.out.is_dir() {
         return Err(StoreError::NotAFolder(args.out.clone()).into());
     }
-    check_takes(args)?;
+    let network = network(args)?;
+    check_takes(args, &network)?;
     check_outputs(args)?;
     if args.protocol.family == Family::Rcrt {
         return gather::run(args);
     }
-    let wish = wish(args)?;
-    let mut testbed = Testbed::load(&args.testbed)?;
-    if let Some(at) = args.at {
-        testbed = testbed
-            .surveyed_at(at)
-            .map_err(|why| Failure::Input(format!("--at: {why}")))?;
-    }
-    let asked = args.payload.unwrap_or(MAX_PAYLOAD);
-    let (site, psdu) = match args.protocol.needs() {
-        Needs::Synchronous | Needs::Tree => {
-            let psdu = HEADER_BYTES + usize::from(asked) + phy::FCS_BYTES;
-            (Ok(Site::new(testbed, args.seed)), psdu)
-        }
-        Needs::TwoRadios => {
-            let (name, most) = (args.protocol.name, payload(asked));
-            if args.payload.is_some_and(|asked| asked > most) {
-                let line = format!("--payload: a packet of {name} holds 1 to {most} bytes");
-                return Err(Failure::Input(line));
-            }
-            let site = Site::with_all_radios(testbed, args.seed);
-            (site, psdu_bytes(asked))
-        }
-    };
-    let site = site.and_then(|site| match args.age {
-        Some(age) => site.aged(age),
-        None => Ok(site),
-    });
-    let site = site.and_then(|site| site.with_losses(&args.loss, psdu));
-    let site = site.map_err(Failure::input)?;
-    wish.check(&site.testbed).map_err(Stop::from)?;
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
-    if let Some(most) = wish
-        .part_bytes()
-        .filter(|most| wish.object.bytes() > u64::from(*most))
-    {
+    if let Some(port) = &args.port {
+        let report = port::fetch((port, args.baud), &network, &mut watch)?;
+        let (testbed, report) = (network.testbed(), &Report::Pipeline(report));
+        return finish(args, (testbed, report), None, &mut watch);
+    }
+    if let Some(most) = part_bytes(&network)? {
         // A map is of one transfer, and so is what a node sends in a wave.
         let single = [
             (args.explain.is_some(), "--explain"),
@@ -81,9 +50,16 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         }
     }
     match args.all_nodes {
-        true => campaign::run(args, &wish, site, &mut watch),
-        false => one(args, &wish, site, &mut watch),
+        true => campaign::run(args, &network, &mut watch),
+        false => one(args, &network, &mut watch),
     }
+}
+
+/// The most bytes that go in one part, where the object has more.
+fn part_bytes(network: &Network) -> Result<Option<u32>, Failure> {
+    let wish = network.wish()?;
+    let bytes = wish.object.bytes();
+    Ok(wish.part_bytes().filter(|most| bytes > u64::from(*most)))
 }
 
 /// Whether what the options name may be written.
@@ -109,32 +85,21 @@ fn check_outputs(args: &CollectArgs) -> Result<(), Failure> {
 }
 
 /// One object.
-fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result<(), Failure> {
-    if let Some(port) = &args.port {
-        let testbed = site.testbed.clone();
-        let report = port::fetch((port, args.baud), wish, &site, watch)?;
-        return finish(
-            args,
-            wish,
-            (&testbed, &Report::Pipeline(report)),
-            None,
-            watch,
-        );
-    }
+fn one(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), Failure> {
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
-    let testbed = site.testbed.clone();
+    let testbed = network.testbed();
     let explain = match args.explain {
         Some(_) => Explain::Maps,
         None => Explain::Nothing,
     };
-    let fetched = watch.survey(wish, site).and_then(|network| {
+    let fetched = watch.survey(network).and_then(|surveyed| {
         let frames = capture.as_ref().map(|to| to.frames(&testbed.nodes));
         let frames = frames.transpose();
         let frames = frames.map_err(|why| Stop::Failed(format!("capture: {why}")))?;
-        watch.fetch(&network, wish, frames, explain)
+        watch.fetch(&surveyed, &network.wish()?, frames, explain)
     });
     let (report, maps) = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
-    let done = finish(args, wish, (&testbed, &report), maps.as_ref(), watch);
+    let done = finish(args, (testbed, &report), maps.as_ref(), watch);
     match capture.map_or(Ok(()), Capture::finish) {
         Ok(()) => done,
         failed => failed,
@@ -144,7 +109,6 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
 /// Stores what came, and prints the report.
 fn finish(
     args: &CollectArgs,
-    wish: &Wish,
     (testbed, report): (&Testbed, &Report),
     maps: Option<&Maps>,
     watch: &mut Watch,
@@ -166,7 +130,7 @@ fn finish(
             explain: maps,
         })?;
     } else {
-        let from = wish.from;
+        let from = args.from.first().copied();
         let ends = network::ends(testbed, report.core().source.get(), from, &args.to);
         let mut text = shown::report(report, &ends);
         if let Some(kept) = kept {
@@ -235,27 +199,7 @@ struct Printed<'a> {
 }
 
 /// Refuses what is asked of a protocol that has no use for it.
-fn check_takes(args: &CollectArgs) -> Result<(), Failure> {
-    let given = [
-        (args.paths.is_some(), "--paths", Takes::Paths),
-        (args.hops.is_some(), "--hops", Takes::Hops),
-        (args.channels.is_some(), "--channels", Takes::Channels),
-        (args.explain.is_some(), "--explain", Takes::Explain),
-        (args.all_nodes, "--all-nodes", Takes::AllNodes),
-        (
-            args.to.len() > 1,
-            "more than one base station",
-            Takes::Sinks,
-        ),
-        (args.from.len() > 1, "more than one source", Takes::Sources),
-        (args.policy.is_some(), "--policy", Takes::Policy),
-        (args.demand.is_some(), "--demand", Takes::Policy),
-        (args.scenario.is_some(), "--scenario", Takes::Scenario),
-        (!args.loss.is_empty(), "--loss", Takes::Loss),
-        (args.age.is_some(), "--age", Takes::Age),
-        (args.at.is_some(), "--at", Takes::Age),
-        (args.pcap.is_some(), "--pcap", Takes::Pcap),
-    ];
+fn check_takes(args: &CollectArgs, network: &Network) -> Result<(), Failure> {
     let at_once = args.protocol.takes().contains(&Takes::Sources);
     if args.all_nodes && args.pcap.is_some() && !at_once {
         let line = "the argument '--all-nodes' cannot be used with '--pcap <FILE>'";
@@ -266,12 +210,24 @@ fn check_takes(args: &CollectArgs) -> Result<(), Failure> {
             "one object has one base station: name one node with --to, or ask for --all-nodes";
         return Err(Failure::input(line));
     }
-    let takes = args.protocol.takes();
-    let refused = (given.iter()).find(|(given, _, what)| *given && !takes.contains(what));
-    refused.map_or(Ok(()), |(_, option, _)| {
-        let name = args.protocol.name;
-        Err(Failure::Input(format!(
-            "{option} is not for --protocol {name}"
-        )))
-    })
+    network.check_options()?;
+    let given = [
+        (args.explain.is_some(), "explain", Takes::Explain),
+        (args.all_nodes, "all-nodes", Takes::AllNodes),
+        (
+            args.to.len() > 1,
+            "more than one base station",
+            Takes::Sinks,
+        ),
+        (args.from.len() > 1, "more than one source", Takes::Sources),
+        (args.policy.is_some(), "policy", Takes::Policy),
+        (args.demand.is_some(), "demand", Takes::Policy),
+        (args.scenario.is_some(), "scenario", Takes::Scenario),
+        (args.pcap.is_some(), "pcap", Takes::Pcap),
+    ];
+    let given = given.into_iter().filter(|(given, ..)| *given);
+    for (_, option, what) in given {
+        network.takes(option, what)?;
+    }
+    Ok(())
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use thalweg::ErrorKind;
 use thalweg_host::store::StoreError;
-use thalweg_simnet::collect::CollectError;
 use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
 
@@ -57,13 +57,41 @@ pub(crate) enum Stop {
     Failed(String),
 }
 
-impl From<CollectError> for Stop {
-    fn from(error: CollectError) -> Self {
-        match error {
-            CollectError::Stopped => Self::Interrupted,
-            error if error.is_input() => Self::Input(error.to_string()),
-            error => Self::Failed(error.to_string()),
+impl From<thalweg::Error> for Stop {
+    fn from(error: thalweg::Error) -> Self {
+        match error.kind() {
+            ErrorKind::Stopped => Self::Interrupted,
+            ErrorKind::Input => Self::Input(said(&error)),
+            ErrorKind::Job => Self::Failed(error.to_string()),
         }
+    }
+}
+
+impl From<thalweg::Error> for Failure {
+    fn from(error: thalweg::Error) -> Self {
+        match error {
+            thalweg::Error::Testbed(why) => why.into(),
+            error => Stop::from(error).into(),
+        }
+    }
+}
+
+/// `error` with options as they are typed.
+fn said(error: &thalweg::Error) -> String {
+    match error {
+        thalweg::Error::NotTaken { option, protocol } => {
+            format!("{} is not for --protocol {protocol}", typed(option))
+        }
+        thalweg::Error::Option { option, why } => format!("{}: {why}", typed(option)),
+        error => error.to_string(),
+    }
+}
+
+/// The option that the library calls `option`, or what there is too much of.
+fn typed(option: &str) -> String {
+    match option {
+        "more than one base station" | "more than one source" => option.to_owned(),
+        option => format!("--{option}"),
     }
 }
 

@@ -2,26 +2,20 @@
 //! simulated network measures itself.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use thalweg_host::carry::pipeline::Terms;
-use thalweg_host::known::{Known, Planned};
+use thalweg::{Network, Plan};
 use thalweg_host::registry::Pipelined;
 use thalweg_lab::maps;
 use thalweg_planner::Prediction;
-use thalweg_simnet::collect::{check, measured, Surveyed};
-use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::Channel;
 use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::args::PlanArgs;
-use crate::failure::{Failure, Stop};
+use crate::failure::Failure;
 use crate::network;
 use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
 use crate::table::{number, Table};
-use crate::transfer::ask;
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
@@ -32,27 +26,29 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         outputs.check("--svg", path, Kind::Svg)?;
     }
-    let testbed = Arc::new(Testbed::load(&args.testbed)?);
-    let (bytes, shape) = (u64::from(args.bytes), (args.paths, args.hops));
-    let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
-    check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
-    ask.packets().map_err(Failure::input)?;
-    let known = known(args, ask.protocol, &testbed)?;
-    let plan = known.plan(&ask).map_err(Failure::input)?;
-    let sent = Terms {
-        payload: ask.payload,
-        ..Terms::default()
-    };
-    let payload = ask.protocol.terms(sent).payload.bytes();
+    let network = Network::open(&args.testbed)?
+        .seed(args.seed)
+        .carried_by(args.protocol)
+        .from(args.from)
+        .to(args.to)
+        .channels(args.channels.as_ref().map(|list| list.0.clone()))
+        .payload(Some(args.payload))
+        .paths(args.paths)
+        .hops(args.hops)
+        .random_object(args.bytes);
+    let protocol = network.pipeline("protocol")?;
+    let mut watch = Watch::new(args.protocol, args.say.verbosity());
+    let known = network.known(&mut |label, progress| watch.note(label, progress))?;
+    watch.reporter.finish();
+    let (plan, shown) = network.plan(&known)?;
+    let testbed = network.testbed();
     network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
-    let of = (bytes, payload);
-    let shown = Planned::new(&known, ask.protocol.name, of, &plan);
     let printed = match args.json {
         true => print_json(&shown),
         false => {
             let to = args.to.as_slice();
-            let ends = network::ends(&testbed, shown.source, args.from, to);
-            print(&text(&shown, ask.protocol, &ends))
+            let ends = network::ends(testbed, shown.source, args.from, to);
+            print(&text(&shown, protocol, &ends))
         }
     };
     if let Some(path) = &args.graphml {
@@ -64,24 +60,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     printed
 }
 
-/// The links of a file as it tells them; those of a simulated site as the site measures them.
-fn known(args: &PlanArgs, protocol: Pipelined, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
-    let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-    let told = measured(testbed, args.to, channels, args.seed);
-    if let Some(known) = told.map_err(Failure::input)? {
-        return Ok(known);
-    }
-    let mut watch = Watch::new(args.protocol, args.say.verbosity());
-    let mut observer = |label: &str, progress| watch.note(label, progress);
-    let site = Site::new(testbed.clone(), args.seed);
-    let collector = Surveyed::open(site, (args.to, protocol), channels, &mut observer)
-        .map_err(|error| Failure::from(Stop::from(error)))?;
-    watch.reporter.finish();
-    Ok(collector.known().clone())
-}
-
 /// The plan as `protocol` has it: PIP's kind goes over one path.
-fn text(plan: &Planned, protocol: Pipelined, ends: &str) -> String {
+fn text(plan: &Plan, protocol: Pipelined, ends: &str) -> String {
     let mut text = match protocol.has_paths() {
         true => stages(plan, ends),
         false => {
@@ -139,7 +119,7 @@ fn list(nodes: &[u16]) -> String {
 }
 
 /// Who relays where, in which group.
-fn stages(plan: &Planned, ends: &str) -> String {
+fn stages(plan: &Plan, ends: &str) -> String {
     let mut text = format!(
         "{}: node {} to node {}, hops {}, node-distinct paths {}, sought on channel {}\n{ends}\n",
         plan.testbed,

@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use thalweg_host::collector::Report;
+use thalweg::{Network, PipelineReport};
 use thalweg_host::line::{Address, LineError, LineField};
 use thalweg_host::recovery::first_transfer;
-use thalweg_host::registry::Family;
-use thalweg_simnet::collect::Remote;
-use thalweg_simnet::fetch::Wish;
-use thalweg_testbeds::Site;
 
 use crate::failure::Stop;
 use crate::progress::Watch;
@@ -19,14 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Surveys and fetches over the line at `port`, a serial one at `baud`.
 pub(crate) fn fetch(
     (port, baud): (&str, u32),
-    wish: &Wish,
-    site: &Site,
+    network: &Network,
     watch: &mut Watch,
-) -> Result<Report, Stop> {
-    let Family::Pipeline(protocol) = wish.protocol.family else {
-        let line = format!("--port is not for --protocol {}", wish.protocol.name);
-        return Err(Stop::Input(line));
-    };
+) -> Result<PipelineReport, Stop> {
+    network.pipeline("port")?;
     let address = Address::parse(port, baud);
     let address = address.map_err(|why| Stop::Input(format!("--port: {why}")))?;
     let interrupt = watch.interrupt.clone();
@@ -37,12 +29,9 @@ pub(crate) fn fetch(
         Err(why @ LineError::Open { .. }) => return Err(Stop::Input(why.to_string())),
         Err(why) => return Err(Stop::Failed(why.to_string())),
     };
-    let station = field
-        .station()
-        .map_or(site.testbed.sink, |about| about.node);
-    let (ends, channels) = ((station, protocol), wish.channels.as_deref());
-    let first = first_transfer();
+    let sink = network.testbed().sink;
+    let station = field.station().map_or(sink, |about| about.node);
+    let ends = (station, first_transfer());
     let mut observer = |label: &str, progress| watch.note(label, progress);
-    let mut network = Remote::survey(&mut field, site, ends, channels, first, &mut observer)?;
-    Ok(network.fetch(&wish.ask(protocol), &mut observer)?)
+    Ok(network.remote(&mut field, ends, &mut observer)?)
 }

@@ -4,11 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use thalweg_host::job::Progress;
+use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
 use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
-use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed, Wish};
-use thalweg_testbeds::Site;
+use thalweg_simnet::fetch::Wish;
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
@@ -169,8 +168,8 @@ impl Watch {
     }
 
     /// Switches the network on and has it measure its links.
-    pub(crate) fn survey(&mut self, wish: &Wish, site: Site) -> Result<Surveyed, Stop> {
-        Ok(wish.survey(site, &mut |label, progress| self.note(label, progress))?)
+    pub(crate) fn survey(&mut self, network: &Network) -> Result<Surveyed, Stop> {
+        Ok(network.survey(&mut |label, progress| self.note(label, progress))?)
     }
 
     /// Plans and fetches one object.
@@ -182,7 +181,8 @@ impl Watch {
         explain: Explain,
     ) -> Result<(Report, Option<Maps>), Stop> {
         let mut observer = |label: &str, progress| self.note(label, progress);
-        Ok(network.fetch(wish, capture, explain, &mut observer)?)
+        let fetched = network.fetch(wish, capture, explain, &mut observer);
+        Ok(fetched.map_err(thalweg::Error::from)?)
     }
 
     /// Shows how far `label`, a protocol or a band, is.

@@ -14,7 +14,7 @@ use thalweg_units::Duration;
 use thalweg_wire::stream::MAX_PAYLOAD;
 
 use crate::args::{ForwardingArg, TimelineArgs};
-use crate::failure::{Failure, Stop};
+use crate::failure::Failure;
 use crate::output::{print, write_file};
 use crate::outputs::{Kind, Outputs};
 
@@ -89,7 +89,7 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
         let line = format!("--forwarding fastforward: {option} is not for streams");
         return Err(Failure::Input(line));
     }
-    let failure = |why: CollectError| Failure::from(Stop::from(why));
+    let failure = |why: CollectError| Failure::from(thalweg::Error::from(why));
     let site = Site::with_all_radios(testbed(args, "office12")?, args.seed);
     let ground = Ground::new(site.map_err(Failure::input)?).map_err(failure)?;
     let hops = usize::from(args.hops);

@@ -19,7 +19,7 @@ mod error;
 mod network;
 
 pub use error::{Error, ErrorKind};
-pub use network::{Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
+pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
 pub use thalweg_host::collector::Report as PipelineReport;
 pub use thalweg_host::job::Progress;
 pub use thalweg_host::known::Planned as Plan;

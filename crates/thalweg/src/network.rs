@@ -13,6 +13,7 @@ use thalweg_host::job::Progress;
 use thalweg_host::known::{Known, Planned};
 use thalweg_host::parts::LARGEST;
 use thalweg_host::registry::{self, Family, Needs, Pipelined, Protocol, Takes};
+use thalweg_host::store::plain;
 use thalweg_planner::Plan;
 use thalweg_protocols::mote::Event;
 use thalweg_simnet::collect::{self, Object, ProgressObserver, Remote};
@@ -171,23 +172,12 @@ impl Network {
     pub fn random_object(self, bytes: u32) -> Self {
         self.object(Object::Random { bytes })
     }
-    /// The source has what is in the file at `path`, at most [`MAX_FILE`] bytes.
+    /// The source has what is in the file at `path`, as [`read_object`].
     ///
     /// # Errors
-    /// [`Error::Input`] where it is empty, too large or cannot be read.
+    /// As [`read_object`].
     pub fn file(self, path: &Path) -> Result<Self, Error> {
-        let named = |what: &str| Error::Input(format!("{}: {what}", path.display()));
-        let unreadable = |error: std::io::Error| named(&format!("cannot be read: {error}"));
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(MAX_FILE + 1)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
-        match bytes.len() as u64 {
-            0 => Err(named("is empty; there is nothing to send")),
-            length if length > MAX_FILE => Err(named("is larger than 64 MiB")),
-            _ => Ok(self.object(Object::Bytes(Arc::from(bytes)))),
-        }
+        Ok(self.object(read_object(path)?))
     }
 
     /// The testbed.
@@ -390,5 +380,24 @@ impl Network {
         let (ends, channels) = ((sink, protocol), wish.channels.as_deref());
         let mut remote = Remote::survey(field, &site, ends, channels, transfers, observer)?;
         Ok(remote.fetch(&wish.ask(protocol), observer)?)
+    }
+}
+
+/// What is in the file at `path`, at most [`MAX_FILE`] bytes, to be sent.
+///
+/// # Errors
+/// [`Error::Input`] where it is empty, too large or cannot be read.
+pub fn read_object(path: &Path) -> Result<Object, Error> {
+    let named = |what: &str| Error::Input(format!("{}: {what}", path.display()));
+    let unreadable = |error: std::io::Error| named(&format!("cannot be read: {}", plain(&error)));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    match bytes.len() as u64 {
+        0 => Err(named("is empty; there is nothing to send")),
+        length if length > MAX_FILE => Err(named("is larger than 64 MiB")),
+        _ => Ok(Object::Bytes(Arc::from(bytes))),
     }
 }
