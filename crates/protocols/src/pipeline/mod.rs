@@ -21,7 +21,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Pause, Retune, Tally, Word};
+pub use adaptation::{Adaptation, Beat, Chain, Fixed, Heard, Pause, Retune, Tally, Word};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
