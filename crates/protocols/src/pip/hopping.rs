@@ -6,7 +6,7 @@
 //! lost packets do not stop the hopping. Invariant: every SFD lies on the grid of cycles.
 //! Time base: the node's clock. Tests: at the end of this file.
 
-use crate::pipeline::{Adaptation, Beat, Cycles, Fixed, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::MAX_HOPS;
 
@@ -89,6 +89,48 @@ impl Adaptation for Hopper {
             self.window += 1;
         }
         Retune::Now
+    }
+}
+
+/// A node's idea of the source's cycles. Cycle 0 is that of its first packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cycles {
+    length: Duration,
+    /// An SFD of the cycle numbered so.
+    anchor: Instant,
+    number: u64,
+}
+
+impl Cycles {
+    /// Cycles as long as `beat` says, from its start.
+    const fn new(beat: &Beat) -> Self {
+        Self {
+            length: beat.cycle,
+            anchor: beat.start,
+            number: 0,
+        }
+    }
+    /// Takes the SFD of a good frame as the new time base, against clocks that drift.
+    fn keep(&mut self, sfd: Instant) {
+        (self.number, self.anchor) = (self.at(sfd), sfd);
+    }
+    /// The cycle whose frames' SFD is nearest to `sfd`.
+    fn at(&self, sfd: Instant) -> u64 {
+        let half = self.length / 2;
+        if sfd >= self.anchor {
+            self.number + (sfd.since(self.anchor) + half) / self.length
+        } else {
+            let back = (self.anchor.since(sfd) + half) / self.length;
+            self.number.saturating_sub(back)
+        }
+    }
+    /// When frames of cycle `number` have their SFD.
+    fn sfd_of(&self, number: u64) -> Instant {
+        if number >= self.number {
+            self.anchor + self.length * (number - self.number)
+        } else {
+            (self.anchor).saturating_sub(self.length * (self.number - number))
+        }
     }
 }
 

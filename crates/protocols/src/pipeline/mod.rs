@@ -22,7 +22,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Retune, Tally};
+pub use adaptation::{Adaptation, Beat, Chain, Fixed, Heard, Retune, Tally};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
