@@ -238,7 +238,7 @@ impl Destination {
         self.train = Some(Train {
             round: self.last_round.map_or(0, |round| round.wrapping_add(1)),
             sfd,
-            plan: Plan::WORD,
+            plan: Plan::GO_ON,
             from: 0,
             copies_left: copies - 1,
             following: copies - 1,
@@ -398,7 +398,7 @@ impl Destination {
         let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
         // Only then it tells nothing although packets are missing.
-        let goes_on = missing > 0 && train.plan == Plan::WORD;
+        let goes_on = missing > 0 && train.plan == Plan::GO_ON;
         if !goes_on {
             let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
             let due = train.sfd + after;

@@ -25,7 +25,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Tells nothing but that the source goes on after a pause.
-    pub(super) const WORD: Self = Self {
+    pub(super) const GO_ON: Self = Self {
         frames: 1,
         vector_bytes: 0,
     };

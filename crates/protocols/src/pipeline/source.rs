@@ -29,7 +29,7 @@ const MAX_REFUSALS: u8 = 16;
 enum Doing {
     /// Packet `number` is ordered.
     Data { number: u16 },
-    /// All stages pause; the destination's word comes until then, or the source asks.
+    /// All stages pause; the destination says that packets come until then, or the source asks.
     Pausing { until: Instant },
     /// A copy of the request is ordered, `following` more come after it.
     Request { following: u8, purpose: Purpose },

@@ -13,9 +13,10 @@ pub const SAID_BYTES: u8 = 1;
 /// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
 pub(super) const MOVED_BIT: u8 = 0x20;
 
-/// From when on a verdict on the first look may come.
-pub(super) fn look_over(beat: &Beat) -> Instant {
-    beat.start + beat.cycle * u64::from(LOOK)
+/// From when on a verdict on the first look may come: the request reaches the destination, `hops` away, a cycle after the
+/// last packet.
+pub(super) fn look_over(beat: &Beat, hops: u8) -> Instant {
+    beat.start + beat.cycle * u64::from(LOOK + u16::from(hops.max(1)) - 1)
 }
 
 /// What the destination thinks of a group's chain.

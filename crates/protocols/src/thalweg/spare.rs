@@ -40,7 +40,7 @@ enum At {
 impl Spare {
     /// A node on `lane`, by the schedule of `beat`.
     pub fn new(lane: Lane, progress: Progress, beat: &Beat) -> Self {
-        let look = look_over(beat);
+        let look = look_over(beat, lane.fixed.channels.hops());
         Self {
             lane,
             cycle: beat.cycle,
@@ -144,7 +144,7 @@ mod tests {
         let mut spare = Spare::new(lane, Progress::Fresh, &beat());
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();
-        assert_eq!(wakes, beat().start + CYCLE * u64::from(LOOK));
+        assert_eq!(wakes, beat().start + CYCLE * (u64::from(LOOK) + 1));
         assert_eq!(spare.advance(wakes), Retune::Now);
         assert_eq!(spare.listening(), Some(Channel::new(20).unwrap()));
         (spare, wakes)

@@ -83,7 +83,7 @@ impl Watcher {
             lane,
             cycle: beat.cycle,
             verdicts: match look {
-                Look::First => Verdicts::Awaited(look_over(beat)),
+                Look::First => Verdicts::Awaited(look_over(beat, lane.fixed.channels.hops())),
                 Look::None => Verdicts::Over,
             },
             ahead: beat.ahead,
@@ -353,7 +353,7 @@ mod tests {
             let _ = watcher.advance(now);
         }
         assert_eq!(watcher.listening(), Some(watcher.lane.fixed.channels.of(1)));
-        assert_eq!(now, beat().start + CYCLE * u64::from(LOOK));
+        assert_eq!(now, beat().start + CYCLE * (u64::from(LOOK) + 2));
         (watcher, now)
     }
 
