@@ -67,10 +67,6 @@ impl Cycle {
         let slot = air_time(FLOOD_BYTES + bits.div_ceil(8)) + self.gap;
         slot * (hops + rules::LATE_SLOTS).max(rules::LEAST_SLOTS) + rules::HANDOVER
     }
-    /// For how long all stages pause so that the destination can say that the first packets came: a frame, once per sub-group.
-    pub fn pause_time(&self, hops: u64) -> Duration {
-        (air_time(SHORT_WORD) + self.gap) * (hops + 1)
-    }
 }
 
 /// Bytes of a request in slim frames.
@@ -78,8 +74,6 @@ const SHORT_REQUEST: usize = 19;
 /// Bytes of a NACK of the first sixteen packets, in slim frames.
 const SHORT_NACK: usize = 12;
 
-/// Bytes of a NACK that says nothing but how the first packets came.
-const SHORT_WORD: usize = 10;
 /// Bytes of a wake-up that names nobody: headers of a flood and of its segment, and a route's terms.
 const FLOOD_BYTES: usize = 22;
 

@@ -339,8 +339,9 @@ pub(crate) fn predict(
 }
 
 impl Prediction {
-    /// The same beside `stand` backup relays, which listen in windows, and `spare` alternate ones, which rest; the chains pause for the
-    /// word that their first packets came. Not modelled: what becomes of transfers that call reserves.
+    /// The same beside `stand` backup relays, which listen in windows, and `spare` alternate ones, which rest; an exchange
+    /// after the first packets tells how they came. Not modelled: what becomes of transfers that call reserves, and the
+    /// pauses of long rounds, which are .2 % of them.
     pub(crate) fn with_reserves(
         mut self,
         (stand, spare): (usize, usize),
@@ -353,13 +354,8 @@ impl Prediction {
         let cycle = &transfer.cycle;
         let hops = self.hop_delivery.first().map_or(0, Vec::len) as u64;
         let period_s = cycle.period().as_secs_f64();
-        let word_s = match self.hop_delivery.len() > 1 && hops > 1 {
-            true => cycle.pause_time(hops).as_secs_f64(),
-            false => {
-                let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
-                cycle.short_exchange_time(hops).as_secs_f64() + pass_s
-            }
-        };
+        let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
+        let word_s = cycle.short_exchange_time(hops).as_secs_f64() + pass_s;
         let is_looked_at = transfer.packets >= rules::LOOKED_AT && stand + spare > 0;
         let looks = f64::from(u8::from(is_looked_at));
         let look_s = looks * word_s;
