@@ -23,6 +23,3 @@ mod view;
 
 pub use serve::{Daemon, StartError};
 pub use stations::{Station, StationError};
-
-/// The version of the API, which `/healthz` tells; another where programs that know this one would go wrong.
-pub const API: u32 = 1;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use hyper::StatusCode;
 use serde_json::Value;
 use thalweg_host::store::{digest_of, file_name};
 use thalweg_units::NodeId;
+use ureq::http::StatusCode;
 
 use super::http::{Answered, Client, Trouble};
 use super::model::Object;
