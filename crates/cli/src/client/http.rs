@@ -91,16 +91,14 @@ impl Client {
         let stranger =
             || Trouble::Strange(format!("{}: no thalweg gateway is there", self.address));
         let health = match self.value("/healthz") {
-            Ok(health) => health,
-            Err(Trouble::Refused(StatusCode::MISDIRECTED_REQUEST, why)) => {
-                return Err(Trouble::Refused(StatusCode::MISDIRECTED_REQUEST, why))
+            Err(Trouble::Strange(_)) => return Err(stranger()),
+            Err(Trouble::Refused(status, _))
+                // It may be one that is not well.
+                if !status.is_server_error() && status != StatusCode::MISDIRECTED_REQUEST =>
+            {
+                return Err(stranger())
             }
-            // It may be one that is not well.
-            Err(Trouble::Refused(status, why)) if status.is_server_error() => {
-                return Err(Trouble::Refused(status, why))
-            }
-            Err(Trouble::Gone(why)) => return Err(Trouble::Gone(why)),
-            Err(Trouble::Refused(..) | Trouble::Strange(_)) => return Err(stranger()),
+            health => health?,
         };
         let version = health["version"].as_str().ok_or_else(stranger)?;
         let (theirs, ours) = (health["api"].as_u64().unwrap_or(0), u64::from(API_VERSION));
@@ -225,18 +223,25 @@ impl Client {
         Trouble::Refused(status, format!("{}: {}", self.address, one_line(why)))
     }
 
-    /// The bytes of object `id`, piece by piece as long as `take` wants them.
-    pub(super) fn content(&self, id: i64, take: &mut dyn FnMut(&[u8]) -> bool) -> Answered<()> {
-        let request = self.request(Method::GET, &format!("/api/objects/{id}/content"));
-        let mut body = self.begin(request.body(()), ANSWER)?.into_reader();
-        let mut piece = vec![0; 1 << 16];
-        loop {
+    /// What `object` is made of, at most `longest` bytes; none where `goes_on` says so.
+    pub(super) fn content(
+        &self,
+        object: i64,
+        longest: u64,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Answered<Option<Vec<u8>>> {
+        let request = self.request(Method::GET, &format!("/api/objects/{object}/content"));
+        let body = self.begin(request.body(()), ANSWER)?;
+        let mut body = body.into_reader().take(longest);
+        let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+        while goes_on() {
             let read = body.read(&mut piece);
-            let read = read.map_err(|why| self.broken(why.into()))?;
-            if read == 0 || !take(&piece[..read]) {
-                return Ok(());
+            match read.map_err(|why| self.broken(why.into()))? {
+                0 => return Ok(Some(bytes)),
+                read => bytes.extend_from_slice(&piece[..read]),
             }
         }
+        Ok(None)
     }
 }
 
