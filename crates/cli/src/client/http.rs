@@ -155,10 +155,11 @@ impl Client {
         let broke_off = "the connection broke off";
         let why = match why {
             Error::BodyExceedsLimit(_) => return self.strange(&"it has no end"),
-            Error::Timeout(Timeout::Resolve | Timeout::Connect) => {
-                format!("no answer within {} s", CONNECT.as_secs())
+            Error::Timeout(of) => {
+                let is_connect = matches!(of, Timeout::Resolve | Timeout::Connect);
+                let patience = if is_connect { CONNECT } else { ANSWER };
+                format!("no answer within {} s", patience.as_secs())
             }
-            Error::Timeout(_) => format!("silent for {} s", ANSWER.as_secs()),
             Error::Io(why) => match why.kind() {
                 BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => {
                     format!("{broke_off}: {}", plain(&why))
