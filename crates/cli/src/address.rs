@@ -2,20 +2,16 @@
 
 use std::fmt;
 
-use hyper::Uri;
+use ureq::http::Uri;
 
 /// Where a gateway listens unless it is told.
 pub(crate) const USUAL: &str = "http://127.0.0.1:8654";
 /// The port of an address that names none.
 const PORT: u16 = 8654;
 
-/// A gateway's address.
+/// A gateway's address: host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    /// A name or an address, without the brackets of IPv6.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-}
+pub(crate) struct Address(String);
 
 impl Address {
     /// The address that `text` names, such as `http://127.0.0.1:8654`.
@@ -47,28 +43,17 @@ impl Address {
             }
             None => None,
         };
-        let host = authority.host().trim_matches(['[', ']']);
+        let host = authority.host();
         match port.filter(|_| is_bare && !host.is_empty()) {
-            Some(port) => Ok(Self {
-                host: host.to_owned(),
-                port,
-            }),
+            Some(port) => Ok(Self(format!("{host}:{port}"))),
             None => Err(expected()),
-        }
-    }
-
-    /// What `Host` says.
-    pub(crate) fn authority(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
         }
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.authority())
+        write!(f, "http://{}", self.0)
     }
 }
 

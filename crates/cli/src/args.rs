@@ -14,7 +14,9 @@ mod client;
 mod station;
 
 pub(crate) use client::{At, JobsCommand, Remote};
-pub(crate) use station::{BasestationArgs, GatewayArgs};
+pub(crate) use station::BasestationArgs;
+#[cfg(feature = "daemon")]
+pub(crate) use station::GatewayArgs;
 
 use crate::address::Address;
 use crate::progress::Verbosity;
@@ -70,6 +72,7 @@ impl Say {
 pub(crate) enum Command {
     Collect(Box<CollectArgs>),
     Plan(PlanArgs),
+    #[cfg(feature = "daemon")]
     Gateway(GatewayArgs),
     Basestation(BasestationArgs),
     /// What protocols there are, and what each takes.

@@ -11,6 +11,7 @@ mod client;
 mod collect;
 mod experiment;
 mod failure;
+#[cfg(feature = "daemon")]
 mod gateway;
 mod gather;
 mod interrupt;
@@ -70,6 +71,7 @@ fn dispatch() -> Result<(), Failure> {
     match &cli.command {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
+        #[cfg(feature = "daemon")]
         Command::Gateway(args) => gateway::run(args),
         Command::Basestation(args) => basestation::run(args),
         Command::Jobs(command) => client::jobs(command),

@@ -1,9 +1,9 @@
 //! The daemon beside a base station: jobs that outlive a restart, an API, a page.
 //!
-//! A [`Station`] is a network with its base station. [`network::Network`] opens its field; `engine` runs one job after
-//! the other in a thread of its own; `desk` is what that thread and those that answer requests share; `http` and `page`
-//! answer for all stations; `mqtt` tells a broker. Time base: wall clock, and the field's for what the network does. Tests:
-//! `crates/daemon/tests/all/`.
+//! A [`Station`] is a network with its base station. [`thalweg_host::network::Network`] opens its field; `engine` runs
+//! one job after the other in a thread of its own; `desk` is what that thread and those that answer requests share;
+//! `http` and `page` answer for all stations; `mqtt` tells a broker. Time base: wall clock, and the field's for what the
+//! network does. Tests: `crates/daemon/tests/all/`.
 
 pub mod answering;
 pub mod config;
@@ -23,6 +23,3 @@ mod view;
 
 pub use serve::{Daemon, StartError};
 pub use stations::{Station, StationError};
-
-/// The version of the API, which `/healthz` tells; another where programs that know this one would go wrong.
-pub const API: u32 = 1;

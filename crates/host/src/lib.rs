@@ -20,3 +20,7 @@ pub mod registry;
 pub mod store;
 pub mod survey;
 pub mod waves;
+
+/// The version of a gateway's HTTP API, which `/healthz` tells; another where programs that know this one would go
+/// wrong.
+pub const API_VERSION: u32 = 1;

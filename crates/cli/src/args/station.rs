@@ -1,6 +1,5 @@
 //! Options of what stands beside a base station, and of one that is simulated. Tests: `tests/help.rs`.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,6 +12,7 @@ use crate::values;
 ///
 /// The network is simulated, in real time, or with --port behind a base station's line. Jobs, objects and surveys are
 /// kept in --data and outlive the process. Options go before what the configuration says.
+#[cfg(feature = "daemon")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ docs/gateway.md tells the rest.")]
 pub(crate) struct GatewayArgs {
     /// Where to listen; other than on this machine alone only with a token in the configuration [default: 127.0.0.1:8654].
     #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) listen: Option<std::net::SocketAddr>,
     /// The folder for objects, jobs and surveys [default: thalweg-data].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

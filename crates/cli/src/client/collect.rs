@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hyper::StatusCode;
 use serde_json::{json, Value};
 use thalweg_host::outcome::Core;
 use thalweg_host::store::{Fate, NewTransfer, Store, StoreError, TransferId};
 use thalweg_units::NodeId;
+use ureq::http::StatusCode;
 
 use super::follow::{show, Follower, News};
 use super::http::{Client, Trouble};

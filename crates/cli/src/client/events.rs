@@ -1,11 +1,19 @@
 //! Server-sent events of a gateway, as lines make them (the HTML standard, section 9.2). Tests: at the end.
 
-use hyper::Method;
-
-use super::http::{Answered, Client, Coming};
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc::{sync_channel, Receiver};
+use std::thread;
 use std::time::Duration;
 
-/// The longest line, in bytes; a job with its report is some kB.
+use ureq::http::Method;
+
+use super::http::{Answered, Client};
+
+/// A gateway says something every 15 s; one that does not is gone.
+const SILENT: Duration = Duration::from_secs(45);
+/// So many events wait for whoever listens; more wait at the gateway.
+const AHEAD: usize = 64;
+/// The longest event, in bytes; a job with its report is some kB.
 const LONGEST: usize = 1 << 20;
 
 /// One event.
@@ -15,92 +23,51 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-/// What came of waiting for events.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// These; none where there is only a sign of life.
-    Events(Vec<Event>),
-    /// Nothing for as long as was waited.
-    Nothing,
-    /// The stream has ended.
-    End,
-}
-
-/// Events as they come.
-#[derive(Debug)]
-pub(super) struct Events {
-    coming: Coming,
-    parser: Parser,
-}
-
-impl Events {
-    pub(super) fn open(client: &Client) -> Answered<Self> {
-        Ok(Self {
-            coming: client.begin(Method::GET, "/api/events", None)?,
-            parser: Parser::default(),
-        })
-    }
-    /// What comes next; waits for it no longer than `patience`.
-    pub(super) fn next(&mut self, client: &Client, patience: Duration) -> Answered<Heard> {
-        Ok(match client.look(&mut self.coming, patience)? {
-            None => Heard::Nothing,
-            Some(None) => Heard::End,
-            Some(Some(piece)) => match self.parser.take(&piece) {
-                Some(events) => Heard::Events(events),
-                // Whoever sends lines without end is left alone.
-                None => Heard::End,
-            },
-        })
-    }
-}
-
-/// Makes events of bytes.
-#[derive(Debug, Default)]
-struct Parser {
-    line: Vec<u8>,
-    name: String,
-    data: String,
-}
-
-impl Parser {
-    /// The events that `piece` completes; none where a line or an event is too long.
-    fn take(&mut self, piece: &[u8]) -> Option<Vec<Event>> {
-        let mut events = Vec::new();
-        for byte in piece {
-            match byte {
-                b'\n' => events.extend(self.end_line()),
-                b'\r' => {}
-                _ if self.line.len() + self.data.len() > LONGEST => return None,
-                byte => self.line.push(*byte),
+/// What the gateway tells, from a thread of its own, until it ends or is silent.
+pub(super) fn listen(client: &Client) -> Answered<Receiver<Event>> {
+    let request = client.request(Method::GET, "/api/events").body(());
+    let body = client.begin(request, SILENT)?;
+    let (sender, receiver) = sync_channel(AHEAD);
+    thread::spawn(move || {
+        let mut from = BufReader::new(body.into_reader());
+        while let Some(event) = next(&mut from) {
+            if sender.send(event).is_err() {
+                break;
             }
         }
-        Some(events)
-    }
+    });
+    Ok(receiver)
+}
 
-    fn end_line(&mut self) -> Option<Event> {
-        let line = std::mem::take(&mut self.line);
-        let line = String::from_utf8_lossy(&line);
+/// The next event; none at the end, and where one is too long.
+fn next(from: &mut impl BufRead) -> Option<Event> {
+    let (mut name, mut data) = (String::new(), String::new());
+    loop {
+        let mut line = Vec::new();
+        let room = LONGEST.saturating_sub(data.len());
+        let mut lines = from.by_ref().take(room as u64);
+        lines.read_until(b'\n', &mut line).ok()?;
+        let line = String::from_utf8_lossy(line.strip_suffix(b"\n")?);
+        let line = line.trim_end_matches('\r');
         if line.is_empty() {
-            let (name, data) = (
-                std::mem::take(&mut self.name),
-                std::mem::take(&mut self.data),
-            );
-            return (!name.is_empty()).then_some(Event { name, data });
+            if !name.is_empty() {
+                return Some(Event { name, data });
+            }
+            data.clear();
         }
-        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
-            "event" => value.clone_into(&mut self.name),
+            "event" => value.clone_into(&mut name),
             "data" => {
-                if !self.data.is_empty() {
-                    self.data.push('\n');
+                if !data.is_empty() {
+                    data.push('\n');
                 }
-                self.data.push_str(value);
+                data.push_str(value);
             }
             // Remarks, which say that somebody is there, and what is of no use here.
             _ => {}
         }
-        None
     }
 }
 
@@ -117,20 +84,19 @@ mod tests {
         };
         let expected = [event("job", "{\"id\":\n1}"), event("log", "x")];
         for size in 1..=text.len() {
-            let mut parser = Parser::default();
-            let pieces = text.as_bytes().chunks(size);
-            let events: Vec<Event> = pieces.flat_map(|p| parser.take(p).unwrap()).collect();
+            let mut from = BufReader::with_capacity(size, text.as_bytes());
+            let events: Vec<Event> = std::iter::from_fn(|| next(&mut from)).collect();
             assert_eq!(events, expected, "{size}");
         }
     }
 
     #[test]
-    fn a_line_without_end_is_left_alone() {
-        let mut parser = Parser::default();
-        let piece = [b'x'; 64 * 1024];
-        assert!((0..20).any(|_| parser.take(&piece).is_none()));
-        let mut parser = Parser::default();
-        let piece = b"data: 0123456789012345678901234567890123456789\n".repeat(1_000);
-        assert!((0..40).any(|_| parser.take(&piece).is_none()));
+    fn an_event_without_end_is_left_alone() {
+        let mut line = BufReader::new(std::io::repeat(b'x'));
+        assert_eq!(next(&mut line), None);
+        let lines = b"data: 0123456789012345678901234567890123456789\n".repeat(40_000);
+        assert_eq!(next(&mut BufReader::new(&*lines)), None);
+        let ended = [&lines[..], b"event: job\n\n"].concat();
+        assert_eq!(next(&mut BufReader::new(&*ended)), None);
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A gateway that goes away is asked again for a while: jobs outlive its restart. Time base: wall clock.
 
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::events::{Events, Heard};
+use super::events::{self, Event};
 use super::http::{Answered, Client, Trouble};
 use super::model::{Job, State};
 use crate::interrupt::Interrupt;
@@ -15,8 +16,6 @@ use crate::progress::Reporter;
 
 /// So often it is looked whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// A gateway says something every 15 s; one that does not is gone.
-const SILENT: Duration = Duration::from_secs(45);
 /// A gateway that is gone for longer is given up.
 const AWAY: Duration = Duration::from_secs(120);
 /// From one try to reach it to the next.
@@ -36,10 +35,7 @@ pub(super) enum News {
 /// One who follows a gateway's jobs.
 pub(super) struct Follower<'a> {
     client: &'a Client,
-    events: Option<Events>,
-    /// Events that came and were not told.
-    queue: std::vec::IntoIter<super::events::Event>,
-    heard: Instant,
+    events: Option<Receiver<Event>>,
     away: Option<Instant>,
 }
 
@@ -48,8 +44,6 @@ impl<'a> Follower<'a> {
         Self {
             client,
             events: None,
-            queue: Vec::new().into_iter(),
-            heard: Instant::now(),
             away: None,
         }
     }
@@ -59,38 +53,33 @@ impl<'a> Follower<'a> {
     /// # Errors
     /// [`Trouble`], where the gateway does not want to, or was away for too long.
     pub(super) fn next(&mut self) -> Answered<News> {
-        for event in self.queue.by_ref() {
-            match event.name.as_str() {
-                "lagged" => return Ok(News::Anew),
-                "job" => {
-                    let told: Option<Value> = serde_json::from_str(&event.data).ok();
-                    let told = told.unwrap_or(Value::Null);
-                    let job = self.client.understood(told.clone())?;
-                    return Ok(News::Job(told, Box::new(job)));
-                }
-                _ => {}
-            }
-        }
-        let Some(events) = &mut self.events else {
+        let Some(events) = &self.events else {
             return self.open();
         };
-        match events.next(self.client, LOOK) {
-            Ok(Heard::Events(events)) => {
-                self.heard = Instant::now();
-                self.queue = events.into_iter();
+        let event = match events.recv_timeout(LOOK) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => return Ok(News::Nothing),
+            Err(RecvTimeoutError::Disconnected) => {
+                self.events = None;
+                return Ok(News::Nothing);
             }
-            Ok(Heard::Nothing) if self.heard.elapsed() < SILENT => {}
-            Ok(Heard::Nothing | Heard::End) | Err(Trouble::Gone(_)) => self.events = None,
-            Err(why) => return Err(why),
+        };
+        match event.name.as_str() {
+            "lagged" => Ok(News::Anew),
+            "job" => {
+                let told: Option<Value> = serde_json::from_str(&event.data).ok();
+                let told = told.unwrap_or(Value::Null);
+                let job = self.client.understood(told.clone())?;
+                Ok(News::Job(told, Box::new(job)))
+            }
+            _ => Ok(News::Nothing),
         }
-        Ok(News::Nothing)
     }
 
     fn open(&mut self) -> Answered<News> {
-        match Events::open(self.client) {
+        match events::listen(self.client) {
             Ok(events) => {
                 self.events = Some(events);
-                self.heard = Instant::now();
                 self.away = None;
                 Ok(News::Anew)
             }

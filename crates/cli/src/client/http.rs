@@ -3,22 +3,16 @@
 //! Invariants: every wait has an end, every answer a longest length; nothing of an answer is believed before it is
 //! parsed. Not done: TLS, proxies, redirects. Time base: wall clock. Tests: `tests/gateway/client.rs`.
 
-use std::future::{poll_fn, Future};
+use std::io::Read;
 use std::path::Path;
-use std::pin::Pin;
 use std::time::Duration;
 use std::{env, fs, io};
 
-use hyper::body::{Body, Bytes, Incoming};
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper::{header, Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use thalweg_daemon::API;
-use tokio::net::TcpStream;
-use tokio::runtime::{self, Runtime};
-use tokio::time::timeout;
+use thalweg_host::API_VERSION;
+use ureq::http::{self, header, request, Method, Request, StatusCode};
+use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
 use crate::address::Address;
 use crate::failure::{one_line, Failure};
@@ -30,6 +24,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(30);
 /// The longest answer that is no object, in bytes: a thousand jobs with their reports are some MB.
 const LONGEST: u64 = 32 << 20;
+/// The longest refusal, in bytes; what is longer is none of a gateway's.
+const LONGEST_REFUSAL: u64 = 1 << 16;
 /// The longest token, in bytes.
 const LONGEST_TOKEN: usize = 1_024;
 
@@ -61,28 +57,28 @@ pub(crate) type Answered<T> = Result<T, Trouble>;
 
 /// One who asks a gateway. Not to be printed: it has the token.
 pub(crate) struct Client {
-    runtime: Runtime,
+    agent: Agent,
     address: Address,
     token: Option<String>,
-}
-
-/// An answer whose body is still to come.
-#[derive(Debug)]
-pub(super) struct Coming {
-    body: Incoming,
-    /// As long as it is there, so is the connection.
-    _sender: SendRequest<String>,
 }
 
 impl Client {
     /// One who asks the gateway at `address`, with the token in `token_file` or in `THALWEG_TOKEN`, where there is
     /// one. Asks it whether it is one, and of this version.
     pub(crate) fn new(address: &Address, token_file: Option<&Path>) -> Result<Self, Failure> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|why| Failure::Job(format!("cannot begin: {}", plain(&why))))?;
+        let settings = Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_idle_connections(0)
+            .http_status_as_error(false)
+            .user_agent(concat!("thalweg/", env!("CARGO_PKG_VERSION")))
+            .timeout_resolve(Some(CONNECT))
+            .timeout_connect(Some(CONNECT))
+            .timeout_recv_response(Some(ANSWER))
+            .timeout_per_read(Some(ANSWER))
+            .timeout_per_write(Some(ANSWER));
         let client = Self {
-            runtime,
+            agent: settings.build().new_agent(),
             address: address.clone(),
             token: token(token_file)?,
         };
@@ -94,20 +90,18 @@ impl Client {
     fn greet(&self) -> Answered<()> {
         let stranger =
             || Trouble::Strange(format!("{}: no thalweg gateway is there", self.address));
-        let health = match self.ask(Method::GET, "/healthz", None) {
-            Ok(health) => health,
-            Err(Trouble::Refused(StatusCode::MISDIRECTED_REQUEST, why)) => {
-                return Err(Trouble::Refused(StatusCode::MISDIRECTED_REQUEST, why))
+        let health = match self.value("/healthz") {
+            Err(Trouble::Strange(_)) => return Err(stranger()),
+            Err(Trouble::Refused(status, _))
+                // It may be one that is not well.
+                if !status.is_server_error() && status != StatusCode::MISDIRECTED_REQUEST =>
+            {
+                return Err(stranger())
             }
-            // It may be one that is not well.
-            Err(Trouble::Refused(status, why)) if status.is_server_error() => {
-                return Err(Trouble::Refused(status, why))
-            }
-            Err(Trouble::Gone(why)) => return Err(Trouble::Gone(why)),
-            Err(Trouble::Refused(..) | Trouble::Strange(_)) => return Err(stranger()),
+            health => health?,
         };
         let version = health["version"].as_str().ok_or_else(stranger)?;
-        let (theirs, ours) = (health["api"].as_u64().unwrap_or(0), u64::from(API));
+        let (theirs, ours) = (health["api"].as_u64().unwrap_or(0), u64::from(API_VERSION));
         if theirs == ours {
             return Ok(());
         }
@@ -129,19 +123,21 @@ impl Client {
 
     /// What is at `path`.
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Answered<T> {
-        self.understood(self.ask(Method::GET, path, None)?)
+        self.understood(self.value(path)?)
     }
     /// The same as JSON, whatever it is.
     pub(crate) fn value(&self, path: &str) -> Answered<Value> {
-        self.ask(Method::GET, path, None)
+        self.ask(self.request(Method::GET, path).body(()))
     }
     /// Asks for what `body` says.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answered<Value> {
-        self.ask(Method::POST, path, Some(body.to_string()))
+        let request = self.request(Method::POST, path);
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        self.ask(request.body(body.to_string()))
     }
     /// Asks that what is at `path` be gone.
     pub(crate) fn delete(&self, path: &str) -> Answered<Value> {
-        self.ask(Method::DELETE, path, None)
+        self.ask(self.request(Method::DELETE, path).body(()))
     }
     /// What `value` says, as the API describes it.
     pub(crate) fn understood<T: DeserializeOwned>(&self, value: Value) -> Answered<T> {
@@ -154,86 +150,68 @@ impl Client {
             self.address
         ))
     }
-    fn gone(&self, why: &str) -> Trouble {
-        Trouble::Gone(format!("{}: {}", self.address, one_line(why)))
+    fn broken(&self, why: Error) -> Trouble {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+        let broke_off = "the connection broke off";
+        let why = match why {
+            Error::BodyExceedsLimit(_) => return self.strange(&"it has no end"),
+            Error::Timeout(of) => {
+                let is_connect = matches!(of, Timeout::Resolve | Timeout::Connect);
+                let patience = if is_connect { CONNECT } else { ANSWER };
+                format!("no answer within {} s", patience.as_secs())
+            }
+            Error::Io(why) => match why.kind() {
+                BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => {
+                    format!("{broke_off}: {}", plain(&why))
+                }
+                _ => format!("cannot be reached: {}", plain(&why)),
+            },
+            Error::HostNotFound => format!("cannot be reached: {why}"),
+            why => format!("{broke_off}: {why}"),
+        };
+        Trouble::Gone(format!("{}: {}", self.address, one_line(&why)))
     }
 
-    fn ask(&self, method: Method, path: &str, body: Option<String>) -> Answered<Value> {
-        let mut text = Vec::new();
-        let mut coming = self.begin(method, path, body)?;
-        while let Some(piece) = self.wait(&mut coming, ANSWER)? {
-            text.extend_from_slice(&piece);
-            if text.len() as u64 > LONGEST {
-                return Err(self.strange(&"it has no end"));
-            }
+    /// A request without its body.
+    pub(super) fn request(&self, method: Method, path: &str) -> request::Builder {
+        let url = format!("{}{path}", self.address);
+        let request = Request::builder().method(method).uri(url);
+        match &self.token {
+            Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => request,
         }
+    }
+
+    fn ask(&self, request: http::Result<Request<impl AsSendBody>>) -> Answered<Value> {
+        let text = self.whole(self.begin(request, ANSWER)?, LONGEST)?;
         serde_json::from_slice(&text).map_err(|why| self.strange(&why))
     }
 
-    /// Asks; the answer is one that is no refusal.
+    /// Asks; the answer is one that is no refusal, and goes on before it was silent for `patience`.
     pub(super) fn begin(
         &self,
-        method: Method,
-        path: &str,
-        body: Option<String>,
-    ) -> Answered<Coming> {
-        let (response, sender) = self.runtime.block_on(self.send(method, path, body))?;
-        let (status, body) = (response.status(), response.into_body());
-        let mut coming = Coming {
-            body,
-            _sender: sender,
-        };
+        request: http::Result<Request<impl AsSendBody>>,
+        patience: Duration,
+    ) -> Answered<Body> {
+        let request = request.map_err(|why| self.broken(why.into()))?;
+        let request = self.agent.configure_request(request);
+        let request = request.timeout_per_read(Some(patience)).build();
+        let answer = self.agent.run(request).map_err(|why| self.broken(why))?;
+        let (status, body) = (answer.status(), answer.into_body());
         match status.is_success() {
-            true => Ok(coming),
-            false => Err(self.refusal(status, &mut coming)),
+            true => Ok(body),
+            false => Err(self.refusal(status, body)),
         }
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<String>,
-    ) -> Answered<(Response<Incoming>, SendRequest<String>)> {
-        let of = |why: hyper::Error| self.gone(&format!("the connection broke off: {why}"));
-        let connect = TcpStream::connect((&*self.address.host, self.address.port));
-        let stream = self.within(CONNECT, connect).await?;
-        let stream =
-            stream.map_err(|why| self.gone(&format!("cannot be reached: {}", plain(&why))))?;
-        let greeted = self.within(CONNECT, http1::handshake(TokioIo::new(stream)));
-        let (mut sender, connection) = greeted.await?.map_err(of)?;
-        // How it ends, the answer tells.
-        tokio::spawn(connection);
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::HOST, self.address.authority())
-            .header(
-                header::USER_AGENT,
-                concat!("thalweg/", env!("CARGO_PKG_VERSION")),
-            );
-        if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-        }
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let request = request.body(body.unwrap_or_default());
-        let request = request.map_err(|why| self.strange(&why))?;
-        let response = self.within(ANSWER, sender.send_request(request));
-        let response = response.await?.map_err(of)?;
-        Ok((response, sender))
-    }
-
-    async fn within<T>(&self, patience: Duration, what: impl Future<Output = T>) -> Answered<T> {
-        let late = |_| self.gone(&format!("no answer within {} s", patience.as_secs()));
-        timeout(patience, what).await.map_err(late)
+    fn whole(&self, mut body: Body, longest: u64) -> Answered<Vec<u8>> {
+        let text = body.with_config().limit(longest).read_to_vec();
+        text.map_err(|why| self.broken(why))
     }
 
     /// Why it does not want to.
-    fn refusal(&self, status: StatusCode, coming: &mut Coming) -> Trouble {
-        // A refusal is short; what is longer is none of a gateway's.
-        let told = self.wait(coming, ANSWER).ok().flatten().unwrap_or_default();
+    fn refusal(&self, status: StatusCode, body: Body) -> Trouble {
+        let told = self.whole(body, LONGEST_REFUSAL).unwrap_or_default();
         let said: Option<Value> = serde_json::from_slice(&told).ok();
         let why = said.as_ref().and_then(|said| said["error"].as_str());
         let why = match (status, &self.token) {
@@ -246,51 +224,25 @@ impl Client {
         Trouble::Refused(status, format!("{}: {}", self.address, one_line(why)))
     }
 
-    /// The next bytes of an answer, none at its end; waits for them no longer than `patience`.
-    fn wait(&self, coming: &mut Coming, patience: Duration) -> Answered<Option<Bytes>> {
-        let piece = self.look(coming, patience)?;
-        piece.ok_or_else(|| self.gone(&format!("silent for {} s", patience.as_secs())))
-    }
-
-    /// The same; the outer is none where nothing came within `patience`.
-    pub(super) fn look(
+    /// What `object` is made of, at most `longest` bytes; none where `goes_on` says so.
+    pub(super) fn content(
         &self,
-        coming: &mut Coming,
-        patience: Duration,
-    ) -> Answered<Option<Option<Bytes>>> {
-        let next = async {
-            loop {
-                let frame = poll_fn(|cx| Pin::new(&mut coming.body).poll_frame(cx)).await;
-                match frame {
-                    None => return Ok(None),
-                    Some(Err(why)) => return Err(why),
-                    Some(Ok(frame)) => {
-                        if let Ok(bytes) = frame.into_data() {
-                            return Ok(Some(bytes));
-                        }
-                    }
-                }
-            }
-        };
-        match self
-            .runtime
-            .block_on(async { timeout(patience, next).await })
-        {
-            Err(_) => Ok(None),
-            Ok(Ok(piece)) => Ok(Some(piece)),
-            Ok(Err(why)) => Err(self.gone(&format!("the connection broke off: {why}"))),
-        }
-    }
-
-    /// The bytes of object `id`, piece by piece as long as `take` wants them.
-    pub(super) fn content(&self, id: i64, take: &mut dyn FnMut(&[u8]) -> bool) -> Answered<()> {
-        let mut coming = self.begin(Method::GET, &format!("/api/objects/{id}/content"), None)?;
-        while let Some(piece) = self.wait(&mut coming, ANSWER)? {
-            if !take(&piece) {
-                break;
+        object: i64,
+        longest: u64,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Answered<Option<Vec<u8>>> {
+        let request = self.request(Method::GET, &format!("/api/objects/{object}/content"));
+        let body = self.begin(request.body(()), ANSWER)?;
+        let mut body = body.into_reader().take(longest);
+        let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+        while goes_on() {
+            let read = body.read(&mut piece);
+            match read.map_err(|why| self.broken(why.into()))? {
+                0 => return Ok(Some(bytes)),
+                read => bytes.extend_from_slice(&piece[..read]),
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -312,7 +264,6 @@ fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    use io::Read;
     let mut text = Vec::new();
     let file = fs::File::open(path);
     // A device has no end.

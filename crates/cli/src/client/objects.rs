@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use hyper::StatusCode;
 use serde_json::Value;
 use thalweg_host::store::{digest_of, file_name};
 use thalweg_units::NodeId;
+use ureq::http::StatusCode;
 
 use super::http::{Answered, Client, Trouble};
 use super::model::Object;
@@ -88,21 +88,13 @@ fn one(client: &Client, object: &Object) -> Shown {
     }
 }
 
-/// The bytes of `object`, at most a few more than there should be; none where `goes_on` says so.
+/// The bytes of `object`, at most one more than there should be; none where `goes_on` says so.
 pub(super) fn download(
     client: &Client,
     object: &Object,
     goes_on: &dyn Fn() -> bool,
 ) -> Answered<Option<Vec<u8>>> {
-    let most = object.bytes.min(LARGEST);
-    let mut bytes = Vec::new();
-    let mut stopped = false;
-    client.content(object.id, &mut |piece| {
-        bytes.extend_from_slice(piece);
-        stopped = !goes_on();
-        !stopped && bytes.len() as u64 <= most
-    })?;
-    Ok((!stopped).then_some(bytes))
+    client.content(object.id, object.bytes.min(LARGEST) + 1, goes_on)
 }
 
 /// Whether `bytes` are those that the gateway stored.

@@ -146,7 +146,7 @@ impl<F: Field> Keeper<F> for StoreKeeper<'_> {
     }
     fn end(&mut self, field: &mut F, ended: &Ended<'_>) -> Result<(), Stop> {
         let after = read_meters(field, self.desk);
-        account(self.desk, (&self.spent, &after), (ended.active, ended.on));
+        account(self.desk, [&self.spent, &after], (ended.active, ended.on));
         // Links are dated by the wall's clock: fields' times end with them.
         let at = wall(now());
         let hops = ended.seen.iter().map(|hop| HopSeen { at, ..*hop });

@@ -162,11 +162,7 @@ fn write_spent(desk: &Desk, metered: Vec<(NodeId, f64)>, (on, lasted): (&[NodeId
 
 /// Writes down what nodes have spent between two readings of their meters or, without meters, what those of `on` spend at
 /// most. Of a way that was lost meanwhile no meter is read.
-fn account(
-    desk: &Desk,
-    (before, after): (&[(NodeId, f64)], &[(NodeId, f64)]),
-    on: (&[NodeId], Span),
-) {
+fn account(desk: &Desk, [before, after]: [&[(NodeId, f64)]; 2], on: (&[NodeId], Span)) {
     let spent = after.iter().filter_map(|(node, after)| {
         let (_, before) = before.iter().find(|(of, _)| of == node)?;
         Some((*node, after - before)).filter(|(_, joules)| *joules > 0.0)

@@ -97,7 +97,7 @@ impl<N: Network> Station<N> {
         let protocol = desk.transfers.protocol;
         let surveyed = collector.survey(&mut watched, protocol, missed, &mut watch);
         let lasted = watched.now().since(began);
-        account(&desk, (&spent, &self.spent()), (ids, lasted));
+        account(&desk, [&spent, &self.spent()], (ids, lasted));
         let surveyed = surveyed?;
         let took_s = surveyed.time().as_secs_f64();
         let missing = surveyed.missing;

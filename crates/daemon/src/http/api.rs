@@ -15,9 +15,10 @@ use super::{session, App, Refusal};
 use crate::desk::{now, Cancel, Company, Desk, Line};
 use crate::mqtt::Broker;
 use crate::stations::Stations;
-use crate::{view, API};
+use crate::view;
 use thalweg_host::carry::session::{Wish, WishError, DEMAND};
 use thalweg_host::store::{JobId, TransferId, Work};
+use thalweg_host::API_VERSION;
 
 /// What the API is, in OpenAPI 3.1.
 pub(super) const DESCRIPTION: &str = include_str!("api.json");
@@ -138,7 +139,7 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         let mut told = json!({
             "status": if is_cut { "degraded" } else { "ok" },
             "version": env!("CARGO_PKG_VERSION"),
-            "api": API,
+            "api": API_VERSION,
             "mqtt": mqtt,
         });
         let mut all = serde_json::Map::new();

@@ -144,8 +144,7 @@ fn the_same_seed_gives_the_same_campaign() {
             random(2_000),
         );
         settings.sources = Sources::Spread(6);
-        let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
-        campaign
+        empty(&site, &settings, &mut |_| Continue(())).unwrap()
     };
     let campaign = run(3);
     assert_eq!(campaign, run(3));

@@ -37,11 +37,9 @@ fn routes() -> impl Strategy<Value = Route> {
             let mut route = Route::new(transfer, node(0), node(65_000), scheme, channels);
             route.payload = PayloadSize::new(payload).unwrap();
             route.threshold = threshold.and_then(Percent::new);
-            if scheme == Scheme::P3 {
-                if slim {
-                    route.format = Format::Slim;
-                    route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
-                }
+            if scheme == Scheme::P3 && slim {
+                route.format = Format::Slim;
+                route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
             }
             if scheme == Scheme::Thalweg {
                 route.format = Format::Slim;
