@@ -24,7 +24,7 @@ use thalweg_units::{Channel, Duration, NodeId};
 
 use crate::field::{description, Motes, RunError, SimField};
 use crate::offers::{Change, Offers};
-use crate::rcrt::TreeField;
+use crate::rcrt::{Setup, TreeField};
 
 pub use behind::Behind;
 pub use gauge::Gauge;
@@ -111,10 +111,12 @@ impl Network for Simulated {
         wish: &Wish,
     ) -> Result<Tree<'a>, Failure> {
         let seed = self.site.seed;
-        let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
+        let sources = wish.nodes().map(|id| (id, wish.demand_of(id)));
+        let testbed = &self.site.testbed;
+        let setup = Setup::session(testbed, testbed.sink, sources);
         let gauge = |id| Gauge::new(seed, id);
         let run = derive(seed, "session", &[]);
-        let field = TreeField::open(&self.site, &sources, gauge, run);
+        let field = TreeField::open(&self.site, setup, gauge, run, None);
         let field = field.map_err(|why| Failure::Unfit(why.to_string()))?;
         Ok(Tree::new(Paced::new(field, self.speed)))
     }

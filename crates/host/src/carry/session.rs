@@ -1,11 +1,11 @@
 //! A session of RCRT: what many nodes have to tell, for as long as somebody wants it, at rates that the sink decides.
 //!
 //! A job without I/O beside a base station's mote. What came is given to a [`Keeper`], and no feedback that a source
-//! may forget its packets by goes out before the keeper has them. Sources begin by themselves. Time base: the field's.
-//! Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a session ends when its time is over, by
-//! [`crate::field::News::Cancelled`], or with its base station. Tests: `session_tests.rs`.
+//! may forget its packets by goes out before the keeper has them. Sources begin by themselves, as in the paper: no order
+//! goes down the tree. Time base: the field's. Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a
+//! session ends as [`Until`] says, by its keeper, by [`crate::field::News::Cancelled`], or with its base station. Tests:
+//! `session_tests.rs`.
 
-use super::rcrt::{AskError, FLOW, LEAST_DEMAND, MOST_DEMAND};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Step};
 use serde::{Deserialize, Serialize};
@@ -13,21 +13,36 @@ use std::collections::BTreeMap;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::Up;
+use thalweg_wire::rcrt::{Flow, Rate, Up};
 
+/// The one flow of a source.
+pub const FLOW: Flow = Flow { sink: 0, number: 0 };
 /// What came is given to the keeper at least as often.
 pub const KEEP_EVERY: Duration = Duration::from_secs(1);
 /// The longest session, in seconds; one without an end is cancelled.
 pub const LONGEST_S: f64 = 366.0 * 86_400.0;
 /// What a source wants unless somebody says, packets per second.
 pub const DEMAND: f64 = 1.0;
+/// The least demand, packets per second.
+pub const LEAST_DEMAND: f64 = 0.01;
+/// The most, packets per second: what one channel carries over one hop.
+pub const MOST_DEMAND: f64 = 100.0;
+/// A source is given up after so long without a packet that is new, or after ten packets' time at its rate: a node that
+/// starts again has to find a route first, which takes minutes.
+pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// What cannot be asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WishError {
-    /// On these terms.
-    #[error(transparent)]
-    Terms(#[from] AskError),
+    /// No policy's name, or not its nodes.
+    #[error(
+        "policy {0:?}: there are {names}; nodes as weighted:7=2,12=0.5 (above 0) or priority:7=1",
+        names = policy::NAMES.join(", ")
+    )]
+    Policy(String),
+    /// A demand that is none.
+    #[error("a demand is from {LEAST_DEMAND} to {MOST_DEMAND} packets per second, not {0}")]
+    Demand(f64),
     /// Nobody is to send.
     #[error("sources: expected a list of nodes, or \"all\"")]
     Nobody,
@@ -73,11 +88,11 @@ impl Wish {
             return Err(WishError::Twice(pair[0]));
         }
         if policy::named(&self.policy).is_none() {
-            return Err(AskError::Policy(self.policy.clone()).into());
+            return Err(WishError::Policy(self.policy.clone()));
         }
         for demand in self.demands.values().chain([&self.demand]) {
             if !(LEAST_DEMAND..=MOST_DEMAND).contains(demand) {
-                return Err(AskError::Demand(*demand).into());
+                return Err(WishError::Demand(*demand));
             }
         }
         let stranger = |node: &&u16| sources.binary_search(node).is_err();
@@ -107,9 +122,20 @@ impl Wish {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     /// The source began: what follows is not what came before.
-    Begun(NodeId),
-    /// Its next bytes.
-    Bytes(NodeId, Vec<u8>),
+    Begun(NodeId, FieldTime),
+    /// Its next bytes, and when the last of them came.
+    Bytes(NodeId, FieldTime, Vec<u8>),
+}
+
+/// When a session ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Never.
+    Cancelled,
+    /// At this time.
+    Time(FieldTime),
+    /// When every source has ended its connection, or was waited for in vain.
+    AllEnded,
 }
 
 /// How a source fares.
@@ -132,13 +158,13 @@ pub trait Keeper {
     /// Takes what came since the last time; it is safe when this returns.
     ///
     /// # Errors
-    /// Why it cannot, in words; the session ends.
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), String>;
+    /// Why it cannot; the session ends.
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure>;
     /// Is shown how the sources fare, `at_s` seconds after the session began, about once a second.
     ///
     /// # Errors
     /// Why it cannot go on; the session ends.
-    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String>;
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure>;
 }
 
 /// A source and what came of it.
@@ -151,6 +177,37 @@ struct Part {
     /// Of the one that is, when it was last looked at.
     repairing: u64,
     rate: Option<f64>,
+    /// Packets of the connection that is.
+    current: u64,
+    /// The most that a connection had: a source that begins anew again and again brings nothing new.
+    most: u64,
+    /// When it opened, or brought something new.
+    heard: Option<FieldTime>,
+    has_ended: bool,
+}
+
+impl Part {
+    fn opened(&mut self, at: FieldTime) {
+        self.repaired += std::mem::take(&mut self.repairing);
+        self.current = 0;
+        self.heard.get_or_insert(at);
+    }
+    fn delivered(&mut self, at: FieldTime, payload: &[u8]) {
+        self.packets += 1;
+        self.bytes += payload.len() as u64;
+        self.current += 1;
+        if self.current > self.most {
+            (self.most, self.heard) = (self.current, Some(at));
+        }
+    }
+    /// Whether nothing more comes of it in a session that began at `begun`.
+    fn is_over(&self, begun: FieldTime, now: FieldTime) -> bool {
+        let packets = self
+            .rate
+            .map_or(0.0, |rate| 10.0 / rate.max(Rate::LEAST.per_s()));
+        let patience = PATIENCE.max(Duration::from_secs_f64(packets));
+        self.has_ended || now.since(self.heard.unwrap_or(begun)) > patience
+    }
 }
 
 /// The job.
@@ -159,8 +216,7 @@ pub struct Session<K> {
     sink: Sink,
     station: NodeId,
     begun: FieldTime,
-    /// By the field's clock, if it ends by itself.
-    ends: Option<FieldTime>,
+    until: Until,
     parts: BTreeMap<NodeId, Part>,
     came: Vec<Came>,
     /// When the keeper is next given what came, and shown how sources fare.
@@ -170,24 +226,24 @@ pub struct Session<K> {
 }
 
 impl<K: Keeper> Session<K> {
-    /// What is wished for at base station `station`, from `now` on; `left` is how long, if it ends by itself.
+    /// What is wished for at base station `station`, from `now` on.
     ///
     /// # Errors
     /// [`WishError`].
     pub fn new(
         (station, now): (NodeId, FieldTime),
         wish: &Wish,
-        left: Option<Duration>,
+        until: Until,
         keeper: K,
     ) -> Result<Self, WishError> {
         wish.check()?;
         let policy = policy::named(&wish.policy);
-        let policy = policy.ok_or_else(|| AskError::Policy(wish.policy.clone()))?;
+        let policy = policy.ok_or_else(|| WishError::Policy(wish.policy.clone()))?;
         Ok(Self {
             sink: Sink::new(Config::PAPER, policy),
             station,
             begun: now,
-            ends: left.map(|left| now + left),
+            until,
             parts: wish.nodes().map(|node| (node, Part::default())).collect(),
             came: Vec::new(),
             due: now,
@@ -200,7 +256,7 @@ impl<K: Keeper> Session<K> {
     ///
     /// # Errors
     /// As the keeper's.
-    pub fn finish(mut self, now: FieldTime) -> (K, Result<(), String>) {
+    pub fn finish(mut self, now: FieldTime) -> (K, Result<(), Failure>) {
         let kept = self.keep().and_then(|()| self.show(now));
         (self.keeper, kept)
     }
@@ -216,7 +272,7 @@ impl<K: Keeper> Session<K> {
         self.parts.iter().map(standing).collect()
     }
 
-    fn keep(&mut self) -> Result<(), String> {
+    fn keep(&mut self) -> Result<(), Failure> {
         match self.came.is_empty() {
             true => Ok(()),
             false => self.keeper.keep(std::mem::take(&mut self.came)),
@@ -224,36 +280,45 @@ impl<K: Keeper> Session<K> {
     }
 
     /// Notes what the sink tells.
-    fn note(&mut self) {
+    fn note(&mut self, at: FieldTime) {
         while let Some(event) = self.sink.poll_event() {
+            let (Event::Opened { origin, .. }
+            | Event::Delivered { origin, .. }
+            | Event::Finished { origin, .. }) = event
+            else {
+                continue;
+            };
+            let Some(part) = self.parts.get_mut(&origin) else {
+                continue;
+            };
             match event {
-                Event::Opened { origin, .. } => {
-                    if let Some(part) = self.parts.get_mut(&origin) {
-                        part.repaired += std::mem::take(&mut part.repairing);
-                        self.came.push(Came::Begun(origin));
-                    }
+                Event::Opened { .. } => {
+                    part.opened(at);
+                    self.came.push(Came::Begun(origin, at));
                 }
-                Event::Delivered {
-                    origin, payload, ..
-                } => {
-                    let Some(part) = self.parts.get_mut(&origin) else {
-                        continue;
-                    };
-                    part.packets += 1;
-                    part.bytes += payload.len() as u64;
+                Event::Delivered { payload, .. } => {
+                    part.delivered(at, &payload);
                     match self.came.last_mut() {
-                        Some(Came::Bytes(source, bytes)) if *source == origin => {
+                        Some(Came::Bytes(source, last, bytes)) if *source == origin => {
+                            *last = at;
                             bytes.extend_from_slice(&payload);
                         }
-                        _ => self.came.push(Came::Bytes(origin, payload.to_vec())),
+                        _ => self.came.push(Came::Bytes(origin, at, payload.to_vec())),
                     }
                 }
-                Event::Finished { .. } | Event::Closed { .. } | Event::Assigned { .. } => {}
+                _ => part.has_ended = true,
             }
         }
     }
+    fn is_over(&self, now: FieldTime) -> bool {
+        match self.until {
+            Until::Cancelled => false,
+            Until::Time(end) => end <= now,
+            Until::AllEnded => (self.parts.values()).all(|part| part.is_over(self.begun, now)),
+        }
+    }
     /// Looks at each flow's rate and repairs, and shows the keeper.
-    fn show(&mut self, now: FieldTime) -> Result<(), String> {
+    fn show(&mut self, now: FieldTime) -> Result<(), Failure> {
         for part in self.parts.values_mut() {
             part.rate = None;
         }
@@ -289,7 +354,7 @@ impl<K: Keeper> Job for Session<K> {
                 origin, message, ..
             } if self.parts.contains_key(&origin) && is_ours(&message) => {
                 self.sink.handle_packet(instant(at), origin, &message);
-                self.note();
+                self.note(at);
             }
             // A message that found no room is one that was lost: its source asks again.
             Handed::Packet { .. } | Handed::NoRoom { .. } => {}
@@ -302,34 +367,34 @@ impl<K: Keeper> Job for Session<K> {
         if let Some(why) = self.lost.take() {
             return Step::Done(Err(why));
         }
-        if self
-            .sink
-            .poll_timeout()
-            .is_some_and(|at| at <= instant(now))
-        {
+        let due = self.sink.poll_timeout();
+        if due.is_some_and(|at| at <= instant(now)) {
             self.sink.handle_timeout(instant(now));
-            self.note();
+            self.note(now);
         }
         if self.due <= now {
             self.due = now + KEEP_EVERY;
-            let kept = self.keep();
-            if let Err(why) = kept.and_then(|()| self.show(now)) {
-                return Step::Done(Err(Failure::Unfit(why)));
+            if let Err(why) = self.keep().and_then(|()| self.show(now)) {
+                return Step::Done(Err(why));
             }
-        }
-        if self.ends.is_some_and(|end| end <= now) {
-            return Step::Done(Ok(()));
         }
         if let Some((to, message)) = self.sink.poll_message(instant(now)) {
             // A source forgets what it is told has come: that has to be safe first.
             if let Err(why) = self.keep() {
-                return Step::Done(Err(Failure::Unfit(why)));
+                return Step::Done(Err(why));
             }
             return Step::Order(self.station, Send { to, message });
         }
+        if self.is_over(now) {
+            return Step::Done(Ok(()));
+        }
         let at = self.sink.poll_timeout();
         let at = at.map(|at| FieldTime::from_nanos(at.as_nanos()));
-        let next = [at, self.ends].into_iter().flatten();
+        let ends = match self.until {
+            Until::Time(end) => Some(end),
+            Until::Cancelled | Until::AllEnded => None,
+        };
+        let next = [at, ends].into_iter().flatten();
         Step::Wait(next.fold(self.due, FieldTime::min))
     }
     fn stop(&mut self) -> Vec<(NodeId, Send)> {

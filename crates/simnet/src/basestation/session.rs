@@ -5,8 +5,7 @@
 //! that find no room are lost as others are, and come again. Tests: `tests/line/sessions.rs`.
 
 use crate::networks::Gauge;
-use crate::rcrt::TreeField;
-use std::sync::Arc;
+use crate::rcrt::{Setup, TreeField};
 use thalweg_host::field::{Field, FieldError, FieldTime, News};
 use thalweg_medium::random::derive;
 use thalweg_protocols::line::station::{NotBegun, Sources};
@@ -33,14 +32,10 @@ impl Session {
         if !sources.iter().all(|(id, _)| is_node(id)) {
             return Err(NotBegun::NoSuchNode);
         }
-        let mut site = site.clone();
-        Arc::make_mut(&mut site.testbed).sink = station;
-        let sources: Vec<_> = sources
-            .iter()
-            .map(|(id, rate)| (id, rate.per_s()))
-            .collect();
+        let sources = sources.iter().map(|(id, rate)| (id, rate.per_s()));
+        let setup = Setup::session(&site.testbed, station, sources);
         let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
-        let field = TreeField::open(&site, &sources, |id| Gauge::new(seed, id), run);
+        let field = TreeField::open(site, setup, |id| Gauge::new(seed, id), run, None);
         Ok(Self {
             field: field.map_err(|_| NotBegun::NotCarried)?,
             station,

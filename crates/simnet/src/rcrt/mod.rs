@@ -11,14 +11,13 @@ mod mote;
 mod outcome;
 mod run;
 mod setup;
+mod trees;
 mod upper;
 
 pub use field::TreeField;
 pub use floor::{Shape, Wanted};
 pub use incident::{Happens, Incident};
 pub use outcome::{FlowOutcome, Outcome};
-pub(crate) use run::drive;
 pub use run::run;
-pub use run::Paced;
 pub use setup::{Flow, Settle, Setup, Sink, Transport, Tree};
-pub(crate) use upper::{Stage, Upper};
+pub use trees::Paced;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow::Continue;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
+use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Until, Wish};
 use thalweg_host::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_host::job::{run, Failure};
 use thalweg_host::line::{LineField, LineSession};
@@ -50,17 +50,17 @@ struct Shelf {
 }
 
 impl Keeper for Shelf {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), String> {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
         let mut kept = self.kept.borrow_mut();
         for one in came {
             match one {
-                Came::Begun(source) => drop(kept.insert(source, Vec::new())),
-                Came::Bytes(source, bytes) => kept.entry(source).or_default().extend(bytes),
+                Came::Begun(source, _) => drop(kept.insert(source, Vec::new())),
+                Came::Bytes(source, _, bytes) => kept.entry(source).or_default().extend(bytes),
             }
         }
         Ok(())
     }
-    fn look(&mut self, _at_s: f64, sources: &[Standing]) -> Result<(), String> {
+    fn look(&mut self, _at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
         self.last = sources.to_vec();
         Ok(())
     }
@@ -137,8 +137,9 @@ fn session(
         kept: kept.clone(),
         last: Vec::new(),
     };
-    let left = Some(Duration::from_secs(seconds));
-    let mut job = Session::new((station, below.now()), &wish(), left, shelf).unwrap();
+    let now = below.now();
+    let until = Until::Time(now + Duration::from_secs(seconds));
+    let mut job = Session::new((station, now), &wish(), until, shelf).unwrap();
     let mut field = Checked {
         below,
         kept: kept.clone(),
