@@ -14,7 +14,7 @@ use super::stop::Stop;
 use super::watched::Watched;
 use crate::desk::Desk;
 use crate::view;
-use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Until, Wish};
+use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
 use thalweg_host::field::Field;
 use thalweg_host::job::Failure;
 use thalweg_host::network::Tree;
@@ -131,6 +131,7 @@ impl<'a> Keep<'a> {
                     *self.open.entry(source).or_default() += bytes.len() as u64;
                     pieces.push((source, bytes));
                 }
+                Came::Ended(_) => {}
                 Came::Begun(source, _) => {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);
@@ -255,8 +256,7 @@ pub(super) fn run(
         return end(desk, (job, name), &keep, Ok(()));
     }
     let began = tree.now();
-    let until = left.map_or(Until::Cancelled, |left| Until::Time(began + left));
-    let session = Session::new((desk.facts.network.sink, began), wish, until, keep);
+    let session = Session::new((desk.facts.network.sink, began), wish, left, keep);
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
         field: &mut tree,

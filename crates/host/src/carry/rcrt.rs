@@ -1,8 +1,8 @@
 //! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has come of it.
 //!
 //! [`Objects`] keeps what a [`Session`](super::session::Session) brings of sources whose objects are known beforehand. A
-//! source's object is one connection of packets, whose numbers wrap. Time base: the field's. Invariant: an object is
-//! whole only with its source's length and digest. Tests: `rcrt_tests.rs`.
+//! source's object is one connection of packets, whose numbers wrap. Time base: the field's. Invariants: an object is
+//! whole only with its source's length and digest; no source is waited for longer than [`PATIENCE`] sees something new. Tests: `rcrt_tests.rs`.
 
 use super::session::{Came, Keeper, Standing};
 use crate::field::FieldTime;
@@ -14,14 +14,17 @@ use std::sync::Arc;
 use thalweg_protocols::object::{ObjectInfo, ObjectStore};
 use thalweg_protocols::rcrt::sink::Config;
 use thalweg_protocols::rcrt::source::{Ready, Supply};
-use thalweg_units::{Instant, NodeId};
-use thalweg_wire::rcrt::{Flow, PAPER_PAYLOAD_BYTES};
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::rcrt::{Flow, Rate, PAPER_PAYLOAD_BYTES};
 use thalweg_wire::{WireError, Writer};
 
 /// Object bytes in a packet, unless somebody says (section 4.1).
 pub const PAYLOAD_BYTES: u8 = PAPER_PAYLOAD_BYTES as u8;
 /// The most that fits into a frame below the headers of link, tree and transport.
 pub const MAX_PAYLOAD_BYTES: u8 = 80;
+/// A source is given up after so long without a packet that is new, or after ten packets' time at its rate: a node that
+/// starts again has to find a route first, which takes minutes.
+pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// A node's object as its flow's packets. The object stays, so that any packet of the sink's window can be read again.
 #[derive(Debug)]
@@ -131,6 +134,7 @@ struct Part {
     most: usize,
     received: Vec<u8>,
     rates: Vec<(f64, f64)>,
+    has_ended: bool,
 }
 
 impl Part {
@@ -142,6 +146,7 @@ impl Part {
             most: 0,
             received: Vec::new(),
             rates: Vec::new(),
+            has_ended: false,
         }
     }
     fn begin(&mut self, at: FieldTime) {
@@ -166,6 +171,13 @@ impl Part {
     fn is_complete(&self) -> bool {
         self.bytes() >= u64::from(self.info.len)
     }
+    /// Whether it is given up in a session that began at `begun`.
+    fn is_given_up(&self, begun: FieldTime, now: FieldTime) -> bool {
+        let rate = self.rates.last().map(|(_, rate)| *rate);
+        let packets = rate.map_or(0.0, |rate| 10.0 / rate.max(Rate::LEAST.per_s()));
+        let patience = PATIENCE.max(Duration::from_secs_f64(packets));
+        now.since(self.last.or(self.opened).unwrap_or(begun)) > patience
+    }
     fn finish(self, source: NodeId) -> Gathered {
         let (bytes, of) = (self.bytes(), u64::from(self.info.len));
         let object = match (self.opened, bytes) {
@@ -189,15 +201,21 @@ impl Part {
 
 /// Objects that are known by length and digest, as they come.
 pub struct Objects<W> {
+    begun: FieldTime,
     parts: BTreeMap<NodeId, Part>,
     watch: W,
 }
 
 impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
-    /// What each of `wanted` is known to have. `watch` is shown how far all are, and may break off.
-    pub fn new(wanted: impl IntoIterator<Item = (NodeId, ObjectInfo)>, watch: W) -> Self {
+    /// What each of `wanted` is known to have, from `now` on. `watch` is shown how far all are, and may break off.
+    pub fn new(
+        now: FieldTime,
+        wanted: impl IntoIterator<Item = (NodeId, ObjectInfo)>,
+        watch: W,
+    ) -> Self {
         let wanted = wanted.into_iter();
         Self {
+            begun: now,
             parts: wanted.map(|(id, info)| (id, Part::new(info))).collect(),
             watch,
         }
@@ -212,13 +230,14 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
 impl<W: FnMut(Progress) -> ControlFlow<()>> Keeper for Objects<W> {
     fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
         for one in came {
-            let (Came::Begun(source, _) | Came::Bytes(source, ..)) = one;
+            let (Came::Begun(source, _) | Came::Bytes(source, ..) | Came::Ended(source)) = one;
             let Some(part) = self.parts.get_mut(&source) else {
                 continue;
             };
             match one {
                 Came::Begun(_, at) => part.begin(at),
                 Came::Bytes(_, at, bytes) => part.take(at, &bytes),
+                Came::Ended(_) => part.has_ended = true,
             }
         }
         Ok(())
@@ -245,6 +264,10 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> Keeper for Objects<W> {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Failure::Cancelled),
         }
+    }
+    fn is_over(&self, now: FieldTime) -> bool {
+        let mut parts = self.parts.values();
+        parts.all(|part| part.has_ended || part.is_given_up(self.begun, now))
     }
 }
 

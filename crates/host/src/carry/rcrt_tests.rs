@@ -1,10 +1,9 @@
 use super::*;
 use crate::carry::beside::{id, Beside};
-use crate::carry::session::{Session, Until, Wish, PATIENCE};
+use crate::carry::session::{Session, Wish};
 use crate::field::Field;
 use crate::job::run;
 use crate::object::info;
-use thalweg_units::Duration;
 
 fn object(bytes: usize) -> Arc<[u8]> {
     (0..bytes).map(|k| (k * 7 + k / 251) as u8).collect()
@@ -28,11 +27,11 @@ fn gathered(
     };
     let wanted = wanted.iter().map(|(source, it)| (id(*source), info(it)));
     let mut last = None;
-    let objects = Objects::new(wanted, |progress| {
+    let objects = Objects::new(field.now(), wanted, |progress| {
         last = Some(progress);
         ControlFlow::Continue(())
     });
-    let mut job = Session::new((id(1), field.now()), &wish, Until::AllEnded, objects).unwrap();
+    let mut job = Session::new((id(1), field.now()), &wish, None, objects).unwrap();
     run(&mut field, &mut job, &mut |_| ControlFlow::Continue(())).unwrap();
     let (objects, shown) = job.finish(field.now);
     shown.unwrap();
@@ -61,7 +60,7 @@ fn what_is_missing_is_told_and_the_job_ends() {
 #[test]
 fn a_source_that_has_forgotten_begins_anew_and_arrives_whole() {
     let object = object(20_000);
-    let forgets = FieldTime::ZERO + Duration::from_secs(20);
+    let forgets = FieldTime::ZERO + Duration::from_secs(4);
     let (gathered, ..) = gathered(&object, 64, &[(7, &object)], (u64::MAX, Some(forgets)));
     assert_eq!(gathered[0].object.as_deref(), Ok(&object[..]));
     assert!(gathered[0].last > Some(forgets));

@@ -3,8 +3,8 @@
 //! A job without I/O beside a base station's mote. What came is given to a [`Keeper`], and no feedback that a source
 //! may forget its packets by goes out before the keeper has them. Sources begin by themselves, as in the paper: no order
 //! goes down the tree. Time base: the field's. Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a
-//! session ends as [`Until`] says, by its keeper, by [`crate::field::News::Cancelled`], or with its base station. Tests:
-//! `session_tests.rs`.
+//! session ends when its time is over, by its keeper, by [`crate::field::News::Cancelled`], or with its base station.
+//! Tests: `session_tests.rs`.
 
 use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Step};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Flow, Rate, Up};
+use thalweg_wire::rcrt::{Flow, Up};
 
 /// The one flow of a source.
 pub const FLOW: Flow = Flow { sink: 0, number: 0 };
@@ -27,9 +27,6 @@ pub const DEMAND: f64 = 1.0;
 pub const LEAST_DEMAND: f64 = 0.01;
 /// The most, packets per second: what one channel carries over one hop.
 pub const MOST_DEMAND: f64 = 100.0;
-/// A source is given up after so long without a packet that is new, or after ten packets' time at its rate: a node that
-/// starts again has to find a route first, which takes minutes.
-pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// What cannot be asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -125,17 +122,8 @@ pub enum Came {
     Begun(NodeId, FieldTime),
     /// Its next bytes, and when the last of them came.
     Bytes(NodeId, FieldTime, Vec<u8>),
-}
-
-/// When a session ends by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
-    /// Never.
-    Cancelled,
-    /// At this time.
-    Time(FieldTime),
-    /// When every source has ended its connection, or was waited for in vain.
-    AllEnded,
+    /// It has sent all that it had.
+    Ended(NodeId),
 }
 
 /// How a source fares.
@@ -165,6 +153,10 @@ pub trait Keeper {
     /// # Errors
     /// Why it cannot go on; the session ends.
     fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure>;
+    /// Whether it waits for nothing more.
+    fn is_over(&self, _now: FieldTime) -> bool {
+        false
+    }
 }
 
 /// A source and what came of it.
@@ -177,37 +169,6 @@ struct Part {
     /// Of the one that is, when it was last looked at.
     repairing: u64,
     rate: Option<f64>,
-    /// Packets of the connection that is.
-    current: u64,
-    /// The most that a connection had: a source that begins anew again and again brings nothing new.
-    most: u64,
-    /// When it opened, or brought something new.
-    heard: Option<FieldTime>,
-    has_ended: bool,
-}
-
-impl Part {
-    fn opened(&mut self, at: FieldTime) {
-        self.repaired += std::mem::take(&mut self.repairing);
-        self.current = 0;
-        self.heard.get_or_insert(at);
-    }
-    fn delivered(&mut self, at: FieldTime, payload: &[u8]) {
-        self.packets += 1;
-        self.bytes += payload.len() as u64;
-        self.current += 1;
-        if self.current > self.most {
-            (self.most, self.heard) = (self.current, Some(at));
-        }
-    }
-    /// Whether nothing more comes of it in a session that began at `begun`.
-    fn is_over(&self, begun: FieldTime, now: FieldTime) -> bool {
-        let packets = self
-            .rate
-            .map_or(0.0, |rate| 10.0 / rate.max(Rate::LEAST.per_s()));
-        let patience = PATIENCE.max(Duration::from_secs_f64(packets));
-        self.has_ended || now.since(self.heard.unwrap_or(begun)) > patience
-    }
 }
 
 /// The job.
@@ -216,7 +177,8 @@ pub struct Session<K> {
     sink: Sink,
     station: NodeId,
     begun: FieldTime,
-    until: Until,
+    /// By the field's clock, if it ends by itself.
+    ends: Option<FieldTime>,
     parts: BTreeMap<NodeId, Part>,
     came: Vec<Came>,
     /// When the keeper is next given what came, and shown how sources fare.
@@ -226,14 +188,14 @@ pub struct Session<K> {
 }
 
 impl<K: Keeper> Session<K> {
-    /// What is wished for at base station `station`, from `now` on.
+    /// What is wished for at base station `station`, from `now` on; `left` is how long, if it ends by itself.
     ///
     /// # Errors
     /// [`WishError`].
     pub fn new(
         (station, now): (NodeId, FieldTime),
         wish: &Wish,
-        until: Until,
+        left: Option<Duration>,
         keeper: K,
     ) -> Result<Self, WishError> {
         wish.check()?;
@@ -243,7 +205,7 @@ impl<K: Keeper> Session<K> {
             sink: Sink::new(Config::PAPER, policy),
             station,
             begun: now,
-            until,
+            ends: left.map(|left| now + left),
             parts: wish.nodes().map(|node| (node, Part::default())).collect(),
             came: Vec::new(),
             due: now,
@@ -293,11 +255,12 @@ impl<K: Keeper> Session<K> {
             };
             match event {
                 Event::Opened { .. } => {
-                    part.opened(at);
+                    part.repaired += std::mem::take(&mut part.repairing);
                     self.came.push(Came::Begun(origin, at));
                 }
                 Event::Delivered { payload, .. } => {
-                    part.delivered(at, &payload);
+                    part.packets += 1;
+                    part.bytes += payload.len() as u64;
                     match self.came.last_mut() {
                         Some(Came::Bytes(source, last, bytes)) if *source == origin => {
                             *last = at;
@@ -306,15 +269,8 @@ impl<K: Keeper> Session<K> {
                         _ => self.came.push(Came::Bytes(origin, at, payload.to_vec())),
                     }
                 }
-                _ => part.has_ended = true,
+                _ => self.came.push(Came::Ended(origin)),
             }
-        }
-    }
-    fn is_over(&self, now: FieldTime) -> bool {
-        match self.until {
-            Until::Cancelled => false,
-            Until::Time(end) => end <= now,
-            Until::AllEnded => (self.parts.values()).all(|part| part.is_over(self.begun, now)),
         }
     }
     /// Looks at each flow's rate and repairs, and shows the keeper.
@@ -385,16 +341,12 @@ impl<K: Keeper> Job for Session<K> {
             }
             return Step::Order(self.station, Send { to, message });
         }
-        if self.is_over(now) {
+        if self.ends.is_some_and(|end| end <= now) || self.keeper.is_over(now) {
             return Step::Done(Ok(()));
         }
         let at = self.sink.poll_timeout();
         let at = at.map(|at| FieldTime::from_nanos(at.as_nanos()));
-        let ends = match self.until {
-            Until::Time(end) => Some(end),
-            Until::Cancelled | Until::AllEnded => None,
-        };
-        let next = [at, ends].into_iter().flatten();
+        let next = [at, self.ends].into_iter().flatten();
         Step::Wait(next.fold(self.due, FieldTime::min))
     }
     fn stop(&mut self) -> Vec<(NodeId, Send)> {

@@ -55,6 +55,7 @@ impl Keeper for Shelf {
                     self.begun += 1;
                     self.kept.borrow_mut().clear();
                 }
+                Came::Ended(_) => {}
                 Came::Bytes(source, _, bytes) => {
                     assert_eq!(source, id(7));
                     self.kept.borrow_mut().extend(bytes);
@@ -96,8 +97,8 @@ fn session(
         looked: Vec::new(),
         full_at,
     };
-    let until = Until::Time(FieldTime::ZERO + Duration::from_secs(seconds));
-    let mut job = Session::new((id(1), FieldTime::ZERO), &wish(&[7]), until, shelf).unwrap();
+    let left = Some(Duration::from_secs(seconds));
+    let mut job = Session::new((id(1), FieldTime::ZERO), &wish(&[7]), left, shelf).unwrap();
     let ended = run(&mut field, &mut job, &mut |_| Continue(()));
     assert!(field.now <= FieldTime::ZERO + Duration::from_secs(seconds + 1));
     (job.finish(field.now).0, ended)

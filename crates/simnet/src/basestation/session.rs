@@ -4,10 +4,9 @@
 //! Time base: the network's. The motes' program stands by meanwhile, so the station has one clock. Invariant: packets
 //! that find no room are lost as others are, and come again. Tests: `tests/line/sessions.rs`.
 
-use crate::networks::Gauge;
-use crate::rcrt::{Setup, TreeField};
+use crate::networks::{gauges, Gauge};
+use crate::rcrt::TreeField;
 use thalweg_host::field::{Field, FieldError, FieldTime, News};
-use thalweg_medium::random::derive;
 use thalweg_protocols::line::station::{NotBegun, Sources};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_testbeds::Site;
@@ -33,9 +32,7 @@ impl Session {
             return Err(NotBegun::NoSuchNode);
         }
         let sources = sources.iter().map(|(id, rate)| (id, rate.per_s()));
-        let setup = Setup::session(&site.testbed, station, sources);
-        let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
-        let field = TreeField::open(site, setup, |id| Gauge::new(seed, id), run, None);
+        let field = gauges(site, station, sources);
         Ok(Self {
             field: field.map_err(|_| NotBegun::NotCarried)?,
             station,

@@ -1,6 +1,6 @@
 //! Objects of many nodes at once over RCRT in a simulated network: what is asked, the run, what is told of it.
 //!
-//! The job is a [`Session`] that ends when all objects have, the network a [`TreeField`] whose routes have settled. Not
+//! The job is a [`Session`] whose keeper waits for [`Objects`], the network a [`TreeField`] whose routes have settled. Not
 //! modelled: how sources learn that they are to begin. Tests: `tests.rs`.
 
 mod report;
@@ -18,7 +18,7 @@ use report::Asked;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::carry::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
-use thalweg_host::carry::session::{Session, Until, Wish, WishError};
+use thalweg_host::carry::session::{Session, Wish, WishError};
 use thalweg_host::field::Field;
 use thalweg_host::job::{run, Failure};
 use thalweg_host::object::info;
@@ -154,9 +154,11 @@ impl Collection {
         let routes = field.settle(|found, of| observer(Progress::Routes { found, of }))?;
         let begins = field.now();
         let wanted = self.wish.nodes().map(|id| (id, info(&object(id))));
-        let keeper = Objects::new(wanted, |progress| observer(Progress::Packets(progress)));
+        let keeper = Objects::new(begins, wanted, |progress| {
+            observer(Progress::Packets(progress))
+        });
         let here = (self.sink(testbed), begins);
-        let mut job = Session::new(here, &self.wish, Until::AllEnded, keeper)?;
+        let mut job = Session::new(here, &self.wish, None, keeper)?;
         let ended = match routes {
             ControlFlow::Continue(()) => run(&mut field, &mut job, &mut |_| routes),
             ControlFlow::Break(()) => Err(Failure::Cancelled),

@@ -6,8 +6,8 @@
 //! [`gather`](crate::gather).
 
 use super::outcome::Outcome;
+use super::run::Trees;
 use super::setup::Setup;
-use super::trees::Trees;
 use crate::convergecast::RunError;
 use std::ops::ControlFlow;
 use thalweg_host::field::{Clock, Field, FieldError, FieldTime, News};

@@ -11,13 +11,11 @@ mod mote;
 mod outcome;
 mod run;
 mod setup;
-mod trees;
 mod upper;
 
 pub use field::TreeField;
 pub use floor::{Shape, Wanted};
 pub use incident::{Happens, Incident};
 pub use outcome::{FlowOutcome, Outcome};
-pub use run::run;
+pub use run::{run, Paced};
 pub use setup::{Flow, Settle, Setup, Sink, Transport, Tree};
-pub use trees::Paced;

@@ -1,16 +1,256 @@
-//! One run of an experiment: routes settle, flows begin, incidents happen, until every flow has ended.
+//! The nodes of a site on their tree: routes settle, flows begin, incidents happen.
+//!
+//! What runs beside the base stations is an experiment's ([`run`]) or a session's ([`TreeField`](super::TreeField)).
+//! Time base: simulated time.
 
-use super::mote::Synthetic;
+use super::incident::Incident;
+use super::mote::{Heard, Part, Says, Synthetic};
 use super::outcome::Outcome;
-use super::setup::Setup;
-use super::trees::{instant, Paced, Trees};
+use super::setup::{Flow, Settle, Setup, Transport, Tree};
 use super::upper::Sinks;
-use crate::convergecast::RunError;
-use std::ops::ControlFlow::Continue;
-use thalweg_protocols::rcrt::Handed;
-use thalweg_sim::Capture;
-use thalweg_testbeds::Site;
-use thalweg_units::{NodeId, SimTime};
+use crate::convergecast::{stack, RunError};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use thalweg_medium::ether::{Ether, Reach};
+use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_protocols::fusion::Fusion;
+use thalweg_protocols::ifrc::Ifrc;
+use thalweg_protocols::rcrt::sink::Sink;
+use thalweg_protocols::rcrt::source::{Order, Source, Supply};
+use thalweg_protocols::rcrt::{Base, Handed, Notes, Send};
+use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
+use thalweg_protocols::stack::{Readings, Schedule};
+use thalweg_protocols::tree::Role;
+use thalweg_sim::{Aired, Capture, Kind, Network, Observer, SimError};
+use thalweg_testbeds::{Site, Testbed};
+use thalweg_units::{Duration, Instant, NodeId, SimTime};
+use thalweg_wire::rcrt::{Rate, DATA_HEADER_BYTES};
+
+/// Nodes that a relay has routes down to: what RCRT's authors took.
+const DOWN: usize = 90;
+/// Rates and parents are looked at as often.
+const SAMPLE: Duration = Duration::from_secs(1);
+
+/// A way has at most so many links: the stack drops what went over more.
+const MOST_HOPS: usize = 32;
+
+/// Time between an application's readings where IFRC decides how many of them are sent: less than its rates
+/// ever ask for.
+const READINGS_EVERY: Duration = Duration::from_millis(60);
+
+/// A discipline that may give its node a rate.
+pub trait Paced: Discipline {
+    /// Packets per second that the node may send itself; none where a sink decides, or nobody.
+    fn rate(&self) -> Option<f64> {
+        None
+    }
+}
+
+impl Paced for Open {}
+
+impl Paced for Fusion {}
+
+impl Paced for Notes {}
+
+impl Paced for Ifrc {
+    fn rate(&self) -> Option<f64> {
+        Some(f64::from(Self::rate(self)))
+    }
+}
+
+/// What a base station handed up, and which one, by index.
+type Incoming = (usize, Handed);
+
+/// Sees what comes in; a run breaks there, so that who is beside the base station can answer.
+struct Watch<'a> {
+    outcome: &'a mut Outcome,
+    incoming: Option<Incoming>,
+}
+
+impl Observer<Event<Heard>> for Watch<'_> {
+    fn told(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
+        match event {
+            Event::Above(Heard::Base(handed)) => {
+                self.incoming = Some((node, handed));
+                return ControlFlow::Break(());
+            }
+            event => self.outcome.told(node, &event),
+        }
+        ControlFlow::Continue(())
+    }
+    fn aired(&mut self, frame: &Aired<'_>) {
+        if frame.kind == Kind::Data {
+            self.outcome.aired(frame);
+        }
+    }
+}
+
+/// The nodes of a site, switched on.
+pub(super) struct Trees<D: Discipline, S: Supply, const QUEUE: usize> {
+    pub(super) network: Network<Node<D, Part<S>, DOWN, QUEUE>, Ether>,
+    pub(super) testbed: Arc<Testbed>,
+    /// What came of it since [`Self::settle`]; before, nothing is noted.
+    pub(super) outcome: Outcome,
+    setup: Setup,
+    seed: u64,
+    agenda: Agenda,
+    /// When it is next looked at.
+    sample: SimTime,
+}
+
+impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
+    /// The nodes of `site` with a discipline each in their stacks, and what each sends by index and number. Flows begin
+    /// at once, unless routes are given their time first.
+    pub(super) fn open(
+        site: &Site,
+        setup: Setup,
+        (discipline, supply): (impl Fn(NodeId) -> D, impl Fn(usize, NodeId) -> S),
+        seed: u64,
+        capture: Option<Box<dyn Capture>>,
+    ) -> Result<Self, RunError> {
+        let (mut board, _) = stack(&site.board)?;
+        board.tx_power = setup.power.unwrap_or(site.board.tx_power);
+        let testbed = site.testbed.clone();
+        let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
+        let reach =
+            Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
+        let engine = |n: usize| {
+            let is_base = setup.bases.contains(&n);
+            let config = Config {
+                id: id(n),
+                channel: setup.channel,
+                mac: if is_base { setup.base_mac } else { setup.mac },
+                role: if is_base { Role::Sink } else { Role::Router },
+                routing: setup.routing,
+                queue: setup.queue,
+                seed: derive(seed, "node", &[n as u64]),
+            };
+            let part = part(&setup, n, || supply(n, id(n)));
+            Node::new(config, discipline(id(n)), part)
+        };
+        let engines = (0..testbed.len()).map(engine).collect();
+        let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+        network.capture(capture).map_err(SimError::from)?;
+        for n in 0..testbed.len() {
+            network.command(n, Command::Start);
+        }
+        Ok(Self {
+            network,
+            testbed,
+            outcome: Outcome::default(),
+            agenda: agenda(&setup, SimTime::ZERO, seed),
+            setup,
+            seed,
+            sample: SimTime::ZERO,
+        })
+    }
+
+    pub(super) fn now(&self) -> SimTime {
+        self.network.now()
+    }
+
+    /// Gives routes their time. `look` is shown once a second how many of how many sources have a way to a base
+    /// station, and may break off. Flows begin then, and what comes is noted.
+    pub(super) fn settle(
+        &mut self,
+        mut look: impl FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, RunError> {
+        let (Settle::For(most) | Settle::UntilRoutes(most)) = self.setup.settle;
+        let nodes = 0..self.testbed.len();
+        let ids = nodes.clone().map(|n| self.testbed.id_of(n));
+        let ids = ids.map(|id| id.unwrap_or(NodeId::MAX)).collect();
+        self.outcome = Outcome::new(&self.setup, ids);
+        let ends = SimTime::ZERO + most;
+        let of = self.setup.flows.len();
+        let stopped = loop {
+            let routed = self.setup.flows.iter().filter(|f| self.has_way(f)).count();
+            let stopped = look(routed, of);
+            let is_settled = matches!(self.setup.settle, Settle::UntilRoutes(_)) && routed == of;
+            if stopped.is_break() || is_settled || self.now() >= ends {
+                break stopped;
+            }
+            let until = (self.now() + SAMPLE).min(ends);
+            let (outcome, incoming) = (&mut self.outcome, None);
+            (self.network).run_with(until, &mut Watch { outcome, incoming })?;
+        };
+        let begins = self.now();
+        if self.setup.tree == Tree::Static {
+            nodes.for_each(|n| self.network.command(n, Command::Pin));
+        }
+        self.outcome.begin(begins);
+        self.agenda = agenda(&self.setup, begins, self.seed);
+        self.sample = begins;
+        Ok(stopped)
+    }
+    fn has_way(&self, flow: &Flow) -> bool {
+        let parent = |n: &usize| {
+            let parent = self.network.engine(*n).stack().router().parent()?;
+            self.testbed.index_of(parent)
+        };
+        let way = std::iter::successors(Some(flow.node), parent).take(MOST_HOPS + 1);
+        way.into_iter().any(|n| self.setup.bases.contains(&n))
+    }
+
+    /// Goes on until something is handed up, and notes it; at most to `until`, or the next second, or until a node is to
+    /// be told something. `sinks` are looked at each second.
+    pub(super) fn next(
+        &mut self,
+        until: SimTime,
+        sinks: &[Sink],
+    ) -> Result<Option<Incoming>, SimError> {
+        let now = self.now();
+        if self.sample <= now {
+            self.look(sinks);
+            self.sample = now + SAMPLE;
+        }
+        while let Some((_, n, command)) = self.agenda.pop_if(|(at, ..)| *at <= now) {
+            self.network.command(n, command);
+        }
+        let next = self.agenda.last().map_or(until, |(at, ..)| until.min(*at));
+        let mut watch = Watch {
+            outcome: &mut self.outcome,
+            incoming: None,
+        };
+        (self.network).run_with(next.min(self.sample), &mut watch)?;
+        let incoming = watch.incoming;
+        if let Some((
+            _,
+            Handed::Packet {
+                origin,
+                number,
+                message,
+                ..
+            },
+        )) = &incoming
+        {
+            (self.outcome).arrived(self.network.now(), *origin, *number, message);
+        }
+        Ok(incoming)
+    }
+    /// Base station `base` sends a message down.
+    pub(super) fn send(&mut self, base: usize, send: Send) {
+        self.outcome.answered(&send);
+        (self.network).command(base, Command::Above(Says::Send(send)));
+    }
+    /// What came of it.
+    pub(super) fn finish(mut self, sinks: &[Sink]) -> Result<Outcome, SimError> {
+        self.look(sinks);
+        self.network.capture(None).map_err(SimError::from)?;
+        let air_frames = self.network.stats().air_frames;
+        self.outcome.finish(self.network.now(), air_frames);
+        Ok(self.outcome)
+    }
+
+    /// Notes rates and parents.
+    fn look(&mut self, sinks: &[Sink]) {
+        let (now, network) = (self.network.now(), &self.network);
+        let stack = |n: usize| network.engine(n).stack();
+        self.outcome
+            .sample(now, sinks, |n| stack(n).router().parent());
+        self.outcome
+            .sample_nodes(now, |n| stack(n).discipline().rate());
+    }
+}
 
 /// Runs `setup` at `site` with `discipline` in every node's stack, whose queue has room for `QUEUE`; writes frames to
 /// `capture`.
@@ -29,7 +269,7 @@ pub fn run<D: Paced, const QUEUE: usize>(
         |n: usize, id: NodeId| Synthetic::new(id, setup.packets_of(n), bytes, setup.buffer);
     let nodes = (discipline, supply);
     let mut trees = Trees::<D, _, QUEUE>::open(site, setup.clone(), nodes, seed, capture)?;
-    let _ = trees.settle(|_, _| Continue(()))?;
+    let _ = trees.settle(|_, _| ControlFlow::Continue(()))?;
     let mut upper = Sinks::of(setup);
     let ends = trees.now() + setup.limit;
     while trees.now() < ends && !trees.outcome.is_over() {
@@ -55,4 +295,77 @@ pub fn run<D: Paced, const QUEUE: usize>(
         upper.tell(now, &mut trees.outcome);
     }
     Ok(trees.finish(&upper.sinks)?)
+}
+
+/// The clock of what runs beside base stations is true.
+const fn instant(at: SimTime) -> Instant {
+    Instant::from_nanos(at.as_nanos())
+}
+
+fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<S> {
+    let bytes = usize::from(setup.payload_bytes);
+    if setup.bases.contains(&n) {
+        return Part::Base(Box::new(Base::new()));
+    }
+    match setup.transport {
+        // As many bytes on the air as with a transport.
+        Transport::BestEffort => Part::Readings(Readings::new(
+            Application::Insists,
+            bytes + DATA_HEADER_BYTES,
+        )),
+        Transport::Ifrc => Part::Readings(Readings::new(Application::Fills, bytes)),
+        Transport::Rcrt(_) => Part::Source(Box::new(Source::new(setup.source, supply()))),
+    }
+}
+
+type Agenda = Vec<(SimTime, usize, Command<Says>)>;
+
+/// What nodes are told in the course of a run, the last first. Flows begin within one packet of their
+/// time, each at a phase of its own.
+fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
+    let flow = |flow: &Flow| {
+        let period = Duration::from_secs_f64(1.0 / flow.demand.max(1e-3));
+        let ids = [flow.node as u64, u64::from(flow.sink)];
+        let phase = uniform(&mut stream(seed, "workload", &ids)) * period.as_secs_f64();
+        let at = begins + flow.at + Duration::from_secs_f64(phase);
+        let first = Instant::from_nanos(at.as_nanos());
+        let order = match setup.transport {
+            Transport::BestEffort => Says::Readings(Schedule {
+                first,
+                period,
+                until: first + period * u64::from(flow.packets),
+                burst: 1,
+            }),
+            Transport::Ifrc => Says::Readings(Schedule {
+                first,
+                period: READINGS_EVERY,
+                until: Instant::from_nanos((begins + setup.limit).as_nanos()),
+                burst: 1,
+            }),
+            Transport::Rcrt(_) => Says::Source(Order::Open {
+                flow: thalweg_wire::rcrt::Flow {
+                    sink: flow.sink,
+                    number: 0,
+                },
+                connection: 1,
+                demand: Rate::from_per_s(flow.demand),
+            }),
+        };
+        (at, flow.node, Command::Above(order))
+    };
+    let mut agenda: Agenda = setup.flows.iter().map(flow).collect();
+    for &(at, n, what) in &setup.incidents {
+        let at = begins + at;
+        match what {
+            Incident::Dies => agenda.push((at, n, Command::Stop)),
+            Incident::Starts => {
+                agenda.push((at, n, Command::Start));
+                let resume = Says::Source(Order::Resume);
+                agenda.push((at, n, Command::Above(resume)));
+            }
+        }
+    }
+    agenda.sort_by_key(|(at, ..)| *at);
+    agenda.reverse();
+    agenda
 }

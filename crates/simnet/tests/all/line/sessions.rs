@@ -9,7 +9,7 @@ use std::ops::ControlFlow::Continue;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Until, Wish};
+use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
 use thalweg_host::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_host::job::{run, Failure};
 use thalweg_host::line::{LineField, LineSession};
@@ -55,6 +55,7 @@ impl Keeper for Shelf {
         for one in came {
             match one {
                 Came::Begun(source, _) => drop(kept.insert(source, Vec::new())),
+                Came::Ended(_) => {}
                 Came::Bytes(source, _, bytes) => kept.entry(source).or_default().extend(bytes),
             }
         }
@@ -137,9 +138,8 @@ fn session(
         kept: kept.clone(),
         last: Vec::new(),
     };
-    let now = below.now();
-    let until = Until::Time(now + Duration::from_secs(seconds));
-    let mut job = Session::new((station, now), &wish(), until, shelf).unwrap();
+    let left = Some(Duration::from_secs(seconds));
+    let mut job = Session::new((station, below.now()), &wish(), left, shelf).unwrap();
     let mut field = Checked {
         below,
         kept: kept.clone(),
