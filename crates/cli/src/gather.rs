@@ -1,13 +1,15 @@
 //! `thalweg collect --protocol rcrt`: objects of many nodes at once, from the order to the store.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_host::carry::rcrt::{Terms, PAYLOAD_BYTES};
+use thalweg_host::carry::rcrt::PAYLOAD_BYTES;
+use thalweg_host::carry::session::{Wish, DEMAND};
 use thalweg_host::store::Store;
-use thalweg_simnet::gather::{psdu_bytes, Progress, Report, Scenario, Wish};
+use thalweg_simnet::gather::{psdu_bytes, Collection, Progress, Report, Scenario};
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::CollectArgs;
@@ -22,11 +24,16 @@ use crate::transfer::{keep, object, Of};
 
 /// Fetches the objects, stores those that are whole and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
-    let wish = wish(args)?;
+    let mut collection = collection(args)?;
     let testbed = Testbed::load(&args.testbed)?;
-    wish.check(&testbed)?;
+    if args.from.is_empty() {
+        let sink = collection.to.unwrap_or(testbed.sink);
+        let others = testbed.nodes.iter().filter(|node| node.id != sink);
+        collection.wish.sources = others.map(|node| node.id.get()).collect();
+    }
+    collection.check(&testbed)?;
     let site = Site::new(testbed, args.seed);
-    let site = site.with_losses(&args.loss, psdu_bytes(wish.terms.payload));
+    let site = site.with_losses(&args.loss, psdu_bytes(collection.payload));
     let site = site.map_err(Failure::input)?;
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let frames = capture.as_ref().map(|to| to.frames(&site.testbed.nodes));
@@ -41,7 +48,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
             false => ControlFlow::Continue(()),
         }
     };
-    let gathered = wish.gather(&site, frames, &mut observer);
+    let gathered = collection.gather(&site, frames, &mut observer);
     reporter.finish();
     // What broke the capture explains more than the run that it ended.
     if let Some(failure) = capture.as_ref().and_then(Capture::failure) {
@@ -79,20 +86,22 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
 }
 
-fn wish(args: &CollectArgs) -> Result<Wish, Failure> {
+fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
     if args.from.is_empty() && !args.all_nodes {
         let line = "--protocol rcrt: say whose objects, as --from 3,7,12 or --all-nodes";
         return Err(Failure::input(line));
     }
     let scenario = args.scenario.as_deref().map(scenario).transpose()?;
-    Ok(Wish {
-        from: args.from.clone(),
-        to: args.to.first().copied(),
-        terms: Terms {
+    Ok(Collection {
+        wish: Wish {
+            sources: args.from.iter().map(|node| node.get()).collect(),
             policy: args.policy.clone().unwrap_or_else(|| "fair".to_owned()),
-            demand: args.demand.unwrap_or(1.0),
-            payload: args.payload.unwrap_or(PAYLOAD_BYTES),
+            demand: args.demand.unwrap_or(DEMAND),
+            demands: BTreeMap::new(),
+            duration_s: None,
         },
+        to: args.to.first().copied(),
+        payload: args.payload.unwrap_or(PAYLOAD_BYTES),
         object: object(args)?,
         scenario: scenario.unwrap_or_default(),
     })
@@ -110,16 +119,16 @@ fn show(reporter: &mut Reporter, progress: &Progress) {
         Progress::Routes { found, of } => {
             reporter.counted("finding routes", "nodes", found as u64, of as u64);
         }
-        Progress::Packets { standing, at_s } => {
+        Progress::Packets(so_far) => {
             let detail = format!(
                 "bytes, {} of {} objects, {:.1} kbit/s; rates {:.2} at least, {:.2} in the mean",
-                standing.complete,
-                standing.objects,
-                standing.bytes as f64 * 8e-3 / at_s.max(1.0),
-                standing.least,
-                standing.mean
+                so_far.complete,
+                so_far.objects,
+                so_far.bytes as f64 * 8e-3 / so_far.at_s.max(1.0),
+                so_far.least,
+                so_far.mean
             );
-            reporter.counted("gathering", &detail, standing.bytes, standing.of);
+            reporter.counted("gathering", &detail, so_far.bytes, so_far.of);
         }
     }
 }

@@ -24,14 +24,18 @@ pub fn digest(bytes: &[u8]) -> [u8; 8] {
     short
 }
 
+/// What is known of an object beforehand.
+pub fn info(object: &[u8]) -> ObjectInfo {
+    ObjectInfo {
+        len: u32::try_from(object.len()).unwrap_or(u32::MAX),
+        digest: digest(object),
+    }
+}
+
 impl Memory {
     /// Offers `object` from now on.
     pub fn offer(&mut self, object: Arc<[u8]>) {
-        let len = u32::try_from(object.len()).unwrap_or(u32::MAX);
-        let info = ObjectInfo {
-            len,
-            digest: digest(&object),
-        };
+        let info = info(&object);
         self.offered = Some((object, info));
     }
     /// Offers nothing any more.

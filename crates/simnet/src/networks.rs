@@ -22,9 +22,10 @@ use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
 
+use crate::convergecast;
 use crate::field::{description, Motes, RunError, SimField};
 use crate::offers::{Change, Offers};
-use crate::rcrt::TreeField;
+use crate::rcrt::{Setup, TreeField};
 
 pub use behind::Behind;
 pub use gauge::Gauge;
@@ -110,14 +111,23 @@ impl Network for Simulated {
         _field: &'a mut Self::Field,
         wish: &Wish,
     ) -> Result<Tree<'a>, Failure> {
-        let seed = self.site.seed;
-        let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
-        let gauge = |id| Gauge::new(seed, id);
-        let run = derive(seed, "session", &[]);
-        let field = TreeField::open(&self.site, &sources, gauge, run);
+        let sources = wish.nodes().map(|id| (id, wish.demand_of(id)));
+        let field = gauges(&self.site, self.site.testbed.sink, sources);
         let field = field.map_err(|why| Failure::Unfit(why.to_string()))?;
         Ok(Tree::new(Paced::new(field, self.speed)))
     }
+}
+
+/// The nodes of `site` in a session to `station`, each with a gauge; those of `sources` send, at the packets per second
+/// that they want.
+pub(crate) fn gauges(
+    site: &Site,
+    station: NodeId,
+    sources: impl Iterator<Item = (NodeId, f64)>,
+) -> Result<TreeField<Gauge>, convergecast::RunError> {
+    let setup = Setup::session(&site.testbed, station, sources);
+    let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
+    TreeField::open(site, setup, |id| Gauge::new(seed, id), run, None)
 }
 
 /// Nodes each with a record of its own, which is made as it is asked for.

@@ -16,6 +16,7 @@ use crate::desk::Desk;
 use crate::view;
 use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
 use thalweg_host::field::Field;
+use thalweg_host::job::Failure;
 use thalweg_host::network::Tree;
 use thalweg_host::outcome::Core;
 use thalweg_host::store::{
@@ -126,11 +127,12 @@ impl<'a> Keep<'a> {
         let mut pieces = Vec::new();
         for one in came {
             match one {
-                Came::Bytes(source, bytes) => {
+                Came::Bytes(source, _, bytes) => {
                     *self.open.entry(source).or_default() += bytes.len() as u64;
                     pieces.push((source, bytes));
                 }
-                Came::Begun(source) => {
+                Came::Ended(_) => {}
+                Came::Begun(source, _) => {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);
                         self.add(&pieces)?;
@@ -151,10 +153,10 @@ impl<'a> Keep<'a> {
 }
 
 impl Keeper for Keep<'_> {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), String> {
-        self.kept(came).map_err(|why| why.to_string())
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
+        self.kept(came).map_err(unkept)
     }
-    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String> {
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
         self.at_s = self.before_s + at_s;
         let whole = |now: &Standing| match self.before.get(&now.source) {
             Some(before) => Standing {
@@ -169,10 +171,15 @@ impl Keeper for Keep<'_> {
         self.desk.flows(self.at_s, self.whole_s, &self.sources);
         let at_s = self.at_s as u32;
         match at_s >= self.due_s {
-            true => self.sample(at_s).map_err(|why| why.to_string()),
+            true => self.sample(at_s).map_err(unkept),
             false => Ok(()),
         }
     }
+}
+
+/// The store does not take what came.
+fn unkept(why: StoreError) -> Failure {
+    Failure::Unfit(why.to_string())
 }
 
 /// Makes objects of all streams of the network.
@@ -262,7 +269,7 @@ pub(super) fn run(
     let metered = super::read_meters(&mut tree, desk);
     super::write_spent(desk, metered, on);
     // What came is to be had, however the session ended.
-    let closed = kept.map_err(Stop::Failed);
+    let closed = kept.map_err(Stop::from);
     let closed = closed.and_then(|()| keep.close().map_err(Stop::from));
     let ended = ended.map_err(Stop::from).and(closed);
     end(desk, (job, name), &keep, ended)

@@ -2,6 +2,8 @@
 //! share the job in [`stream`].
 
 pub mod account;
+#[cfg(test)]
+mod beside;
 pub mod burst;
 pub mod fastforward;
 pub mod log;

@@ -1,17 +1,19 @@
-//! Objects of many nodes at once over RCRT: what is asked, what has come, when it is over (RCRT, section 3).
+//! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has come of it.
 //!
-//! A job without I/O beside a base station's mote; the sink that it has decides about rates. A source's object is one
-//! connection of packets, whose numbers wrap. Sources begin by themselves, as in the paper: no order goes down the
-//! tree. Time base: the field's. Invariants: an object is whole only with its source's length and digest; the
-//! job ends, as each patience sees a packet of an object that is finite. Tests: `rcrt_tests.rs`.
+//! [`Objects`] keeps what a [`Session`](super::session::Session) brings of sources whose objects are known beforehand. A
+//! source's object is one connection of packets, whose numbers wrap. Time base: the field's. Invariants: an object is
+//! whole only with its source's length and digest; no source is waited for longer than [`PATIENCE`] sees something new. Tests: `rcrt_tests.rs`.
 
+use super::session::{Came, Keeper, Standing};
+use crate::field::FieldTime;
+use crate::job::Failure;
 use crate::object::{digest, Memory};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_protocols::object::{ObjectInfo, ObjectStore};
-use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
+use thalweg_protocols::rcrt::sink::Config;
 use thalweg_protocols::rcrt::source::{Ready, Supply};
-use thalweg_protocols::rcrt::Send;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Flow, Rate, PAPER_PAYLOAD_BYTES};
 use thalweg_wire::{WireError, Writer};
@@ -20,63 +22,9 @@ use thalweg_wire::{WireError, Writer};
 pub const PAYLOAD_BYTES: u8 = PAPER_PAYLOAD_BYTES as u8;
 /// The most that fits into a frame below the headers of link, tree and transport.
 pub const MAX_PAYLOAD_BYTES: u8 = 80;
-/// The one flow of a source that has one object.
-pub const FLOW: Flow = Flow { sink: 0, number: 0 };
 /// A source is given up after so long without a packet that is new, or after ten packets' time at its rate: a node that
 /// starts again has to find a route first, which takes minutes.
 pub const PATIENCE: Duration = Duration::from_secs(900);
-
-/// What cannot be asked.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum AskError {
-    /// No policy's name, or not its nodes.
-    #[error(
-        "policy {0:?}: there are {names}; nodes as weighted:7=2,12=0.5 (above 0) or priority:7=1",
-        names = policy::NAMES.join(", ")
-    )]
-    Policy(String),
-    /// A demand that is none.
-    #[error("a demand is from {LEAST_DEMAND} to {MOST_DEMAND} packets per second, not {0}")]
-    Demand(f64),
-    /// A payload that fits into no frame.
-    #[error("a packet of rcrt holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {0}")]
-    Payload(u8),
-}
-
-/// The least demand, packets per second.
-pub const LEAST_DEMAND: f64 = 0.01;
-/// The most, packets per second: what one channel carries over one hop.
-pub const MOST_DEMAND: f64 = 100.0;
-
-/// On what terms objects come.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
-    /// Who gets how much, by name (section 3.6).
-    pub policy: String,
-    /// What each source wants, d, packets per second.
-    pub demand: f64,
-    /// Object bytes in a packet.
-    pub payload: u8,
-}
-
-impl Terms {
-    /// Whether they can be asked.
-    ///
-    /// # Errors
-    /// [`AskError`].
-    pub fn check(&self) -> Result<(), AskError> {
-        if policy::named(&self.policy).is_none() {
-            return Err(AskError::Policy(self.policy.clone()));
-        }
-        if !(LEAST_DEMAND..=MOST_DEMAND).contains(&self.demand) {
-            return Err(AskError::Demand(self.demand));
-        }
-        match self.payload {
-            1..=MAX_PAYLOAD_BYTES => Ok(()),
-            payload => Err(AskError::Payload(payload)),
-        }
-    }
-}
 
 /// A node's object as its flow's packets. The object stays, so that any packet of the sink's window can be read again.
 #[derive(Debug)]
@@ -121,15 +69,6 @@ impl Supply for Stored {
     }
 }
 
-/// What a source is known to have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
-    /// The source.
-    pub source: NodeId,
-    /// Its object's length and digest.
-    pub info: ObjectInfo,
-}
-
 /// Why an object is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
@@ -155,20 +94,22 @@ pub struct Gathered {
     /// The source.
     pub source: NodeId,
     /// When its connection stood, first.
-    pub opened: Option<Instant>,
+    pub opened: Option<FieldTime>,
     /// When the last packet was delivered that was not there before.
-    pub last: Option<Instant>,
-    /// Packets delivered.
-    pub packets: u64,
+    pub last: Option<FieldTime>,
     /// Bytes delivered.
     pub bytes: u64,
+    /// Each rate that it had, and since when: seconds after the session began, packets per second.
+    pub rates: Vec<(f64, f64)>,
     /// The object, where it is whole.
     pub object: Result<Vec<u8>, Missing>,
 }
 
-/// How far a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Standing {
+/// How far all objects are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Seconds after the session began.
+    pub at_s: f64,
     /// Objects of which everything was delivered.
     pub complete: usize,
     /// Objects asked for.
@@ -183,181 +124,150 @@ pub struct Standing {
     pub mean: f64,
 }
 
-/// A source and what came of it.
+/// A source's object and what came of it.
 #[derive(Debug)]
 struct Part {
-    wanted: Wanted,
-    opened: Option<Instant>,
-    last: Option<Instant>,
-    ended: Option<Instant>,
-    packets: u64,
-    /// The most packets that it ever had.
-    most: u64,
+    info: ObjectInfo,
+    opened: Option<FieldTime>,
+    last: Option<FieldTime>,
+    /// The most bytes that it ever had.
+    most: usize,
     received: Vec<u8>,
+    rates: Vec<(f64, f64)>,
+    has_ended: bool,
 }
 
 impl Part {
-    fn take(&mut self, now: Instant, payload: &[u8]) {
-        self.received.extend_from_slice(payload);
-        self.packets += 1;
+    const fn new(info: ObjectInfo) -> Self {
+        Self {
+            info,
+            opened: None,
+            last: None,
+            most: 0,
+            received: Vec::new(),
+            rates: Vec::new(),
+            has_ended: false,
+        }
+    }
+    fn begin(&mut self, at: FieldTime) {
+        self.opened.get_or_insert(at);
+        if !self.is_complete() {
+            self.received.clear();
+        }
+    }
+    fn take(&mut self, at: FieldTime, bytes: &[u8]) {
+        if self.is_complete() {
+            return;
+        }
+        self.received.extend_from_slice(bytes);
         // A source that begins anew again and again brings nothing new.
-        if self.packets > self.most {
-            (self.most, self.last) = (self.packets, Some(now));
+        if self.received.len() > self.most {
+            (self.most, self.last) = (self.received.len(), Some(at));
         }
     }
     fn bytes(&self) -> u64 {
         self.received.len() as u64
     }
     fn is_complete(&self) -> bool {
-        self.bytes() >= u64::from(self.wanted.info.len)
+        self.bytes() >= u64::from(self.info.len)
     }
-    fn finish(self) -> Gathered {
-        let (bytes, of) = (self.bytes(), u64::from(self.wanted.info.len));
+    /// Whether it is given up in a session that began at `begun`.
+    fn is_given_up(&self, begun: FieldTime, now: FieldTime) -> bool {
+        let rate = self.rates.last().map(|(_, rate)| *rate);
+        let packets = rate.map_or(0.0, |rate| 10.0 / rate.max(Rate::LEAST.per_s()));
+        let patience = PATIENCE.max(Duration::from_secs_f64(packets));
+        now.since(self.last.or(self.opened).unwrap_or(begun)) > patience
+    }
+    fn finish(self, source: NodeId) -> Gathered {
+        let (bytes, of) = (self.bytes(), u64::from(self.info.len));
         let object = match (self.opened, bytes) {
             (None, _) => Err(Missing::Unheard),
             (_, bytes) if bytes < of => Err(Missing::Incomplete { bytes, of }),
-            (_, bytes) if bytes > of || digest(&self.received) != self.wanted.info.digest => {
+            (_, bytes) if bytes > of || digest(&self.received) != self.info.digest => {
                 Err(Missing::Other)
             }
             _ => Ok(self.received),
         };
         Gathered {
-            source: self.wanted.source,
+            source,
             opened: self.opened,
             last: self.last,
-            packets: self.packets,
             bytes,
+            rates: self.rates,
             object,
         }
     }
 }
 
-/// The job.
-#[derive(Debug)]
-pub struct Gather {
-    sink: Sink,
-    began: Instant,
+/// Objects that are known by length and digest, as they come.
+pub struct Objects<W> {
+    begun: FieldTime,
     parts: BTreeMap<NodeId, Part>,
+    watch: W,
 }
 
-impl Gather {
-    /// Everything that is `wanted`, from `now` on.
-    ///
-    /// # Errors
-    /// [`AskError`].
+impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
+    /// What each of `wanted` is known to have, from `now` on. `watch` is shown how far all are, and may break off.
     pub fn new(
-        now: Instant,
-        terms: &Terms,
-        wanted: impl IntoIterator<Item = Wanted>,
-    ) -> Result<Self, AskError> {
-        terms.check()?;
-        let policy = policy::named(&terms.policy);
-        let policy = policy.ok_or_else(|| AskError::Policy(terms.policy.clone()))?;
-        let part = |wanted: Wanted| Part {
-            wanted,
-            opened: None,
-            last: None,
-            ended: None,
-            packets: 0,
-            most: 0,
-            received: Vec::new(),
-        };
-        let parts = wanted.into_iter().map(|w| (w.source, part(w))).collect();
-        Ok(Self {
-            sink: Sink::new(Config::PAPER, policy),
-            began: now,
-            parts,
-        })
-    }
-    /// Sources begin now: patience is counted from here.
-    pub const fn begin(&mut self, now: Instant) {
-        self.began = now;
-    }
-    /// The sink.
-    pub const fn sink(&self) -> &Sink {
-        &self.sink
-    }
-    /// A packet that `origin` made came in. What nobody asked for is left alone.
-    pub fn handle_packet(&mut self, now: Instant, origin: NodeId, message: &[u8]) {
-        if self.parts.contains_key(&origin) {
-            self.sink.handle_packet(now, origin, message);
-        }
-    }
-    /// When [`Self::handle_timeout`] is due.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        self.sink.poll_timeout()
-    }
-    /// That instant has come.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        self.sink.handle_timeout(now);
-    }
-    /// The next message down, as late as it can be sent: round trips begin here.
-    pub fn poll_message(&mut self, now: Instant) -> Option<Send> {
-        let (to, message) = self.sink.poll_message(now)?;
-        Some(Send { to, message })
-    }
-    /// The next thing that the sink tells, once it is noted here.
-    pub fn poll_event(&mut self, now: Instant) -> Option<Event> {
-        let event = self.sink.poll_event()?;
-        match &event {
-            Event::Opened { origin, .. } => {
-                if let Some(part) = self.parts.get_mut(origin) {
-                    part.opened.get_or_insert(now);
-                }
-            }
-            Event::Delivered {
-                origin, payload, ..
-            } => {
-                if let Some(part) = self.parts.get_mut(origin).filter(|p| !p.is_complete()) {
-                    part.take(now, payload);
-                }
-            }
-            Event::Finished { origin, .. } => {
-                if let Some(part) = self.parts.get_mut(origin) {
-                    part.ended = Some(now);
-                }
-            }
-            // The source has forgotten what it had sent, and begins anew.
-            Event::Closed { origin, .. } => {
-                if let Some(part) = self.parts.get_mut(origin) {
-                    part.packets = 0;
-                    part.received.clear();
-                }
-            }
-            Event::Assigned { .. } => {}
-        }
-        Some(event)
-    }
-    /// Whether every source has ended its connection, or was waited for in vain.
-    pub fn is_over(&self, now: Instant) -> bool {
-        let going: BTreeMap<NodeId, f64> = self.sink.flows().map(|f| (f.origin, f.rate)).collect();
-        let is_given_up = |part: &Part| {
-            let rate = going.get(&part.wanted.source).copied();
-            let packets = rate.map_or(0.0, |rate| 10.0 / rate.max(Rate::LEAST.per_s()));
-            let patience = PATIENCE.max(Duration::from_secs_f64(packets));
-            let last = part.last.or(part.opened).unwrap_or(self.began);
-            now.since(last) > patience
-        };
-        let mut parts = self.parts.values();
-        parts.all(|part| part.ended.is_some() || is_given_up(part))
-    }
-    /// How far it is.
-    pub fn standing(&self) -> Standing {
-        let flows = || self.sink.flows().map(|flow| flow.rate);
-        let count = flows().count();
-        let parts = || self.parts.values();
-        Standing {
-            complete: parts().filter(|part| part.is_complete()).count(),
-            objects: self.parts.len(),
-            bytes: parts().map(Part::bytes).sum(),
-            of: parts().map(|part| u64::from(part.wanted.info.len)).sum(),
-            least: flows().reduce(f64::min).unwrap_or(0.0),
-            mean: flows().sum::<f64>() / count.max(1) as f64,
+        now: FieldTime,
+        wanted: impl IntoIterator<Item = (NodeId, ObjectInfo)>,
+        watch: W,
+    ) -> Self {
+        let wanted = wanted.into_iter();
+        Self {
+            begun: now,
+            parts: wanted.map(|(id, info)| (id, Part::new(info))).collect(),
+            watch,
         }
     }
     /// What became of each, in the order of their numbers.
     pub fn finish(self) -> Vec<Gathered> {
-        self.parts.into_values().map(Part::finish).collect()
+        let parts = self.parts.into_iter();
+        parts.map(|(source, part)| part.finish(source)).collect()
+    }
+}
+
+impl<W: FnMut(Progress) -> ControlFlow<()>> Keeper for Objects<W> {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
+        for one in came {
+            let (Came::Begun(source, _) | Came::Bytes(source, ..) | Came::Ended(source)) = one;
+            let Some(part) = self.parts.get_mut(&source) else {
+                continue;
+            };
+            match one {
+                Came::Begun(_, at) => part.begin(at),
+                Came::Bytes(_, at, bytes) => part.take(at, &bytes),
+                Came::Ended(_) => part.has_ended = true,
+            }
+        }
+        Ok(())
+    }
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
+        for (source, rate) in sources.iter().filter_map(|s| Some((s.source, s.rate?))) {
+            let rates = self.parts.get_mut(&source).map(|part| &mut part.rates);
+            if let Some(rates) = rates.filter(|r| r.last().is_none_or(|(_, last)| *last != rate)) {
+                rates.push((at_s, rate));
+            }
+        }
+        let rates = || sources.iter().filter_map(|s| s.rate);
+        let parts = || self.parts.values();
+        let progress = Progress {
+            at_s,
+            complete: parts().filter(|part| part.is_complete()).count(),
+            objects: self.parts.len(),
+            bytes: parts().map(Part::bytes).sum(),
+            of: parts().map(|part| u64::from(part.info.len)).sum(),
+            least: rates().reduce(f64::min).unwrap_or(0.0),
+            mean: rates().sum::<f64>() / rates().count().max(1) as f64,
+        };
+        match (self.watch)(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Failure::Cancelled),
+        }
+    }
+    fn is_over(&self, now: FieldTime) -> bool {
+        let mut parts = self.parts.values();
+        parts.all(|part| part.has_ended || part.is_given_up(self.begun, now))
     }
 }
 

@@ -1,11 +1,11 @@
 //! A session of RCRT: what many nodes have to tell, for as long as somebody wants it, at rates that the sink decides.
 //!
 //! A job without I/O beside a base station's mote. What came is given to a [`Keeper`], and no feedback that a source
-//! may forget its packets by goes out before the keeper has them. Sources begin by themselves. Time base: the field's.
-//! Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a session ends when its time is over, by
-//! [`crate::field::News::Cancelled`], or with its base station. Tests: `session_tests.rs`.
+//! may forget its packets by goes out before the keeper has them. Sources begin by themselves, as in the paper: no order
+//! goes down the tree. Time base: the field's. Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a
+//! session ends when its time is over, by its keeper, by [`crate::field::News::Cancelled`], or with its base station.
+//! Tests: `session_tests.rs`.
 
-use super::rcrt::{AskError, FLOW, LEAST_DEMAND, MOST_DEMAND};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Step};
 use serde::{Deserialize, Serialize};
@@ -13,21 +13,33 @@ use std::collections::BTreeMap;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::Up;
+use thalweg_wire::rcrt::{Flow, Up};
 
+/// The one flow of a source.
+pub const FLOW: Flow = Flow { sink: 0, number: 0 };
 /// What came is given to the keeper at least as often.
 pub const KEEP_EVERY: Duration = Duration::from_secs(1);
 /// The longest session, in seconds; one without an end is cancelled.
 pub const LONGEST_S: f64 = 366.0 * 86_400.0;
 /// What a source wants unless somebody says, packets per second.
 pub const DEMAND: f64 = 1.0;
+/// The least demand, packets per second.
+pub const LEAST_DEMAND: f64 = 0.01;
+/// The most, packets per second: what one channel carries over one hop.
+pub const MOST_DEMAND: f64 = 100.0;
 
 /// What cannot be asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WishError {
-    /// On these terms.
-    #[error(transparent)]
-    Terms(#[from] AskError),
+    /// No policy's name, or not its nodes.
+    #[error(
+        "policy {0:?}: there are {names}; nodes as weighted:7=2,12=0.5 (above 0) or priority:7=1",
+        names = policy::NAMES.join(", ")
+    )]
+    Policy(String),
+    /// A demand that is none.
+    #[error("a demand is from {LEAST_DEMAND} to {MOST_DEMAND} packets per second, not {0}")]
+    Demand(f64),
     /// Nobody is to send.
     #[error("sources: expected a list of nodes, or \"all\"")]
     Nobody,
@@ -73,11 +85,11 @@ impl Wish {
             return Err(WishError::Twice(pair[0]));
         }
         if policy::named(&self.policy).is_none() {
-            return Err(AskError::Policy(self.policy.clone()).into());
+            return Err(WishError::Policy(self.policy.clone()));
         }
         for demand in self.demands.values().chain([&self.demand]) {
             if !(LEAST_DEMAND..=MOST_DEMAND).contains(demand) {
-                return Err(AskError::Demand(*demand).into());
+                return Err(WishError::Demand(*demand));
             }
         }
         let stranger = |node: &&u16| sources.binary_search(node).is_err();
@@ -107,9 +119,11 @@ impl Wish {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     /// The source began: what follows is not what came before.
-    Begun(NodeId),
-    /// Its next bytes.
-    Bytes(NodeId, Vec<u8>),
+    Begun(NodeId, FieldTime),
+    /// Its next bytes, and when the last of them came.
+    Bytes(NodeId, FieldTime, Vec<u8>),
+    /// It has sent all that it had.
+    Ended(NodeId),
 }
 
 /// How a source fares.
@@ -132,13 +146,17 @@ pub trait Keeper {
     /// Takes what came since the last time; it is safe when this returns.
     ///
     /// # Errors
-    /// Why it cannot, in words; the session ends.
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), String>;
+    /// Why it cannot; the session ends.
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure>;
     /// Is shown how the sources fare, `at_s` seconds after the session began, about once a second.
     ///
     /// # Errors
     /// Why it cannot go on; the session ends.
-    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String>;
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure>;
+    /// Whether it waits for nothing more.
+    fn is_over(&self, _now: FieldTime) -> bool {
+        false
+    }
 }
 
 /// A source and what came of it.
@@ -182,7 +200,7 @@ impl<K: Keeper> Session<K> {
     ) -> Result<Self, WishError> {
         wish.check()?;
         let policy = policy::named(&wish.policy);
-        let policy = policy.ok_or_else(|| AskError::Policy(wish.policy.clone()))?;
+        let policy = policy.ok_or_else(|| WishError::Policy(wish.policy.clone()))?;
         Ok(Self {
             sink: Sink::new(Config::PAPER, policy),
             station,
@@ -200,7 +218,7 @@ impl<K: Keeper> Session<K> {
     ///
     /// # Errors
     /// As the keeper's.
-    pub fn finish(mut self, now: FieldTime) -> (K, Result<(), String>) {
+    pub fn finish(mut self, now: FieldTime) -> (K, Result<(), Failure>) {
         let kept = self.keep().and_then(|()| self.show(now));
         (self.keeper, kept)
     }
@@ -216,7 +234,7 @@ impl<K: Keeper> Session<K> {
         self.parts.iter().map(standing).collect()
     }
 
-    fn keep(&mut self) -> Result<(), String> {
+    fn keep(&mut self) -> Result<(), Failure> {
         match self.came.is_empty() {
             true => Ok(()),
             false => self.keeper.keep(std::mem::take(&mut self.came)),
@@ -224,36 +242,39 @@ impl<K: Keeper> Session<K> {
     }
 
     /// Notes what the sink tells.
-    fn note(&mut self) {
+    fn note(&mut self, at: FieldTime) {
         while let Some(event) = self.sink.poll_event() {
+            let (Event::Opened { origin, .. }
+            | Event::Delivered { origin, .. }
+            | Event::Finished { origin, .. }) = event
+            else {
+                continue;
+            };
+            let Some(part) = self.parts.get_mut(&origin) else {
+                continue;
+            };
             match event {
-                Event::Opened { origin, .. } => {
-                    if let Some(part) = self.parts.get_mut(&origin) {
-                        part.repaired += std::mem::take(&mut part.repairing);
-                        self.came.push(Came::Begun(origin));
-                    }
+                Event::Opened { .. } => {
+                    part.repaired += std::mem::take(&mut part.repairing);
+                    self.came.push(Came::Begun(origin, at));
                 }
-                Event::Delivered {
-                    origin, payload, ..
-                } => {
-                    let Some(part) = self.parts.get_mut(&origin) else {
-                        continue;
-                    };
+                Event::Delivered { payload, .. } => {
                     part.packets += 1;
                     part.bytes += payload.len() as u64;
                     match self.came.last_mut() {
-                        Some(Came::Bytes(source, bytes)) if *source == origin => {
+                        Some(Came::Bytes(source, last, bytes)) if *source == origin => {
+                            *last = at;
                             bytes.extend_from_slice(&payload);
                         }
-                        _ => self.came.push(Came::Bytes(origin, payload.to_vec())),
+                        _ => self.came.push(Came::Bytes(origin, at, payload.to_vec())),
                     }
                 }
-                Event::Finished { .. } | Event::Closed { .. } | Event::Assigned { .. } => {}
+                _ => self.came.push(Came::Ended(origin)),
             }
         }
     }
     /// Looks at each flow's rate and repairs, and shows the keeper.
-    fn show(&mut self, now: FieldTime) -> Result<(), String> {
+    fn show(&mut self, now: FieldTime) -> Result<(), Failure> {
         for part in self.parts.values_mut() {
             part.rate = None;
         }
@@ -289,7 +310,7 @@ impl<K: Keeper> Job for Session<K> {
                 origin, message, ..
             } if self.parts.contains_key(&origin) && is_ours(&message) => {
                 self.sink.handle_packet(instant(at), origin, &message);
-                self.note();
+                self.note(at);
             }
             // A message that found no room is one that was lost: its source asks again.
             Handed::Packet { .. } | Handed::NoRoom { .. } => {}
@@ -302,30 +323,26 @@ impl<K: Keeper> Job for Session<K> {
         if let Some(why) = self.lost.take() {
             return Step::Done(Err(why));
         }
-        if self
-            .sink
-            .poll_timeout()
-            .is_some_and(|at| at <= instant(now))
-        {
+        let due = self.sink.poll_timeout();
+        if due.is_some_and(|at| at <= instant(now)) {
             self.sink.handle_timeout(instant(now));
-            self.note();
+            self.note(now);
         }
         if self.due <= now {
             self.due = now + KEEP_EVERY;
-            let kept = self.keep();
-            if let Err(why) = kept.and_then(|()| self.show(now)) {
-                return Step::Done(Err(Failure::Unfit(why)));
+            if let Err(why) = self.keep().and_then(|()| self.show(now)) {
+                return Step::Done(Err(why));
             }
-        }
-        if self.ends.is_some_and(|end| end <= now) {
-            return Step::Done(Ok(()));
         }
         if let Some((to, message)) = self.sink.poll_message(instant(now)) {
             // A source forgets what it is told has come: that has to be safe first.
             if let Err(why) = self.keep() {
-                return Step::Done(Err(Failure::Unfit(why)));
+                return Step::Done(Err(why));
             }
             return Step::Order(self.station, Send { to, message });
+        }
+        if self.ends.is_some_and(|end| end <= now) || self.keeper.is_over(now) {
+            return Step::Done(Ok(()));
         }
         let at = self.sink.poll_timeout();
         let at = at.map(|at| FieldTime::from_nanos(at.as_nanos()));

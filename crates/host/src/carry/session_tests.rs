@@ -1,21 +1,13 @@
 use super::*;
-use crate::field::{Field, FieldError, News};
+use crate::carry::beside::{id, Beside};
 use crate::job::run;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow::Continue;
 use std::rc::Rc;
-use thalweg_protocols::rcrt::source::{self, Order, Ready, Source, Supply};
-use thalweg_protocols::stack::{Above, Packet, Room};
-use thalweg_wire::rcrt::{Flow, Rate};
-use thalweg_wire::tree::Way;
+use thalweg_protocols::rcrt::source::{Ready, Supply};
 use thalweg_wire::{WireError, Writer};
 
-const STEP: Duration = Duration::from_millis(20);
 const BYTES: u64 = 4;
-
-fn id(number: u16) -> NodeId {
-    NodeId::new(number).unwrap()
-}
 
 fn wish(sources: &[u16]) -> Wish {
     Wish {
@@ -47,104 +39,6 @@ impl Supply for Numbers {
     }
 }
 
-/// Node 7 right beside base station 1. One packet of each `lose` is lost; the mote forgets everything at `forgets`.
-struct Beside {
-    mote: Source<Numbers, 1>,
-    released: Rc<Cell<u64>>,
-    kept: Rc<RefCell<Vec<u8>>>,
-    now: FieldTime,
-    sent: u64,
-    lose: u64,
-    forgets: Option<FieldTime>,
-}
-
-impl Beside {
-    fn new(kept: &Rc<RefCell<Vec<u8>>>, lose: u64, forgets: Option<FieldTime>) -> Self {
-        let released = Rc::new(Cell::new(0));
-        Self {
-            mote: Self::mote(&released, 1),
-            released,
-            kept: kept.clone(),
-            now: FieldTime::ZERO,
-            sent: 0,
-            lose,
-            forgets,
-        }
-    }
-    fn mote(released: &Rc<Cell<u64>>, connection: u8) -> Source<Numbers, 1> {
-        let released = released.clone();
-        let mut mote = Source::new(source::Config::PAPER, Numbers { released });
-        let order = Order::Open {
-            flow: FLOW,
-            connection,
-            demand: Rate::from_per_s(20.0),
-        };
-        mote.handle_command(Instant::ZERO, order);
-        mote
-    }
-}
-
-impl Clock for Beside {
-    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
-        FieldTime::from_nanos(local.as_nanos())
-    }
-}
-
-impl Field for Beside {
-    type Order = Send;
-    type Event = Handed;
-
-    fn now(&self) -> FieldTime {
-        self.now
-    }
-    fn order(&mut self, station: NodeId, Send { to, message }: Send) -> Result<(), FieldError> {
-        assert_eq!((station, to), (id(1), id(7)));
-        let down = Packet {
-            way: Way::Down { to },
-            origin: station,
-            number: 1,
-            hops: 1,
-            payload: message,
-        };
-        self.mote.arrived(instant(self.now), &down);
-        // A source has forgotten nothing yet that is not safe.
-        let safe = self.kept.borrow().len() as u64;
-        assert!(self.forgets.is_some() || self.released.get() * BYTES <= safe);
-        Ok(())
-    }
-    fn next(&mut self, until: FieldTime) -> Result<News<Handed>, FieldError> {
-        while self.now < until {
-            if let Some((_, message)) = self.mote.next(instant(self.now), |_| Room::Free) {
-                self.sent += 1;
-                if !self.sent.is_multiple_of(self.lose) {
-                    let packet = Handed::Packet {
-                        origin: id(7),
-                        number: self.sent as u16,
-                        hops: 1,
-                        message,
-                    };
-                    return Ok(News::Told(self.now, id(1), packet));
-                }
-                continue;
-            }
-            self.now += STEP;
-            self.mote.handle_timeout(instant(self.now));
-            if self.forgets.is_some_and(|at| at <= self.now) {
-                self.forgets = None;
-                self.released.set(0);
-                self.mote = Self::mote(&self.released, 2);
-            }
-        }
-        Ok(News::Nothing)
-    }
-    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, FieldError> {
-        Ok(Vec::new())
-    }
-    fn joules(&mut self, _node: NodeId) -> Option<f64> {
-        None
-    }
-}
-
 /// Has the bytes of the source's last connection.
 struct Shelf {
     kept: Rc<RefCell<Vec<u8>>>,
@@ -154,25 +48,26 @@ struct Shelf {
 }
 
 impl Keeper for Shelf {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), String> {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
         for one in came {
             match one {
-                Came::Begun(_) => {
+                Came::Begun(..) => {
                     self.begun += 1;
                     self.kept.borrow_mut().clear();
                 }
-                Came::Bytes(source, bytes) => {
+                Came::Ended(_) => {}
+                Came::Bytes(source, _, bytes) => {
                     assert_eq!(source, id(7));
                     self.kept.borrow_mut().extend(bytes);
                 }
             }
         }
         match self.kept.borrow().len() > self.full_at {
-            true => Err("no room".to_owned()),
+            true => Err(Failure::Unfit("no room".to_owned())),
             false => Ok(()),
         }
     }
-    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String> {
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
         self.looked.push((at_s, sources[0]));
         Ok(())
     }
@@ -185,7 +80,17 @@ fn session(
     full_at: usize,
 ) -> (Shelf, Result<(), Failure>) {
     let kept = Rc::new(RefCell::new(Vec::new()));
-    let mut field = Beside::new(&kept, lose, forgets);
+    let released = Rc::new(Cell::new(0));
+    let make = || {
+        released.set(0);
+        let released = released.clone();
+        Numbers { released }
+    };
+    let mut field = Beside::new(make, 20.0);
+    (field.lose, field.forgets) = (lose, forgets);
+    let (told, safe) = (released.clone(), kept.clone());
+    // A source has forgotten nothing yet that is not safe.
+    field.heard = Box::new(move || assert!(told.get() * BYTES <= safe.borrow().len() as u64));
     let shelf = Shelf {
         kept,
         begun: 0,
@@ -251,7 +156,10 @@ fn what_cannot_be_asked_is_told() {
         wish
     };
     says(change(|w| w.policy = "fairest".into()), "demand-limited");
+    says(change(|w| w.policy = "weighted:7=0".into()), "above 0");
     says(change(|w| w.demand = f64::NAN), "a demand is from");
+    says(change(|w| w.demand = -1.0), "a demand is from");
+    says(change(|w| w.demand = 1e9), "a demand is from");
     says(
         change(|w| w.demands = [(7, 0.0)].into()),
         "a demand is from",

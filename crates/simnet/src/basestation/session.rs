@@ -4,11 +4,9 @@
 //! Time base: the network's. The motes' program stands by meanwhile, so the station has one clock. Invariant: packets
 //! that find no room are lost as others are, and come again. Tests: `tests/line/sessions.rs`.
 
-use crate::networks::Gauge;
+use crate::networks::{gauges, Gauge};
 use crate::rcrt::TreeField;
-use std::sync::Arc;
 use thalweg_host::field::{Field, FieldError, FieldTime, News};
-use thalweg_medium::random::derive;
 use thalweg_protocols::line::station::{NotBegun, Sources};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_testbeds::Site;
@@ -33,14 +31,8 @@ impl Session {
         if !sources.iter().all(|(id, _)| is_node(id)) {
             return Err(NotBegun::NoSuchNode);
         }
-        let mut site = site.clone();
-        Arc::make_mut(&mut site.testbed).sink = station;
-        let sources: Vec<_> = sources
-            .iter()
-            .map(|(id, rate)| (id, rate.per_s()))
-            .collect();
-        let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
-        let field = TreeField::open(&site, &sources, |id| Gauge::new(seed, id), run);
+        let sources = sources.iter().map(|(id, rate)| (id, rate.per_s()));
+        let field = gauges(site, station, sources);
         Ok(Self {
             field: field.map_err(|_| NotBegun::NotCarried)?,
             station,

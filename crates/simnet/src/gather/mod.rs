@@ -1,8 +1,7 @@
-//! Files of many nodes at once over RCRT in a simulated network: what is asked, the run, what is told of it.
+//! Objects of many nodes at once over RCRT in a simulated network: what is asked, the run, what is told of it.
 //!
-//! The job is the gateway's ([`thalweg_host::carry::rcrt`]), the network that of [`rcrt`](crate::rcrt). Nodes run
-//! TinyOS' CSMA and MultiHopLQI at their board's power. Not modelled: how sources learn that they are to begin.
-//! Tests: `tests.rs`.
+//! The job is a [`Session`] whose keeper waits for [`Objects`], the network a [`TreeField`] whose routes have settled. Not
+//! modelled: how sources learn that they are to begin. Tests: `tests.rs`.
 
 mod report;
 mod scenario;
@@ -14,36 +13,31 @@ pub use scenario::{Scenario, ScenarioError};
 
 use crate::collect::{check, CollectError, Object};
 use crate::convergecast;
-use crate::rcrt::{drive, Flow, Incident, Outcome, Settle, Setup, Stage, Transport, Tree, Upper};
+use crate::rcrt::{Incident, Settle, Setup, TreeField};
 use report::Asked;
 use std::ops::ControlFlow;
-use std::slice;
 use std::sync::Arc;
-use thalweg_host::carry::rcrt::{self, AskError, Gather, Standing, Stored, Terms, Wanted};
-use thalweg_host::object::digest;
+use thalweg_host::carry::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
+use thalweg_host::carry::session::{Session, Wish, WishError};
+use thalweg_host::field::Field;
+use thalweg_host::job::{run, Failure};
+use thalweg_host::object::info;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
-use thalweg_protocols::csma;
-use thalweg_protocols::object::ObjectInfo;
-use thalweg_protocols::rcrt::sink::Sink;
-use thalweg_protocols::rcrt::source;
-use thalweg_protocols::rcrt::Send;
-use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
-use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::{Channel, Duration, Instant, NodeId};
+use thalweg_units::{Duration, NodeId};
 use thalweg_wire::{phy, rcrt as wire, tree};
 
-/// What is asked.
+/// What is asked of a network.
 #[derive(Debug, Clone)]
-pub struct Wish {
-    /// The sources; all nodes but the base station where none is named.
-    pub from: Vec<NodeId>,
+pub struct Collection {
+    /// Of whom, and at what rates.
+    pub wish: Wish,
     /// The base station; the testbed's where none is named.
     pub to: Option<NodeId>,
-    /// On what terms.
-    pub terms: Terms,
+    /// Object bytes in a packet.
+    pub payload: u8,
     /// What each source has.
     pub object: Object,
     /// What happens to nodes.
@@ -53,27 +47,30 @@ pub struct Wish {
 /// What cannot be asked, or went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
-    /// On these terms.
+    /// Of any network.
     #[error(transparent)]
-    Terms(#[from] AskError),
+    Wish(#[from] WishError),
+    /// A payload that fits into no frame.
+    #[error("a packet of rcrt holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {0}")]
+    Payload(u8),
     /// Of this network.
     #[error(transparent)]
     Collect(#[from] CollectError),
-    /// A source is named twice.
-    #[error("node {0} is named twice; a source has one object")]
-    Twice(NodeId),
-    /// The simulation failed.
+    /// The network cannot be simulated.
     #[error(transparent)]
     Run(#[from] convergecast::RunError),
+    /// The session broke off.
+    #[error(transparent)]
+    Session(#[from] Failure),
 }
 
 impl GatherError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Terms(_) | Self::Twice(_) => true,
+            Self::Wish(_) | Self::Payload(_) => true,
             Self::Collect(error) => error.is_input(),
-            Self::Run(_) => false,
+            Self::Run(_) | Self::Session(_) => false,
         }
     }
 }
@@ -89,12 +86,7 @@ pub enum Progress {
         of: usize,
     },
     /// Packets come.
-    Packets {
-        /// How far the job is.
-        standing: Standing,
-        /// Time since routes have settled, in seconds.
-        at_s: f64,
-    },
+    Packets(rcrt::Progress),
 }
 
 /// Is shown how far it is, once a second of the network's; may break off.
@@ -102,25 +94,15 @@ pub type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// Time for routes at most: what the experiments give them.
 const SETTLE: Duration = Duration::from_secs(600);
-/// No run takes so long; a job ends by itself.
-const LIMIT: Duration = Duration::from_secs(10_000_000);
 
 /// Bytes of the frame, check sum included, in which a packet of `payload` object bytes crosses a link.
 pub const fn psdu_bytes(payload: u8) -> usize {
     tree::DATA_HEADER_BYTES + wire::DATA_HEADER_BYTES + payload as usize + phy::FCS_BYTES
 }
 
-impl Wish {
+impl Collection {
     fn sink(&self, testbed: &Testbed) -> NodeId {
         self.to.unwrap_or(testbed.sink)
-    }
-    fn sources(&self, testbed: &Testbed) -> Vec<NodeId> {
-        let sink = self.sink(testbed);
-        let others = testbed.nodes.iter().map(|n| n.id).filter(|n| *n != sink);
-        match &self.from[..] {
-            [] => others.collect(),
-            named => named.to_vec(),
-        }
     }
 
     /// Whether it can be asked of `testbed`.
@@ -128,13 +110,13 @@ impl Wish {
     /// # Errors
     /// [`GatherError`].
     pub fn check(&self, testbed: &Testbed) -> Result<(), GatherError> {
-        self.terms.check()?;
+        self.wish.check()?;
+        if !(1..=MAX_PAYLOAD_BYTES).contains(&self.payload) {
+            return Err(GatherError::Payload(self.payload));
+        }
         check(testbed, (None, self.to)).map_err(CollectError::from)?;
-        for (k, node) in self.from.iter().enumerate() {
-            check(testbed, (Some(*node), self.to)).map_err(CollectError::from)?;
-            if self.from.iter().take(k).any(|before| before == node) {
-                return Err(GatherError::Twice(*node));
-            }
+        for source in self.wish.nodes() {
+            check(testbed, (Some(source), self.to)).map_err(CollectError::from)?;
         }
         let happens_to = |node: &NodeId| check(testbed, (Some(*node), None));
         for node in self.scenario.nodes().filter(|node| *node != testbed.sink) {
@@ -161,126 +143,57 @@ impl Wish {
             let testbed = testbed.name.clone();
             return Err(CollectError::Unfit { testbed, why }.into());
         }
-        let sources = self.sources(testbed);
         let object = |id: NodeId| self.object.of(site.seed, id);
-        let wanted = sources
-            .iter()
-            .map(|source| wanted(*source, &object(*source)));
-        let setup = self.setup(testbed, &sources);
-        let mut beside = Beside {
-            gather: Gather::new(Instant::ZERO, &self.terms, wanted)?,
-            base: setup.bases.first().copied().unwrap_or_default(),
-            begins: Instant::ZERO,
-            observer,
-        };
-        let supply = |_, id: NodeId| {
-            let has_it = sources.contains(&id);
+        let supply = |id: NodeId| {
+            let has_it = self.wish.sources.contains(&id.get());
             let object = if has_it { object(id) } else { Arc::from([]) };
-            Stored::new(object, self.terms.payload)
+            Stored::new(object, self.payload)
         };
-        let nodes = (|_| Open, supply);
-        let seed = derive(site.seed, "rcrt run", &[]);
-        let outcome = drive::<_, _, MAX_QUEUE>(site, &setup, nodes, &mut beside, seed, capture)?;
+        let (setup, seed) = (self.setup(testbed), derive(site.seed, "rcrt run", &[]));
+        let mut field = TreeField::open(site, setup, supply, seed, capture)?;
+        let routes = field.settle(|found, of| observer(Progress::Routes { found, of }))?;
+        let begins = field.now();
+        let wanted = self.wish.nodes().map(|id| (id, info(&object(id))));
+        let keeper = Objects::new(begins, wanted, |progress| {
+            observer(Progress::Packets(progress))
+        });
+        let here = (self.sink(testbed), begins);
+        let mut job = Session::new(here, &self.wish, None, keeper)?;
+        let ended = match routes {
+            ControlFlow::Continue(()) => run(&mut field, &mut job, &mut |_| routes),
+            ControlFlow::Break(()) => Err(Failure::Cancelled),
+        };
+        let (objects, shown) = job.finish(field.now());
+        match ended.and(shown) {
+            Ok(()) | Err(Failure::Cancelled) => {}
+            Err(why) => return Err(why.into()),
+        }
         let asked = Asked {
-            testbed: &testbed.name,
-            sink: self.sink(testbed),
-            terms: &self.terms,
+            testbed,
+            collection: self,
             seed: site.seed,
-            begins: beside.begins,
+            begins,
         };
-        let gathered = beside.gather.finish();
-        Ok(Report::new(&asked, &setup.bases, gathered, &outcome))
+        Ok(Report::new(&asked, objects.finish(), &field.finish()?))
     }
 
-    fn setup(&self, testbed: &Testbed, sources: &[NodeId]) -> Setup {
-        let packets = self.object.bytes().div_ceil(u64::from(self.terms.payload));
-        let index = |id: NodeId| testbed.index_of(id);
-        let flow = |source: &NodeId| {
-            Some(Flow {
-                node: index(*source)?,
-                sink: rcrt::FLOW.sink,
-                demand: self.terms.demand,
-                packets: u32::try_from(packets).unwrap_or(u32::MAX),
-                at: self.scenario.joins(*source).unwrap_or(Duration::ZERO),
-            })
+    fn setup(&self, testbed: &Testbed) -> Setup {
+        let sources = self.wish.nodes().map(|id| (id, self.wish.demand_of(id)));
+        let setup = Setup::session(testbed, self.sink(testbed), sources);
+        let mut flows = setup.flows;
+        for flow in &mut flows {
+            let joins = testbed.id_of(flow.node);
+            let joins = joins.and_then(|id| self.scenario.joins(id));
+            flow.at = joins.unwrap_or(Duration::ZERO);
+        }
+        let incident = |(at, node, what): (Duration, NodeId, Incident)| {
+            Some((at, testbed.index_of(node)?, what))
         };
-        let incident =
-            |(at, node, what): (Duration, NodeId, Incident)| Some((at, index(node)?, what));
         Setup {
-            mac: csma::Config::TINYOS_CC2420,
-            base_mac: csma::Config::TINYOS_CC2420,
-            routing: Routing::MULTI_HOP_LQI,
-            source: source::Config::PAPER,
-            tree: Tree::Dynamic,
-            queue: Queue {
-                packets: 10,
-                own: 1,
-            },
-            power: None,
-            channel: testbed.channels.iter().last().unwrap_or(Channel::LAST),
-            bases: index(self.sink(testbed)).into_iter().collect(),
-            transport: Transport::Rcrt(Vec::new()),
-            flows: sources.iter().filter_map(flow).collect(),
-            payload_bytes: self.terms.payload,
-            buffer: thalweg_protocols::rcrt::sink::Config::PAPER.window,
+            flows,
             settle: Settle::UntilRoutes(SETTLE),
-            limit: LIMIT,
             incidents: self.scenario.incidents().filter_map(incident).collect(),
+            ..setup
         }
-    }
-}
-
-fn wanted(source: NodeId, object: &[u8]) -> Wanted {
-    let len = u32::try_from(object.len()).unwrap_or(u32::MAX);
-    let digest = digest(object);
-    let info = ObjectInfo { len, digest };
-    Wanted { source, info }
-}
-
-/// The job beside the base station, and who is shown how far it is.
-struct Beside<'a> {
-    gather: Gather,
-    base: usize,
-    begins: Instant,
-    observer: Observer<'a>,
-}
-
-impl Upper for Beside<'_> {
-    fn sinks(&self) -> &[Sink] {
-        slice::from_ref(self.gather.sink())
-    }
-    fn begin(&mut self, now: Instant) {
-        self.begins = now;
-        self.gather.begin(now);
-    }
-    fn receive(&mut self, now: Instant, _base: usize, origin: NodeId, message: &[u8]) {
-        self.gather.handle_packet(now, origin, message);
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.gather.poll_timeout()
-    }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.gather.handle_timeout(now);
-    }
-    fn poll_message(&mut self, now: Instant) -> Option<(usize, Send)> {
-        Some((self.base, self.gather.poll_message(now)?))
-    }
-    fn tell(&mut self, now: Instant, outcome: &mut Outcome) {
-        while let Some(event) = self.gather.poll_event(now) {
-            // Whether bytes are right is said by the whole object's digest.
-            outcome.note(now, &event, |_, _, _, _| true);
-        }
-    }
-    fn is_over(&self, now: Instant, _outcome: &Outcome) -> bool {
-        self.gather.is_over(now)
-    }
-    fn look(&mut self, now: Instant, stage: Stage) -> ControlFlow<()> {
-        (self.observer)(match stage {
-            Stage::Settling { routed, of } => Progress::Routes { found: routed, of },
-            Stage::Running => Progress::Packets {
-                standing: self.gather.standing(),
-                at_s: now.since(self.begins).as_secs_f64(),
-            },
-        })
     }
 }

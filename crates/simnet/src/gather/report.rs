@@ -3,12 +3,15 @@
 //! Times are seconds after routes have settled. Goodput of a flow is over the time from its connection to its last
 //! delivery in order (RCRT, section 4.2.1), that of all over the time until the last.
 
+use super::Collection;
 use crate::rcrt::{FlowOutcome, Outcome as Ran};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use thalweg_host::carry::rcrt::{Gathered, Terms};
+use thalweg_host::carry::rcrt::Gathered;
+use thalweg_host::field::FieldTime;
 use thalweg_host::outcome::{Core, Outcome};
-use thalweg_units::{Instant, NodeId};
+use thalweg_testbeds::Testbed;
+use thalweg_units::NodeId;
 
 /// What is told of all together.
 #[derive(Debug, Clone, Serialize)]
@@ -83,22 +86,19 @@ pub struct Flowed {
 
 /// What was asked.
 pub(super) struct Asked<'a> {
-    pub testbed: &'a str,
-    pub sink: NodeId,
-    pub terms: &'a Terms,
+    pub testbed: &'a Testbed,
+    pub collection: &'a Collection,
     pub seed: u64,
     /// When routes have settled.
-    pub begins: Instant,
+    pub begins: FieldTime,
 }
 
 impl Report {
     /// Of `gathered` in the run `ran`.
-    pub(super) fn new(
-        asked: &Asked<'_>,
-        bases: &[usize],
-        gathered: Vec<Gathered>,
-        ran: &Ran,
-    ) -> Self {
+    pub(super) fn new(asked: &Asked<'_>, gathered: Vec<Gathered>, ran: &Ran) -> Self {
+        let (testbed, collection) = (asked.testbed, asked.collection);
+        let sink = collection.sink(testbed);
+        let base = testbed.index_of(sink);
         let flows = ran
             .flows
             .iter()
@@ -106,7 +106,8 @@ impl Report {
         let flows: BTreeMap<NodeId, &FlowOutcome> = flows.collect();
         let node = |one: Gathered| {
             let flow = flows.get(&one.source)?;
-            let hops = ran.depth(bases, flow.flow.node, asked.since(one.last).unwrap_or(0.0));
+            let at = asked.since(one.last).unwrap_or(0.0);
+            let hops = ran.depth(base.as_slice(), flow.flow.node, at);
             Some(Node::new(asked, one, flow, hops.unwrap_or(0)))
         };
         let nodes: Vec<Node> = gathered.into_iter().filter_map(node).collect();
@@ -117,13 +118,13 @@ impl Report {
         let repaired: f64 = flows().map(|f| f.repaired_share * f.packets as f64).sum();
         Self {
             protocol: "rcrt",
-            testbed: asked.testbed.to_owned(),
-            sink: asked.sink.get(),
-            policy: asked.terms.policy.clone(),
-            demand: asked.terms.demand,
-            payload: asked.terms.payload,
+            testbed: testbed.name.clone(),
+            sink: sink.get(),
+            policy: collection.wish.policy.clone(),
+            demand: collection.wish.demand,
+            payload: collection.payload,
             seed: asked.seed,
-            settled_s: asked.begins.since(Instant::ZERO).as_secs_f64(),
+            settled_s: asked.begins.since(FieldTime::ZERO).as_secs_f64(),
             duration_s,
             whole: nodes.iter().filter(|node| node.object.is_some()).count(),
             objects: nodes.len(),
@@ -138,7 +139,7 @@ impl Report {
 }
 
 impl Asked<'_> {
-    fn since(&self, at: Option<Instant>) -> Option<f64> {
+    fn since(&self, at: Option<FieldTime>) -> Option<f64> {
         at.map(|at| at.since(self.begins).as_secs_f64())
     }
 }
@@ -154,9 +155,9 @@ impl Node {
         };
         let core = Core {
             protocol: "rcrt".to_owned(),
-            testbed: asked.testbed.to_owned(),
+            testbed: asked.testbed.name.clone(),
             source: one.source,
-            sink: asked.sink,
+            sink: asked.collection.sink(asked.testbed),
             bytes: one.bytes,
             verified: object.is_some(),
             goodput_kbps: match object {
@@ -178,11 +179,12 @@ impl Node {
             failure,
             seed: asked.seed,
         };
+        let packets = one.bytes.div_ceil(u64::from(asked.collection.payload));
         let extra = Flowed {
-            packets: one.packets,
-            packets_per_s: per(one.packets as f64, duration_s),
-            rate: mean_rate(&flow.rates, last_s),
-            rates: flow.rates.clone(),
+            packets,
+            packets_per_s: per(packets as f64, duration_s),
+            rate: mean_rate(&one.rates, last_s),
+            rates: one.rates,
             repaired_share,
             feedbacks: flow.feedbacks,
             opened_s,

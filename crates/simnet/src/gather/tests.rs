@@ -1,24 +1,23 @@
 use super::*;
+use std::collections::BTreeMap;
 
-fn id(node: u16) -> NodeId {
-    NodeId::new(node).unwrap()
-}
-
-fn wish(from: &[u16], policy: &str, bytes: u32, scenario: &str) -> Wish {
-    Wish {
-        from: from.iter().map(|n| id(*n)).collect(),
-        to: None,
-        terms: Terms {
+fn wish(from: &[u16], policy: &str, bytes: u32, scenario: &str) -> Collection {
+    Collection {
+        wish: Wish {
+            sources: from.to_vec(),
             policy: policy.to_owned(),
             demand: 1.0,
-            payload: 64,
+            demands: BTreeMap::new(),
+            duration_s: None,
         },
+        to: None,
+        payload: 64,
         object: Object::Random { bytes },
         scenario: Scenario::parse(scenario).unwrap(),
     }
 }
 
-fn gathered(testbed: &str, wish: &Wish) -> Report {
+fn gathered(testbed: &str, wish: &Collection) -> Report {
     let site = Site::new(Testbed::load(testbed).unwrap(), 3);
     let report = wish.gather(&site, None, &mut |_| ControlFlow::Continue(()));
     let report = report.unwrap();
@@ -38,10 +37,10 @@ fn objects_of_three_nodes_and_of_all_arrive_whole() {
     let flow = &three.nodes[2].outcome;
     assert_eq!((flow.extra.packets, flow.core.hops), (47, 4));
     assert!(flow.core.goodput_kbps > 0.0 && flow.extra.rate > 0.0);
-    let all = gathered("line5", &wish(&[], "demand-limited", 3000, ""));
+    let all = gathered("line5", &wish(&[2, 3, 4, 5], "demand-limited", 3000, ""));
     assert_eq!((all.whole, all.objects), (4, 4));
     // The same again.
-    let again = gathered("line5", &wish(&[], "demand-limited", 3000, ""));
+    let again = gathered("line5", &wish(&[2, 3, 4, 5], "demand-limited", 3000, ""));
     let json = |report: &Report| serde_json::to_string(report).unwrap();
     assert_eq!(json(&all), json(&again));
 }
@@ -83,10 +82,10 @@ fn a_source_that_dies_is_reported_and_all_others_are_whole() {
 #[test]
 fn flows_get_what_their_weights_say_while_both_go_on() {
     let mut wish = wish(&[2, 3], "weighted:2=2", 1_000_000, "");
-    wish.terms.demand = 20.0;
+    wish.wish.demand = 20.0;
     let site = Site::new(Testbed::load("line5").unwrap(), 3);
     let mut until = |progress| match progress {
-        Progress::Packets { at_s, .. } if at_s > 300.0 => ControlFlow::Break(()),
+        Progress::Packets(p) if p.at_s > 300.0 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
     let report = wish.gather(&site, None, &mut until).unwrap();
@@ -101,8 +100,8 @@ fn who_watches_may_break_off() {
     let site = Site::new(Testbed::load("line5").unwrap(), 3);
     let mut seconds = 0;
     let report = wish(&[2], "fair", 60_000, "").gather(&site, None, &mut |progress| {
-        if let Progress::Packets { standing, at_s } = progress {
-            assert!(standing.of == 60_000 && at_s <= 40.0);
+        if let Progress::Packets(p) = progress {
+            assert!(p.of == 60_000 && p.at_s <= 40.0);
             seconds += 1;
         }
         match seconds < 40 {
@@ -117,7 +116,7 @@ fn who_watches_may_break_off() {
 #[test]
 fn what_cannot_be_asked_is_told() {
     let testbed = Testbed::load("line5").unwrap();
-    let says = |wish: Wish, part: &str| {
+    let says = |wish: Collection, part: &str| {
         let error = wish.check(&testbed).unwrap_err();
         assert!(
             error.is_input() && error.to_string().contains(part),
@@ -128,6 +127,11 @@ fn what_cannot_be_asked_is_told() {
     says(wish(&[1], "fair", 10, ""), "both source and sink");
     says(wish(&[2, 2], "fair", 10, ""), "named twice");
     says(wish(&[2], "fairest", 10, ""), "demand-limited");
+    let long = Collection {
+        payload: 81,
+        ..wish(&[2], "fair", 10, "")
+    };
+    says(long, "1 to 80");
     let nobody = r#"incident = [{ at = "1 s", what = "dies", node = 77 }]"#;
     says(wish(&[2], "fair", 10, nobody), "has no node 77");
     for (text, part) in [

@@ -3,7 +3,7 @@
 //! Times are seconds after routes have settled. Invariant: a packet counts once, and only with the bytes
 //! that its source sent.
 
-use super::mote::Heard;
+use super::mote::{Heard, Synthetic};
 use super::setup::{Flow, Setup};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thalweg_protocols::rcrt::sink::{Event as SinkEvent, Sink};
@@ -12,7 +12,7 @@ use thalweg_protocols::rcrt::Send;
 use thalweg_protocols::stack::{Drop, Event, Gone};
 use thalweg_sim::Aired;
 use thalweg_units::{Instant, NodeId, SimTime};
-use thalweg_wire::rcrt::{Answers, Down, Flow as WireFlow, Says, Up};
+use thalweg_wire::rcrt::{Answers, Down, Says, Up};
 
 /// What came of a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,15 +144,18 @@ impl Outcome {
         self.flows.iter().all(|flow| flow.ended.is_some())
     }
     pub(super) fn told(&mut self, node: usize, event: &Event<Heard>) {
+        // Where nothing is noted, nodes are unknown.
+        let Some(&id) = self.ids.get(node) else {
+            return;
+        };
         match *event {
             Event::Taken { number } => self.taken.entry(node).or_default().push_back(number),
             Event::Above(Heard::Source(Told::Sent { message, .. })) => {
                 let number = self.taken.get_mut(&node).and_then(VecDeque::pop_front);
-                let id = self.ids.get(node).copied();
-                match (message, number.zip(id)) {
-                    (Message::Again(_), Some((number, id))) => self.again.insert((id, number)),
+                match (message, number) {
+                    (Message::Again(_), Some(number)) => self.again.insert((id, number)),
                     // The stack's numbers wrap.
-                    (_, Some((number, id))) => self.again.remove(&(id, number)),
+                    (_, Some(number)) => self.again.remove(&(id, number)),
                     (_, None) => false,
                 };
             }
@@ -181,10 +184,10 @@ impl Outcome {
         let flow = &mut self.flows[k];
         let sequence = match up.map(|up| up.what) {
             None => u32::from(number),
-            // The number nearest to what is delivered next: those on the air wrap.
+            // The number nearest to the last: those on the air wrap.
             Some(Says::Data { sequence, .. }) => {
-                let next = flow.delivered.len() as u32;
-                next.wrapping_add_signed(i32::from(sequence.wrapping_sub(next as u16) as i16))
+                let last = flow.arrived.last().map_or(0, |(_, last)| *last);
+                last.wrapping_add_signed(i32::from(sequence.wrapping_sub(last as u16) as i16))
             }
             Some(Says::Open { .. } | Says::Finish { .. }) => return,
         };
@@ -207,13 +210,8 @@ impl Outcome {
             self.flows[k].feedbacks += 1;
         }
     }
-    /// What a sink tells; `is_right` says whether a packet of a flow has its source's bytes.
-    pub(crate) fn note(
-        &mut self,
-        now: Instant,
-        event: &SinkEvent,
-        is_right: impl Fn(NodeId, WireFlow, u64, &[u8]) -> bool,
-    ) {
+    /// What a sink tells.
+    pub(super) fn note(&mut self, now: Instant, event: &SinkEvent) {
         let at = self.seconds(SimTime::from_nanos(now.as_nanos()));
         match event {
             SinkEvent::Opened { origin, flow, .. } => {
@@ -231,7 +229,7 @@ impl Outcome {
                 if let Some(&k) = self.index.get(&(*origin, flow.sink)) {
                     let known = &mut self.flows[k];
                     let is_next = *sequence == known.delivered.len() as u64;
-                    let is_right = is_right(*origin, *flow, *sequence, payload);
+                    let is_right = Synthetic::is(*origin, *flow, *sequence, payload);
                     known.wrong += u32::from(!is_next || !is_right);
                     known.delivered.push(at);
                 }

@@ -1,37 +1,38 @@
-//! One run: routes settle, flows begin, incidents happen, until every flow has ended.
+//! The nodes of a site on their tree: routes settle, flows begin, incidents happen.
+//!
+//! What runs beside the base stations is an experiment's ([`run`]) or a session's ([`TreeField`](super::TreeField)).
+//! Time base: simulated time.
 
 use super::incident::Incident;
 use super::mote::{Heard, Part, Says, Synthetic};
 use super::outcome::Outcome;
-use super::setup::{Settle, Setup, Transport, Tree};
-use super::upper::{Sinks, Stage, Upper};
+use super::setup::{Flow, Settle, Setup, Transport, Tree};
+use super::upper::Sinks;
 use crate::convergecast::{stack, RunError};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::fusion::Fusion;
 use thalweg_protocols::ifrc::Ifrc;
-use thalweg_protocols::rcrt::sink::{policy, Sink};
+use thalweg_protocols::rcrt::sink::Sink;
 use thalweg_protocols::rcrt::source::{Order, Source, Supply};
-use thalweg_protocols::rcrt::{Base, Handed, Notes};
+use thalweg_protocols::rcrt::{Base, Handed, Notes, Send};
 use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
 use thalweg_protocols::stack::{Readings, Schedule};
 use thalweg_protocols::tree::Role;
 use thalweg_sim::{Aired, Capture, Kind, Network, Observer, SimError};
-use thalweg_testbeds::Site;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
 use thalweg_wire::rcrt::{Rate, DATA_HEADER_BYTES};
-use thalweg_wire::FrameBuf;
 
 /// Nodes that a relay has routes down to: what RCRT's authors took.
-pub(super) const DOWN: usize = 90;
+const DOWN: usize = 90;
 /// Rates and parents are looked at as often.
 const SAMPLE: Duration = Duration::from_secs(1);
 
 /// A way has at most so many links: the stack drops what went over more.
 const MOST_HOPS: usize = 32;
-
-type Net<D, S, const QUEUE: usize> = Network<Node<D, Part<S>, DOWN, QUEUE>, Ether>;
 
 /// Time between an application's readings where IFRC decides how many of them are sent: less than its rates
 /// ever ask for.
@@ -57,15 +58,10 @@ impl Paced for Ifrc {
     }
 }
 
-/// A packet that came in at a base station.
-struct Incoming {
-    base: usize,
-    origin: NodeId,
-    number: u16,
-    message: FrameBuf,
-}
+/// What a base station handed up, and which one, by index.
+type Incoming = (usize, Handed);
 
-/// Sees what comes in; a run breaks there, so that the upper tier can answer.
+/// Sees what comes in; a run breaks there, so that who is beside the base station can answer.
 struct Watch<'a> {
     outcome: &'a mut Outcome,
     incoming: Option<Incoming>,
@@ -74,18 +70,8 @@ struct Watch<'a> {
 impl Observer<Event<Heard>> for Watch<'_> {
     fn told(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
         match event {
-            Event::Above(Heard::Base(Handed::Packet {
-                origin,
-                number,
-                message,
-                ..
-            })) => {
-                self.incoming = Some(Incoming {
-                    base: node,
-                    origin,
-                    number,
-                    message,
-                });
+            Event::Above(Heard::Base(handed)) => {
+                self.incoming = Some((node, handed));
                 return ControlFlow::Break(());
             }
             event => self.outcome.told(node, &event),
@@ -96,6 +82,173 @@ impl Observer<Event<Heard>> for Watch<'_> {
         if frame.kind == Kind::Data {
             self.outcome.aired(frame);
         }
+    }
+}
+
+/// The nodes of a site, switched on.
+pub(super) struct Trees<D: Discipline, S: Supply, const QUEUE: usize> {
+    pub(super) network: Network<Node<D, Part<S>, DOWN, QUEUE>, Ether>,
+    pub(super) testbed: Arc<Testbed>,
+    /// What came of it since [`Self::settle`]; before, nothing is noted.
+    pub(super) outcome: Outcome,
+    setup: Setup,
+    seed: u64,
+    agenda: Agenda,
+    /// When it is next looked at.
+    sample: SimTime,
+}
+
+impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
+    /// The nodes of `site` with a discipline each in their stacks, and what each sends by index and number. Flows begin
+    /// at once, unless routes are given their time first.
+    pub(super) fn open(
+        site: &Site,
+        setup: Setup,
+        (discipline, supply): (impl Fn(NodeId) -> D, impl Fn(usize, NodeId) -> S),
+        seed: u64,
+        capture: Option<Box<dyn Capture>>,
+    ) -> Result<Self, RunError> {
+        let (mut board, _) = stack(&site.board)?;
+        board.tx_power = setup.power.unwrap_or(site.board.tx_power);
+        let testbed = site.testbed.clone();
+        let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
+        let reach =
+            Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
+        let engine = |n: usize| {
+            let is_base = setup.bases.contains(&n);
+            let config = Config {
+                id: id(n),
+                channel: setup.channel,
+                mac: if is_base { setup.base_mac } else { setup.mac },
+                role: if is_base { Role::Sink } else { Role::Router },
+                routing: setup.routing,
+                queue: setup.queue,
+                seed: derive(seed, "node", &[n as u64]),
+            };
+            let part = part(&setup, n, || supply(n, id(n)));
+            Node::new(config, discipline(id(n)), part)
+        };
+        let engines = (0..testbed.len()).map(engine).collect();
+        let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+        network.capture(capture).map_err(SimError::from)?;
+        for n in 0..testbed.len() {
+            network.command(n, Command::Start);
+        }
+        Ok(Self {
+            network,
+            testbed,
+            outcome: Outcome::default(),
+            agenda: agenda(&setup, SimTime::ZERO, seed),
+            setup,
+            seed,
+            sample: SimTime::ZERO,
+        })
+    }
+
+    pub(super) fn now(&self) -> SimTime {
+        self.network.now()
+    }
+
+    /// Gives routes their time. `look` is shown once a second how many of how many sources have a way to a base
+    /// station, and may break off. Flows begin then, and what comes is noted.
+    pub(super) fn settle(
+        &mut self,
+        mut look: impl FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, RunError> {
+        let (Settle::For(most) | Settle::UntilRoutes(most)) = self.setup.settle;
+        let nodes = 0..self.testbed.len();
+        let ids = nodes.clone().map(|n| self.testbed.id_of(n));
+        let ids = ids.map(|id| id.unwrap_or(NodeId::MAX)).collect();
+        self.outcome = Outcome::new(&self.setup, ids);
+        let ends = SimTime::ZERO + most;
+        let of = self.setup.flows.len();
+        let stopped = loop {
+            let routed = self.setup.flows.iter().filter(|f| self.has_way(f)).count();
+            let stopped = look(routed, of);
+            let is_settled = matches!(self.setup.settle, Settle::UntilRoutes(_)) && routed == of;
+            if stopped.is_break() || is_settled || self.now() >= ends {
+                break stopped;
+            }
+            let until = (self.now() + SAMPLE).min(ends);
+            let (outcome, incoming) = (&mut self.outcome, None);
+            (self.network).run_with(until, &mut Watch { outcome, incoming })?;
+        };
+        let begins = self.now();
+        if self.setup.tree == Tree::Static {
+            nodes.for_each(|n| self.network.command(n, Command::Pin));
+        }
+        self.outcome.begin(begins);
+        self.agenda = agenda(&self.setup, begins, self.seed);
+        self.sample = begins;
+        Ok(stopped)
+    }
+    fn has_way(&self, flow: &Flow) -> bool {
+        let parent = |n: &usize| {
+            let parent = self.network.engine(*n).stack().router().parent()?;
+            self.testbed.index_of(parent)
+        };
+        let way = std::iter::successors(Some(flow.node), parent).take(MOST_HOPS + 1);
+        way.into_iter().any(|n| self.setup.bases.contains(&n))
+    }
+
+    /// Goes on until something is handed up, and notes it; at most to `until`, or the next second, or until a node is to
+    /// be told something. `sinks` are looked at each second.
+    pub(super) fn next(
+        &mut self,
+        until: SimTime,
+        sinks: &[Sink],
+    ) -> Result<Option<Incoming>, SimError> {
+        let now = self.now();
+        if self.sample <= now {
+            self.look(sinks);
+            self.sample = now + SAMPLE;
+        }
+        while let Some((_, n, command)) = self.agenda.pop_if(|(at, ..)| *at <= now) {
+            self.network.command(n, command);
+        }
+        let next = self.agenda.last().map_or(until, |(at, ..)| until.min(*at));
+        let mut watch = Watch {
+            outcome: &mut self.outcome,
+            incoming: None,
+        };
+        (self.network).run_with(next.min(self.sample), &mut watch)?;
+        let incoming = watch.incoming;
+        if let Some((
+            _,
+            Handed::Packet {
+                origin,
+                number,
+                message,
+                ..
+            },
+        )) = &incoming
+        {
+            (self.outcome).arrived(self.network.now(), *origin, *number, message);
+        }
+        Ok(incoming)
+    }
+    /// Base station `base` sends a message down.
+    pub(super) fn send(&mut self, base: usize, send: Send) {
+        self.outcome.answered(&send);
+        (self.network).command(base, Command::Above(Says::Send(send)));
+    }
+    /// What came of it.
+    pub(super) fn finish(mut self, sinks: &[Sink]) -> Result<Outcome, SimError> {
+        self.look(sinks);
+        self.network.capture(None).map_err(SimError::from)?;
+        let air_frames = self.network.stats().air_frames;
+        self.outcome.finish(self.network.now(), air_frames);
+        Ok(self.outcome)
+    }
+
+    /// Notes rates and parents.
+    fn look(&mut self, sinks: &[Sink]) {
+        let (now, network) = (self.network.now(), &self.network);
+        let stack = |n: usize| network.engine(n).stack();
+        self.outcome
+            .sample(now, sinks, |n| stack(n).router().parent());
+        self.outcome
+            .sample_nodes(now, |n| stack(n).discipline().rate());
     }
 }
 
@@ -114,152 +267,39 @@ pub fn run<D: Paced, const QUEUE: usize>(
     let bytes = usize::from(setup.payload_bytes);
     let supply =
         |n: usize, id: NodeId| Synthetic::new(id, setup.packets_of(n), bytes, setup.buffer);
-    let mut upper = Sinks::new(sinks(setup));
     let nodes = (discipline, supply);
-    drive::<D, _, QUEUE>(site, setup, nodes, &mut upper, seed, capture)
-}
-
-/// The same where `upper` runs beside the base stations, and `supply` makes what a node by index and number sends.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn drive<D: Paced, S: Supply, const QUEUE: usize>(
-    site: &Site,
-    setup: &Setup,
-    (discipline, supply): (impl Fn(NodeId) -> D, impl Fn(usize, NodeId) -> S),
-    upper: &mut impl Upper,
-    seed: u64,
-    capture: Option<Box<dyn Capture>>,
-) -> Result<Outcome, RunError> {
-    let (mut board, _) = stack(&site.board)?;
-    board.tx_power = setup.power.unwrap_or(site.board.tx_power);
-    let testbed = &site.testbed;
-    let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
-    let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
-    let engine = |n: usize| {
-        let is_base = setup.bases.contains(&n);
-        let config = Config {
-            id: id(n),
-            channel: setup.channel,
-            mac: if is_base { setup.base_mac } else { setup.mac },
-            role: if is_base { Role::Sink } else { Role::Router },
-            routing: setup.routing,
-            queue: setup.queue,
-            seed: derive(seed, "node", &[n as u64]),
-        };
-        Node::new(
-            config,
-            discipline(id(n)),
-            part(setup, n, || supply(n, id(n))),
-        )
-    };
-    let engines = (0..testbed.len()).map(engine).collect();
-    let mut network: Net<D, S, QUEUE> =
-        Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
-    network.capture(capture).map_err(SimError::from)?;
-    let mut outcome = Outcome::new(setup, (0..testbed.len()).map(id).collect());
-    for n in 0..testbed.len() {
-        network.command(n, Command::Start);
-    }
-    let index_of = |id: NodeId| testbed.index_of(id);
-    let mut stopped = settle(setup, &mut network, &mut outcome, upper, index_of)?;
-    let begins = network.now();
-    if setup.tree == Tree::Static {
-        (0..testbed.len()).for_each(|n| network.command(n, Command::Pin));
-    }
-    outcome.begin(begins);
-    upper.begin(instant(begins));
-    let mut agenda = agenda(setup, begins, seed);
-    let ends = begins + setup.limit;
-    let mut sample = begins;
-    while network.now() < ends && stopped.is_continue() {
-        let now = network.now();
-        if upper.is_over(instant(now), &outcome) {
-            break;
-        }
-        if sample <= now {
-            look(&mut outcome, &network, upper.sinks());
-            sample = now + SAMPLE;
-            stopped = upper.look(instant(now), Stage::Running);
-        }
-        while let Some((_, n, command)) = agenda.pop_if(|(at, ..)| *at <= now) {
-            network.command(n, command);
-        }
-        let due = upper
-            .poll_timeout()
-            .map(|at| SimTime::from_nanos(at.as_nanos()));
-        let next = [Some(sample), due, agenda.last().map(|(at, ..)| *at)];
-        let until = next.into_iter().flatten().fold(ends, SimTime::min);
-        let mut watch = Watch {
-            outcome: &mut outcome,
-            incoming: None,
-        };
-        network.run_with(until, &mut watch)?;
-        let incoming = watch.incoming;
-        let now = instant(network.now());
-        if let Some(packet) = incoming {
-            outcome.arrived(network.now(), packet.origin, packet.number, &packet.message);
-            upper.receive(now, packet.base, packet.origin, &packet.message);
+    let mut trees = Trees::<D, _, QUEUE>::open(site, setup.clone(), nodes, seed, capture)?;
+    let _ = trees.settle(|_, _| ControlFlow::Continue(()))?;
+    let mut upper = Sinks::of(setup);
+    let ends = trees.now() + setup.limit;
+    while trees.now() < ends && !trees.outcome.is_over() {
+        let due = upper.poll_timeout();
+        let due = due.map_or(ends, |at| SimTime::from_nanos(at.as_nanos()));
+        let incoming = trees.next(due.min(ends), &upper.sinks)?;
+        let now = instant(trees.now());
+        if let Some((
+            base,
+            Handed::Packet {
+                origin, message, ..
+            },
+        )) = incoming
+        {
+            upper.receive(now, base, origin, &message);
         }
         if upper.poll_timeout().is_some_and(|at| at <= now) {
             upper.handle_timeout(now);
         }
         while let Some((base, send)) = upper.poll_message(now) {
-            outcome.answered(&send);
-            network.command(base, Command::Above(Says::Send(send)));
+            trees.send(base, send);
         }
-        upper.tell(now, &mut outcome);
+        upper.tell(now, &mut trees.outcome);
     }
-    look(&mut outcome, &network, upper.sinks());
-    network.capture(None).map_err(SimError::from)?;
-    outcome.finish(network.now(), network.stats().air_frames);
-    Ok(outcome)
-}
-
-/// Notes rates and parents.
-fn look<D: Paced, S: Supply, const QUEUE: usize>(
-    outcome: &mut Outcome,
-    network: &Net<D, S, QUEUE>,
-    sinks: &[Sink],
-) {
-    let stack = |n: usize| network.engine(n).stack();
-    let now = network.now();
-    outcome.sample(now, sinks, |n| stack(n).router().parent());
-    outcome.sample_nodes(now, |n| stack(n).discipline().rate());
+    Ok(trees.finish(&upper.sinks)?)
 }
 
 /// The clock of what runs beside base stations is true.
 const fn instant(at: SimTime) -> Instant {
     Instant::from_nanos(at.as_nanos())
-}
-
-/// Gives routes their time.
-fn settle<D: Paced, S: Supply, const QUEUE: usize>(
-    setup: &Setup,
-    network: &mut Net<D, S, QUEUE>,
-    outcome: &mut Outcome,
-    upper: &mut impl Upper,
-    index_of: impl Fn(NodeId) -> Option<usize>,
-) -> Result<ControlFlow<()>, RunError> {
-    let (Settle::For(most) | Settle::UntilRoutes(most)) = setup.settle;
-    let ends = SimTime::ZERO + most;
-    let of = setup.flows.len();
-    loop {
-        let parent = |n: &usize| index_of(network.engine(*n).stack().router().parent()?);
-        let is_base = |n: &usize| setup.bases.contains(n);
-        let way = |n: usize| std::iter::successors(Some(n), parent).take(MOST_HOPS + 1);
-        let has_way = |flow: &&super::setup::Flow| way(flow.node).any(|n| is_base(&n));
-        let routed = setup.flows.iter().filter(has_way).count();
-        let stage = Stage::Settling { routed, of };
-        let stopped = upper.look(instant(network.now()), stage);
-        let is_settled = matches!(setup.settle, Settle::UntilRoutes(_)) && routed == of;
-        if stopped.is_break() || is_settled || network.now() >= ends {
-            return Ok(stopped);
-        }
-        let until = (network.now() + SAMPLE).min(ends);
-        let incoming = None;
-        network.run_with(until, &mut Watch { outcome, incoming })?;
-    }
 }
 
 fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<S> {
@@ -278,20 +318,12 @@ fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<
     }
 }
 
-fn sinks(setup: &Setup) -> Vec<Sink> {
-    let Transport::Rcrt(sinks) = &setup.transport else {
-        return Vec::new();
-    };
-    let sink = |s: &super::setup::Sink| policy::named(&s.policy).map(|p| Sink::new(s.config, p));
-    sinks.iter().filter_map(sink).collect()
-}
-
 type Agenda = Vec<(SimTime, usize, Command<Says>)>;
 
 /// What nodes are told in the course of a run, the last first. Flows begin within one packet of their
 /// time, each at a phase of its own.
 fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
-    let flow = |flow: &super::setup::Flow| {
+    let flow = |flow: &Flow| {
         let period = Duration::from_secs_f64(1.0 / flow.demand.max(1e-3));
         let ids = [flow.node as u64, u64::from(flow.sink)];
         let phase = uniform(&mut stream(seed, "workload", &ids)) * period.as_secs_f64();

@@ -2,11 +2,14 @@
 
 use super::incident::Incident;
 use super::mote::FLOWS;
+use thalweg_host::carry::rcrt::PAYLOAD_BYTES;
+use thalweg_host::carry::session::FLOW;
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::{sink, source};
 use thalweg_protocols::stack::Queue;
 use thalweg_protocols::tree::Routing;
-use thalweg_units::{Channel, Dbm, Duration};
+use thalweg_testbeds::Testbed;
+use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// A flow, or what a node without a transport sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,7 +111,48 @@ pub struct Setup {
     pub incidents: Vec<(Duration, usize, Incident)>,
 }
 
+/// No session takes so long.
+const LIMIT: Duration = Duration::from_secs(10_000_000);
+
 impl Setup {
+    /// Sources of RCRT with TinyOS' CSMA and MultiHopLQI at their board's power, each with the packets per second that it
+    /// wants from the beginning; the sink beside `base` is another's.
+    pub fn session(
+        testbed: &Testbed,
+        base: NodeId,
+        sources: impl IntoIterator<Item = (NodeId, f64)>,
+    ) -> Self {
+        let flow = |(source, demand)| {
+            Some(Flow {
+                node: testbed.index_of(source)?,
+                sink: FLOW.sink,
+                demand,
+                packets: u32::MAX,
+                at: Duration::ZERO,
+            })
+        };
+        Self {
+            mac: csma::Config::TINYOS_CC2420,
+            base_mac: csma::Config::TINYOS_CC2420,
+            routing: Routing::MULTI_HOP_LQI,
+            source: source::Config::PAPER,
+            tree: Tree::Dynamic,
+            queue: Queue {
+                packets: 10,
+                own: 1,
+            },
+            power: None,
+            channel: testbed.channels.iter().last().unwrap_or(Channel::LAST),
+            bases: testbed.index_of(base).into_iter().collect(),
+            transport: Transport::Rcrt(Vec::new()),
+            flows: sources.into_iter().filter_map(flow).collect(),
+            payload_bytes: PAYLOAD_BYTES,
+            buffer: sink::Config::PAPER.window,
+            settle: Settle::For(Duration::ZERO),
+            limit: LIMIT,
+            incidents: Vec::new(),
+        }
+    }
     /// Packets of each flow of `node`, by sink.
     pub(super) fn packets_of(&self, node: usize) -> [u32; FLOWS] {
         let mut packets = [0; FLOWS];

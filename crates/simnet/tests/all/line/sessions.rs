@@ -50,17 +50,18 @@ struct Shelf {
 }
 
 impl Keeper for Shelf {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), String> {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
         let mut kept = self.kept.borrow_mut();
         for one in came {
             match one {
-                Came::Begun(source) => drop(kept.insert(source, Vec::new())),
-                Came::Bytes(source, bytes) => kept.entry(source).or_default().extend(bytes),
+                Came::Begun(source, _) => drop(kept.insert(source, Vec::new())),
+                Came::Ended(_) => {}
+                Came::Bytes(source, _, bytes) => kept.entry(source).or_default().extend(bytes),
             }
         }
         Ok(())
     }
-    fn look(&mut self, _at_s: f64, sources: &[Standing]) -> Result<(), String> {
+    fn look(&mut self, _at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
         self.last = sources.to_vec();
         Ok(())
     }
