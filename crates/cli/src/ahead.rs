@@ -11,8 +11,8 @@ use thalweg_lab::results::Row;
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
-use crate::lab::Lab;
 use crate::run::seeds_of;
+use crate::runner::Runner;
 
 /// So many run at a time.
 const AT_A_TIME: usize = 2;
@@ -50,7 +50,7 @@ impl Asked {
 /// # Errors
 /// The first of a run or of `with`, in their order; nothing new is begun after it.
 pub(crate) fn each(
-    lab: &Lab,
+    lab: &Runner,
     asked: &[Asked],
     mut with: impl FnMut(&Asked, Vec<Row>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg::{Explain, Network, Object};
-use thalweg_host::known::CLEAN_CHANNELS;
+use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::{Family, Pipelined};
 use thalweg_host::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
 use thalweg_simnet::campaign::{empty, CampaignError, InWave, Settings, Sources};
-use thalweg_simnet::fetch::Wish;
+use thalweg_simnet::fetch::CollectRequest;
 use thalweg_testbeds::{Site, Station, Testbed};
 use thalweg_units::{Channel, NodeId};
 
@@ -104,14 +104,14 @@ fn turns(
         watch
             .reporter
             .set_context(&format!("{} of {total}", total - left + 1));
-        let wish = Wish {
+        let wish = CollectRequest {
             from: Some(source),
             ..wish.clone()
         };
         let line = match watch.fetch(&surveyed, &wish, None, Explain::Nothing) {
             Ok((report, _)) => {
                 remember(&report, store, of)?;
-                let o = report.core();
+                let o = report.summary();
                 arrived += o.bytes;
                 if o.verified {
                     let goodput = number(Some(o.goodput_kbps), 1.0, 1);
@@ -138,7 +138,7 @@ fn turns(
 }
 
 /// How transfers run into `sinks` at once, as `wish` has them.
-fn settings(site: &Site, variant: Pipelined, sinks: &[NodeId], wish: &Wish) -> Settings {
+fn settings(site: &Site, variant: Pipelined, sinks: &[NodeId], wish: &CollectRequest) -> Settings {
     let clean = || CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
     let channels = wish.channels.clone().unwrap_or_else(|| clean().collect());
     let stations = sinks.iter().map(|node| Station::Node(*node)).collect();
@@ -162,7 +162,7 @@ fn waves(
     let watch = RefCell::new(watch);
     let mut failed = None;
     let mut over = |turn: &Outcome<InWave>, object: Option<&[u8]>| {
-        let core = &turn.core;
+        let core = &turn.summary;
         let kept = match &core.failure {
             // No transfer was begun.
             Some(why) if core.hops == 0 => {
@@ -275,7 +275,7 @@ fn time_left(elapsed: Duration, turns: u32, left: usize) -> String {
 
 /// A campaign's results as `--json` prints them.
 #[derive(Debug, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct CampaignSummary {
     nodes: Vec<Line>,
     /// How many objects arrived.
     objects: usize,
@@ -348,12 +348,12 @@ impl Line {
     }
 }
 
-fn summary(store: &Store, campaign: &Campaign) -> Result<Summary, Failure> {
+fn summary(store: &Store, campaign: &Campaign) -> Result<CampaignSummary, Failure> {
     let lines = campaign.nodes.iter().map(|turn| Line::new(store, turn));
-    Ok(Summary::of(lines.collect::<Result<_, _>>()?))
+    Ok(CampaignSummary::of(lines.collect::<Result<_, _>>()?))
 }
 
-impl Summary {
+impl CampaignSummary {
     /// That of `nodes`.
     pub(crate) fn of(nodes: Vec<Line>) -> Self {
         let whole = || nodes.iter().filter(|line| line.verified);
@@ -377,7 +377,7 @@ impl Summary {
 }
 
 /// It as a table.
-pub(crate) fn text(summary: &Summary) -> String {
+pub(crate) fn text(summary: &CampaignSummary) -> String {
     let numbers = [
         "node",
         "hops",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use thalweg::{Explain, Maps, Network, Report};
-use thalweg_host::registry::{Family, Pipelined, Takes};
+use thalweg_host::registry::{Family, OptionName, Pipelined};
 use thalweg_host::store::{Fate, Kept, Store, StoreError, DATABASE};
 use thalweg_testbeds::Testbed;
 
@@ -131,12 +131,12 @@ fn finish(
         })?;
     } else {
         let from = args.from.first().copied();
-        let ends = network::ends(testbed, report.core().source.get(), from, &args.to);
+        let ends = network::ends(testbed, report.summary().source.get(), from, &args.to);
         let mut text = shown::report(report, &ends);
         if let Some(kept) = kept {
             text.push_str(&format!(
                 "\n{} bytes, whole, sha256 {}\nstored as {}\n",
-                report.core().bytes,
+                report.summary().bytes,
                 kept.digest,
                 kept.path.display()
             ));
@@ -155,9 +155,9 @@ fn finish(
         (Some(_), _) => Ok(()),
         (None, Family::Pipeline(of)) if of != Pipelined::P3 => {
             let hint = "; `--protocol p3` goes over several paths";
-            Err(Failure::Job(not_whole(report.core()) + hint))
+            Err(Failure::Job(not_whole(report.summary()) + hint))
         }
-        (None, _) => Err(Failure::Job(not_whole(report.core()))),
+        (None, _) => Err(Failure::Job(not_whole(report.summary()))),
     }
 }
 
@@ -200,7 +200,7 @@ struct Printed<'a> {
 
 /// Refuses what is asked of a protocol that has no use for it.
 fn check_takes(args: &CollectArgs, network: &Network) -> Result<(), Failure> {
-    let at_once = args.protocol.takes().contains(&Takes::Sources);
+    let at_once = args.protocol.takes().contains(&OptionName::Sources);
     if args.all_nodes && args.pcap.is_some() && !at_once {
         let line = "the argument '--all-nodes' cannot be used with '--pcap <FILE>'";
         return Err(Failure::input(line));
@@ -212,18 +212,22 @@ fn check_takes(args: &CollectArgs, network: &Network) -> Result<(), Failure> {
     }
     network.check_options()?;
     let given = [
-        (args.explain.is_some(), "explain", Takes::Explain),
-        (args.all_nodes, "all-nodes", Takes::AllNodes),
+        (args.explain.is_some(), "explain", OptionName::Explain),
+        (args.all_nodes, "all-nodes", OptionName::AllNodes),
         (
             args.to.len() > 1,
             "more than one base station",
-            Takes::Sinks,
+            OptionName::Sinks,
         ),
-        (args.from.len() > 1, "more than one source", Takes::Sources),
-        (args.policy.is_some(), "policy", Takes::Policy),
-        (args.demand.is_some(), "demand", Takes::Policy),
-        (args.scenario.is_some(), "scenario", Takes::Scenario),
-        (args.pcap.is_some(), "pcap", Takes::Pcap),
+        (
+            args.from.len() > 1,
+            "more than one source",
+            OptionName::Sources,
+        ),
+        (args.policy.is_some(), "policy", OptionName::Policy),
+        (args.demand.is_some(), "demand", OptionName::Policy),
+        (args.scenario.is_some(), "scenario", OptionName::Scenario),
+        (args.pcap.is_some(), "pcap", OptionName::Pcap),
     ];
     let given = given.into_iter().filter(|(given, ..)| *given);
     for (_, option, what) in given {

@@ -8,7 +8,7 @@ use thalweg_daemon::config::{Config, NetworkConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
 use thalweg_host::line::AddressError;
 use thalweg_host::store::StoreError;
-use thalweg_simnet::field::RunError;
+use thalweg_simnet::motes::RunError;
 use thalweg_simnet::networks::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
 

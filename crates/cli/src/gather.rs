@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_host::carry::rcrt::PAYLOAD_BYTES;
-use thalweg_host::carry::session::{Wish, DEMAND};
 use thalweg_host::store::Store;
+use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
+use thalweg_host::transfer::session::{SessionRequest, DEMAND};
 use thalweg_simnet::gather::{psdu_bytes, Collection, Progress, Report, Scenario};
 use thalweg_testbeds::{Site, Testbed};
 
@@ -93,7 +93,7 @@ fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
     }
     let scenario = args.scenario.as_deref().map(scenario).transpose()?;
     Ok(Collection {
-        wish: Wish {
+        wish: SessionRequest {
             sources: args.from.iter().map(|node| node.get()).collect(),
             policy: args.policy.clone().unwrap_or_else(|| "fair".to_owned()),
             demand: args.demand.unwrap_or(DEMAND),
@@ -153,10 +153,10 @@ struct Printed<'a> {
 fn keep_all(report: &Report, store: &mut Store, of: Of<'_>) -> Result<Vec<Stored>, Failure> {
     let mut all = Vec::new();
     for node in &report.nodes {
-        let core = &node.outcome.core;
-        let kept = keep(node, (core, None), node.object.as_deref(), store, of)?;
+        let summary = &node.outcome.summary;
+        let kept = keep(node, (summary, None), node.object.as_deref(), store, of)?;
         all.extend(kept.map(|kept| Stored {
-            source: core.source.get(),
+            source: summary.source.get(),
             path: kept.path.display().to_string(),
             digest: kept.digest,
         }));
@@ -177,17 +177,20 @@ fn text(report: &Report, sink: &str, stored_in: Option<&Path>) -> String {
         "object",
     ]);
     for node in &report.nodes {
-        let (core, flow) = (&node.outcome.core, &node.outcome.extra);
+        let (summary, flow) = (&node.outcome.summary, &node.outcome.details);
         table.row([
-            core.source.to_string(),
-            core.hops.to_string(),
+            summary.source.to_string(),
+            summary.hops.to_string(),
             number(Some(flow.packets_per_s), 1.0, 2),
-            number(Some(core.goodput_kbps), 1.0, 2),
+            number(Some(summary.goodput_kbps), 1.0, 2),
             number(Some(flow.rate), 1.0, 2),
             number(Some(flow.repaired_share), 100.0, 1),
             flow.feedbacks.to_string(),
-            number(Some(core.duration_s), 1.0, 1),
-            core.failure.clone().unwrap_or_else(|| "whole".to_owned()),
+            number(Some(summary.duration_s), 1.0, 1),
+            summary
+                .failure
+                .clone()
+                .unwrap_or_else(|| "whole".to_owned()),
         ]);
     }
     format!(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use thalweg::{Network, Plan};
 use thalweg_host::registry::Pipelined;
-use thalweg_lab::maps;
+use thalweg_lab::plots;
 use thalweg_planner::Prediction;
 use thalweg_wire::route::{Hopping, Scheme};
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         write_file(path, &plan.to_graphml(Some(known.links())))?;
     }
     if let Some(path) = &args.svg {
-        write_file(path, &maps::plan(&plan, known.links()).to_svg())?;
+        write_file(path, &plots::plan(&plan, known.links()).to_svg())?;
     }
     printed
 }

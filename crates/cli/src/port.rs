@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thalweg::{Network, PipelineReport};
-use thalweg_host::line::{Address, LineError, LineField};
+use thalweg_host::line::{Address, LineError, LineNetwork};
 use thalweg_host::recovery::first_transfer;
 
 use crate::failure::Stop;
@@ -23,7 +23,7 @@ pub(crate) fn fetch(
     let address = address.map_err(|why| Stop::Input(format!("--port: {why}")))?;
     let interrupt = watch.interrupt.clone();
     let stopping = Box::new(move || interrupt.is_set());
-    let mut field = match LineField::open(Box::new(address), PATIENCE, stopping) {
+    let mut field = match LineNetwork::open(Box::new(address), PATIENCE, stopping) {
         Ok(field) => field,
         Err(_) if watch.interrupt.is_set() => return Err(Stop::Interrupted),
         Err(why @ LineError::Open { .. }) => return Err(Stop::Input(why.to_string())),

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
 use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
-use thalweg_simnet::fetch::Wish;
+use thalweg_simnet::fetch::CollectRequest;
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
@@ -176,7 +176,7 @@ impl Watch {
     pub(crate) fn fetch(
         &mut self,
         network: &Surveyed,
-        wish: &Wish,
+        wish: &CollectRequest,
         capture: Option<Box<dyn Frames>>,
         explain: Explain,
     ) -> Result<(Report, Option<Maps>), Stop> {

@@ -1,7 +1,7 @@
 //! `thalweg protocols`: what protocols there are, on which boards, and what each takes.
 
 use serde::Serialize;
-use thalweg_host::registry::{Needs, Origin, Protocol, Takes, PROTOCOLS};
+use thalweg_host::registry::{Hardware, OptionName, Origin, Protocol, PROTOCOLS};
 use thalweg_sim::boards;
 
 use crate::failure::Failure;
@@ -13,9 +13,9 @@ struct Shown {
     name: &'static str,
     about: &'static str,
     origin: Origin,
-    needs: Needs,
+    needs: Hardware,
     boards: Vec<String>,
-    takes: &'static [Takes],
+    takes: &'static [OptionName],
     commands: Vec<&'static str>,
 }
 
@@ -24,9 +24,11 @@ impl Shown {
         let mut fitting = Vec::new();
         for name in boards::names() {
             let board = boards::load(name).map_err(Failure::job)?;
-            let fits = match protocol.needs() {
-                Needs::Synchronous | Needs::Tree => *board.chip == thalweg_medium::chip::CC2420,
-                Needs::TwoRadios => board.second.is_some(),
+            let fits = match protocol.hardware() {
+                Hardware::Synchronous | Hardware::Tree => {
+                    *board.chip == thalweg_medium::chip::CC2420
+                }
+                Hardware::TwoRadios => board.second.is_some(),
             };
             if fits {
                 fitting.push(name.to_owned());
@@ -36,7 +38,7 @@ impl Shown {
             name: protocol.name,
             about: protocol.about,
             origin: protocol.origin,
-            needs: protocol.needs(),
+            needs: protocol.hardware(),
             boards: fitting,
             takes: protocol.takes(),
             commands: commands(protocol),
@@ -46,8 +48,11 @@ impl Shown {
 
 /// The commands that know `protocol`; experiments name it in their files.
 fn commands(protocol: &Protocol) -> Vec<&'static str> {
-    let takes = |(what, _): &(Takes, &str)| protocol.takes().contains(what);
-    let more = [(Takes::Plan, "plan"), (Takes::Timeline, "timeline")];
+    let takes = |(what, _): &(OptionName, &str)| protocol.takes().contains(what);
+    let more = [
+        (OptionName::Plan, "plan"),
+        (OptionName::Timeline, "timeline"),
+    ];
     let more = more.into_iter().filter(takes).map(|(_, name)| name);
     ["collect"].into_iter().chain(more).collect()
 }

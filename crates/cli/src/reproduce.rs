@@ -7,11 +7,11 @@ use crate::ahead::{self, Asked};
 use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
-use crate::lab::Lab;
 use crate::output::print;
 use crate::outputs::{Kind, Outputs};
 use crate::report::ReportPage;
 use crate::run::{json_lines, make_folder, write_report};
+use crate::runner::Runner;
 use crate::tables::text;
 
 /// Runs `thalweg reproduce`.
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             outputs.folder("--out", &folder)?;
         }
     }
-    let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    let lab = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
         lab.note(&format!("not of the quick subset unless named: {left_out}"));

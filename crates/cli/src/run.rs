@@ -10,9 +10,9 @@ use thalweg_lab::results::{csv, Claims, Extent, Judged};
 use crate::args::RunArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
-use crate::lab::{refused, Lab};
 use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
+use crate::runner::{refused, Runner};
 use crate::speed;
 use crate::tables::text;
 use crate::values::Seeds;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(Some(file)) = &args.explain {
         outputs.check("--explain", file, Kind::Json)?;
     }
-    let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    let lab = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     let lab = lab.lossy(&experiment, &args.loss)?;
     let lab = match &args.testbed {
         Some(name) => lab.within(name)?,

@@ -20,7 +20,7 @@ pub(crate) fn report(report: &fetch::Report, ends: &str) -> String {
 
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
 fn pipeline(report: &Report, ends: &str) -> String {
-    let o = &report.outcome.core;
+    let o = &report.outcome.summary;
     let mut channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     if let (Some(last), Some(even)) = (channels.last_mut(), report.last_even) {
         last.push_str(&format!("/{even}"));
@@ -51,7 +51,7 @@ fn pipeline(report: &Report, ends: &str) -> String {
         report
             .baseline
             .as_ref()
-            .map(|b| (b.core.protocol.to_uppercase(), Align::Right)),
+            .map(|b| (b.summary.protocol.to_uppercase(), Align::Right)),
     );
     let mut table = Table::new(heading);
     for (name, measured, expected) in ROWS {
@@ -80,70 +80,70 @@ type Row = (
 const ROWS: &[Row] = &[
     (
         "goodput, kbit/s",
-        |o| number(Some(o.core.goodput_kbps), 1.0, 1),
+        |o| number(Some(o.summary.goodput_kbps), 1.0, 1),
         |p| number(Some(p.goodput_kbps), 1.0, 1),
     ),
     (
         "effective utilisation, %",
-        |o| number(o.core.utilisation, 100.0, 1),
+        |o| number(o.summary.utilisation, 100.0, 1),
         |_| String::new(),
     ),
     (
         "rounds",
-        |o| o.core.rounds.to_string(),
+        |o| o.summary.rounds.to_string(),
         |p| number(p.rounds, 1.0, 1),
     ),
     (
         "first-round reliability, %",
-        |o| number(o.core.first_round_reliability, 100.0, 1),
+        |o| number(o.summary.first_round_reliability, 100.0, 1),
         |p| number(Some(p.first_round), 100.0, 1),
     ),
     (
         "retransmitted, %",
-        |o| number(o.extra.retransmitted, 100.0, 1),
+        |o| number(o.details.retransmitted, 100.0, 1),
         |_| String::new(),
     ),
-    ("paths", |o| o.core.paths.to_string(), |_| String::new()),
+    ("paths", |o| o.summary.paths.to_string(), |_| String::new()),
     (
         "active nodes",
-        |o| o.core.active_nodes.to_string(),
+        |o| o.summary.active_nodes.to_string(),
         |p| p.active_nodes.to_string(),
     ),
     (
         "energy, J",
-        |o| number(o.core.energy_j, 1.0, 2),
+        |o| number(o.summary.energy_j, 1.0, 2),
         |p| number(p.energy_j, 1.0, 2),
     ),
     (
         "energy of all nodes, survey included, J",
-        |o| number(o.core.network_energy_j, 1.0, 1),
+        |o| number(o.summary.network_energy_j, 1.0, 1),
         |_| String::new(),
     ),
     (
         "time, s",
-        |o| number(Some(o.core.duration_s), 1.0, 2),
+        |o| number(Some(o.summary.duration_s), 1.0, 2),
         |p| number(p.time_s, 1.0, 2),
     ),
     (
         "time with the survey, s",
-        |o| number(o.core.cold.map(|cold| cold.cold_s), 1.0, 2),
+        |o| number(o.summary.cold.map(|cold| cold.cold_s), 1.0, 2),
         |_| String::new(),
     ),
     (
         "goodput with the survey, kbit/s",
-        |o| number(o.core.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1),
+        |o| number(o.summary.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1),
         |_| String::new(),
     ),
     (
         "arrived whole",
-        |o| if o.core.verified { "yes" } else { "no" }.to_owned(),
+        |o| if o.summary.verified { "yes" } else { "no" }.to_owned(),
         |_| String::new(),
     ),
 ];
 
 /// A stream and its links.
 fn stream(c: &Collected, ends: &str) -> String {
-    let (r, survey, c) = (&c.outcome.core, &c.survey, &c.outcome.extra);
+    let (r, survey, c) = (&c.outcome.summary, &c.survey, &c.outcome.details);
     let (s, joules) = (&c.stream, c.stream.joules.unwrap_or_default());
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
     let mut text = format!(

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_lab::maps;
+use thalweg_lab::plots;
 use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed, TestbedError};
 
 use crate::args::TestbedCommand;
@@ -107,7 +107,7 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
         false => print(&text(&shown)),
     };
     if let Some(path) = svg {
-        write_file(path, &maps::site(&site).to_svg())?;
+        write_file(path, &plots::site(&site).to_svg())?;
     }
     printed
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thalweg_host::carry::stream;
+use thalweg_host::transfer::stream;
 use thalweg_sim::boards;
 use thalweg_simnet::collect::CollectError;
 use thalweg_simnet::forwarding::{

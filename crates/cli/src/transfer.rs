@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg::{Core, Network, Object, Report, OBJECT_BYTES};
+use thalweg::{Network, Object, Report, Summary, OBJECT_BYTES};
 use thalweg_host::store::{CampaignId, Kept, NewTransfer, Store};
 
 use crate::args::CollectArgs;
@@ -38,7 +38,7 @@ pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
 }
 
 /// The line about an object that did not arrive.
-pub(crate) fn not_whole(o: &Core) -> String {
+pub(crate) fn not_whole(o: &Summary) -> String {
     let why = o.failure.as_deref().unwrap_or("it is not whole");
     format!("node {}: the object did not arrive: {why}", o.source)
 }
@@ -49,7 +49,7 @@ pub(crate) fn remember(
     store: &mut Store,
     of: Of<'_>,
 ) -> Result<Option<Kept>, Failure> {
-    let cores = (report.core(), report.baseline());
+    let cores = (report.summary(), report.baseline());
     keep(report, cores, report.object(), store, of)
 }
 
@@ -80,10 +80,10 @@ impl<'a> Of<'a> {
     }
 }
 
-/// The same of `told`, whose core is `record`, with that of the baseline that ran beside it.
+/// The same of `told`, whose summary is `record`, with that of the baseline that ran beside it.
 pub(crate) fn keep(
     told: &impl Serialize,
-    (record, baseline): (&Core, Option<&Core>),
+    (record, baseline): (&Summary, Option<&Summary>),
     object: Option<&[u8]>,
     store: &mut Store,
     of: Of<'_>,

@@ -1,8 +1,8 @@
 //! What may stand behind an option: each parser takes one value or says in one line what it wants.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use thalweg_host::parts::LARGEST;
-use thalweg_host::registry::{self, Protocol, Takes, PROTOCOLS};
+use thalweg_host::registry::{self, OptionName, Protocol, PROTOCOLS};
+use thalweg_host::segments::LARGEST;
 use thalweg_units::{Channel, Duration, NodeId};
 
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
@@ -36,7 +36,7 @@ impl Protocols {
     fn named(self) -> impl Iterator<Item = &'static Protocol> {
         let is_offered = move |p: &&Protocol| match self {
             Self::All => true,
-            Self::Planned => p.takes().contains(&Takes::Plan),
+            Self::Planned => p.takes().contains(&OptionName::Plan),
         };
         PROTOCOLS.iter().filter(is_offered)
     }

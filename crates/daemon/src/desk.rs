@@ -20,13 +20,13 @@ use super::limits::{Condition, Health, Holds, Wait};
 use super::mqtt::Telling;
 use super::running::Running;
 use super::view;
-use thalweg_host::carry::session::Standing;
+use thalweg_host::connector::Facts;
 use thalweg_host::job::Progress;
-use thalweg_host::known::Known;
-use thalweg_host::network::Facts;
+use thalweg_host::link_state::LinkState;
 use thalweg_host::store::{
     day_of, JobId, JobState, Keep, Level, Message, NewJob, Store, StoreError, StoredJob, Work,
 };
+use thalweg_host::transfer::session::SourceStatus;
 
 /// So many news may wait for one who watches; whoever is slower is told to look anew.
 const NEWS: usize = 256;
@@ -56,7 +56,7 @@ pub(super) enum Line {
 /// The links as they are known.
 #[derive(Debug)]
 pub(super) struct Surveyed {
-    pub(super) known: Known,
+    pub(super) known: LinkState,
     /// When they were measured, in seconds since 1970.
     pub(super) at: i64,
     pub(super) took_s: f64,
@@ -494,7 +494,7 @@ impl Desk {
         }
     }
     /// The sources of the session that runs fare so, `at_s` seconds after it began.
-    pub(super) fn flows(&self, at_s: f64, whole_s: Option<f64>, sources: &[Standing]) {
+    pub(super) fn flows(&self, at_s: f64, whole_s: Option<f64>, sources: &[SourceStatus]) {
         let note = |running: &mut Running| running.note_flows(at_s, whole_s, sources);
         if let Some(id) = self.moved(note) {
             self.tell_job(id);

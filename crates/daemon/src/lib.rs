@@ -1,6 +1,6 @@
 //! The daemon beside a base station: jobs that outlive a restart, an API, a page.
 //!
-//! A [`Station`] is a network with its base station. [`thalweg_host::network::Network`] opens its field; `engine` runs
+//! A [`Station`] is a network with its base station. [`thalweg_host::connector::Connector`] opens its field; `engine` runs
 //! one job after the other in a thread of its own; `desk` is what that thread and those that answer requests share;
 //! `http` and `page` answer for all stations; `mqtt` tells a broker. Time base: wall clock, and the field's for what the
 //! network does. Tests: `crates/daemon/tests/all/`.

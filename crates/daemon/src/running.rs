@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use thalweg_planner::Plan;
 
-use thalweg_host::carry::session::Standing;
 use thalweg_host::job::Progress;
 use thalweg_host::store::JobId;
+use thalweg_host::transfer::session::SourceStatus;
 
 /// So many points of a transfer's course are kept.
 const POINTS: usize = 240;
@@ -27,7 +27,7 @@ pub(super) struct Running {
     pub(super) plan: Option<Arc<Plan>>,
     first: Option<Instant>,
     /// Sources of a session, as they fare.
-    pub(super) sources: Vec<Standing>,
+    pub(super) sources: Vec<SourceStatus>,
     /// When somebody was last told.
     told: Option<Instant>,
     /// The share of the progress that lies before what is under way, and its own.
@@ -72,7 +72,7 @@ impl Running {
     }
 
     /// The sources of a session fare so, `at_s` seconds after it began; it ends by itself after `whole_s`.
-    pub(super) fn note_flows(&mut self, at_s: f64, whole_s: Option<f64>, sources: &[Standing]) {
+    pub(super) fn note_flows(&mut self, at_s: f64, whole_s: Option<f64>, sources: &[SourceStatus]) {
         let open = sources.iter().filter(|s| s.rate.is_some()).count();
         let packets: u64 = sources.iter().map(|s| s.packets).sum();
         self.phase = format!(

@@ -21,7 +21,7 @@ use super::http;
 use super::http::guard::Guard;
 use super::mqtt;
 use super::stations::{Station, StationError, Stations};
-use thalweg_host::network::Network;
+use thalweg_host::connector::Connector;
 use thalweg_host::store::{plain, Level, Lock, Store, StoreError};
 
 /// So many connections are open at once; others wait.
@@ -72,7 +72,7 @@ impl Daemon {
     ///
     /// # Errors
     /// [`StartError`].
-    pub fn start<N: Network>(config: &Config, network: N) -> Result<Self, StartError> {
+    pub fn start<N: Connector>(config: &Config, network: N) -> Result<Self, StartError> {
         let station = Station::new(&config.network, network);
         Self::start_all(config, vec![station])
     }

@@ -15,9 +15,9 @@ use super::engine;
 use super::limits::Holds;
 use super::mqtt::Telling;
 use super::running::Running;
-use thalweg_host::field::FieldTime;
-use thalweg_host::known::AskError;
-use thalweg_host::network::{Facts, Network};
+use thalweg_host::connector::{Connector, Facts};
+use thalweg_host::link_state::PlanRequestError;
+use thalweg_host::network::NetworkTime;
 use thalweg_host::store::{JobId, Store, StoreError, StoredJob};
 
 /// A network that is to be served, with what its configuration says.
@@ -30,7 +30,7 @@ pub struct Station {
 
 impl Station {
     /// `network` as `config` calls it, on the channels that it names.
-    pub fn new<N: Network>(config: &NetworkConfig, network: N) -> Self {
+    pub fn new<N: Connector>(config: &NetworkConfig, network: N) -> Self {
         Self {
             name: config.name.clone(),
             channels: config.channels.clone(),
@@ -53,14 +53,14 @@ impl Station {
 /// A network of whatever kind.
 trait Serve: Send {
     fn facts(&self) -> Facts;
-    fn serve(self: Box<Self>, desk: Arc<Desk>, broken: Option<FieldTime>);
+    fn serve(self: Box<Self>, desk: Arc<Desk>, broken: Option<NetworkTime>);
 }
 
-impl<N: Network> Serve for N {
+impl<N: Connector> Serve for N {
     fn facts(&self) -> Facts {
-        Network::facts(self)
+        Connector::facts(self)
     }
-    fn serve(self: Box<Self>, desk: Arc<Desk>, broken: Option<FieldTime>) {
+    fn serve(self: Box<Self>, desk: Arc<Desk>, broken: Option<NetworkTime>) {
         engine::serve(*self, desk, broken);
     }
 }
@@ -69,7 +69,7 @@ impl<N: Network> Serve for N {
 pub(super) struct Worker {
     network: Box<dyn Serve>,
     desk: Arc<Desk>,
-    broken: Option<FieldTime>,
+    broken: Option<NetworkTime>,
 }
 
 impl Worker {
@@ -89,7 +89,7 @@ pub enum StationError {
     Twice(String),
     /// A network does not offer the channels that are named.
     #[error(transparent)]
-    Channels(#[from] AskError),
+    Channels(#[from] PlanRequestError),
 }
 
 /// What limits mean for jobs that are queued, by their stations.

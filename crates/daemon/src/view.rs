@@ -10,9 +10,9 @@ use thalweg_planner::{LinkQualities, Place};
 
 use super::limits::Health;
 use super::running::Running;
-use thalweg_host::carry::session::Standing;
-use thalweg_host::network::Facts;
+use thalweg_host::connector::Facts;
 use thalweg_host::store::{JobId, JobState, StoredJob, StoredTransfer, TransferId};
+use thalweg_host::transfer::session::SourceStatus;
 
 /// A job.
 #[derive(Debug, Serialize)]
@@ -85,8 +85,8 @@ struct Rate {
 }
 
 /// How the sources of session `job` fare `at_s` seconds after it began.
-pub(super) fn rates(job: JobId, at_s: f64, sources: &[Standing]) -> Rates {
-    let one = |s: &Standing| Rate {
+pub(super) fn rates(job: JobId, at_s: f64, sources: &[SourceStatus]) -> Rates {
+    let one = |s: &SourceStatus| Rate {
         node: s.source.get(),
         rate: s.rate.map(|rate| (rate * 1e3).round() / 1e3),
         packets: s.packets,
@@ -123,22 +123,22 @@ pub(super) struct Object<'a> {
 
 /// The object that `transfer` brought.
 pub(super) fn object(transfer: &StoredTransfer) -> Object<'_> {
-    let core = &transfer.record;
+    let summary = &transfer.record;
     Object {
         id: transfer.id.0,
-        network: &core.testbed,
-        from: core.source.get(),
-        bytes: core.bytes,
+        network: &summary.testbed,
+        from: summary.source.get(),
+        bytes: summary.bytes,
         sha256: transfer.digest.as_deref(),
         stored_at: &transfer.stored_at,
         file: transfer.file.as_deref(),
-        protocol: &core.protocol,
-        goodput_kbps: core.goodput_kbps,
-        duration_s: Some(core.duration_s).filter(|s| s.is_finite()),
-        rounds: core.rounds,
-        hops: core.hops,
-        paths: core.paths,
-        energy_j: core.energy_j,
+        protocol: &summary.protocol,
+        goodput_kbps: summary.goodput_kbps,
+        duration_s: Some(summary.duration_s).filter(|s| s.is_finite()),
+        rounds: summary.rounds,
+        hops: summary.hops,
+        paths: summary.paths,
+        energy_j: summary.energy_j,
     }
 }
 
@@ -265,7 +265,7 @@ pub(super) fn examples() -> ([Value; 2], Value, Value, Value) {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
     let from = thalweg_units::NodeId::new(3).unwrap();
-    let core: thalweg_host::outcome::Core = thalweg_host::outcome::Core {
+    let summary: thalweg_host::outcome::Summary = thalweg_host::outcome::Summary {
         protocol: "p3".into(),
         testbed: "a".into(),
         source: from,
@@ -289,7 +289,7 @@ pub(super) fn examples() -> ([Value; 2], Value, Value, Value) {
         seed: 1,
     };
     let new = NewTransfer {
-        record: &core,
+        record: &summary,
         baseline: None,
         report: "{}",
         campaign: None,
@@ -312,7 +312,7 @@ pub(super) fn examples() -> ([Value; 2], Value, Value, Value) {
         transfer: Some(kept.transfer),
         error: None,
     };
-    let wish = thalweg_host::carry::session::Wish {
+    let wish = thalweg_host::transfer::session::SessionRequest {
         sources: vec![3],
         policy: "fair".into(),
         demand: 1.0,
@@ -323,7 +323,7 @@ pub(super) fn examples() -> ([Value; 2], Value, Value, Value) {
         work: Work::Session(wish),
         ..row.clone()
     };
-    let fares = Standing {
+    let fares = SourceStatus {
         source: from,
         rate: None,
         packets: 0,

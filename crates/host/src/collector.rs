@@ -1,23 +1,23 @@
 //! One way to an object, whatever network it comes from: survey, plan, transfers, other plans where one breaks off, the
 //! account of all.
 //!
-//! A caller brings the network ([`Field`]) and a [`Keeper`], which has the bytes and may stop it; nothing else differs
+//! A caller brings the network ([`Network`]) and a [`Keeper`], which has the bytes and may stop it; nothing else differs
 //! between a simulation, a serial line and the daemon. Time base: the field's. Invariants: an object is handed out whole
 //! or not at all; relays of a transfer that broke off are given time to leave it before the next begins. Tests:
 //! `crates/lab/tests/`, `tests/recovery.rs`.
 
-use crate::carry::account::{expected, Account};
-use crate::carry::pipeline::{settling, Fetch, Order, Terms, SETTLING};
-use crate::carry::ways::{BadHop, Ways};
-use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::{run, Again, Failure, Progress, Retry, Watch};
-use crate::known::{hops_seen, Ask, Draw, HopSeen, Known, Place, CLEAN_CHANNELS};
 use crate::line::LineError;
-use crate::outcome::{Core, Outcome};
-use crate::parts::{self, Assembly, Extra, Part, Turn};
+use crate::link_state::{hops_seen, Draw, HopSeen, LinkState, Place, PlanRequest, CLEAN_CHANNELS};
+use crate::network::{Network, NetworkFault, NetworkTime, Notice};
+use crate::outcome::{Outcome, Summary};
 use crate::recovery;
 use crate::registry::Pipelined;
+use crate::segments::{self, Assembly, Attempt, Extra, Segment};
 use crate::survey::{SurveyCost, SurveyJob, Surveyed};
+use crate::transfer::account::{expected, Account};
+use crate::transfer::pipeline::{settling, Fetch, Order, Terms, SETTLING};
+use crate::transfer::reroute::{BadHop, Reroute};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -75,9 +75,9 @@ impl Description {
         id.copied().unwrap_or(NodeId::MAX)
     }
     /// What `links` tell of it, by nobody's measurement yet.
-    pub fn known(&self, links: thalweg_planner::LinkQualities) -> Known {
+    pub fn known(&self, links: thalweg_planner::LinkQualities) -> LinkState {
         let (place, channels) = (self.place.clone(), self.channels.clone());
-        Known::new(place, links, self.sink_index(), channels, self.draw)
+        LinkState::new(place, links, self.sink_index(), channels, self.draw)
     }
 }
 
@@ -113,9 +113,9 @@ pub struct Details {
     pub retransmitted: Option<f64>,
     /// Of the duration, up to the source's first packet, in seconds.
     pub wake_up_s: f64,
-    /// Chains that brought too little of what was looked at, over all attempts: spare relays joined them, or the
+    /// Chains that brought too little of what was looked at, over all attempts: alternate relays joined them, or the
     /// transfer went another way.
-    pub lame_chains: u32,
+    pub degraded_paths: u32,
     /// Hops that lost too much, of attempts that broke off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bad_hops: Vec<BadHop>,
@@ -127,13 +127,13 @@ impl Extra for Details {
         let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
         let shares = self.retransmitted.zip(next.retransmitted);
         self.retransmitted = shares.map(weighted);
-        self.lame_chains += next.lame_chains;
+        self.degraded_paths += next.degraded_paths;
         self.bad_hops.extend_from_slice(&next.bad_hops);
     }
 }
 
 /// A transfer that has ended, and what was asked for where all of it came.
-pub type Transfer = (Outcome<Details>, Option<Part>);
+pub type Transfer = (Outcome<Details>, Option<Segment>);
 
 /// What is known when a transfer has ended, however it did.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ pub struct Ended<'a> {
     /// Which bytes it was to bring.
     pub range: ObjectRange,
     /// What it brought.
-    pub part: Option<&'a Part>,
+    pub part: Option<&'a Segment>,
     /// Who took part.
     pub active: &'a [NodeId],
     /// How long these were on at most.
@@ -163,7 +163,7 @@ pub trait Keeper<F> {
         &mut self,
         _field: &mut F,
         _over: &Over,
-        (_turn, _terms): (&Turn, &Terms),
+        (_turn, _terms): (&Attempt, &Terms),
     ) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -219,9 +219,9 @@ const fn is_one(parts: &usize) -> bool {
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// The network as it is known now.
-    pub known: &'a Known,
+    pub known: &'a LinkState,
     /// What is asked of the planner.
-    pub ask: Ask,
+    pub ask: PlanRequest,
     /// What it planned.
     pub plan: Arc<Plan>,
     /// What the survey took, where it was made for this object.
@@ -253,7 +253,7 @@ pub struct Collector {
     /// The number of the last transfer that was ordered.
     transfers: u16,
     /// When a transfer ended that relays may not have given up yet.
-    broken: Option<FieldTime>,
+    broken: Option<NetworkTime>,
     line_loss: LineLoss,
 }
 
@@ -268,7 +268,7 @@ impl Collector {
         }
     }
     /// Relays may wait for packets of a transfer that ended at `at`, which nobody told them.
-    pub fn broke_off(&mut self, at: FieldTime) {
+    pub fn broke_off(&mut self, at: NetworkTime) {
         self.broken = Some(at);
     }
     /// The number of the next transfer, which somebody else orders.
@@ -294,7 +294,7 @@ impl Collector {
         watch: Watch<'_>,
     ) -> Result<Surveyed, Failure>
     where
-        F: Field<Order = Order, Event = Event>,
+        F: Network<Order = Order, Event = Event>,
     {
         let survey = protocol.survey(self.description.measured_channels());
         self.over_line(field, |own, field| {
@@ -328,14 +328,14 @@ impl Collector {
         keeper: &mut K,
     ) -> Result<Report, K::Error>
     where
-        F: Field<Order = Order, Event = Event>,
+        F: Network<Order = Order, Event = Event>,
         K: Keeper<F>,
     {
         let (known, ask, plan) = (request.known, &request.ask, &request.plan);
         let protocol = ask.protocol;
         let source = Some(self.description.id(plan.source));
         // P3 as published, over as many paths as there are, halves drawn anew: some node of the plan before may be gone.
-        let again = Ask {
+        let again = PlanRequest {
             from: source,
             protocol: Pipelined::P3,
             ..*ask
@@ -348,7 +348,7 @@ impl Collector {
                 protocol: Pipelined::P3,
             })
         };
-        let terms = parts::Terms {
+        let terms = segments::Terms {
             part_bytes: ask.part_bytes(),
             expected: ask.bytes,
             retry: RETRY,
@@ -356,10 +356,10 @@ impl Collector {
         };
         let rest = |over: &Over| settling(over.protocol.scheme);
         let attempt = |over: &Over, turn| self.transfer(field, request, over, turn, keeper);
-        let brought = parts::fetch(there, terms, request.first(), rest, attempt, next)?;
+        let brought = segments::fetch(there, terms, request.first(), rest, attempt, next)?;
         let mut outcome = brought.outcome;
         if let Some(survey) = &request.survey {
-            (outcome.core).after(survey.seconds(), survey.network_energy_j);
+            (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
         let predicted = expected(plan, protocol.scheme).0.clone();
         let more = (1..brought.plans).map(|_| Pipelined::P3.name);
@@ -392,7 +392,7 @@ impl Collector {
         keeper: &mut K,
     ) -> Result<Outcome<Details>, K::Error>
     where
-        F: Field<Order = Order, Event = Event>,
+        F: Network<Order = Order, Event = Event>,
         K: Keeper<F>,
     {
         self.broken.get_or_insert(field.now());
@@ -400,7 +400,7 @@ impl Collector {
             protocol: Pipelined::PIP,
             ..request.first()
         };
-        let turn = Turn {
+        let turn = Attempt {
             // It is told as a further try of the same object.
             tried: 1,
             range: ObjectRange::ALL,
@@ -410,7 +410,7 @@ impl Collector {
         };
         let (mut outcome, _) = self.transfer(field, request, &over, turn, keeper)?;
         if let Some(survey) = &request.survey {
-            (outcome.core).after(survey.seconds(), survey.network_energy_j);
+            (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
         Ok(outcome)
     }
@@ -421,11 +421,11 @@ impl Collector {
         field: &mut F,
         request: &Request<'_>,
         over: &Over,
-        turn: Turn,
+        turn: Attempt,
         keeper: &mut K,
     ) -> Result<Transfer, K::Error>
     where
-        F: Field<Order = Order, Event = Event>,
+        F: Network<Order = Order, Event = Event>,
         K: Keeper<F>,
     {
         let terms = request.terms(over.protocol, turn.range);
@@ -472,7 +472,7 @@ impl Collector {
         told: &mut Told,
     ) -> Result<Transfer, Failure>
     where
-        F: Field<Order = Order, Event = Event>,
+        F: Network<Order = Order, Event = Event>,
     {
         let Description {
             place,
@@ -481,7 +481,7 @@ impl Collector {
             ..
         } = &self.description;
         let (plan, scheme, ids) = (&*over.plan, over.protocol.scheme, &place.ids);
-        let ways = Ways::of(plan, scheme, terms, ids)?;
+        let ways = Reroute::of(plan, scheme, terms, ids)?;
         let mut job = Fetch::new(ways, self.transfers.wrapping_add(1), ids, terms);
         let began = field.now();
         let fetched = run(field, &mut job, watch);
@@ -516,31 +516,37 @@ impl Collector {
             ids,
             seed: draw.1,
         };
-        let mut core = account.of(plan, &fetched, (terms, timing));
+        let mut summary = account.of(plan, &fetched, (terms, timing));
         let mut details = Details {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
-            lame_chains: fetched.lame_chains,
+            degraded_paths: fetched.degraded_paths,
             bad_hops: fetched.bad_hops,
         };
         // The source's engine knows it also of a transfer that broke off.
         if let Some(counts) = field.source_counts(self.description.id(plan.source)) {
             let rounds = fetched.complete.map_or(counts.rounds, |c| c.rounds);
             let packets = f64::from(counts.object_bytes.div_ceil(payload).max(1));
-            core = Core {
+            summary = Summary {
                 rounds: u32::from(rounds),
                 first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
-                ..core
+                ..summary
             };
             details.retransmitted =
                 (counts.sent > 0).then(|| f64::from(counts.retransmitted) / f64::from(counts.sent));
         }
         let extra = details;
-        Ok((Outcome { core, extra }, fetched.part))
+        Ok((
+            Outcome {
+                summary,
+                details: extra,
+            },
+            fetched.part,
+        ))
     }
 
     /// Does what `job` does, and again where the line to the base station broke it off, if this collector waits for lines.
-    fn over_line<F: Field, X>(
+    fn over_line<F: Network, X>(
         &mut self,
         field: &mut F,
         mut job: impl FnMut(&mut Self, &mut F) -> Result<X, Failure>,
@@ -560,7 +566,7 @@ impl Collector {
                     losses += 1;
                     (until, self.broken) = (None, Some(now));
                 }
-                Failure::Field(why) if is_away(why) => {}
+                Failure::Network(why) if is_away(why) => {}
                 _ => return Err(why),
             }
             if now >= *until.get_or_insert(now + PATIENCE) {
@@ -568,7 +574,7 @@ impl Collector {
             }
             // What the station still tells of the job before is of no use.
             while field.now() < now + LINE_CHECK {
-                if let News::Cancelled = field.next(now + LINE_CHECK)? {
+                if let Notice::Cancelled = field.next(now + LINE_CHECK)? {
                     return Err(Failure::Cancelled);
                 }
             }
@@ -595,8 +601,8 @@ impl Told {
 }
 
 /// Whether a base station may come back.
-fn is_away(why: &FieldError) -> bool {
-    let FieldError::Broken(why) = why else {
+fn is_away(why: &NetworkFault) -> bool {
+    let NetworkFault::Broken(why) = why else {
         return false;
     };
     matches!(why.downcast_ref(), Some(LineError::Down { .. }))

@@ -3,9 +3,9 @@
 //!
 //! Invariants: a job that is polled comes to [`Step::Wait`] or [`Step::Done`] after a bounded number of
 //! steps, and ends by itself within a bound that it knows; a job that ends without success has its
-//! stations stopped. Time base: [`FieldTime`]. Tests: `tests/flaky.rs`.
+//! stations stopped. Time base: [`NetworkTime`]. Tests: `tests/flaky.rs`.
 
-use crate::field::{Clock, Field, FieldError, FieldTime, News};
+use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use std::ops::ControlFlow;
 use thalweg_units::{BitRate, Duration, NodeId};
 
@@ -52,7 +52,7 @@ pub enum Failure {
     Unfit(String),
     /// The field failed.
     #[error(transparent)]
-    Field(#[from] FieldError),
+    Network(#[from] NetworkFault),
 }
 
 /// What a sink hears of other nodes: how many, and how many well.
@@ -143,7 +143,7 @@ pub enum Step<O, X> {
     /// Tell who watches.
     Say(Progress),
     /// Nothing before this time, unless something is told.
-    Wait(FieldTime),
+    Wait(NetworkTime),
     /// It is over.
     Done(Result<X, Failure>),
 }
@@ -158,15 +158,15 @@ pub trait Job {
     type Brings;
 
     /// Station `by` told `event` at `at`.
-    fn told(&mut self, clock: &dyn Clock, at: FieldTime, by: NodeId, event: Self::Event);
+    fn told(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: Self::Event);
     /// `station` is lost to orders given so far, for the reason `why`.
-    fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure);
+    fn lost(&mut self, at: NetworkTime, station: NodeId, why: Failure);
     /// What the nodes of [`Step::Meter`] have spent so far, in joules, in their order.
     fn metered(&mut self, _joules: Vec<Option<f64>>) {}
     /// The bytes of [`Step::Take`].
     fn taken(&mut self, _station: NodeId, _bytes: Vec<u8>) {}
     /// What is to be done at `now`.
-    fn poll(&mut self, now: FieldTime) -> Step<Self::Order, Self::Brings>;
+    fn poll(&mut self, now: NetworkTime) -> Step<Self::Order, Self::Brings>;
     /// The orders that free its stations at any time.
     fn stop(&mut self) -> Vec<(NodeId, Self::Order)>;
 }
@@ -177,7 +177,7 @@ pub trait Job {
 /// [`Failure`]; the stations are free again, as far as they can be reached.
 pub fn run<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Brings, Failure>
 where
-    F: Field,
+    F: Network,
     J: Job<Order = F::Order, Event = F::Event>,
 {
     let end = run_on(field, job, watch);
@@ -192,7 +192,7 @@ where
 
 fn run_on<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Brings, Failure>
 where
-    F: Field,
+    F: Network,
     J: Job<Order = F::Order, Event = F::Event>,
 {
     loop {
@@ -206,11 +206,11 @@ where
                 }
             }
             Step::Wait(until) => match field.next(until)? {
-                News::Told(at, by, event) => job.told(&*field, at, by, event),
-                News::Restarted(by) => job.lost(field.now(), by, Failure::Restarted(by)),
-                News::Silent(by) => job.lost(field.now(), by, Failure::Silent(by)),
-                News::Cancelled => return Err(Failure::Cancelled),
-                News::Nothing => {}
+                Notice::Told(at, by, event) => job.told(&*field, at, by, event),
+                Notice::Restarted(by) => job.lost(field.now(), by, Failure::Restarted(by)),
+                Notice::Silent(by) => job.lost(field.now(), by, Failure::Silent(by)),
+                Notice::Cancelled => return Err(Failure::Cancelled),
+                Notice::Nothing => {}
             },
             Step::Done(end) => return end,
         }

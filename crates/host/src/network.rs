@@ -1,118 +1,147 @@
-//! What the daemon is given: a network that it can open, and what is known of it beforehand.
+//! The seam to a network: orders to its base stations, events from them, the bytes that they received.
+//!
+//! A field may be simulated, or stand behind a line that fails: an order may be lost, an answer may not
+//! come, a station may start again. Time base: [`NetworkTime`], virtual or real. Invariant: an object's
+//! bytes leave a station through [`Network::take`] alone.
 
-use thalweg_protocols::{mote, rcrt};
-use thalweg_units::{Instant, NodeId};
+use thalweg_units::{Instant, NodeId, SimTime};
 
-use crate::carry::pipeline::Order;
-use crate::carry::session::Wish;
-use crate::collector::Description;
-use crate::field::{Clock, Field, FieldError, FieldTime, News};
-use crate::job::Failure;
+/// Nanoseconds since the field was opened, virtual or real.
+pub type NetworkTime = SimTime;
 
-/// What is known of a network before anything is measured.
-#[derive(Debug, Clone)]
-pub struct Facts {
-    /// Its nodes, their boards, its base station.
-    pub network: Description,
-    /// An object that nobody has seen yet is taken to be as long.
-    pub usual_bytes: u64,
-    /// What it is, in a line for people.
-    pub about: String,
-    /// Whether its nodes carry sessions.
-    pub sessions: Sessions,
-    /// How it is known what its nodes spend.
-    pub spending: Spending,
+/// What comes from a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice<V> {
+    /// A station told an event.
+    Told(NetworkTime, NodeId, V),
+    /// A station started anew and has forgotten its orders.
+    Restarted(NodeId),
+    /// The line to a station is down.
+    Silent(NodeId),
+    /// Somebody asked to stop.
+    Cancelled,
+    /// The time has come, and nothing else.
+    Nothing,
 }
 
-/// How it is known what a network's nodes spend.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Spending {
-    /// Their meters are read ([`Field::joules`]).
-    Metered,
-    /// Nobody reads meters. A node that takes part in a job counts as on for as long as that lasts, which is the most that
-    /// it can spend.
-    AtMost {
-        /// What a node that is on draws, in watts, above 0: its board's.
-        watts: f64,
-    },
+/// Why a field does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkFault {
+    /// No base station has that name.
+    #[error("node {0} is no base station")]
+    NoStation(NodeId),
+    /// What carries orders and events failed.
+    #[error(transparent)]
+    Broken(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Whether a network's nodes carry sessions of RCRT.
+/// Tells field time from a station's clock.
+pub trait Clock {
+    /// When the clock of `station` first reads `local`.
+    fn when(&self, station: NodeId, local: Instant) -> NetworkTime;
+}
+
+/// The base stations of one network.
+pub trait Network: Clock {
+    /// What a station is ordered to do.
+    type Order;
+    /// What a station tells.
+    type Event;
+
+    /// The present.
+    fn now(&self) -> NetworkTime;
+    /// Gives `station` an order. It may be lost.
+    ///
+    /// # Errors
+    /// [`NetworkFault`].
+    fn order(&mut self, station: NodeId, order: Self::Order) -> Result<(), NetworkFault>;
+    /// What comes first: news, or `until`, which is then the present.
+    ///
+    /// # Errors
+    /// [`NetworkFault::Broken`].
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<Self::Event>, NetworkFault>;
+    /// The first `len` bytes that `station` has received; fewer where it has no more.
+    ///
+    /// # Errors
+    /// [`NetworkFault`].
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault>;
+    /// What `node` has spent so far, in joules; none where nobody knows.
+    fn joules(&mut self, node: NodeId) -> Option<f64>;
+    /// What the engine of `source` counted of its last transfer; none where nobody can look at it.
+    fn source_counts(&self, _source: NodeId) -> Option<SourceCounts> {
+        None
+    }
+}
+
+/// What a source's engine counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sessions {
-    /// They do.
-    Carried,
-    /// They do not, for this reason.
-    Lacking(&'static str),
+pub struct SourceCounts {
+    /// Rounds that it began.
+    pub rounds: u16,
+    /// Data packets that it sent.
+    pub sent: u32,
+    /// Of these, those that it had sent before.
+    pub retransmitted: u32,
+    /// Bytes of its object.
+    pub object_bytes: u32,
 }
 
-/// A base station of a network of trees, which hands up packets and sends answers down.
-pub struct Tree<'a>(Box<dyn Field<Order = rcrt::Send, Event = rcrt::Handed> + 'a>);
+/// A field around another: what it does not do itself is the inner one's.
+pub trait Layered {
+    /// The field within.
+    type Inner: Network;
 
-impl<'a> Tree<'a> {
-    /// That which `field` leads to.
-    pub fn new(field: impl Field<Order = rcrt::Send, Event = rcrt::Handed> + 'a) -> Self {
-        Self(Box::new(field))
+    /// The field within.
+    fn inner(&self) -> &Self::Inner;
+    /// The same, to be changed.
+    fn inner_mut(&mut self) -> &mut Self::Inner;
+    /// As [`Network::next`].
+    ///
+    /// # Errors
+    /// As [`Network::next`].
+    fn advance(&mut self, until: NetworkTime) -> Result<Told<Self::Inner>, NetworkFault>;
+    /// As [`Network::order`].
+    ///
+    /// # Errors
+    /// As [`Network::order`].
+    fn pass_on(
+        &mut self,
+        station: NodeId,
+        order: <Self::Inner as Network>::Order,
+    ) -> Result<(), NetworkFault> {
+        self.inner_mut().order(station, order)
     }
 }
 
-impl Clock for Tree<'_> {
-    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
-        self.0.when(station, local)
+/// What `F` tells.
+pub type Told<F> = Notice<<F as Network>::Event>;
+
+impl<A: Layered> Clock for A {
+    fn when(&self, station: NodeId, local: Instant) -> NetworkTime {
+        self.inner().when(station, local)
     }
 }
 
-impl Field for Tree<'_> {
-    type Order = rcrt::Send;
-    type Event = rcrt::Handed;
+impl<A: Layered> Network for A {
+    type Order = <A::Inner as Network>::Order;
+    type Event = <A::Inner as Network>::Event;
 
-    fn now(&self) -> FieldTime {
-        self.0.now()
+    fn now(&self) -> NetworkTime {
+        self.inner().now()
     }
-    fn order(&mut self, station: NodeId, order: rcrt::Send) -> Result<(), FieldError> {
-        self.0.order(station, order)
+    fn order(&mut self, station: NodeId, order: Self::Order) -> Result<(), NetworkFault> {
+        self.pass_on(station, order)
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<rcrt::Handed>, FieldError> {
-        self.0.next(until)
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<Self::Event>, NetworkFault> {
+        self.advance(until)
     }
-    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
-        self.0.take(station, len)
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
+        self.inner_mut().take(station, len)
     }
     fn joules(&mut self, node: NodeId) -> Option<f64> {
-        self.0.joules(node)
+        self.inner_mut().joules(node)
     }
-}
-
-impl Facts {
-    /// The nodes that may have objects: all but the base station.
-    pub fn sources(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let ids = self.network.place.ids.iter().copied();
-        ids.filter(|id| *id != self.network.sink)
-    }
-}
-
-/// A network with a base station.
-pub trait Network: Send + 'static {
-    /// The way to it.
-    type Field: Field<Order = Order, Event = mote::Event>;
-
-    /// What is known of it.
-    fn facts(&self) -> Facts;
-    /// Opens the way to its base station; called again after the way was lost.
-    ///
-    /// # Errors
-    /// [`FieldError`]; it is tried again.
-    fn open(&mut self) -> Result<Self::Field, FieldError>;
-    /// Has the nodes send as `wish` says, beside the way that is open, and gives the way to their base station; they
-    /// stop as it is dropped. Asked only where [`Facts::sessions`] says that they can.
-    ///
-    /// # Errors
-    /// [`Failure`]; where the way was lost the session is tried again, else it fails.
-    fn session<'a>(
-        &'a mut self,
-        _field: &'a mut Self::Field,
-        _wish: &Wish,
-    ) -> Result<Tree<'a>, Failure> {
-        Err(Failure::Unfit("sessions are not carried".to_owned()))
+    fn source_counts(&self, source: NodeId) -> Option<SourceCounts> {
+        self.inner().source_counts(source)
     }
 }

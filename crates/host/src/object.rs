@@ -1,7 +1,7 @@
 //! Objects: the digest that tells whether one is whole, and a memory that holds them at a host or a simulated
 //! node. A mote would have flash instead.
 
-use crate::field::SourceCounts;
+use crate::network::SourceCounts;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};

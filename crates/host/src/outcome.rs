@@ -9,10 +9,10 @@ use thalweg_units::{Duration, NodeId};
 pub struct Outcome<X> {
     /// What is told of all.
     #[serde(flatten)]
-    pub core: Core,
+    pub summary: Summary,
     /// What is told of its kind.
     #[serde(flatten)]
-    pub extra: X,
+    pub details: X,
 }
 
 /// A transfer and the survey before it: what the first object from a network that nobody knows takes.
@@ -23,13 +23,13 @@ pub struct Cold {
     /// That and the transfer: from the first beacon to the last data packet, in seconds.
     pub cold_s: f64,
     /// Object bits over that time, in kbit/s; 0 for a transfer that failed. Where the survey is left out, as
-    /// papers do, goodput is warm: [`Core::goodput_kbps`].
+    /// papers do, goodput is warm: [`Summary::goodput_kbps`].
     pub cold_goodput_kbps: f64,
 }
 
 /// What is told of every transfer, as it is printed, stored and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Core {
+pub struct Summary {
     /// The protocol that carried it, such as `p3`.
     pub protocol: String,
     /// The testbed's name, or the file it came from.
@@ -64,7 +64,7 @@ pub struct Core {
     /// data packet, radio and microcontroller, in joules; none where the field does not tell.
     pub energy_j: Option<f64>,
     /// The same of all nodes of the network, those that only listen or sleep included, and of the survey where
-    /// [`Core::after`] counts one; none where the field does not tell of all.
+    /// [`Summary::after`] counts one; none where the field does not tell of all.
     pub network_energy_j: Option<f64>,
     /// With the survey, where one was counted.
     #[serde(flatten)]
@@ -89,7 +89,7 @@ fn node<'a, D: Deserializer<'a>>(from: D) -> Result<NodeId, D::Error> {
     NodeId::new(u16::deserialize(from)?).map_err(de::Error::custom)
 }
 
-impl Core {
+impl Summary {
     /// Counts the survey that the transfer's plan is from: `survey_s` seconds and, in joules, the energy of all
     /// nodes meanwhile. After all parts and attempts are counted.
     pub fn after(&mut self, survey_s: f64, joules: Option<f64>) {
@@ -178,11 +178,11 @@ pub fn over_plans<P, X, T, E>(
         let (mut outcome, brought) = run(&plan, tried)?;
         tried += 1;
         if let Some(failed) = &failed {
-            outcome.core.follows(failed, pause.as_secs_f64());
+            outcome.summary.follows(failed, pause.as_secs_f64());
         }
-        let again = !outcome.core.verified && retry.follows(tried);
+        let again = !outcome.summary.verified && retry.follows(tried);
         match again.then(|| next(&plan, tried)).flatten() {
-            Some(again) => (plan, failed) = (again, Some(outcome.core)),
+            Some(again) => (plan, failed) = (again, Some(outcome.summary)),
             None => return Ok((outcome, brought, tried)),
         }
     }
@@ -190,8 +190,8 @@ pub fn over_plans<P, X, T, E>(
 
 /// A transfer that brought its object, and one that did not, for tests.
 #[cfg(test)]
-pub(crate) fn whole_and_failed() -> (Core, Core) {
-    let whole = Core {
+pub(crate) fn whole_and_failed() -> (Summary, Summary) {
+    let whole = Summary {
         protocol: "p3".to_owned(),
         testbed: "line5".to_owned(),
         source: NodeId::new(5).unwrap(),
@@ -214,7 +214,7 @@ pub(crate) fn whole_and_failed() -> (Core, Core) {
         failure: None,
         seed: 1,
     };
-    let failed = Core {
+    let failed = Summary {
         bytes: 0,
         verified: false,
         goodput_kbps: 0.0,
@@ -267,7 +267,7 @@ mod tests {
         let mut both = whole.clone();
         both.goes_on(&whole, 1.0);
         assert_eq!(both.bytes, 2 * whole.bytes);
-        let bits = |core: &Core| core.goodput_kbps * core.duration_s;
+        let bits = |summary: &Summary| summary.goodput_kbps * summary.duration_s;
         assert!((bits(&both) - 2.0 * bits(&whole)).abs() < 1e-9);
         assert_eq!(both.duration_s, 2.0 * whole.duration_s + 1.0);
         assert_eq!((both.verified, both.attempts), (true, 2));
@@ -286,14 +286,25 @@ mod tests {
             };
             let run = |plan: &u32, tried: u32| {
                 assert_eq!(*plan, 10 + tried);
-                let core = if *plan == good { &whole } else { &failed };
-                let core = core.clone();
-                Ok::<_, ()>((Outcome { core, extra: () }, *plan))
+                let summary = if *plan == good { &whole } else { &failed };
+                let summary = summary.clone();
+                Ok::<_, ()>((
+                    Outcome {
+                        summary,
+                        details: (),
+                    },
+                    *plan,
+                ))
             };
             let next = |plan: &u32, tried: u32| (tried < 3).then_some(plan + 1);
             let (outcome, plan, tried) =
                 over_plans(retry, Duration::from_secs(4), 10, run, next).unwrap();
-            (outcome.core.verified, plan, tried, outcome.core.duration_s)
+            (
+                outcome.summary.verified,
+                plan,
+                tried,
+                outcome.summary.duration_s,
+            )
         };
         assert_eq!(tried(10, 3), (true, 10, 1, 3.0));
         assert_eq!(tried(12, 3), (true, 12, 3, 5.0 + 4.0 + 5.0 + 4.0 + 3.0));

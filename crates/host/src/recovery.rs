@@ -3,10 +3,10 @@
 //! Invariant: nodes that were missed before are not waited for again, so one that is off costs no second
 //! survey each time. Time base: the field's. Tests: `tests/recovery.rs`.
 
-use crate::carry::pipeline::{Order, SETTLING};
-use crate::field::{Field, FieldTime, News};
 use crate::job::{run, Failure, Watch};
+use crate::network::{Network, NetworkTime, Notice};
 use crate::survey::{SurveyJob, Surveyed};
+use crate::transfer::pipeline::{Order, SETTLING};
 use std::time::SystemTime;
 use thalweg_protocols::mote;
 use thalweg_units::NodeId;
@@ -18,11 +18,11 @@ const SURVEYS: u32 = 2;
 /// left aside.
 ///
 /// # Errors
-/// [`Failure::Cancelled`], [`Failure::Field`].
-pub fn settle<F: Field>(field: &mut F, since: FieldTime) -> Result<(), Failure> {
+/// [`Failure::Cancelled`], [`Failure::Network`].
+pub fn settle<F: Network>(field: &mut F, since: NetworkTime) -> Result<(), Failure> {
     let until = since + SETTLING;
     while field.now() < until {
-        if let News::Cancelled = field.next(until)? {
+        if let Notice::Cancelled = field.next(until)? {
             return Err(Failure::Cancelled);
         }
     }
@@ -37,13 +37,13 @@ pub fn settle<F: Field>(field: &mut F, since: FieldTime) -> Result<(), Failure> 
 /// [`Failure`].
 pub fn survey<F>(
     field: &mut F,
-    broken: Option<FieldTime>,
+    broken: Option<NetworkTime>,
     missed: &[NodeId],
     mut make: impl FnMut() -> Result<SurveyJob, Failure>,
     watch: Watch<'_>,
 ) -> Result<Surveyed, Failure>
 where
-    F: Field<Order = Order, Event = mote::Event>,
+    F: Network<Order = Order, Event = mote::Event>,
 {
     if let Some(since) = broken {
         settle(field, since)?;

@@ -4,19 +4,19 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use thalweg_planner::{Reserves, RouteRequest, Style};
+use thalweg_planner::{Backups, RouteRequest, Style};
 use thalweg_protocols::fastforward::Version;
 use thalweg_units::ChannelSet;
 use thalweg_wire::pipeline::Format;
 use thalweg_wire::route::{Hopping, Scheme};
 
-use crate::carry::pipeline::Terms;
 use crate::survey::Survey;
+use crate::transfer::pipeline::Terms;
 
 /// What a protocol takes beside an object, a source and a sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Takes {
+pub enum OptionName {
     /// The most node-distinct paths.
     Paths,
     /// The number of hops.
@@ -60,7 +60,7 @@ pub enum Origin {
 /// What its nodes' boards must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Needs {
+pub enum Hardware {
     /// A CC2420, whose frames can be made to begin within a microsecond of each other.
     Synchronous,
     /// A radio at 2.4 GHz and one at 900 MHz.
@@ -69,7 +69,7 @@ pub enum Needs {
     Tree,
 }
 
-impl Needs {
+impl Hardware {
     /// In words.
     pub const fn about(self) -> &'static str {
         match self {
@@ -169,14 +169,14 @@ pub fn default() -> &'static Protocol {
 
 impl Protocol {
     /// What it takes.
-    pub const fn takes(&self) -> &'static [Takes] {
-        use Takes::{
+    pub const fn takes(&self) -> &'static [OptionName] {
+        use OptionName::{
             Age, AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Policy, Scenario,
             Sinks, Sources, Timeline,
         };
         match self.family {
             Family::Pipeline(_) => {
-                const ALL: &[Takes] = &[
+                const ALL: &[OptionName] = &[
                     Paths, Hops, Channels, Loss, Age, Pcap, Explain, AllNodes, Sinks, Plan,
                 ];
                 ALL
@@ -187,11 +187,11 @@ impl Protocol {
         }
     }
     /// What boards need for it.
-    pub const fn needs(&self) -> Needs {
+    pub const fn hardware(&self) -> Hardware {
         match self.family {
-            Family::Pipeline(_) => Needs::Synchronous,
-            Family::Stream(_) | Family::Burst => Needs::TwoRadios,
-            Family::Rcrt => Needs::Tree,
+            Family::Pipeline(_) => Hardware::Synchronous,
+            Family::Stream(_) | Family::Burst => Hardware::TwoRadios,
+            Family::Rcrt => Hardware::Tree,
         }
     }
 }
@@ -288,7 +288,7 @@ impl Pipelined {
         }
         cycle.header_bytes = terms.format.header_bytes();
         if self.scheme == Scheme::Thalweg {
-            request.reserves = Reserves::Standing;
+            request.backups = Backups::Relays;
         }
         request
     }
@@ -315,7 +315,7 @@ pub const fn name_of(scheme: Scheme) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::known::CLEAN_CHANNELS;
+    use crate::link_state::CLEAN_CHANNELS;
     use crate::survey::SurveyKind;
     use thalweg_units::Channel;
 

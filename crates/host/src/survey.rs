@@ -1,9 +1,9 @@
 //! The survey: a network measures its own links and reports them to a sink (P3, section IV-D1), one band of
 //! its radios at a time. Time base: the sink's clock for what it tells, field time for how long it may take.
 
-use crate::carry::pipeline::{refused, Order, MAX_NODES};
-use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Progress, Step};
+use crate::network::{Clock, NetworkTime};
+use crate::transfer::pipeline::{refused, Order, MAX_NODES};
 use serde::{Deserialize, Serialize};
 use thalweg_engine::BoardTiming;
 use thalweg_planner::{LinkQualities, Place};
@@ -197,7 +197,7 @@ pub struct SurveyJob {
     /// Of the measurement; four times as long is waited for the collection.
     patience: Duration,
     state: State,
-    until: FieldTime,
+    until: NetworkTime,
     surveyed: Surveyed,
     meters: Meters,
     /// Tables that came in, of how many.
@@ -237,7 +237,7 @@ impl SurveyJob {
             // Twice as long, and a minute: a bound, not a schedule.
             patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
-            until: FieldTime::ZERO,
+            until: NetworkTime::ZERO,
             surveyed: Surveyed {
                 links,
                 measuring: Duration::ZERO,
@@ -319,7 +319,7 @@ impl Job for SurveyJob {
     type Event = mote::Event;
     type Brings = Surveyed;
 
-    fn told(&mut self, _clock: &dyn Clock, _at: FieldTime, by: NodeId, event: mote::Event) {
+    fn told(&mut self, _clock: &dyn Clock, _at: NetworkTime, by: NodeId, event: mote::Event) {
         if by != self.sink {
             return;
         }
@@ -328,7 +328,7 @@ impl Job for SurveyJob {
             self.note(event);
         }
     }
-    fn lost(&mut self, _at: FieldTime, station: NodeId, why: Failure) {
+    fn lost(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {
         if station == self.sink {
             self.failed = Some(why);
         }
@@ -346,7 +346,7 @@ impl Job for SurveyJob {
         };
     }
 
-    fn poll(&mut self, now: FieldTime) -> Step<Order, Surveyed> {
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, Surveyed> {
         if let Some(why) = self.failed.take() {
             return Step::Done(Err(why));
         }

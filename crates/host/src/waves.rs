@@ -5,11 +5,11 @@
 //! ends when all its sinks' parts have, or [`PATIENCE`] after its deadline; a sink that is lost ends its own
 //! transfer alone. Tests: `tests/flaky.rs`, `crates/lab/src/campaign/tests.rs`.
 
-use crate::carry::log::Log;
-use crate::carry::pipeline::{refused, Node, Order, PATIENCE};
-use crate::carry::terms::expected;
-use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Step};
+use crate::network::{Clock, NetworkTime};
+use crate::transfer::log::Log;
+use crate::transfer::pipeline::{refused, Node, Order, PATIENCE};
+use crate::transfer::terms::expected;
 use std::num::NonZeroU16;
 use thalweg_engine::BoardTiming;
 use thalweg_protocols::floodnet;
@@ -17,7 +17,7 @@ use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme};
+use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
 /// Between the wake-up floods of two sinks, beyond the first's time to reach everyone.
 const APART: Duration = Duration::from_millis(8);
@@ -38,18 +38,18 @@ struct Part {
     route: Route,
     wake_up: Duration,
     log: Log,
-    ended: Option<FieldTime>,
+    ended: Option<NetworkTime>,
     failure: Option<String>,
 }
 
 impl Part {
-    fn fail(&mut self, at: FieldTime, why: String) {
+    fn fail(&mut self, at: NetworkTime, why: String) {
         self.failure.get_or_insert(why);
         self.ended.get_or_insert(at);
     }
 }
 
-/// How a transfer of a wave begins. Protocols that tell neither in a wake-up begin afresh, and look at nothing.
+/// How a transfer of a wave begins. Protocols that tell neither in a wake-up begin afresh, and probe at nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begins {
     /// With the first packet.
@@ -66,7 +66,7 @@ impl Begins {
         match self {
             _ if route.scheme != Scheme::Thalweg => {}
             Self::Afresh => {}
-            Self::Looking if route.groups() == Groups::Two => route.look = Look::First,
+            Self::Looking if route.groups() == Groups::Two => route.probe = Probe::First,
             Self::Looking => {}
             Self::After(received) => {
                 let all = route.expected.map_or(0, NonZeroU16::get);
@@ -82,11 +82,11 @@ impl Begins {
 #[derive(Debug)]
 pub struct Landed {
     /// First symbol of its first wake-up packet, and when the source began.
-    pub began: Option<(FieldTime, FieldTime)>,
+    pub began: Option<(NetworkTime, NetworkTime)>,
     /// When its last packet was there, if all were.
-    pub last: Option<FieldTime>,
+    pub last: Option<NetworkTime>,
     /// When its sink was free again.
-    pub ended: Option<FieldTime>,
+    pub ended: Option<NetworkTime>,
     /// Packets that were there then.
     pub received: u32,
     /// Rounds, and packets that the first of them brought.
@@ -103,9 +103,9 @@ pub struct Landed {
 #[derive(Debug)]
 pub struct Waved {
     /// When its first order was given.
-    pub ordered: FieldTime,
+    pub ordered: NetworkTime,
     /// When its last sink was free.
-    pub end: FieldTime,
+    pub end: NetworkTime,
     /// Its transfers, in the order of their routes.
     pub parts: Vec<Landed>,
 }
@@ -119,9 +119,9 @@ pub struct Wave {
     patience: Duration,
     /// How many have their orders.
     next: usize,
-    due: FieldTime,
-    ordered: Option<FieldTime>,
-    end: Option<FieldTime>,
+    due: NetworkTime,
+    ordered: Option<NetworkTime>,
+    end: Option<NetworkTime>,
     /// Sinks that did not come to an end and are still to be stopped.
     stops: Vec<NodeId>,
 }
@@ -129,7 +129,7 @@ pub struct Wave {
 impl Wave {
     /// Fetches over `routes`, on boards of `timing`.
     pub fn new(mut routes: Vec<Route>, timing: &BoardTiming) -> Self {
-        // What the first wake-up tells of meetings holds for all: the next wave follows the slowest.
+        // What the first wake-up tells of rendezvous holds for all: the next wave follows the slowest.
         let most = routes.iter().filter_map(|route| route.expected).max();
         routes.iter_mut().for_each(|route| route.expected = most);
         let wake_ups = routes.iter().map(|r| wake_up(r, timing));
@@ -149,14 +149,14 @@ impl Wave {
                 })
                 .collect(),
             next: 0,
-            due: FieldTime::ZERO,
+            due: NetworkTime::ZERO,
             ordered: None,
             end: None,
             stops: Vec::new(),
         }
     }
 
-    fn brings(&mut self, ordered: FieldTime, end: FieldTime) -> Waved {
+    fn brings(&mut self, ordered: NetworkTime, end: NetworkTime) -> Waved {
         let parts = self.parts.iter_mut().map(|part| {
             let log = &mut part.log;
             let object = log.part().map(|part| part.bytes);
@@ -187,7 +187,7 @@ impl Job for Wave {
     type Event = mote::Event;
     type Brings = Waved;
 
-    fn told(&mut self, clock: &dyn Clock, at: FieldTime, by: NodeId, event: mote::Event) {
+    fn told(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
         let found = self.parts.iter().position(|part| part.route.sink == by);
         let Some((which, part)) = found.and_then(|n| Some((n, self.parts.get_mut(n)?))) else {
             return;
@@ -204,7 +204,7 @@ impl Job for Wave {
             self.due = at + part.wake_up;
         }
     }
-    fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure) {
+    fn lost(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
         let ordered = self.parts.iter_mut().take(self.next);
         for part in ordered.filter(|part| part.route.sink == station) {
             part.fail(at, why.to_string());
@@ -217,7 +217,7 @@ impl Job for Wave {
         }
     }
 
-    fn poll(&mut self, now: FieldTime) -> Step<Order, Waved> {
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, Waved> {
         let ordered = *self.ordered.get_or_insert(now);
         let (deadline, alone) = (ordered + self.patience, self.parts.len() == 1);
         if let Some(first) = self.parts.first() {
@@ -244,7 +244,7 @@ impl Job for Wave {
                 return Step::Wait(self.due.min(deadline));
             }
             self.due = match self.next {
-                // The first begins at a meeting, nobody knows which.
+                // The first begins at a rendezvous, nobody knows which.
                 0 => deadline,
                 _ => now + part.wake_up,
             };

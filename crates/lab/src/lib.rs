@@ -4,6 +4,6 @@
 //! [`thalweg_testbeds`]', pictures [`thalweg_draw`]'s, the object store [`thalweg_host`]'s.
 
 pub mod experiment;
-pub mod maps;
+pub mod plots;
 pub mod results;
 pub mod speed;

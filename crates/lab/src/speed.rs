@@ -150,7 +150,7 @@ impl<A: Air> W1<A> {
                     until: Instant::ZERO + ends,
                     burst: 1,
                 };
-                network.command(n, Command::Above(schedule));
+                network.command(n, Command::Upper(schedule));
             }
         }
         let sink = places.iter().position(|place| place.parent.is_none());
@@ -176,7 +176,7 @@ impl<A: Air> W1<A> {
         let (mut generated, mut delivered) = (0, 0);
         self.network.run_until(self.ends, |_, node, event| {
             match event {
-                Event::Above(Reading { made, .. }) => generated += u64::from(made),
+                Event::Upper(Reading { made, .. }) => generated += u64::from(made),
                 Event::Received { .. } if sink == node => delivered += 1,
                 _ => {}
             }

@@ -4,15 +4,15 @@
 //!
 //! For every length and order of channels the cheapest chain is sought by dynamic programming over
 //! (stage, node), then the other around it, in turns; the best pairs are judged as whole plans
-//! ([`crate::assess`]) and improved relay by relay. Nothing is drawn. Tests: tests/chains.rs.
+//! ([`crate::interference`]) and improved relay by relay. Nothing is drawn. Tests: tests/chains.rs.
 
-use crate::assess::{Layout, Stages};
+use crate::backups;
 use crate::channels::{Tuned, REUSE_DISTANCE};
-use crate::expect::Expected;
+use crate::interference::{Layout, Stages};
+use crate::link_model::Expected;
 use crate::links::Hop;
 use crate::predict::{predict, Feed, Patience, Prediction};
 use crate::request::Transfer;
-use crate::reserves;
 use thalweg_units::Channel;
 
 /// A hop with less than this is no hop.
@@ -35,7 +35,7 @@ const MOST: usize = 3;
 const APART: usize = 2;
 /// What a second channel of the sink may cost, as a share of the expected time.
 const COST: f64 = 2e-3;
-/// How much likelier last hops may be lame with it.
+/// How much likelier last hops may be degraded with it.
 const RISKIER: f64 = 2e-3;
 /// What the odd group's last hop delivers at least, should the group have to go on it.
 const FAIR: f64 = 0.9;
@@ -223,7 +223,7 @@ impl Quest<'_> {
             let channel = chains.tuned().of(group, hops)?;
             let from = chains.groups[group][hops - 1];
             let to = self.sink;
-            Some(reserves::lame(self.expected, Hop { from, to, channel }))
+            Some(backups::degraded(self.expected, Hop { from, to, channel }))
         };
         (0..chains.groups.len()).filter_map(bad).sum()
     }

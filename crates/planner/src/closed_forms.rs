@@ -4,7 +4,7 @@
 //! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
 //! Tests: below, against the arithmetic on P3's own numbers.
 
-use crate::rules;
+use crate::protocol_constants;
 use thalweg_units::{BitRate, Duration};
 use thalweg_wire::phy::{air_time, TURNAROUND};
 
@@ -65,7 +65,8 @@ impl Cycle {
         let bits =
             4 * (hops as usize + 1) + 6 * hops.saturating_sub(1) as usize + named * (width + 1) - 2;
         let slot = air_time(FLOOD_BYTES + bits.div_ceil(8)) + self.gap;
-        slot * (hops + rules::LATE_SLOTS).max(rules::LEAST_SLOTS) + rules::HANDOVER
+        slot * (hops + protocol_constants::LATE_SLOTS).max(protocol_constants::LEAST_SLOTS)
+            + protocol_constants::HANDOVER
     }
 }
 

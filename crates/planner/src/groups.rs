@@ -4,8 +4,8 @@
 //! groups' path counts differ by at most one, and so do their sizes per stage until
 //! the last stage is thinned. Nothing here draws but the random halves. Tests: in tests/plans.rs.
 
-use crate::assess::{Layout, Stages};
-use crate::expect::Expected;
+use crate::interference::{Layout, Stages};
+use crate::link_model::Expected;
 use crate::predict::both_ways;
 use crate::topology::Topology;
 use rand::seq::SliceRandom;

@@ -6,46 +6,46 @@
 //! links, request and generator give the same plan.
 
 mod ageing;
-mod assess;
-pub mod beats;
+mod backups;
+pub mod beating;
+mod bisect;
+mod calibration;
 mod chains;
 pub mod channels;
 pub mod closed_forms;
 pub mod concurrent;
-pub mod expect;
+mod evidence;
 mod graphml;
 pub mod groups;
-mod learned;
+mod interference;
+mod link_fusion;
+pub mod link_model;
 mod links;
 pub mod pairs;
 pub mod paths;
-mod picture;
 pub mod plan;
 pub mod predict;
+pub mod protocol_constants;
 pub mod request;
-mod reserves;
-mod root;
 mod route;
-pub mod rules;
-mod seen;
 pub mod streams;
 pub mod topology;
 
 pub use channels::Assignment;
-pub use expect::LinkModel;
+pub use evidence::Evidence;
 pub use groups::{Group, Member};
+pub use link_fusion::{Dated, FusedLinks, Sighting, MOST as MOST_READINGS};
+pub use link_model::LinkModel;
 pub use links::{ChannelSummary, Hop, LinkError, LinkQualities, LinkQuality, Place};
 pub use pairs::{
     best_channels, channel_support, suggest_pairs, ChannelSupport, Floors, Pair, PairOrder,
     PairRequest,
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
-pub use picture::{Dated, Picture, Sighting, MOST as MOST_READINGS};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
-    Currents, Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style, Transfer,
+    Backups, Currents, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style, Transfer,
 };
 pub use route::plan;
-pub use seen::Seen;
 pub use topology::{LinkRule, Topology};

@@ -5,9 +5,9 @@
 //! paths (relays left out of the last stage) or more (extra ones). Made in `route`; tests: tests/plans.rs.
 
 use crate::channels::Tuned;
+use crate::evidence::Basis;
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
-use crate::seen::Basis;
 use crate::topology::LinkRule;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -173,10 +173,10 @@ pub struct Plan {
     pub pip: PipPlan,
     /// Beside the relays of stages 1..=H-1: who stands by, at most one for each group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub standing_by: Vec<Vec<Member>>,
+    pub backup_relays: Vec<Vec<Member>>,
     /// For stages 1..=H-1: the relays of chains that may join the odd group's, or the even's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub spares: Vec<Vec<Member>>,
+    pub alternates: Vec<Vec<Member>>,
     /// Plans to take where this one fails, and others made anew do: many paths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Plan>,

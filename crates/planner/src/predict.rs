@@ -1,14 +1,14 @@
 //! What to expect of a plan: delivery per stage, first-round reliability, rounds, time, goodput, energy.
 //!
-//! Model: a frame gets from one sender to one receiver with what [`crate::expect`] makes of the survey;
+//! Model: a frame gets from one sender to one receiver with what [`crate::link_model`] makes of the survey;
 //! receivers and senders are independent (P3, section III-B); who holds a packet at a stage is
-//! followed exactly, set by set; frames of several senders beat against each other ([`crate::beats`]);
+//! followed exactly, set by set; frames of several senders beat against each other ([`crate::beating`]);
 //! the other stages interfere (`assess`).
 //! Not modelled: clocks, relays that silence themselves. Tests: below and tests/.
 
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
+use crate::protocol_constants;
 use crate::request::Transfer;
-use crate::rules;
 use serde::Serialize;
 use thalweg_units::Duration;
 
@@ -52,7 +52,7 @@ pub struct Prediction {
     pub energy_j: Option<f64>,
     /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
-    /// Source, sink and relays, reserves included.
+    /// Source, sink and relays, backups included.
     pub active_nodes: usize,
 }
 
@@ -339,15 +339,15 @@ pub(crate) fn predict(
 }
 
 impl Prediction {
-    /// The same beside `stand` backup relays, which listen in windows, and `spare` alternate ones, which rest; an exchange
-    /// after the first packets tells how they came. Not modelled: what becomes of transfers that call reserves, and the
+    /// The same beside `stand` backup relays, which listen in windows, and `alternate` alternate ones, which rest; an exchange
+    /// after the first packets tells how they came. Not modelled: what becomes of transfers that call backups, and the
     /// pauses of long rounds, which are .2 % of them.
-    pub(crate) fn with_reserves(
+    pub(crate) fn with_backups(
         mut self,
-        (stand, spare): (usize, usize),
+        (stand, alternate): (usize, usize),
         transfer: &Transfer,
     ) -> Self {
-        self.active_nodes += stand + spare;
+        self.active_nodes += stand + alternate;
         let (Some(base_s), Some(base_j)) = (self.time_s, self.energy_j) else {
             return self;
         };
@@ -356,25 +356,29 @@ impl Prediction {
         let period_s = cycle.period().as_secs_f64();
         let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
         let word_s = cycle.short_exchange_time(hops).as_secs_f64() + pass_s;
-        let is_looked_at = transfer.packets >= rules::LOOKED_AT && stand + spare > 0;
-        let looks = f64::from(u8::from(is_looked_at));
-        let look_s = looks * word_s;
-        let time_s = base_s + look_s;
+        let is_looked_at =
+            transfer.packets >= protocol_constants::PROBED_FROM && stand + alternate > 0;
+        let probes = f64::from(u8::from(is_looked_at));
+        let probe_s = probes * word_s;
+        let time_s = base_s + probe_s;
         let wake_up_s = transfer.wake_up.as_secs_f64();
-        let first_s = f64::from(rules::LOOK) * period_s + word_s;
+        let first_s = f64::from(protocol_constants::PROBE) * period_s + word_s;
         let after_s = (time_s - wake_up_s - first_s).max(0.0);
-        let (window, rest) = (rules::WINDOW, f64::from(rules::REST));
-        let windows_s = looks * window * period_s + after_s * window / (window + rest);
-        let resting_s = (time_s - wake_up_s) * rules::resting_awake(hops);
-        let (active, stand, spare) = (
-            (self.active_nodes - stand - spare) as f64,
-            stand as f64,
-            spare as f64,
+        let (window, rest) = (
+            protocol_constants::WINDOW,
+            f64::from(protocol_constants::REST),
         );
-        let awake_s = active * look_s
-            + (stand + spare) * (wake_up_s + look_s)
+        let windows_s = probes * window * period_s + after_s * window / (window + rest);
+        let resting_s = (time_s - wake_up_s) * protocol_constants::resting_awake(hops);
+        let (active, stand, alternate) = (
+            (self.active_nodes - stand - alternate) as f64,
+            stand as f64,
+            alternate as f64,
+        );
+        let awake_s = active * probe_s
+            + (stand + alternate) * (wake_up_s + probe_s)
             + stand * windows_s
-            + spare * resting_s;
+            + alternate * resting_s;
         self.time_s = Some(time_s);
         self.energy_j = Some(base_j + awake_s * transfer.currents.listening_w());
         self.goodput_kbps *= base_s / time_s;

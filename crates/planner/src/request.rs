@@ -4,7 +4,7 @@
 
 use crate::channels::Assignment;
 use crate::closed_forms::Cycle;
-use crate::expect::LinkModel;
+use crate::link_model::LinkModel;
 use crate::paths::{PathSearch, RelayOrder};
 use crate::topology::LinkRule;
 use serde::Serialize;
@@ -50,12 +50,12 @@ pub enum Style {
 /// What a plan has ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reserves {
+pub enum Backups {
     /// Nothing.
     #[default]
     None,
-    /// Nodes that stand by, spare relays, and many paths where lean chains fail.
-    Standing,
+    /// Nodes that stand by, alternate relays, and many paths where lean chains fail.
+    Relays,
 }
 
 /// Which relays of the last stage speak to the sink, which has no receiver diversity.
@@ -191,7 +191,7 @@ pub struct RouteRequest {
     /// PIP's path.
     pub pip: PipChoice,
     /// What [`Style::Chains`] has ready for what it could not know.
-    pub reserves: Reserves,
+    pub backups: Backups,
     /// The transfer to predict.
     pub transfer: Transfer,
     /// What predictions make of measured links.
@@ -223,7 +223,7 @@ impl RouteRequest {
             rule,
             fallback: rule.weaker(),
             pip: PipChoice::default(),
-            reserves: Reserves::None,
+            backups: Backups::None,
             transfer: Transfer::default(),
             model: LinkModel::default(),
         }

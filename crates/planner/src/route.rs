@@ -5,21 +5,21 @@
 //! Then groups, extra relays, channels, speakers of the last stage, prediction. The generator is drawn
 //! from in a fixed order: same links, request and generator, same plan. Tests: tests/plans.rs.
 
-use crate::assess::Layout;
+use crate::backups;
 use crate::chains::{self, Chains};
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
-use crate::expect::Expected;
+use crate::evidence::{Basis, Evidence};
 use crate::groups::{random_halves, Draft, Group, Member};
+use crate::interference::Layout;
+use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::pairs::best_channels;
 use crate::paths::{self, PathSet, Quest};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience};
 use crate::request::{
-    Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style, Transfer,
+    Backups, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style, Transfer,
 };
-use crate::reserves;
-use crate::seen::{Basis, Seen};
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
 use std::sync::Arc;
@@ -46,12 +46,12 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     check(links, request)?;
     if request.style == Style::Chains {
-        let chained = chained(links, request, &Seen::default(), |expected, chains| {
+        let chained = chained(links, request, &Evidence::default(), |expected, chains| {
             let (paths, channels) = (chains.paths(), &chains.channels);
             pip(expected, request, &paths, channels, rng)
         });
         if let Some(mut plan) = chained {
-            if request.reserves == Reserves::Standing {
+            if request.backups == Backups::Relays {
                 // Where lean chains fail again and again, many paths may do.
                 plan.others.extend(over_paths(links, request, rng));
                 let (links, request) = (links.clone(), request.clone());
@@ -151,8 +151,8 @@ fn over_paths(
         warnings,
         prediction,
         pip,
-        standing_by: Vec::new(),
-        spares: Vec::new(),
+        backup_relays: Vec::new(),
+        alternates: Vec::new(),
         others: Vec::new(),
         basis: None,
     })
@@ -165,8 +165,8 @@ const BACK_OF_STANDING: f64 = 0.4;
 
 impl Plan {
     /// Lean chains between the same two nodes, after what was seen of links since this plan was made; none where there are
-    /// none, or this plan is not of lean chains with reserves.
-    pub fn anew(&self, seen: &Seen) -> Option<Self> {
+    /// none, or this plan is not of lean chains with backups.
+    pub fn anew(&self, seen: &Evidence) -> Option<Self> {
         let Basis { links, request } = self.basis.as_deref()?;
         chained(links, request, seen, |_, _| self.pip.clone())
     }
@@ -196,7 +196,7 @@ fn to_give_out(links: &LinkQualities, request: &RouteRequest) -> Vec<Channel> {
 fn chained(
     links: &LinkQualities,
     request: &RouteRequest,
-    seen: &Seen,
+    seen: &Evidence,
     pip: impl FnOnce(&Expected, &Chains) -> PipPlan,
 ) -> Option<Plan> {
     let channels = to_give_out(links, request);
@@ -217,19 +217,19 @@ fn chained(
             _ => chains::Count::Two,
         },
         transfer: &request.transfer,
-        back: match request.reserves {
-            Reserves::None => BACK,
-            Reserves::Standing => BACK_OF_STANDING,
+        back: match request.backups {
+            Backups::None => BACK,
+            Backups::Relays => BACK_OF_STANDING,
         },
     };
     let mut chains = quest.best()?;
-    if request.reserves == Reserves::Standing {
+    if request.backups == Backups::Relays {
         quest.part_ends(&mut chains);
     }
     let hops = chains.hops();
     let paths = chains.paths();
     // Relays beside a chain's own mend what is known to be thin. Where links are less trusted, all would be.
-    let groups = match *seen == Seen::default() {
+    let groups = match *seen == Evidence::default() {
         true => quest.thickened(&chains),
         false => chains.stages(),
     };
@@ -254,9 +254,9 @@ fn chained(
     let pip = pip(&expected, &chains);
     let stages: Vec<Vec<Member>> = (1..hops).map(members).collect();
     let ends = (request.source, request.sink);
-    let standing_by = match request.reserves {
-        Reserves::None => Vec::new(),
-        Reserves::Standing => reserves::standing_by(&expected, ends, &stages, chains.tuned()),
+    let backup_relays = match request.backups {
+        Backups::None => Vec::new(),
+        Backups::Relays => backups::backup_relays(&expected, ends, &stages, chains.tuned()),
     };
     let plan = Plan {
         source: request.source,
@@ -275,43 +275,48 @@ fn chained(
         warnings,
         prediction,
         pip,
-        standing_by,
-        spares: Vec::new(),
+        backup_relays,
+        alternates: Vec::new(),
         others: Vec::new(),
         basis: None,
     };
-    if request.reserves == Reserves::None {
+    if request.backups == Backups::None {
         return Some(plan);
     }
-    let spares = spares(&quest, &plan);
-    let count = |reserves: &[Vec<Member>]| reserves.iter().map(Vec::len).sum();
-    let (stand, spare) = (count(&plan.standing_by), count(&spares));
-    let named = plan.active_nodes().len() + stand + spare;
+    let alternates = alternates(&quest, &plan);
+    let count = |backups: &[Vec<Member>]| backups.iter().map(Vec::len).sum();
+    let (stand, alternate) = (count(&plan.backup_relays), count(&alternates));
+    let named = plan.active_nodes().len() + stand + alternate;
     let cycle = &request.transfer.cycle;
     let told = Transfer {
         wake_up: cycle.short_wake_up(hops as u64, named, links.nodes()),
         ..request.transfer
     };
     let prediction = chains::judged(&expected, &groups, plan.tuned(), &told);
-    let prediction = prediction.with_reserves((stand, spare), &told);
+    let prediction = prediction.with_backups((stand, alternate), &told);
     Some(Plan {
-        spares,
+        alternates,
         prediction,
         ..plan
     })
 }
 
 /// Another chain for each group of `plan`, where there is one.
-fn spares(quest: &chains::Quest<'_>, plan: &Plan) -> Vec<Vec<Member>> {
-    let mut spares = vec![Vec::new(); plan.stages.len()];
+fn alternates(quest: &chains::Quest<'_>, plan: &Plan) -> Vec<Vec<Member>> {
+    let mut alternates = vec![Vec::new(); plan.stages.len()];
     let mut taken: Vec<usize> = plan.active_nodes().into_iter().map(|(n, _)| n).collect();
-    taken.extend(plan.standing_by.iter().flatten().map(|member| member.node));
+    taken.extend(
+        plan.backup_relays
+            .iter()
+            .flatten()
+            .map(|member| member.node),
+    );
     for (number, group) in Group::BOTH.into_iter().enumerate() {
         let channels = (0..=plan.hops).filter_map(|stage| plan.tuned().of(number, stage));
         let channels: Vec<Channel> = channels.collect();
         let chain = quest.another(&channels, &taken).unwrap_or_default();
         taken.extend(&chain);
-        for (stage, &node) in spares.iter_mut().zip(chain.iter().skip(1)) {
+        for (stage, &node) in alternates.iter_mut().zip(chain.iter().skip(1)) {
             stage.push(Member {
                 node,
                 group,
@@ -319,7 +324,7 @@ fn spares(quest: &chains::Quest<'_>, plan: &Plan) -> Vec<Vec<Member>> {
             });
         }
     }
-    spares
+    alternates
 }
 
 fn check(links: &LinkQualities, request: &RouteRequest) -> Result<(), PlanError> {

@@ -10,14 +10,14 @@ use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput};
 use std::hint::black_box;
 use std::ops::ControlFlow::Continue;
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::survey::{Survey, Surveyed};
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::pairs::{suggest_pairs, Floors, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Stats;
 use thalweg_simnet::collect::random_object;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
 use thalweg_wire::route::Scheme;
@@ -81,7 +81,7 @@ fn fetch(session: &mut Motes, plan: &Plan) -> Stats {
     let fetched = session.fetch(plan, Scheme::P3, &terms, &mut |_| Continue(()));
     match fetched {
         Ok((outcome, object)) => {
-            assert!(outcome.core.verified, "{outcome:?}");
+            assert!(outcome.summary.verified, "{outcome:?}");
             black_box(object);
         }
         Err(error) => panic!("{error}"),

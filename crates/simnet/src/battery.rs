@@ -3,7 +3,7 @@
 //! The charge that is gone is that of the energy meter (`thalweg_sim::Energy`), at the board's supply voltage. A base
 //! station has mains. Time base: simulated time. Tests: at the end, and `tests/daemon/limits.rs`.
 
-use thalweg_host::carry::pipeline::MAX_NODES;
+use thalweg_host::transfer::pipeline::MAX_NODES;
 use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::ObjectStore;
 use thalweg_sim::Network;

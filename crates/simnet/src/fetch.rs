@@ -6,8 +6,8 @@ use crate::explain::LossMap;
 use crate::streams::{self, Carrier, Collected, Onlookers, Recorder, StreamMap};
 use serde::Serialize;
 use thalweg_host::collector;
-use thalweg_host::known::{packets, Ask};
-use thalweg_host::outcome::Core;
+use thalweg_host::link_state::{packets, PlanRequest};
+use thalweg_host::outcome::Summary;
 use thalweg_host::registry::{Family, Pipelined, Protocol};
 use thalweg_sim::Capture;
 use thalweg_testbeds::{Site, Testbed};
@@ -16,7 +16,7 @@ use thalweg_wire::route::PayloadSize;
 
 /// What is asked of a network.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct CollectRequest {
     /// What carries the object.
     pub protocol: &'static Protocol,
     /// The node that has it; a far one where none is named.
@@ -35,10 +35,10 @@ pub struct Wish {
     pub object: Object,
 }
 
-impl Wish {
+impl CollectRequest {
     /// What a planner of pipelines is asked.
-    pub fn ask(&self, protocol: Pipelined) -> Ask {
-        Ask {
+    pub fn ask(&self, protocol: Pipelined) -> PlanRequest {
+        PlanRequest {
             from: self.from,
             bytes: self.object.bytes(),
             protocol,
@@ -128,7 +128,7 @@ impl Surveyed {
     /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
     pub fn fetch(
         &self,
-        wish: &Wish,
+        wish: &CollectRequest,
         capture: Option<Box<dyn Capture>>,
         explain: Explain,
         observer: ProgressObserver<'_>,
@@ -179,16 +179,16 @@ pub enum Report {
 
 impl Report {
     /// What is told of all.
-    pub fn core(&self) -> &Core {
+    pub fn summary(&self) -> &Summary {
         match self {
-            Self::Pipeline(report) => &report.outcome.core,
-            Self::Stream(report) => &report.outcome.core,
+            Self::Pipeline(report) => &report.outcome.summary,
+            Self::Stream(report) => &report.outcome.summary,
         }
     }
     /// The same of what it is compared to, if it is.
-    pub fn baseline(&self) -> Option<&Core> {
+    pub fn baseline(&self) -> Option<&Summary> {
         match self {
-            Self::Pipeline(report) => report.baseline.as_ref().map(|baseline| &baseline.core),
+            Self::Pipeline(report) => report.baseline.as_ref().map(|baseline| &baseline.summary),
             Self::Stream(_) => None,
         }
     }
@@ -196,7 +196,7 @@ impl Report {
     pub fn object(&self) -> Option<&[u8]> {
         match self {
             Self::Pipeline(report) => report.object.as_deref(),
-            Self::Stream(report) => report.outcome.extra.stream.object.as_deref(),
+            Self::Stream(report) => report.outcome.details.stream.object.as_deref(),
         }
     }
 }

@@ -12,20 +12,20 @@ mod records;
 use std::thread;
 use std::time::{Duration as Wall, Instant as WallInstant};
 
-use thalweg_host::carry::pipeline::{Node, Order};
-use thalweg_host::carry::session::Wish;
-use thalweg_host::field::{Around, Field, FieldError, FieldTime, News, Told};
+use thalweg_host::connector::{Connector, Facts, Sessions, Spending, Tree};
 use thalweg_host::job::Failure;
-use thalweg_host::network::{Facts, Network, Sessions, Spending, Tree};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
+use thalweg_host::transfer::pipeline::{Node, Order};
+use thalweg_host::transfer::session::SessionRequest;
 use thalweg_medium::random::derive;
 use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
 
 use crate::convergecast;
-use crate::field::{description, Motes, RunError, SimField};
+use crate::motes::{description, Motes, RunError, SimNetwork};
 use crate::offers::{Change, Offers};
-use crate::rcrt::{Setup, TreeField};
+use crate::rcrt::{Setup, TreeNetwork};
 
 pub use behind::Behind;
 pub use gauge::Gauge;
@@ -66,8 +66,8 @@ impl Simulated {
     }
 }
 
-impl Network for Simulated {
-    type Field = Paced<Recorders>;
+impl Connector for Simulated {
+    type Network = Paced<Recorders>;
 
     fn facts(&self) -> Facts {
         let testbed = &self.site.testbed;
@@ -87,14 +87,14 @@ impl Network for Simulated {
         }
     }
 
-    fn open(&mut self) -> Result<Self::Field, FieldError> {
-        let broken = |why: RunError| FieldError::Broken(Box::new(why));
+    fn open(&mut self) -> Result<Self::Network, NetworkFault> {
+        let broken = |why: RunError| NetworkFault::Broken(Box::new(why));
         let seed = derive(self.site.seed, "gateway", &[]);
         let mut config = floodnet::Config::default().on(&self.site.board.timing);
         config.glossy.channel = self.control;
         let motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
-        let mut field = motes.field;
+        let mut field = motes.nodes;
         field.hear(&[testbed.sink_index()]);
         let recorders = Recorders {
             field,
@@ -108,8 +108,8 @@ impl Network for Simulated {
 
     fn session<'a>(
         &'a mut self,
-        _field: &'a mut Self::Field,
-        wish: &Wish,
+        _field: &'a mut Self::Network,
+        wish: &SessionRequest,
     ) -> Result<Tree<'a>, Failure> {
         let sources = wish.nodes().map(|id| (id, wish.demand_of(id)));
         let field = gauges(&self.site, self.site.testbed.sink, sources);
@@ -124,15 +124,15 @@ pub(crate) fn gauges(
     site: &Site,
     station: NodeId,
     sources: impl Iterator<Item = (NodeId, f64)>,
-) -> Result<TreeField<Gauge>, convergecast::RunError> {
+) -> Result<TreeNetwork<Gauge>, convergecast::RunError> {
     let setup = Setup::session(&site.testbed, station, sources);
     let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
-    TreeField::open(site, setup, |id| Gauge::new(seed, id), run, None)
+    TreeNetwork::open(site, setup, |id| Gauge::new(seed, id), run, None)
 }
 
 /// Nodes each with a record of its own, which is made as it is asked for.
 pub struct Recorders {
-    field: SimField<Node>,
+    field: SimNetwork<Node>,
     /// The nodes, by index.
     ids: Vec<NodeId>,
     seed: u64,
@@ -140,19 +140,19 @@ pub struct Recorders {
     offers: Offers,
 }
 
-impl Around for Recorders {
-    type Inner = SimField<Node>;
+impl Layered for Recorders {
+    type Inner = SimNetwork<Node>;
 
-    fn inner(&self) -> &SimField<Node> {
+    fn inner(&self) -> &SimNetwork<Node> {
         &self.field
     }
-    fn inner_mut(&mut self) -> &mut SimField<Node> {
+    fn inner_mut(&mut self) -> &mut SimNetwork<Node> {
         &mut self.field
     }
-    fn advance(&mut self, until: FieldTime) -> Result<Told<SimField<Node>>, FieldError> {
+    fn advance(&mut self, until: NetworkTime) -> Result<Told<SimNetwork<Node>>, NetworkFault> {
         self.field.next(until)
     }
-    fn pass_on(&mut self, station: NodeId, order: Order) -> Result<(), FieldError> {
+    fn pass_on(&mut self, station: NodeId, order: Order) -> Result<(), NetworkFault> {
         for change in self.offers.asked(&order) {
             let (Change::Offer(id) | Change::Withdraw(id)) = change;
             // A source that the network does not have is nobody's.
@@ -176,10 +176,10 @@ pub struct Paced<F> {
     field: F,
     speed: f64,
     /// When what field time was there.
-    since: (WallInstant, FieldTime),
+    since: (WallInstant, NetworkTime),
 }
 
-impl<F: Field> Paced<F> {
+impl<F: Network> Paced<F> {
     /// `field` at `speed` times the pace of real time.
     pub fn new(field: F, speed: f64) -> Self {
         let since = (WallInstant::now(), field.now());
@@ -204,7 +204,7 @@ impl<F: Field> Paced<F> {
     }
 }
 
-impl<F: Field> Around for Paced<F> {
+impl<F: Network> Layered for Paced<F> {
     type Inner = F;
 
     fn inner(&self) -> &F {
@@ -213,13 +213,13 @@ impl<F: Field> Around for Paced<F> {
     fn inner_mut(&mut self) -> &mut F {
         &mut self.field
     }
-    fn advance(&mut self, until: FieldTime) -> Result<Told<F>, FieldError> {
+    fn advance(&mut self, until: NetworkTime) -> Result<Told<F>, NetworkFault> {
         loop {
             let slice = until.min(self.field.now() + SLICE);
             let news = self.field.next(slice)?;
             self.keep_pace();
             match news {
-                News::Nothing if slice < until => {}
+                Notice::Nothing if slice < until => {}
                 news => return Ok(news),
             }
         }

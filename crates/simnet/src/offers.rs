@@ -2,7 +2,7 @@
 //! network whose nodes have large objects takes no more memory than two of them. Tests: at the end.
 
 use std::collections::VecDeque;
-use thalweg_host::carry::pipeline::Order;
+use thalweg_host::transfer::pipeline::Order;
 use thalweg_protocols::mote::Command;
 use thalweg_units::NodeId;
 

@@ -1,6 +1,6 @@
 //! What goes wrong, and who is to blame: what was asked, or what happened then.
 
-use thalweg_host::known::AskError;
+use thalweg_host::link_state::PlanRequestError;
 use thalweg_simnet::collect::CollectError;
 use thalweg_testbeds::{SiteError, TestbedError};
 
@@ -71,8 +71,8 @@ impl From<CollectError> for Error {
     }
 }
 
-impl From<AskError> for Error {
-    fn from(error: AskError) -> Self {
+impl From<PlanRequestError> for Error {
+    fn from(error: PlanRequestError) -> Self {
         Self::Input(error.to_string())
     }
 }

@@ -6,7 +6,7 @@
 //! let network = Network::open("line5")?.seed(7).random_object(1_000);
 //! let got = network.collect(5)?;
 //! assert!(got.object().is_some_and(|bytes| bytes.len() == 1_000));
-//! println!("{:.0} kbit/s over {} hops", got.core().goodput_kbps, got.core().hops);
+//! println!("{:.0} kbit/s over {} hops", got.summary().goodput_kbps, got.summary().hops);
 //! # Ok(())
 //! # }
 //! ```
@@ -22,8 +22,8 @@ pub use error::{Error, ErrorKind};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
 pub use thalweg_host::collector::Report as PipelineReport;
 pub use thalweg_host::job::Progress;
-pub use thalweg_host::known::Planned as Plan;
-pub use thalweg_host::outcome::Core;
+pub use thalweg_host::link_state::Planned as Plan;
+pub use thalweg_host::outcome::Summary;
 pub use thalweg_host::registry::{self, Protocol, PROTOCOLS};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};

@@ -6,18 +6,17 @@ use std::io::Read;
 use std::ops::ControlFlow::{self, Continue};
 use std::path::Path;
 use std::sync::Arc;
-use thalweg_host::carry::pipeline::{Order, Terms};
 use thalweg_host::collector::Report as PipelineReport;
-use thalweg_host::field::Field;
 use thalweg_host::job::Progress;
-use thalweg_host::known::{Known, Planned};
-use thalweg_host::parts::LARGEST;
-use thalweg_host::registry::{self, Family, Needs, Pipelined, Protocol, Takes};
+use thalweg_host::link_state::{LinkState, Planned};
+use thalweg_host::registry::{self, Family, Hardware, OptionName, Pipelined, Protocol};
+use thalweg_host::segments::LARGEST;
 use thalweg_host::store::plain;
+use thalweg_host::transfer::pipeline::{Order, Terms};
 use thalweg_planner::Plan;
 use thalweg_protocols::mote::Event;
 use thalweg_simnet::collect::{self, Object, ProgressObserver, Remote};
-use thalweg_simnet::fetch::{Explain, Report, Surveyed, Wish};
+use thalweg_simnet::fetch::{CollectRequest, Explain, Report, Surveyed};
 use thalweg_simnet::streams;
 use thalweg_testbeds::{Loss, Site, Testbed};
 use thalweg_units::{Channel, Duration, NodeId};
@@ -38,7 +37,7 @@ pub const MAX_PAYLOAD: u8 = 118;
 pub struct Network {
     testbed: Arc<Testbed>,
     seed: u64,
-    wish: Wish,
+    wish: CollectRequest,
     /// Object bytes in a packet, where somebody says.
     payload: Option<u8>,
     age: Option<Duration>,
@@ -60,7 +59,7 @@ impl Network {
         Self {
             testbed: testbed.into(),
             seed: 1,
-            wish: Wish {
+            wish: CollectRequest {
                 protocol: registry::default(),
                 from: None,
                 to: None,
@@ -188,11 +187,11 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::Option`] for a payload that no packet holds.
-    pub fn wish(&self) -> Result<Wish, Error> {
+    pub fn wish(&self) -> Result<CollectRequest, Error> {
         let asked = self.payload.unwrap_or(MAX_PAYLOAD);
         let payload = PayloadSize::new(asked);
         let payload = payload.ok_or_else(|| self.payload_holds(MAX_PAYLOAD))?;
-        Ok(Wish {
+        Ok(CollectRequest {
             payload,
             ..self.wish.clone()
         })
@@ -211,7 +210,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::NotTaken`].
-    pub fn takes(&self, option: &'static str, what: Takes) -> Result<(), Error> {
+    pub fn takes(&self, option: &'static str, what: OptionName) -> Result<(), Error> {
         match self.wish.protocol.takes().contains(&what) {
             true => Ok(()),
             false => Err(Error::NotTaken {
@@ -227,12 +226,12 @@ impl Network {
     pub fn check_options(&self) -> Result<(), Error> {
         let wish = &self.wish;
         let said = [
-            (wish.paths.is_some(), "paths", Takes::Paths),
-            (wish.hops.is_some(), "hops", Takes::Hops),
-            (wish.channels.is_some(), "channels", Takes::Channels),
-            (!self.losses.is_empty(), "loss", Takes::Loss),
-            (self.age.is_some(), "age", Takes::Age),
-            (self.at.is_some(), "at", Takes::Age),
+            (wish.paths.is_some(), "paths", OptionName::Paths),
+            (wish.hops.is_some(), "hops", OptionName::Hops),
+            (wish.channels.is_some(), "channels", OptionName::Channels),
+            (!self.losses.is_empty(), "loss", OptionName::Loss),
+            (self.age.is_some(), "age", OptionName::Age),
+            (self.at.is_some(), "at", OptionName::Age),
         ];
         let said = said.into_iter().filter(|(is_said, ..)| *is_said);
         said.map(|(_, option, what)| self.takes(option, what))
@@ -254,12 +253,12 @@ impl Network {
             ),
         };
         let asked = wish.payload.bytes();
-        let (site, psdu) = match wish.protocol.needs() {
-            Needs::Synchronous | Needs::Tree => {
+        let (site, psdu) = match wish.protocol.hardware() {
+            Hardware::Synchronous | Hardware::Tree => {
                 let psdu = HEADER_BYTES + usize::from(asked) + phy::FCS_BYTES;
                 (Site::new(testbed, self.seed), psdu)
             }
-            Needs::TwoRadios => {
+            Hardware::TwoRadios => {
                 let most = streams::payload(asked);
                 if self.payload.is_some_and(|asked| asked > most) {
                     return Err(self.payload_holds(most));
@@ -330,9 +329,9 @@ impl Network {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn known(&self, observer: ProgressObserver<'_>) -> Result<Known, Error> {
+    pub fn known(&self, observer: ProgressObserver<'_>) -> Result<LinkState, Error> {
         let protocol = self.pipeline("plan")?;
-        let Wish {
+        let CollectRequest {
             from, to, channels, ..
         } = &self.wish;
         collect::check(&self.testbed, (*from, *to))?;
@@ -350,7 +349,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Error`] of kind input where there is no route.
-    pub fn plan(&self, known: &Known) -> Result<(Plan, Planned), Error> {
+    pub fn plan(&self, known: &LinkState) -> Result<(Plan, Planned), Error> {
         let protocol = self.pipeline("plan")?;
         let ask = self.wish()?.ask(protocol);
         let plan = known.plan(&ask)?;
@@ -369,7 +368,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Error`] where nothing can be said of the transfer.
-    pub fn remote<F: Field<Order = Order, Event = Event>>(
+    pub fn remote<F: thalweg_host::network::Network<Order = Order, Event = Event>>(
         &self,
         field: &mut F,
         (sink, transfers): (NodeId, u16),

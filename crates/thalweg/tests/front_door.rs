@@ -14,10 +14,13 @@ fn line() -> Network {
 fn five_lines_bring_an_object_and_the_same_seed_the_same_one() {
     let got = line().collect(5).unwrap();
     let object = got.object().unwrap();
-    assert_eq!((object.len(), got.core().source.get()), (1_000, 5));
-    assert!(got.core().verified && got.core().goodput_kbps > 0.0);
+    assert_eq!((object.len(), got.summary().source.get()), (1_000, 5));
+    assert!(got.summary().verified && got.summary().goodput_kbps > 0.0);
     let again = line().collect(5).unwrap();
-    assert_eq!((again.object(), again.core()), (Some(object), got.core()));
+    assert_eq!(
+        (again.object(), again.summary()),
+        (Some(object), got.summary())
+    );
 }
 
 #[test]

@@ -41,7 +41,7 @@ const SLIM_HOP_AT: usize = 2;
 const SLIM_KIND_SHIFT: u32 = 6;
 const SLIM_HIGH_BITS: u8 = 0x3f;
 const SLIM_HIGH_AT: usize = 3;
-/// The kind of data that calls spare relays: see [`call`].
+/// The kind of data that calls alternate relays: see [`call`].
 const SLIM_CALLING: u8 = 3;
 
 /// How a frame of a pipeline begins. It tells so itself: readers need not be told.
@@ -309,7 +309,7 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Has an emitted slim data frame call its group's spare relays, which send it on beside the others. Other frames stay as
+/// Has an emitted slim data frame call its group's alternate relays, which send it on beside the others. Other frames stay as
 /// they are.
 pub fn call(mpdu: &mut [u8]) {
     let is_slim = Format::of(mpdu) == Some(Format::Slim);
@@ -320,7 +320,7 @@ pub fn call(mpdu: &mut [u8]) {
     }
 }
 
-/// Whether the frame that begins with `mpdu` is data that calls spare relays.
+/// Whether the frame that begins with `mpdu` is data that calls alternate relays.
 pub fn calls(mpdu: &[u8]) -> bool {
     let high = mpdu.get(SLIM_HIGH_AT);
     let is_slim = Format::of(mpdu) == Some(Format::Slim);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{json, Value};
-use thalweg_host::outcome::Core;
+use thalweg_host::outcome::Summary;
 use thalweg_host::store::{Fate, NewTransfer, Store, StoreError, TransferId};
 use thalweg_units::NodeId;
 use ureq::http::StatusCode;
@@ -20,7 +20,7 @@ use super::objects::{download, is_whole};
 use super::report::{self, Stored};
 use crate::address::Address;
 use crate::args::CollectArgs;
-use crate::campaign::{self, Line, Summary};
+use crate::campaign::{self, CampaignSummary, Line};
 use crate::failure::{one_line, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{self, plural};
@@ -272,10 +272,10 @@ impl Bringing<'_> {
         }
         let outcome = job.outcome.clone().unwrap_or(Value::Null);
         let report = outcome.to_string();
-        let core: Core = self.client.understood(outcome)?;
+        let summary: Summary = self.client.understood(outcome)?;
         let kept = store.keep(
             &NewTransfer {
-                record: &core,
+                record: &summary,
                 baseline: None,
                 report: &report,
                 campaign: None,
@@ -375,7 +375,7 @@ fn several(args: &CollectArgs, networks: &[Network], ended: &[(Job, Came)]) -> R
     let sinks = networks.iter();
     let sinks = sinks.map(|of| format!("{}: sink {}", one_line(&of.name), of.sink));
     let sinks: Vec<String> = sinks.collect();
-    let summary = Summary::of(lines);
+    let summary = CampaignSummary::of(lines);
     match args.json {
         true => output::print_json(&summary)?,
         false => output::print(&format!(

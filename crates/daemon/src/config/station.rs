@@ -11,7 +11,7 @@ use thalweg_units::{Channel, ChannelSet};
 
 use super::within;
 use thalweg_host::line::{Address, AddressError};
-use thalweg_host::parts::LARGEST;
+use thalweg_host::segments::LARGEST;
 
 /// So many stations at most.
 const MOST: usize = 16;

@@ -14,16 +14,16 @@ use super::watched::Watched;
 use super::{account, plan, read_meters, seen, Station};
 use crate::desk::{now, Desk};
 use crate::limits::Wait;
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::collector::{Ended, Keeper, Over, Report, Request};
-use thalweg_host::field::Field;
+use thalweg_host::connector::Connector;
 use thalweg_host::job::Progress;
-use thalweg_host::known::HopSeen;
+use thalweg_host::link_state::HopSeen;
 use thalweg_host::network::Network;
-use thalweg_host::parts::{Assembly, Turn};
+use thalweg_host::segments::{Assembly, Attempt};
 use thalweg_host::store::{JobId, Level, NewTransfer, StoredJob};
+use thalweg_host::transfer::pipeline::Terms;
 
-impl<N: Network> Station<N> {
+impl<N: Connector> Station<N> {
     /// Brings the object of node `from`.
     pub(super) fn fetch(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (surveyed, base) = self.surveyed(job, name)?;
@@ -73,10 +73,10 @@ impl<N: Network> Station<N> {
 
 /// Stores what came of `job`.
 fn finish(desk: &Desk, (job, name): (&StoredJob, &str), report: &Report) -> Result<(), Stop> {
-    let core = &report.outcome.core;
+    let summary = &report.outcome.summary;
     let told = serde_json::to_string(report).unwrap_or_default();
     let new = NewTransfer {
-        record: core,
+        record: summary,
         baseline: None,
         report: &told,
         campaign: None,
@@ -85,7 +85,7 @@ fn finish(desk: &Desk, (job, name): (&StoredJob, &str), report: &Report) -> Resu
     };
     let Some(object) = &report.object else {
         desk.store().note(&new)?;
-        let why = core.failure.clone();
+        let why = summary.failure.clone();
         let why = why.unwrap_or_else(|| "the object is not whole".to_owned());
         return Err(Stop::Failed(why));
     };
@@ -93,7 +93,7 @@ fn finish(desk: &Desk, (job, name): (&StoredJob, &str), report: &Report) -> Resu
     desk.keep(&new, object)?;
     let line = format!(
         "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
-        core.bytes, core.goodput_kbps, core.hops, core.duration_s
+        summary.bytes, summary.goodput_kbps, summary.hops, summary.duration_s
     );
     desk.log(Level::Info, &line);
     Ok(())
@@ -110,14 +110,14 @@ struct StoreKeeper<'a> {
     before: u32,
 }
 
-impl<F: Field> Keeper<F> for StoreKeeper<'_> {
+impl<F: Network> Keeper<F> for StoreKeeper<'_> {
     type Error = Stop;
 
     fn begin(
         &mut self,
         field: &mut F,
         over: &Over,
-        (turn, terms): (&Turn, &Terms),
+        (turn, terms): (&Attempt, &Terms),
     ) -> Result<(), Stop> {
         let name = self.name;
         match turn.tried {

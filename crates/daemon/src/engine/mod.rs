@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 
 use super::desk::{now, Desk, Line, Surveyed, Turn};
 use stop::{lost, Stop};
-use thalweg_host::carry::session::Wish;
 use thalweg_host::collector::{Collector, LineLoss};
-use thalweg_host::field::{Field, FieldError, FieldTime, News};
+use thalweg_host::connector::{Connector, Sessions, Spending};
 use thalweg_host::job::Failure;
-use thalweg_host::known::MOST_SURVEYS;
-use thalweg_host::network::{Network, Sessions, Spending};
+use thalweg_host::link_state::MOST_SURVEYS;
+use thalweg_host::network::{Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::recovery;
 use thalweg_host::store::{
     day_of, JobId, JobState, Level, StoreError, StoredJob, Work, KEPT_SURVEYS,
 };
+use thalweg_host::transfer::session::SessionRequest;
 use thalweg_units::{Duration as Span, NodeId};
 
 /// From one look at the queue to the next, where nobody says that there is something.
@@ -39,7 +39,7 @@ const LOSSES: u32 = 4;
 /// A session that had the way for so long has its losses counted anew: it may last for months.
 const LASTED: Duration = Duration::from_secs(60);
 /// Runs the jobs of `network` until the desk says stop. `broken` as [`remember`] gives it.
-pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<FieldTime>) {
+pub(super) fn serve<N: Connector>(network: N, desk: Arc<Desk>, broken: Option<NetworkTime>) {
     let first = recovery::first_transfer();
     let mut collector = Collector::new(desk.facts.network.clone(), first, LineLoss::Ends);
     if let Some(at) = broken {
@@ -94,7 +94,7 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
 ///
 /// # Errors
 /// [`StoreError`].
-pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
+pub(super) fn remember(desk: &Desk) -> Result<Option<NetworkTime>, StoreError> {
     session::close_left(desk);
     let facts = &desk.facts;
     let network = (desk.network(), facts.network.sink);
@@ -123,7 +123,7 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
         });
     }
     let resumed = desk.store().resume_jobs(desk.network())?;
-    let broken = (!resumed.is_empty()).then_some(FieldTime::ZERO);
+    let broken = (!resumed.is_empty()).then_some(NetworkTime::ZERO);
     for id in resumed {
         let line = format!(
             "job {}: begins again, since the daemon ended before it",
@@ -135,7 +135,7 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
 }
 
 /// What each node of `field` has spent since that was opened, in joules; of those that tell.
-fn read_meters<F: Field>(field: &mut F, desk: &Desk) -> Vec<(NodeId, f64)> {
+fn read_meters<F: Network>(field: &mut F, desk: &Desk) -> Vec<(NodeId, f64)> {
     let ids = desk.facts.network.place.ids.iter();
     ids.filter_map(|id| Some((*id, field.joules(*id)?)))
         .collect()
@@ -170,9 +170,9 @@ fn account(desk: &Desk, [before, after]: [&[(NodeId, f64)]; 2], on: (&[NodeId], 
     write_spent(desk, spent.collect(), on);
 }
 
-struct Station<N: Network> {
+struct Station<N: Connector> {
     network: N,
-    field: Option<N::Field>,
+    field: Option<N::Network>,
     collector: Collector,
     pauses: std::array::IntoIter<u64, 6>,
     /// A job, and how often the way was lost under it.
@@ -182,7 +182,7 @@ struct Station<N: Network> {
     desk: Arc<Desk>,
 }
 
-impl<N: Network> Station<N> {
+impl<N: Connector> Station<N> {
     /// Runs `job`, and writes down how it ended.
     fn work(&mut self, job: &StoredJob) {
         let name = match &job.work {
@@ -260,7 +260,7 @@ impl<N: Network> Station<N> {
     }
 
     /// Takes what many nodes have to tell.
-    fn session(&mut self, job: &StoredJob, name: &str, wish: &Wish) -> Result<(), Stop> {
+    fn session(&mut self, job: &StoredJob, name: &str, wish: &SessionRequest) -> Result<(), Stop> {
         if let Sessions::Lacking(why) = self.desk.facts.sessions {
             return Err(Stop::Failed(why.to_owned()));
         }
@@ -298,15 +298,15 @@ impl<N: Network> Station<N> {
     }
 
     /// The way to the base station is lost.
-    fn lose(&mut self, why: &FieldError) {
+    fn lose(&mut self, why: &NetworkFault) {
         self.field = None;
         // The next field's time begins anew.
-        self.collector.broke_off(FieldTime::ZERO);
+        self.collector.broke_off(NetworkTime::ZERO);
         self.desk.line_is(Line::Down(why.to_string()));
     }
 
     /// The way to the base station, as [`Self::field`], and who collects over it.
-    fn way(&mut self) -> Result<(&mut N::Field, &mut Collector), Stop> {
+    fn way(&mut self) -> Result<(&mut N::Network, &mut Collector), Stop> {
         self.field()?;
         match &mut self.field {
             Some(field) => Ok((field, &mut self.collector)),
@@ -317,7 +317,7 @@ impl<N: Network> Station<N> {
     }
 
     /// The way to the base station, opened where it is not. What it told before is of orders that were given before.
-    fn field(&mut self) -> Result<&mut N::Field, Stop> {
+    fn field(&mut self) -> Result<&mut N::Network, Stop> {
         let mut field = match self.field.take() {
             Some(field) => field,
             None => self.network.open().map_err(Stop::Lost)?,
@@ -325,13 +325,13 @@ impl<N: Network> Station<N> {
         for _ in 0..STALE {
             let now = field.now();
             match field.next(now).map_err(Stop::Lost)? {
-                News::Nothing => break,
-                News::Silent(by) => return Err(lost(&Failure::Silent(by))),
-                News::Restarted(by) => {
+                Notice::Nothing => break,
+                Notice::Silent(by) => return Err(lost(&Failure::Silent(by))),
+                Notice::Restarted(by) => {
                     let line = format!("the base station, node {by}, started anew");
                     self.desk.log(Level::Warning, &line);
                 }
-                News::Told(..) | News::Cancelled => {}
+                Notice::Told(..) | Notice::Cancelled => {}
             }
         }
         self.pauses = PAUSES.into_iter();

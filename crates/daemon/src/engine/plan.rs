@@ -9,10 +9,10 @@ use thalweg_wire::route::PayloadSize;
 use super::stop::Stop;
 use super::survey::wall;
 use crate::desk::{now, Desk, Surveyed};
-use thalweg_host::carry::account::expected;
-use thalweg_host::carry::pipeline::Terms;
-use thalweg_host::known::{Ask, Known, Planned};
+use thalweg_host::link_state::{LinkState, PlanRequest, Planned};
 use thalweg_host::store::{JobState, Level, StoreError, StoredJob};
+use thalweg_host::transfer::account::expected;
+use thalweg_host::transfer::pipeline::Terms;
 
 /// So many of a node's last objects are looked at for how long the next may be.
 const BEFORE: u32 = 8;
@@ -30,11 +30,11 @@ struct Expected {
 }
 
 /// How the object of node `from` is asked for; it is taken to be as long as the last.
-pub(super) fn ask(desk: &Desk, from: NodeId) -> Result<Ask, StoreError> {
+pub(super) fn ask(desk: &Desk, from: NodeId) -> Result<PlanRequest, StoreError> {
     let before = desk.store().latest_of(desk.network(), from, BEFORE)?;
     // What came in a session is as long as the session was.
     let last = before.iter().find(|t| t.record.protocol != "rcrt");
-    Ok(Ask {
+    Ok(PlanRequest {
         from: Some(from),
         bytes: last.map_or(desk.facts.usual_bytes, |t| t.record.bytes.max(1)),
         protocol: desk.transfers.protocol,
@@ -48,8 +48,8 @@ pub(super) fn ask(desk: &Desk, from: NodeId) -> Result<Ask, StoreError> {
 pub(super) fn expect(
     desk: &Desk,
     job: &StoredJob,
-    (known, plan): (&Known, &Plan),
-    ask: &Ask,
+    (known, plan): (&LinkState, &Plan),
+    ask: &PlanRequest,
 ) -> Result<(), StoreError> {
     let (prediction, paths) = expected(plan, ask.protocol.scheme);
     let expected = Expected {

@@ -4,8 +4,8 @@
 
 use super::survey::wall;
 use crate::desk::{Desk, Surveyed};
-use thalweg_host::field::FieldTime;
-use thalweg_host::known::HopSeen;
+use thalweg_host::link_state::HopSeen;
+use thalweg_host::network::NetworkTime;
 use thalweg_host::store::{StoreError, StoredHop};
 
 /// Refreshes what is known of the links by what a transfer saw of `hops`.
@@ -30,7 +30,7 @@ pub(super) fn note(desk: &Desk, hops: &[HopSeen]) {
             channel: hop.channel,
             sent: hop.sent,
             received: hop.received,
-            at: hop.at.since(FieldTime::ZERO).as_secs_f64() as i64,
+            at: hop.at.since(NetworkTime::ZERO).as_secs_f64() as i64,
         })
     });
     let hops: Vec<StoredHop> = hops.collect();
@@ -70,8 +70,8 @@ mod tests {
     use crate::desk::{now, Common, Company};
     use crate::engine::remember;
     use thalweg_host::collector::Description;
-    use thalweg_host::known::Place;
-    use thalweg_host::network::{Facts, Sessions, Spending};
+    use thalweg_host::connector::{Facts, Sessions, Spending};
+    use thalweg_host::link_state::Place;
     use thalweg_host::store::{NewSurvey, Store};
 
     /// Of nodes called `ids`, with the store in `dir`.

@@ -14,14 +14,14 @@ use super::stop::Stop;
 use super::watched::Watched;
 use crate::desk::Desk;
 use crate::view;
-use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
-use thalweg_host::field::Field;
+use thalweg_host::connector::Tree;
 use thalweg_host::job::Failure;
-use thalweg_host::network::Tree;
-use thalweg_host::outcome::Core;
+use thalweg_host::network::Network;
+use thalweg_host::outcome::Summary;
 use thalweg_host::store::{
     next_sample, JobId, JobState, Level, NewTransfer, StoreError, StoredJob,
 };
+use thalweg_host::transfer::session::{Came, Keeper, Session, SessionRequest, SourceStatus};
 
 /// A stream of so many bytes becomes an object, and the next begins.
 const ROLL: u64 = 1 << 20;
@@ -34,14 +34,14 @@ struct Keep<'a> {
     whole_s: Option<f64>,
     /// What was before an interruption: how long it had lasted, and what had come of each source.
     before_s: f64,
-    before: BTreeMap<NodeId, Standing>,
+    before: BTreeMap<NodeId, SourceStatus>,
     /// Bytes of each source that are no object yet.
     open: BTreeMap<NodeId, u64>,
     /// When the next sample is due, in seconds since the session began.
     due_s: u32,
     /// How long it has lasted.
     at_s: f64,
-    sources: Vec<Standing>,
+    sources: Vec<SourceStatus>,
 }
 
 /// What came of a session.
@@ -88,8 +88,8 @@ impl<'a> Keep<'a> {
     }
     /// What came of it, as JSON.
     fn outcome(&self) -> String {
-        let sum = |of: fn(&Standing) -> u64| self.sources.iter().map(of).sum();
-        let source = |s: &Standing| Source {
+        let sum = |of: fn(&SourceStatus) -> u64| self.sources.iter().map(of).sum();
+        let source = |s: &SourceStatus| Source {
             node: s.source.get(),
             packets: s.packets,
             bytes: s.bytes,
@@ -156,10 +156,10 @@ impl Keeper for Keep<'_> {
     fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
         self.kept(came).map_err(unkept)
     }
-    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
+    fn look(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
         self.at_s = self.before_s + at_s;
-        let whole = |now: &Standing| match self.before.get(&now.source) {
-            Some(before) => Standing {
+        let whole = |now: &SourceStatus| match self.before.get(&now.source) {
+            Some(before) => SourceStatus {
                 packets: now.packets + before.packets,
                 bytes: now.bytes + before.bytes,
                 repaired: now.repaired + before.repaired,
@@ -195,7 +195,7 @@ fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> 
         return Ok(());
     }
     let goodput = BitRate::of_bytes(object.len() as u64, Duration::from_secs_f64(took_s));
-    let record = Core {
+    let record = Summary {
         protocol: "rcrt".to_owned(),
         testbed: desk.network().to_owned(),
         source,
@@ -245,7 +245,7 @@ pub(super) fn close_left(desk: &Desk) {
 pub(super) fn run(
     desk: &Desk,
     (job, name): (&StoredJob, &str),
-    wish: &Wish,
+    wish: &SessionRequest,
     mut tree: Tree<'_>,
 ) -> Result<(), Stop> {
     // Of an interrupted one.
@@ -287,7 +287,7 @@ fn end(
         Ok(()) => (desk.store()).end_job(job.id, JobState::Done, Some(&outcome), None)?,
         Err(_) => desk.store().outcome_of_job(job.id, &outcome)?,
     }
-    let sum = |of: fn(&Standing) -> u64| keep.sources.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&SourceStatus) -> u64| keep.sources.iter().map(of).sum::<u64>();
     let line = format!(
         "{name}: {} packets of {} nodes in {:.0} s, {} of them repaired",
         sum(|s| s.packets),

@@ -1,9 +1,9 @@
 //! Why a job of the daemon ends without what was asked for.
 
 use crate::limits::Wait;
-use thalweg_host::field::FieldError;
 use thalweg_host::job::Failure;
-use thalweg_host::known::AskError;
+use thalweg_host::link_state::PlanRequestError;
+use thalweg_host::network::NetworkFault;
 use thalweg_host::store::StoreError;
 
 /// Why a job ended without what was asked for.
@@ -11,7 +11,7 @@ pub(super) enum Stop {
     /// Somebody did not want it, or the daemon ends.
     Unwanted,
     /// The way to the base station is lost.
-    Lost(FieldError),
+    Lost(NetworkFault),
     /// Limits leave a node alone that it needs: it waits in the queue.
     Held(Wait),
     /// It failed for good.
@@ -22,7 +22,7 @@ impl From<Failure> for Stop {
     fn from(why: Failure) -> Self {
         match why {
             Failure::Cancelled => Self::Unwanted,
-            Failure::Field(why) => Self::Lost(why),
+            Failure::Network(why) => Self::Lost(why),
             Failure::Silent(_) | Failure::Restarted(_) => lost(&why),
             why => Self::Failed(why.to_string()),
         }
@@ -30,11 +30,11 @@ impl From<Failure> for Stop {
 }
 /// The base station is out of reach, for the reason `why`.
 pub(super) fn lost(why: &Failure) -> Stop {
-    Stop::Lost(FieldError::Broken(why.to_string().into()))
+    Stop::Lost(NetworkFault::Broken(why.to_string().into()))
 }
 
-impl From<AskError> for Stop {
-    fn from(why: AskError) -> Self {
+impl From<PlanRequestError> for Stop {
+    fn from(why: PlanRequestError) -> Self {
         Self::Failed(why.to_string())
     }
 }

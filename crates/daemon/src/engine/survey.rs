@@ -14,9 +14,9 @@ use super::stop::Stop;
 use super::watched::Watched;
 use super::{account, Station};
 use crate::desk::{now, Surveyed};
-use thalweg_host::field::{Field, FieldTime};
-use thalweg_host::known::{Known, Measured as MeasuredThen, MOST_SURVEYS};
-use thalweg_host::network::{Facts, Network};
+use thalweg_host::connector::{Connector, Facts};
+use thalweg_host::link_state::{LinkState, Measured as MeasuredThen, MOST_SURVEYS};
+use thalweg_host::network::{Network, NetworkTime};
 use thalweg_host::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
 
 /// Of a job that has to measure links first, so much of the progress is the survey's.
@@ -33,8 +33,8 @@ struct Measured {
 }
 
 /// So many seconds since 1970 on the clock that links are dated by: the wall's, since fields' times end with them.
-pub(super) fn wall(at: i64) -> FieldTime {
-    FieldTime::ZERO + Span::from_secs(u64::try_from(at).unwrap_or(0))
+pub(super) fn wall(at: i64) -> NetworkTime {
+    NetworkTime::ZERO + Span::from_secs(u64::try_from(at).unwrap_or(0))
 }
 
 /// `links` as measured at `at`, seconds since 1970, and what `earlier` surveys add, as they are known of a network of
@@ -43,7 +43,7 @@ pub(super) fn known(
     facts: &Facts,
     (links, at): (LinkQualities, i64),
     earlier: Vec<StoredSurvey>,
-) -> Known {
+) -> LinkState {
     let known = facts.network.known(links);
     let earlier = earlier.into_iter().map(|survey| MeasuredThen {
         links: survey.links,
@@ -52,7 +52,7 @@ pub(super) fn known(
     known.after(earlier.collect(), wall(at))
 }
 
-impl<N: Network> Station<N> {
+impl<N: Connector> Station<N> {
     /// The links as they are known, and the share of the job that it took to measure them where that was due.
     pub(super) fn surveyed(
         &mut self,

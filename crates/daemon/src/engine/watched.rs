@@ -2,7 +2,7 @@
 
 use thalweg_units::Duration;
 
-use thalweg_host::field::{Around, Field, FieldError, FieldTime, News, Told};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
 
 /// So often it is asked whether to go on, by field time.
 const SLICE: Duration = Duration::from_millis(200);
@@ -14,7 +14,7 @@ pub(super) struct Watched<'a, F> {
     pub(super) stop: &'a dyn Fn() -> bool,
 }
 
-impl<F: Field> Around for Watched<'_, F> {
+impl<F: Network> Layered for Watched<'_, F> {
     type Inner = F;
 
     fn inner(&self) -> &F {
@@ -23,14 +23,14 @@ impl<F: Field> Around for Watched<'_, F> {
     fn inner_mut(&mut self) -> &mut F {
         self.field
     }
-    fn advance(&mut self, until: FieldTime) -> Result<Told<F>, FieldError> {
+    fn advance(&mut self, until: NetworkTime) -> Result<Told<F>, NetworkFault> {
         loop {
             if (self.stop)() {
-                return Ok(News::Cancelled);
+                return Ok(Notice::Cancelled);
             }
             let slice = until.min(self.field.now() + SLICE);
             match self.field.next(slice)? {
-                News::Nothing if slice < until => {}
+                Notice::Nothing if slice < until => {}
                 news => return Ok(news),
             }
         }

@@ -16,8 +16,8 @@ use crate::desk::{now, Cancel, Company, Desk, Line};
 use crate::mqtt::Broker;
 use crate::stations::Stations;
 use crate::view;
-use thalweg_host::carry::session::{Wish, WishError, DEMAND};
 use thalweg_host::store::{JobId, TransferId, Work};
+use thalweg_host::transfer::session::{SessionRequest, SessionRequestError, DEMAND};
 use thalweg_host::API_VERSION;
 
 /// What the API is, in OpenAPI 3.1.
@@ -84,8 +84,8 @@ impl Asked {
         terms || self.sources.is_some() || self.duration_s.is_some()
     }
     /// The session that is asked for; no source is named where all are meant.
-    fn session(self) -> Result<Wish, Refusal> {
-        let nobody = WishError::Nobody.to_string();
+    fn session(self) -> Result<SessionRequest, Refusal> {
+        let nobody = SessionRequestError::Nobody.to_string();
         let nobody = || Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, nobody.clone());
         let sources = match self.sources {
             Some(From::One(node)) => vec![node],
@@ -93,7 +93,7 @@ impl Asked {
             Some(From::Word(word)) if word == "all" => Vec::new(),
             _ => return Err(nobody()),
         };
-        Ok(Wish {
+        Ok(SessionRequest {
             sources,
             policy: self.policy.unwrap_or_else(|| session::POLICY.to_owned()),
             demand: self.demand.unwrap_or(DEMAND),

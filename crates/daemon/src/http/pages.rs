@@ -146,7 +146,7 @@ pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query
 /// What a form asks for: a survey, a node, or `all`; before it and a colon the station, where there are several. An
 /// object of these, a plan, or a session.
 #[derive(Deserialize)]
-pub(super) struct Wish {
+pub(super) struct SessionForm {
     what: String,
     /// The station of a session, where there are several.
     station: Option<String>,
@@ -166,7 +166,7 @@ enum Asked {
     Session,
 }
 
-pub(super) async fn submit(State(app): State<App>, Form(wish): Form<Wish>) -> Answer {
+pub(super) async fn submit(State(app): State<App>, Form(wish): Form<SessionForm>) -> Answer {
     let wrong = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let (station, what) = match wish.what.split_once(':') {
         Some((station, what)) => (Some(station.to_owned()), what.to_owned()),
@@ -202,7 +202,7 @@ pub(super) async fn submit(State(app): State<App>, Form(wish): Form<Wish>) -> An
 }
 
 /// The session that a form asks for.
-fn terms(desk: &Desk, wish: &Wish) -> Result<session::Wish, Refusal> {
+fn terms(desk: &Desk, wish: &SessionForm) -> Result<session::SessionRequest, Refusal> {
     let wrong = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let given = |text: &Option<String>| {
         let text = text.as_deref().map(str::trim);
@@ -222,7 +222,7 @@ fn terms(desk: &Desk, wish: &Wish) -> Result<session::Wish, Refusal> {
         }
     };
     let minutes = number(&wish.minutes, "minutes")?;
-    Ok(session::Wish {
+    Ok(session::SessionRequest {
         sources,
         policy: given(&wish.policy).unwrap_or_else(|| session::POLICY.to_owned()),
         demand: number(&wish.demand, "packets per second")?.unwrap_or(session::DEMAND),

@@ -10,15 +10,19 @@ use thalweg_units::NodeId;
 use super::{App, Refusal};
 use crate::desk::Desk;
 use crate::view;
-pub(super) use thalweg_host::carry::session::{Wish, DEMAND};
-use thalweg_host::network::Sessions;
+use thalweg_host::connector::Sessions;
 use thalweg_host::store::{JobId, StoredJob, Work};
+pub(super) use thalweg_host::transfer::session::{SessionRequest, DEMAND};
 
 /// The policy of a session, unless somebody says.
 pub(super) const POLICY: &str = "demand-limited";
 
 /// Queues a session that a form or a program asks for.
-pub(super) fn queue(desk: &Desk, mut wish: Wish, priority: i8) -> Result<Vec<StoredJob>, Refusal> {
+pub(super) fn queue(
+    desk: &Desk,
+    mut wish: SessionRequest,
+    priority: i8,
+) -> Result<Vec<StoredJob>, Refusal> {
     let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     if let Sessions::Lacking(why) = desk.facts.sessions {
         return Err(refused(why.to_owned()));

@@ -10,7 +10,7 @@ use thalweg_units::{BatteryLevel, NodeId};
 
 use super::topics::Topics;
 use crate::view::{self, utc};
-use thalweg_host::network::Facts;
+use thalweg_host::connector::Facts;
 use thalweg_host::store::{Keep, Message, StoredTransfer, Waiting};
 
 /// A state has no more links than these, the best.

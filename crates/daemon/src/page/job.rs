@@ -12,8 +12,8 @@ use super::{node_link, objects, page, query, series};
 use crate::desk::Desk;
 use crate::running::Running;
 use crate::stations::Stations;
-use thalweg_host::carry::session::{Standing, Wish};
 use thalweg_host::store::{JobId, Sample, StoreError, StoredJob, Work};
+use thalweg_host::transfer::session::{SessionRequest, SourceStatus};
 
 /// So many objects of a session are listed.
 const OBJECTS: u32 = 50;
@@ -80,7 +80,7 @@ pub(crate) fn job(
 fn session(
     stations: &Stations,
     job: &StoredJob,
-    wish: &Wish,
+    wish: &SessionRequest,
     (running, chosen): (Option<&Running>, Option<u16>),
 ) -> Result<String, StoreError> {
     let (samples, brought) = {
@@ -106,7 +106,7 @@ fn session(
     let live = running.map(|running| &running.sources[..]);
     let last = samples.last().map(|sample| &sample.sources[..]);
     let now = live.filter(|live| !live.is_empty()).or(last);
-    let sum = |of: fn(&Standing) -> f64| now.unwrap_or(&[]).iter().map(of).sum::<f64>();
+    let sum = |of: fn(&SourceStatus) -> f64| now.unwrap_or(&[]).iter().map(of).sum::<f64>();
     let (packets, lost) = (sum(|s| s.packets as f64), sum(|s| s.repaired as f64));
     let _ = write!(
         text,
@@ -140,7 +140,7 @@ fn session(
 }
 
 /// Asks which node is to be drawn by itself.
-fn chooser(wish: &Wish, chosen: Option<u16>) -> String {
+fn chooser(wish: &SessionRequest, chosen: Option<u16>) -> String {
     let option = |node: &u16| {
         let selected = if Some(*node) == chosen {
             " selected"
@@ -157,8 +157,8 @@ fn chooser(wish: &Wish, chosen: Option<u16>) -> String {
 }
 
 fn sources(
-    wish: &Wish,
-    now: Option<&[Standing]>,
+    wish: &SessionRequest,
+    now: Option<&[SourceStatus]>,
     samples: &[Sample],
     link: impl Fn(NodeId) -> String,
 ) -> String {
@@ -245,7 +245,7 @@ fn plan(desk: Option<&Desk>, job: &StoredJob) -> String {
         "<dl>{facts}</dl>{}{}{}",
         desk.map_or(String::new(), |desk| drawn(desk, &planned)),
         stages(&planned),
-        reserves(&planned)
+        backups(&planned)
     )
 }
 
@@ -275,8 +275,8 @@ fn nodes(list: Option<&Value>) -> String {
 
 fn stages(planned: &Value) -> String {
     let all = |key: &str| planned.get(key).and_then(Value::as_array);
-    let reserve = |key: &str, stage: usize| {
-        let stages = planned.get("reserves").and_then(|r| r.get(key));
+    let backup = |key: &str, stage: usize| {
+        let stages = planned.get("backups").and_then(|r| r.get(key));
         let stage = stage.checked_sub(1);
         nodes(stage.and_then(|at| stages.and_then(|stages| stages.get(at))))
     };
@@ -288,20 +288,20 @@ fn stages(planned: &Value) -> String {
             "<tr><td>{at}</td><td>{channel}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             nodes(stage.get("odd")),
             nodes(stage.get("even")),
-            reserve("standing_by", at),
-            reserve("spares", at)
+            backup("backup_relays", at),
+            backup("alternates", at)
         );
     }
     format!(
         "<h2>Stages</h2><p class=\"faint\">From the source to the base station. Nodes of the two groups relay by \
          turns.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Stages\"><table><thead><tr>\
-         <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>Standing by</th>\
-         <th>Spare relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>SourceStatus by</th>\
+         <th>alternate relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
-fn reserves(planned: &Value) -> String {
-    let others = planned.get("reserves").and_then(|r| r.get("others"));
+fn backups(planned: &Value) -> String {
+    let others = planned.get("backups").and_then(|r| r.get("others"));
     let others = others.and_then(Value::as_array).map_or(&[][..], |o| o);
     let mut text = String::new();
     for other in others {

@@ -8,7 +8,7 @@ use thalweg_draw::style::{BY_HOPS, FAINT, IDLE, LINK, OTHER_LINK, PAPER, SINK, S
 use thalweg_planner::{LinkQualities, Plan};
 use thalweg_units::{Channel, NodeId};
 
-use thalweg_host::network::Facts;
+use thalweg_host::connector::Facts;
 
 /// A link that carries so many of its frames is good.
 pub(super) const GOOD: f64 = 0.9;

@@ -18,9 +18,9 @@ use super::desk::{Common, Company, Desk, Line};
 use super::mqtt::Broker;
 use super::stations::Stations;
 use text::{escape, when};
-use thalweg_host::carry::session::DEMAND;
-use thalweg_host::network::Sessions;
+use thalweg_host::connector::Sessions;
 use thalweg_host::store::{Level, StoreError};
+use thalweg_host::transfer::session::DEMAND;
 use thalweg_protocols::rcrt::sink::policy;
 use thalweg_units::NodeId;
 

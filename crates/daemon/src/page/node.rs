@@ -9,7 +9,7 @@ use super::text::{seconds, seconds_of, when};
 use super::{fetch_form, objects, page, query, series};
 use crate::desk::{now, Company, Desk};
 use crate::stations::Stations;
-use thalweg_host::network::Spending;
+use thalweg_host::connector::Spending;
 use thalweg_host::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
 
 /// So many surveys are looked back.

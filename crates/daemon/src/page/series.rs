@@ -3,8 +3,8 @@
 use thalweg_draw::chart::{Chart, Mark, Point};
 
 use super::text::escape;
-use thalweg_host::carry::session::Standing;
 use thalweg_host::store::Sample;
+use thalweg_host::transfer::session::SourceStatus;
 
 /// So many sources are drawn by themselves; of more the most, the middle and the least rate.
 const ALONE: usize = 6;
@@ -47,7 +47,7 @@ pub(super) fn before_now(
 }
 
 /// One source's value over time.
-type Of = fn(&Standing) -> f64;
+type Of = fn(&SourceStatus) -> f64;
 
 /// The course of one source's value; a gap where it has none.
 fn course(samples: &[Sample], length: f64, node: u16, of: Of) -> Vec<Point> {
@@ -106,7 +106,7 @@ pub(super) fn packets(samples: &[Sample]) -> Chart {
     let (unit, length) = unit(samples.last().map_or(0.0, |last| f64::from(last.at_s)));
     let mut chart = Chart::new("Packets", format!("{unit} since it began"), "packets");
     (chart.width, chart.height) = (560, 280);
-    let sum = |of: fn(&Standing) -> u64| {
+    let sum = |of: fn(&SourceStatus) -> u64| {
         samples.iter().map(move |sample| {
             let all: u64 = sample.sources.iter().map(of).sum();
             Point::new(f64::from(sample.at_s) / length, all as f64)
@@ -126,7 +126,7 @@ mod tests {
         let sample = |at_s: u32| Sample {
             at_s,
             sources: (1..=nodes)
-                .map(|node| Standing {
+                .map(|node| SourceStatus {
                     source: NodeId::new(node).unwrap(),
                     rate: (at_s > 4).then_some(f64::from(node)),
                     packets: u64::from(at_s),

@@ -33,10 +33,10 @@ fn nodes(to: SocketAddr) -> Vec<Value> {
     told["nodes"].as_array().unwrap().clone()
 }
 
-/// The nodes of a plan's routes, and of all that stands in reserve.
+/// The nodes of a plan's routes, and of all that stands in backup.
 fn planned(outcome: &Value) -> Vec<u64> {
     let mut all = Vec::new();
-    let mut left = vec![&outcome["paths"], &outcome["reserves"]];
+    let mut left = vec![&outcome["paths"], &outcome["backups"]];
     while let Some(value) = left.pop() {
         match value {
             Value::Number(node) => all.extend(node.as_u64()),

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use client::{config, daemon, delete, get, network, post, send, until, Events, SEED};
 use thalweg_daemon::{Daemon, StartError};
-use thalweg_host::field::FieldError;
-use thalweg_host::network::{Facts, Network};
+use thalweg_host::connector::{Connector, Facts};
+use thalweg_host::network::NetworkFault;
 use thalweg_host::registry::Pipelined;
 use thalweg_simnet::networks::{record, Simulated};
 use thalweg_testbeds::{Site, Testbed};
@@ -217,18 +217,18 @@ struct Away {
     left: Arc<AtomicU32>,
 }
 
-impl Network for Away {
-    type Field = <Simulated as Network>::Field;
+impl Connector for Away {
+    type Network = <Simulated as Connector>::Network;
     fn facts(&self) -> Facts {
         self.network.facts()
     }
-    fn open(&mut self) -> Result<Self::Field, FieldError> {
+    fn open(&mut self) -> Result<Self::Network, NetworkFault> {
         let less = |left: u32| left.checked_sub(1);
         match self
             .left
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
         {
-            Ok(_) => Err(FieldError::Broken("no such port".into())),
+            Ok(_) => Err(NetworkFault::Broken("no such port".into())),
             Err(_) => self.network.open(),
         }
     }

@@ -197,7 +197,7 @@ fn a_plan_is_kept_and_drawn() {
         plan["prediction"]["goodput_kbps"].as_f64() > Some(50.0),
         "{plan}"
     );
-    assert!(plan["reserves"]["others"].is_array() && plan["stages"].is_array());
+    assert!(plan["backups"]["others"].is_array() && plan["stages"].is_array());
     assert_eq!(
         get(to, "/api/objects").json()["objects"],
         serde_json::json!([])
@@ -205,7 +205,7 @@ fn a_plan_is_kept_and_drawn() {
     // The map has the route's legend, and its page outlives the daemon.
     let is_drawn = |to| {
         let page = get(to, &format!("/jobs/{id}")).text();
-        page.contains("has the object") && page.contains("Standing by")
+        page.contains("has the object") && page.contains("SourceStatus by")
     };
     assert!(is_drawn(to));
     daemon.stop();

@@ -63,7 +63,7 @@ impl Ground {
         let strip = (along * width).clamp(MIN_STRIP - 30.0, most);
         let upright = if is_row { along } else { f64::INFINITY };
         let across = upright.min(strip / width);
-        let spare = (inner - along * length, strip - across * width);
+        let alternate = (inner - along * length, strip - across * width);
         let corner = |rank: usize| match rows > 1.0 {
             true => {
                 let above = rows - 1.0 - rank as f64;
@@ -81,8 +81,8 @@ impl Ground {
         });
         let places = placed.iter().map(|p| {
             let (x, y) = corner(floors.binary_search(&p.floor).ok()?);
-            let x = x + INSET + spare.0 / 2.0 + (p.x_m - left) * along;
-            Some((x, y + INSET + spare.1 / 2.0 + (high - p.y_m) * across))
+            let x = x + INSET + alternate.0 / 2.0 + (p.x_m - left) * along;
+            Some((x, y + INSET + alternate.1 / 2.0 + (high - p.y_m) * across))
         });
         Self {
             height: rows * (strip + 2.0 * INSET) + (rows - 1.0) * FLOOR_GAP,

@@ -1,7 +1,7 @@
 //! A station's clock as the host knows it: of each second the reading with the shortest way there and back,
 //! and a straight line through the oldest and the newest of them. Tests: at the end.
 
-use crate::field::FieldTime;
+use crate::network::NetworkTime;
 use std::collections::VecDeque;
 use thalweg_units::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const APART: Duration = Duration::from_millis(500);
 /// When the host's clock and the station's met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reading {
-    host: FieldTime,
+    host: NetworkTime,
     station: Instant,
     there_and_back: Duration,
 }
@@ -24,12 +24,12 @@ struct Reading {
 pub(super) struct Readings {
     best: VecDeque<Reading>,
     /// When the newest one's second began.
-    began: FieldTime,
+    began: NetworkTime,
 }
 
 impl Readings {
     /// The host asked and got its answer at `host`, the station heard and told at `station`.
-    pub(super) fn add(&mut self, host: (FieldTime, FieldTime), station: (Instant, Instant)) {
+    pub(super) fn add(&mut self, host: (NetworkTime, NetworkTime), station: (Instant, Instant)) {
         let (took, held) = (host.1.since(host.0), station.1.since(station.0));
         if host.1 < host.0 || station.1 < station.0 || held > took {
             return;
@@ -70,7 +70,7 @@ impl Readings {
         Some((*last, rate))
     }
     /// When the station's clock reads `local`; none before it was read.
-    pub(super) fn when(&self, local: Instant) -> Option<FieldTime> {
+    pub(super) fn when(&self, local: Instant) -> Option<NetworkTime> {
         let (last, rate) = self.line()?;
         let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() * rate);
         Some(match local >= last.station {
@@ -79,7 +79,7 @@ impl Readings {
         })
     }
     /// What the station's clock reads at `host`; none before it was read.
-    pub(super) fn reads(&self, host: FieldTime) -> Option<Instant> {
+    pub(super) fn reads(&self, host: NetworkTime) -> Option<Instant> {
         let (last, rate) = self.line()?;
         let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() / rate);
         Some(match host >= last.host {
@@ -113,7 +113,10 @@ mod tests {
             let local = Instant::from_nanos(ms(7_000) + 2 * (asked + there));
             let host = (asked, asked + there + ms(1));
             readings.add(
-                (FieldTime::from_nanos(host.0), FieldTime::from_nanos(host.1)),
+                (
+                    NetworkTime::from_nanos(host.0),
+                    NetworkTime::from_nanos(host.1),
+                ),
                 (local, local),
             );
         }
@@ -131,13 +134,13 @@ mod tests {
     #[test]
     fn impossible_stamps_are_none() {
         let mut readings = Readings::default();
-        let [a, b] = [5, 9].map(FieldTime::from_nanos);
+        let [a, b] = [5, 9].map(NetworkTime::from_nanos);
         let [c, d] = [5, 10].map(Instant::from_nanos);
         readings.add((b, a), (c, c));
         readings.add((a, b), (d, c));
         readings.add((a, b), (c, d));
         assert_eq!(readings.when(c), None);
         readings.add((a, b), (c, c));
-        assert_eq!(readings.when(c), Some(FieldTime::from_nanos(7)));
+        assert_eq!(readings.when(c), Some(NetworkTime::from_nanos(7)));
     }
 }

@@ -1,4 +1,4 @@
-//! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Field`] like the simulated.
+//! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Network`] like the simulated.
 //!
 //! Owns: the thread that keeps the session alive while a job thinks, the bytes that came, the
 //! station's clock. Time base: real time since the line was opened. Invariants: queues are bounded;
@@ -13,7 +13,7 @@ mod worker;
 pub use session::LineSession;
 pub use stream::{Address, AddressError, Open, Stream};
 
-use crate::field::{Clock, Field, FieldError, FieldTime, News};
+use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use clock::Readings;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,8 +27,8 @@ use thalweg_wire::{WireError, Writer};
 use worker::Worker;
 
 /// The most nodes that an order can name.
-const NODES: usize = crate::carry::pipeline::MAX_NODES;
-/// News that wait for somebody to ask; beyond, the station waits.
+const NODES: usize = crate::transfer::pipeline::MAX_NODES;
+/// Notice that wait for somebody to ask; beyond, the station waits.
 const NEWS: usize = 1_024;
 /// Orders that wait for room on the line: as many as a base station's node has room for messages of a session.
 const ORDERS: usize = 64;
@@ -97,7 +97,7 @@ pub enum LineError {
     Ended,
 }
 
-impl From<LineError> for FieldError {
+impl From<LineError> for NetworkFault {
     fn from(error: LineError) -> Self {
         match error {
             LineError::NoStation(node) => Self::NoStation(node),
@@ -139,7 +139,7 @@ fn look(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 pub type Stopping = Box<dyn Fn() -> bool + Send>;
 
 /// A base station behind a line.
-pub struct LineField {
+pub struct LineNetwork {
     address: String,
     opened: Wall,
     shared: Arc<Mutex<Shared>>,
@@ -149,7 +149,7 @@ pub struct LineField {
     stopping: Stopping,
 }
 
-impl LineField {
+impl LineNetwork {
     /// The line that `open` opens, and a base station at it within `patience`. `stopping` is asked now and then.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl LineField {
         Ok(field)
     }
 
-    /// The line that `open` opens, again and again where it is away; whether somebody is there, [`LineField::wait`]
+    /// The line that `open` opens, again and again where it is away; whether somebody is there, [`LineNetwork::wait`]
     /// says. `stopping` is asked now and then.
     ///
     /// # Errors
@@ -260,10 +260,10 @@ impl LineField {
     }
 
     /// What comes first: news, events with their time by the station's clock, or `until`.
-    fn hear(&mut self, until: FieldTime) -> Result<News<(Instant, Event)>, LineError> {
+    fn hear(&mut self, until: NetworkTime) -> Result<Notice<(Instant, Event)>, LineError> {
         loop {
             if (self.stopping)() {
-                return Ok(News::Cancelled);
+                return Ok(Notice::Cancelled);
             }
             let now = self.now();
             let left = Duration::from_nanos(until.since(now).as_nanos()).min(LOOK);
@@ -271,13 +271,13 @@ impl LineField {
                 Ok(Heard::Told(local, event)) => {
                     let by = self.station().map_or(NodeId::MAX, |about| about.node);
                     let at = self.when(by, local).min(self.now());
-                    Ok(News::Told(at, by, (local, event)))
+                    Ok(Notice::Told(at, by, (local, event)))
                 }
-                Ok(Heard::Restarted(node)) => Ok(News::Restarted(node)),
-                Ok(Heard::Silent(node)) => Ok(News::Silent(node)),
+                Ok(Heard::Restarted(node)) => Ok(Notice::Restarted(node)),
+                Ok(Heard::Silent(node)) => Ok(Notice::Silent(node)),
                 Ok(Heard::Unread(why)) => Err(LineError::Unread(why)),
                 Err(RecvTimeoutError::Timeout) if self.now() < until => continue,
-                Err(RecvTimeoutError::Timeout) => Ok(News::Nothing),
+                Err(RecvTimeoutError::Timeout) => Ok(Notice::Nothing),
                 Err(RecvTimeoutError::Disconnected) => Err(LineError::Ended),
             };
         }
@@ -298,7 +298,7 @@ impl LineField {
     }
 }
 
-impl Drop for LineField {
+impl Drop for LineNetwork {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(worker) = self.worker.take() {
@@ -308,40 +308,40 @@ impl Drop for LineField {
     }
 }
 
-impl Clock for LineField {
-    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
+impl Clock for LineNetwork {
+    fn when(&self, _station: NodeId, local: Instant) -> NetworkTime {
         let when = look(&self.shared).readings.when(local);
         when.unwrap_or_else(|| self.now())
     }
 }
 
-impl Field for LineField {
+impl Network for LineNetwork {
     type Order = Order;
     type Event = mote::Event;
 
-    fn now(&self) -> FieldTime {
+    fn now(&self) -> NetworkTime {
         since(self.opened)
     }
 
-    fn order(&mut self, station: NodeId, order: Order) -> Result<(), FieldError> {
+    fn order(&mut self, station: NodeId, order: Order) -> Result<(), NetworkFault> {
         Ok(self.give(station, |w| order.emit(w))?)
     }
 
-    fn next(&mut self, until: FieldTime) -> Result<News<mote::Event>, FieldError> {
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<mote::Event>, NetworkFault> {
         loop {
             return Ok(match self.hear(until)? {
-                News::Told(at, by, (_, Event::Mote(event))) => News::Told(at, by, event),
+                Notice::Told(at, by, (_, Event::Mote(event))) => Notice::Told(at, by, event),
                 // Of a session that is over.
-                News::Told(..) => continue,
-                News::Restarted(node) => News::Restarted(node),
-                News::Silent(node) => News::Silent(node),
-                News::Cancelled => News::Cancelled,
-                News::Nothing => News::Nothing,
+                Notice::Told(..) => continue,
+                Notice::Restarted(node) => Notice::Restarted(node),
+                Notice::Silent(node) => Notice::Silent(node),
+                Notice::Cancelled => Notice::Cancelled,
+                Notice::Nothing => Notice::Nothing,
             });
         }
     }
 
-    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
         self.known(station)?;
         let mut bytes = std::mem::take(&mut look(&self.shared).received);
         bytes.truncate(len);
@@ -353,8 +353,8 @@ impl Field for LineField {
     }
 }
 
-/// Field time.
-fn since(opened: Wall) -> FieldTime {
+/// Network time.
+fn since(opened: Wall) -> NetworkTime {
     let since = opened.elapsed().as_nanos();
-    FieldTime::from_nanos(u64::try_from(since).unwrap_or(u64::MAX))
+    NetworkTime::from_nanos(u64::try_from(since).unwrap_or(u64::MAX))
 }

@@ -5,9 +5,9 @@
 //! Invariants: time never goes back; an order that finds no room is a message that was lost, which the protocol
 //! mends; the session ends as this is dropped, or with the line. Tests: `crates/simnet/tests/all/line/`.
 
-use super::{look, LineError, LineField};
-use crate::field::{Clock, Field, FieldError, FieldTime, News};
+use super::{look, LineError, LineNetwork};
 use crate::job::Failure;
+use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use std::cell::Cell;
 use thalweg_protocols::line::station::{Event, NotBegun, Order, Sources};
 use thalweg_protocols::mote::Command;
@@ -30,13 +30,13 @@ type Given<'a> = Order<'a, 0>;
 
 /// A base station in a session.
 pub struct LineSession<'a> {
-    line: &'a mut LineField,
+    line: &'a mut LineNetwork,
     station: NodeId,
     /// The latest that was told of the station's clock.
-    latest: Cell<FieldTime>,
+    latest: Cell<NetworkTime>,
 }
 
-impl LineField {
+impl LineNetwork {
     /// Has `sources` send, at the rates that they want, in packets per second, until what this gives is dropped.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl LineField {
         station: NodeId,
         sources: &[(NodeId, f64)],
     ) -> Result<LineSession<'_>, Failure> {
-        let about = self.known(station).map_err(FieldError::from)?;
+        let about = self.known(station).map_err(NetworkFault::from)?;
         if about.carries != Carries::PipelinesAndSessions {
             let why = "its firmware carries no sessions";
             return Err(Failure::Refused(why.to_owned()));
@@ -55,28 +55,28 @@ impl LineField {
         let mut sources: Vec<_> = sources.iter().map(rate).collect();
         sources.sort_unstable_by_key(|(node, _)| *node);
         let given = self.give(station, |w| Sources::order(&sources, w));
-        given.map_err(FieldError::from)?;
+        given.map_err(NetworkFault::from)?;
         let until = self.now() + PATIENCE;
         loop {
             match self.hear(until) {
-                Ok(News::Told(_, _, (_, Event::Begun))) => break,
-                Ok(News::Told(_, _, (_, Event::NotBegun(why)))) => {
+                Ok(Notice::Told(_, _, (_, Event::Begun))) => break,
+                Ok(Notice::Told(_, _, (_, Event::NotBegun(why)))) => {
                     return Err(Failure::Refused(refusal(why).to_owned()));
                 }
                 // Of an order before.
-                Ok(News::Told(..)) => {}
-                Ok(News::Restarted(by)) => return Err(Failure::Restarted(by)),
-                Ok(News::Silent(by)) => return Err(Failure::Silent(by)),
-                Ok(News::Cancelled) => return Err(Failure::Cancelled),
-                Ok(News::Nothing) => return Err(Failure::NoEnd(PATIENCE)),
+                Ok(Notice::Told(..)) => {}
+                Ok(Notice::Restarted(by)) => return Err(Failure::Restarted(by)),
+                Ok(Notice::Silent(by)) => return Err(Failure::Silent(by)),
+                Ok(Notice::Cancelled) => return Err(Failure::Cancelled),
+                Ok(Notice::Nothing) => return Err(Failure::NoEnd(PATIENCE)),
                 Err(why @ LineError::Unread(_)) => return Err(Failure::Refused(why.to_string())),
-                Err(why) => return Err(FieldError::from(why).into()),
+                Err(why) => return Err(NetworkFault::from(why).into()),
             }
         }
         Ok(LineSession {
             line: self,
             station,
-            latest: Cell::new(FieldTime::ZERO),
+            latest: Cell::new(NetworkTime::ZERO),
         })
     }
 }
@@ -88,9 +88,9 @@ const fn refusal(why: NotBegun) -> &'static str {
     }
 }
 
-/// Field time is what the station's clock reads.
-const fn field_time(local: Instant) -> FieldTime {
-    FieldTime::from_nanos(local.as_nanos())
+/// Network time is what the station's clock reads.
+const fn field_time(local: Instant) -> NetworkTime {
+    NetworkTime::from_nanos(local.as_nanos())
 }
 
 impl Drop for LineSession<'_> {
@@ -107,46 +107,46 @@ impl Drop for LineSession<'_> {
 }
 
 impl Clock for LineSession<'_> {
-    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
+    fn when(&self, _station: NodeId, local: Instant) -> NetworkTime {
         field_time(local)
     }
 }
 
-impl Field for LineSession<'_> {
+impl Network for LineSession<'_> {
     type Order = Send;
     type Event = Handed;
 
-    fn now(&self) -> FieldTime {
+    fn now(&self) -> NetworkTime {
         let reads = look(&self.line.shared).readings.reads(self.line.now());
         let now = reads.map_or(self.latest.get(), field_time);
         self.latest.set(now.max(self.latest.get()));
         self.latest.get()
     }
-    fn order(&mut self, station: NodeId, order: Send) -> Result<(), FieldError> {
+    fn order(&mut self, station: NodeId, order: Send) -> Result<(), NetworkFault> {
         let given = Given::Send(order);
         match self.line.give(station, |w| given.emit(w)) {
             Ok(()) | Err(LineError::Full { .. }) => Ok(()),
             Err(why) => Err(why.into()),
         }
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<Handed>, FieldError> {
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<Handed>, NetworkFault> {
         loop {
             let wait = self.line.now() + until.since(self.now()).min(LOOK);
             return Ok(match self.line.hear(wait)? {
-                News::Told(_, by, (local, Event::Handed(handed))) => {
+                Notice::Told(_, by, (local, Event::Handed(handed))) => {
                     let at = field_time(local).max(self.latest.get());
                     self.latest.set(at);
-                    News::Told(at, by, handed)
+                    Notice::Told(at, by, handed)
                 }
-                News::Restarted(node) => News::Restarted(node),
-                News::Silent(node) => News::Silent(node),
-                News::Cancelled => News::Cancelled,
-                News::Nothing if self.now() >= until => News::Nothing,
-                News::Nothing | News::Told(..) => continue,
+                Notice::Restarted(node) => Notice::Restarted(node),
+                Notice::Silent(node) => Notice::Silent(node),
+                Notice::Cancelled => Notice::Cancelled,
+                Notice::Nothing if self.now() >= until => Notice::Nothing,
+                Notice::Nothing | Notice::Told(..) => continue,
             });
         }
     }
-    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, FieldError> {
+    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, NetworkFault> {
         // Packets are handed up at once.
         Ok(Vec::new())
     }

@@ -1,10 +1,10 @@
-//! The thread behind a [`super::LineField`]: reads, writes, acknowledges, beats, and opens the line again.
+//! The thread behind a [`super::LineNetwork`]: reads, writes, acknowledges, beats, and opens the line again.
 //!
 //! Invariants: no wait is longer than [`TURN`] but the opening of a line; nothing is read while news wait for
 //! room, so that the station waits too.
 
 use super::{look, since, Heard, Open, Shared, Stream};
-use crate::field::FieldTime;
+use crate::network::NetworkTime;
 use crate::object::MAX_BYTES;
 use std::collections::VecDeque;
 use std::io;
@@ -359,7 +359,7 @@ impl Worker {
             }
             Message::Unread { why, .. } => self.waiting.push_back(Heard::Unread(why)),
             Message::TimeTold { asked, heard, told } => {
-                let host = [asked, now.as_nanos()].map(FieldTime::from_nanos);
+                let host = [asked, now.as_nanos()].map(NetworkTime::from_nanos);
                 let readings = &mut look(&self.shared).readings;
                 readings.add((host[0], host[1]), (heard, told));
             }

@@ -10,7 +10,7 @@ use thalweg_units::NodeId;
 
 use super::{db_error, node, sessions, unreadable, Result, Store, StoreError};
 use super::{JobId, TransferId};
-use crate::carry::session::Wish;
+use crate::transfer::session::SessionRequest;
 
 /// Jobs that ended, of which so many are kept; what they brought stays.
 const KEPT: u32 = 1_000;
@@ -34,7 +34,7 @@ pub enum Work {
         from: NodeId,
     },
     /// Take what many nodes have to tell.
-    Session(Wish),
+    Session(SessionRequest),
 }
 
 impl Work {

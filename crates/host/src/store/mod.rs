@@ -27,7 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::outcome::Core;
+use crate::outcome::Summary;
 use rusqlite::{params, Connection, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
@@ -251,7 +251,7 @@ fn insert(
 
 fn insert_one(
     tx: &Transaction<'_>,
-    r: &Core,
+    r: &Summary,
     (report, file): (&str, Option<&str>),
     object: Option<(&str, &str)>,
     baseline_of: Option<TransferId>,
@@ -293,7 +293,7 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
     let (seed, object): (String, Option<String>) = (row.get("seed")?, row.get("object")?);
     Ok(StoredTransfer {
         id: TransferId(row.get("id")?),
-        record: Core {
+        record: Summary {
             protocol: row.get("protocol")?,
             testbed: row.get("testbed")?,
             source: node(row, "source")?,

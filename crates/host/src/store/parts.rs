@@ -1,13 +1,13 @@
 //! Parts of objects that a job has fetched and whose object is not whole yet: a daemon that is killed goes on with the next.
 //!
 //! Invariants: a job has parts as long as it has not ended, which a trigger of the database sees to; they are of at most
-//! [`LARGEST`](crate::parts::LARGEST) bytes. Time base: none. Tests: at the end, `crates/cli/tests/gateway/`.
+//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: at the end, `crates/cli/tests/gateway/`.
 
 use rusqlite::params;
 use thalweg_protocols::object::ObjectInfo;
 
 use super::{db_error, JobId, Result, Store};
-use crate::parts::Part;
+use crate::segments::Segment;
 
 impl Store {
     /// Keeps `part` of what `job` fetches, whose bytes begin at `offset`, unless the object is whole with it or too large.
@@ -15,7 +15,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn keep_part(&mut self, job: JobId, offset: u32, part: &Part) -> Result<()> {
+    pub fn keep_part(&mut self, job: JobId, offset: u32, part: &Segment) -> Result<()> {
         if !part.is_followed(offset) {
             return Ok(());
         }
@@ -37,7 +37,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn parts(&self, job: JobId) -> Result<Vec<(u32, Part)>> {
+    pub fn parts(&self, job: JobId) -> Result<Vec<(u32, Segment)>> {
         let sql = "SELECT * FROM parts WHERE job = ?1 ORDER BY offset";
         self.rows(sql, [job.0], |row| {
             let object = ObjectInfo {
@@ -45,7 +45,7 @@ impl Store {
                 digest: row.get("digest")?,
             };
             let bytes = row.get("bytes")?;
-            Ok((row.get("offset")?, Part { bytes, object }))
+            Ok((row.get("offset")?, Segment { bytes, object }))
         })
     }
 }
@@ -53,13 +53,13 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::LARGEST;
+    use crate::segments::LARGEST;
     use crate::store::jobs::tests::begin;
     use crate::store::{JobState, NewJob, NewTransfer, Work};
     use thalweg_units::NodeId;
 
-    fn part(bytes: &[u8], len: u32) -> Part {
-        Part {
+    fn part(bytes: &[u8], len: u32) -> Segment {
+        Segment {
             bytes: bytes.to_vec(),
             object: ObjectInfo {
                 len,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::outcome::Core;
+use crate::outcome::Summary;
 use serde::Serialize;
 use thalweg_units::NodeId;
 
@@ -10,9 +10,9 @@ use thalweg_units::NodeId;
 #[derive(Debug, Clone, Copy)]
 pub struct NewTransfer<'a> {
     /// The result.
-    pub record: &'a Core,
+    pub record: &'a Summary,
     /// The result of the baseline that ran beside it.
-    pub baseline: Option<&'a Core>,
+    pub baseline: Option<&'a Summary>,
     /// The whole report as JSON, for what the table has no column for.
     pub report: &'a str,
     /// The campaign that it belongs to; its source's turn is then over.
@@ -29,7 +29,7 @@ pub struct StoredTransfer {
     /// Its number in the store.
     pub id: TransferId,
     /// The result.
-    pub record: Core,
+    pub record: Summary,
     /// SHA-256 of the object in hexadecimal; none where there is no object.
     pub digest: Option<String>,
     /// Path of the object's file; none where there is no object.

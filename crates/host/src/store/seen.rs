@@ -7,7 +7,7 @@ use rusqlite::params;
 use thalweg_units::{Channel, NodeId};
 
 use super::{db_error, node, unreadable, Result, Store};
-use crate::known::MOST_SEEN;
+use crate::link_state::MOST_SEEN;
 
 /// So many hops of a network are kept: as many as a picture of its links is made of.
 pub const KEPT_HOPS: usize = MOST_SEEN;

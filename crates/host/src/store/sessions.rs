@@ -11,7 +11,7 @@ use super::{
     db_error, node, unreadable, JobId, Kept, Message, NewTransfer, Result, Store, StoredTransfer,
     TransferId,
 };
-use crate::carry::session::{Standing, Wish};
+use crate::transfer::session::{SessionRequest, SourceStatus};
 
 /// Samples of so many sessions are kept.
 pub const KEPT_SESSIONS: u32 = 50;
@@ -26,7 +26,7 @@ pub struct Sample {
     /// Seconds since the session began.
     pub at_s: u32,
     /// The sources.
-    pub sources: Vec<Standing>,
+    pub sources: Vec<SourceStatus>,
 }
 
 /// How often a session is sampled that has lasted `at_s` seconds, in seconds: 2, 4, 8...
@@ -45,14 +45,14 @@ pub fn next_sample(at_s: u32) -> u32 {
 }
 
 /// A wish as the database has it.
-pub(super) fn written(wish: &Wish) -> rusqlite::Result<String> {
+pub(super) fn written(wish: &SessionRequest) -> rusqlite::Result<String> {
     json(wish)
 }
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     let failed = |why| rusqlite::Error::ToSqlConversionFailure(Box::new(why));
     serde_json::to_string(value).map_err(failed)
 }
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Wish> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionRequest> {
     let terms: String = row.get("terms")?;
     serde_json::from_str(&terms).map_err(|why| unreadable(row, "terms", why))
 }
@@ -71,8 +71,8 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn sample(&mut self, job: JobId, at_s: u32, sources: &[Standing]) -> Result<()> {
-        let one = |s: &Standing| {
+    pub fn sample(&mut self, job: JobId, at_s: u32, sources: &[SourceStatus]) -> Result<()> {
+        let one = |s: &SourceStatus| {
             let rate = s.rate.map(|rate| (rate * 1e3).round() / 1e3);
             (s.source.get(), rate, s.packets, s.bytes, s.repaired)
         };
@@ -102,7 +102,7 @@ impl Store {
                 serde_json::from_str(&text).map_err(|why| unreadable(row, "sources", why))?;
             let one = |(source, rate, packets, bytes, repaired)| {
                 let source = NodeId::new(source).ok()?;
-                Some(Standing {
+                Some(SourceStatus {
                     source,
                     rate,
                     packets,
@@ -214,8 +214,8 @@ mod tests {
     use super::super::{JobState, NewJob, Work};
     use super::*;
 
-    fn wish() -> Wish {
-        Wish {
+    fn wish() -> SessionRequest {
+        SessionRequest {
             sources: vec![4, 7],
             policy: "weighted:7=2".into(),
             demand: 0.5,
@@ -244,7 +244,7 @@ mod tests {
         store.db.pragma_update(None, "synchronous", "OFF").unwrap();
         let mut at_s = 0;
         while at_s < 20_000 {
-            let one = |source| Standing {
+            let one = |source| SourceStatus {
                 source: id(source),
                 rate: (source == 7).then_some(0.25),
                 packets: u64::from(at_s),

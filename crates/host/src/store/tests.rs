@@ -11,8 +11,8 @@ fn node(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-pub(super) fn record(source: u16, object: &[u8]) -> Core {
-    Core {
+pub(super) fn record(source: u16, object: &[u8]) -> Summary {
+    Summary {
         protocol: "p3".into(),
         testbed: "indriya".into(),
         source: node(source),
@@ -37,7 +37,7 @@ pub(super) fn record(source: u16, object: &[u8]) -> Core {
     }
 }
 
-pub(super) fn new(record: &Core) -> NewTransfer<'_> {
+pub(super) fn new(record: &Summary) -> NewTransfer<'_> {
     NewTransfer {
         record,
         baseline: None,
@@ -99,7 +99,7 @@ fn what_was_kept_is_there_after_reopening() {
     let bytes = object(1, 5000);
     let (main, pip) = (
         record(93, &bytes),
-        Core {
+        Summary {
             protocol: "pip".into(),
             ..record(93, &bytes)
         },
@@ -167,7 +167,7 @@ fn a_record_that_lies_about_the_length_is_refused() {
 fn a_number_that_is_none_survives() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
-    let r = Core {
+    let r = Summary {
         energy_j: None,
         verified: false,
         ..record(5, b"")

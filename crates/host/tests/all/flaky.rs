@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::BoardTiming;
-use thalweg_host::carry::pipeline::{Fetch, Order, Terms, Way};
-use thalweg_host::carry::{fastforward as forward, stream};
-use thalweg_host::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_host::job::{run, Failure};
+use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::object::digest;
 use thalweg_host::survey::{Survey, SurveyJob};
+use thalweg_host::transfer::pipeline::{Fetch, Order, RoutePlan, Terms};
+use thalweg_host::transfer::{fastforward as forward, stream};
 use thalweg_host::waves::Wave;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::mote::{Command, Event};
@@ -27,15 +27,15 @@ fn id(n: u16) -> NodeId {
 
 /// Base stations that do what they are ordered, by a script.
 struct Obedient<O, V> {
-    now: FieldTime,
+    now: NetworkTime,
     /// What is told next: when, and by whom.
-    told: VecDeque<(FieldTime, NodeId, V)>,
+    told: VecDeque<(NetworkTime, NodeId, V)>,
     obey: fn(&mut Self, NodeId, O),
 }
 
 impl<O, V> Clock for Obedient<O, V> {
-    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
-        FieldTime::from_nanos(local.as_nanos())
+    fn when(&self, _station: NodeId, local: Instant) -> NetworkTime {
+        NetworkTime::from_nanos(local.as_nanos())
     }
 }
 
@@ -137,30 +137,30 @@ impl Caller {
     }
 }
 
-impl<O, V> Field for Obedient<O, V> {
+impl<O, V> Network for Obedient<O, V> {
     type Order = O;
     type Event = V;
-    fn now(&self) -> FieldTime {
+    fn now(&self) -> NetworkTime {
         self.now
     }
-    fn order(&mut self, by: NodeId, order: O) -> Result<(), FieldError> {
+    fn order(&mut self, by: NodeId, order: O) -> Result<(), NetworkFault> {
         (self.obey)(self, by, order);
         Ok(())
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<V>, FieldError> {
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<V>, NetworkFault> {
         match self.told.front() {
             Some((at, _, _)) if *at <= until => {
                 let (at, by, event) = self.told.pop_front().unwrap();
                 self.now = self.now.max(at);
-                Ok(News::Told(self.now, by, event))
+                Ok(Notice::Told(self.now, by, event))
             }
             _ => {
                 self.now = self.now.max(until);
-                Ok(News::Nothing)
+                Ok(Notice::Nothing)
             }
         }
     }
-    fn take(&mut self, _station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+    fn take(&mut self, _station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
         Ok(OBJECT[..len.min(3)].to_vec())
     }
     fn joules(&mut self, _node: NodeId) -> Option<f64> {
@@ -169,7 +169,7 @@ impl<O, V> Field for Obedient<O, V> {
 }
 
 /// A field in which things go wrong, as `draws` have it.
-struct Flaky<F: Field> {
+struct Flaky<F: Network> {
     field: F,
     draws: Vec<u8>,
     at: usize,
@@ -179,54 +179,54 @@ struct Flaky<F: Field> {
     was_hurt: bool,
 }
 
-impl<F: Field> Flaky<F> {
+impl<F: Network> Flaky<F> {
     fn draw(&mut self) -> u8 {
         self.at += 1;
         self.draws.get(self.at - 1).copied().unwrap_or(255)
     }
 }
 
-impl<F: Field> Clock for Flaky<F> {
-    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
+impl<F: Network> Clock for Flaky<F> {
+    fn when(&self, station: NodeId, local: Instant) -> NetworkTime {
         self.field.when(station, local)
     }
 }
 
-impl<F: Field<Event: Clone>> Field for Flaky<F> {
+impl<F: Network<Event: Clone>> Network for Flaky<F> {
     type Order = F::Order;
     type Event = F::Event;
-    fn now(&self) -> FieldTime {
+    fn now(&self) -> NetworkTime {
         self.field.now()
     }
-    fn order(&mut self, station: NodeId, order: F::Order) -> Result<(), FieldError> {
+    fn order(&mut self, station: NodeId, order: F::Order) -> Result<(), NetworkFault> {
         match self.draw() {
             0..=20 => self.was_hurt = true,
             _ => self.field.order(station, order)?,
         }
         Ok(())
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<F::Event>, FieldError> {
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<F::Event>, NetworkFault> {
         if let Some((by, event)) = self.again.take() {
-            return Ok(News::Told(self.now(), by, event));
+            return Ok(Notice::Told(self.now(), by, event));
         }
-        let News::Told(at, by, event) = self.field.next(until)? else {
-            return Ok(News::Nothing);
+        let Notice::Told(at, by, event) = self.field.next(until)? else {
+            return Ok(Notice::Nothing);
         };
         let draw = self.draw();
         self.was_hurt |= draw <= 45;
         Ok(match draw {
-            0..=20 => News::Nothing,
-            21..=30 => News::Restarted(by),
-            31..=40 => News::Silent(by),
-            41..=45 => News::Cancelled,
+            0..=20 => Notice::Nothing,
+            21..=30 => Notice::Restarted(by),
+            31..=40 => Notice::Silent(by),
+            41..=45 => Notice::Cancelled,
             46..=70 => {
                 self.again = Some((by, event.clone()));
-                News::Told(at, by, event)
+                Notice::Told(at, by, event)
             }
-            _ => News::Told(at, by, event),
+            _ => Notice::Told(at, by, event),
         })
     }
-    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
         let mut bytes = self.field.take(station, len)?;
         // The line cuts bytes off, or flips one.
         match self.draw() {
@@ -245,7 +245,7 @@ impl<F: Field<Event: Clone>> Field for Flaky<F> {
 fn flaky<O, V>(draws: Vec<u8>, obey: fn(&mut Obedient<O, V>, NodeId, O)) -> Flaky<Obedient<O, V>> {
     Flaky {
         field: Obedient {
-            now: FieldTime::ZERO,
+            now: NetworkTime::ZERO,
             told: VecDeque::new(),
             obey,
         },
@@ -262,7 +262,7 @@ fn route(sink: u16) -> Route {
 }
 
 /// Two streams into one sink, of which the first comes in on the calling radio.
-fn two_streams() -> stream::Way<forward::Node> {
+fn two_streams() -> stream::StreamSetup<forward::Node> {
     let ids = [id(9), id(8), id(1)];
     let [first, second] = [
         Tuning::Ghz2_4(Channel::FIRST),
@@ -287,12 +287,12 @@ fn two_streams() -> stream::Way<forward::Node> {
 fn is_typed(why: &Failure) -> bool {
     !matches!(
         why,
-        Failure::Refused(_) | Failure::Unfit(_) | Failure::Field(_)
+        Failure::Refused(_) | Failure::Unfit(_) | Failure::Network(_)
     )
 }
 
 fn fetch() -> Fetch {
-    let way = Way {
+    let way = RoutePlan {
         route: route(1),
         nodes: vec![id(9), id(1)],
     };
@@ -315,7 +315,7 @@ proptest! {
             Err(why) => prop_assert!(is_typed(&why) && field.was_hurt, "{}", why),
         }
         // Three attempts of at most ten minutes and a half each, their ends, and the rests between.
-        prop_assert!(field.now() < FieldTime::ZERO + Duration::from_secs(3 * 3 * 640));
+        prop_assert!(field.now() < NetworkTime::ZERO + Duration::from_secs(3 * 3 * 640));
     }
 
     #[test]
@@ -329,7 +329,7 @@ proptest! {
             },
             Err(why) => prop_assert!(matches!(why, Failure::Cancelled), "{}", why),
         }
-        prop_assert!(field.now() <= FieldTime::ZERO + Duration::from_secs(640));
+        prop_assert!(field.now() <= NetworkTime::ZERO + Duration::from_secs(640));
     }
 
     #[test]
@@ -346,7 +346,7 @@ proptest! {
             Err(why) => prop_assert!(is_typed(&why) && field.was_hurt, "{}", why),
         }
         // The deadline of all calls together.
-        prop_assert!(field.now() <= FieldTime::ZERO + Duration::from_secs(120));
+        prop_assert!(field.now() <= NetworkTime::ZERO + Duration::from_secs(120));
     }
 
     #[test]
@@ -360,7 +360,7 @@ proptest! {
             Ok(surveyed) => prop_assert_eq!(surveyed.links.nodes(), 2),
             Err(why) => prop_assert!(is_typed(&why) && field.was_hurt, "{}", why),
         }
-        prop_assert!(field.now() < FieldTime::ZERO + Duration::from_secs(600));
+        prop_assert!(field.now() < NetworkTime::ZERO + Duration::from_secs(600));
     }
 }
 
@@ -427,6 +427,6 @@ fn streams_into_one_sink_are_called_one_after_another() {
     // Both began, one after the other, and the rest that follows.
     assert_eq!(
         field.now(),
-        FieldTime::ZERO + Duration::from_millis(500 + 520 + 1_500)
+        NetworkTime::ZERO + Duration::from_millis(500 + 520 + 1_500)
     );
 }

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow::Continue;
 
 use thalweg_engine::BoardTiming;
-use thalweg_host::carry::pipeline::{Order, SETTLING};
-use thalweg_host::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_host::job::Failure;
+use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::recovery::{settle, survey};
 use thalweg_host::survey::{Survey, SurveyJob, Surveyed};
+use thalweg_host::transfer::pipeline::{Order, SETTLING};
 use thalweg_protocols::collection::Missing;
 use thalweg_protocols::floodnet::{Event as Flood, Refused};
 use thalweg_protocols::mote::{Command, Event};
@@ -32,16 +32,16 @@ enum Ends {
 
 /// A base station that surveys by a script.
 struct Scripted {
-    now: FieldTime,
+    now: NetworkTime,
     script: VecDeque<Ends>,
-    told: VecDeque<(FieldTime, Event)>,
+    told: VecDeque<(NetworkTime, Event)>,
     /// When surveys began.
-    began: Vec<FieldTime>,
+    began: Vec<NetworkTime>,
 }
 
 fn scripted(script: &[Ends]) -> Scripted {
     Scripted {
-        now: FieldTime::ZERO,
+        now: NetworkTime::ZERO,
         script: script.iter().copied().collect(),
         told: VecDeque::new(),
         began: Vec::new(),
@@ -49,19 +49,19 @@ fn scripted(script: &[Ends]) -> Scripted {
 }
 
 impl Clock for Scripted {
-    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
-        FieldTime::from_nanos(local.as_nanos())
+    fn when(&self, _station: NodeId, local: Instant) -> NetworkTime {
+        NetworkTime::from_nanos(local.as_nanos())
     }
 }
 
-impl Field for Scripted {
+impl Network for Scripted {
     type Order = Order;
     type Event = Event;
 
-    fn now(&self) -> FieldTime {
+    fn now(&self) -> NetworkTime {
         self.now
     }
-    fn order(&mut self, _station: NodeId, order: Order) -> Result<(), FieldError> {
+    fn order(&mut self, _station: NodeId, order: Order) -> Result<(), NetworkFault> {
         if !matches!(order, Command::Sweep(_)) {
             return Ok(());
         }
@@ -91,20 +91,20 @@ impl Field for Scripted {
         }
         Ok(())
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<Event>, FieldError> {
+    fn next(&mut self, until: NetworkTime) -> Result<Notice<Event>, NetworkFault> {
         match self.told.front() {
             Some((at, _)) if *at <= until => {
                 let (at, event) = self.told.pop_front().unwrap();
                 self.now = self.now.max(at);
-                Ok(News::Told(at, id(1), event))
+                Ok(Notice::Told(at, id(1), event))
             }
             _ => {
                 self.now = self.now.max(until);
-                Ok(News::Nothing)
+                Ok(Notice::Nothing)
             }
         }
     }
-    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, FieldError> {
+    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, NetworkFault> {
         Ok(Vec::new())
     }
     fn joules(&mut self, _node: NodeId) -> Option<f64> {
@@ -114,7 +114,7 @@ impl Field for Scripted {
 
 fn surveyed(
     field: &mut Scripted,
-    broken: Option<FieldTime>,
+    broken: Option<NetworkTime>,
     missed: &[NodeId],
 ) -> Result<Surveyed, Failure> {
     let ids = [id(1), id(2), id(3)];
@@ -125,10 +125,10 @@ fn surveyed(
 
 #[test]
 fn a_survey_begins_when_relays_have_given_up_and_not_before() {
-    let began = FieldTime::ZERO + Duration::from_secs(3);
+    let began = NetworkTime::ZERO + Duration::from_secs(3);
     for (broken, first) in [
         (None, began),
-        (Some(FieldTime::ZERO), FieldTime::ZERO + SETTLING),
+        (Some(NetworkTime::ZERO), NetworkTime::ZERO + SETTLING),
         (Some(began), began + SETTLING),
     ] {
         let mut field = scripted(&[Ends::Without(0)]);
@@ -174,6 +174,6 @@ fn a_survey_that_does_not_end_fails_typed() {
     let refused = surveyed(&mut scripted(&[Ends::Refused, Ends::Refused]), None, &[]);
     assert!(matches!(refused, Err(Failure::Refused(_))));
     let mut field = scripted(&[]);
-    settle(&mut field, FieldTime::ZERO).unwrap();
-    assert_eq!(field.now, FieldTime::ZERO + SETTLING);
+    settle(&mut field, NetworkTime::ZERO).unwrap();
+    assert_eq!(field.now, NetworkTime::ZERO + SETTLING);
 }

@@ -5,8 +5,8 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
+use super::context::RunContext;
 use super::kind::{keys, within, words, Kind};
-use super::lab::Lab;
 use super::transfers::{self, Drawn, Task, Transfers, Unplanned};
 use super::Result;
 use crate::results::Row;
@@ -48,7 +48,7 @@ impl Kind for Asymmetry {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let drawn = self.transfers.draw(seed, lab)?;
         let mut used = 0;
         let mut rows = Vec::new();
@@ -78,7 +78,12 @@ impl Kind for Asymmetry {
 
 impl Asymmetry {
     /// The transfers over a route with a link dead; none where PIP does not need its NACKs there.
-    fn route_rows(&self, drawn: &Drawn, route: usize, lab: &Lab<'_>) -> Result<Option<Vec<Row>>> {
+    fn route_rows(
+        &self,
+        drawn: &Drawn,
+        route: usize,
+        lab: &RunContext<'_>,
+    ) -> Result<Option<Vec<Row>>> {
         let transfers = &self.transfers;
         let site = &drawn.site;
         // A route is taken because PIP completes on it; without a plan it does not.

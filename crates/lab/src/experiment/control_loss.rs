@@ -6,8 +6,8 @@
 //! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{keys, words, Kind};
-use super::lab::{rows_in_order, Lab};
 use super::transfers::{self, Task, Transfers, Unplanned};
 use super::Result;
 use crate::results::Row;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_host::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
 use thalweg_sim::{Fault, ReceptionTrace};
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::pipeline::{self, Header, Purpose, Request};
 use thalweg_wire::{flood, Reader};
@@ -52,7 +52,7 @@ impl Kind for ControlLoss {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         self.transfers.each_route(seed, lab, |drawn, route| {
             let rows = |variant: &Pipelined| match self.transfers.task(drawn, route, *variant) {
                 Ok(task) => self.task_rows(&task, lab),
@@ -77,7 +77,7 @@ impl Kind for ControlLoss {
 
 impl ControlLoss {
     /// The undisturbed transfer, and where it delivers one for each packet lost.
-    fn task_rows(&self, task: &Task<'_>, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn task_rows(&self, task: &Task<'_>, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         lab.go_on()?;
         let transfers = &self.transfers;
         let (undisturbed, packets) = observed(transfers, task)?;
@@ -239,7 +239,7 @@ mod tests {
     fn what_is_lost_nobody_receives() {
         let transfers = line().transfers;
         let sites = Sites::default();
-        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
+        let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
         let task = transfers.task(&drawn, 0, Pipelined::P3).ok().unwrap();
         let (_, packets) = observed(&transfers, &task).unwrap();

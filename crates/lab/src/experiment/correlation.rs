@@ -6,8 +6,8 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{keys, some, within, words, Kind};
-use super::lab::{rows_in_order, Lab};
 use super::link_channels::probes;
 use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
@@ -64,7 +64,7 @@ impl Kind for Correlation {
         self.channels.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let roles = self.roles(&site, lab)?;
         rows_in_order(&self.channels, |number| {
@@ -75,7 +75,7 @@ impl Kind for Correlation {
 }
 
 impl Correlation {
-    fn roles(&self, site: &Site, lab: &Lab<'_>) -> Result<Roles> {
+    fn roles(&self, site: &Site, lab: &RunContext<'_>) -> Result<Roles> {
         let (initiator, nodes) = (site.testbed.sink_index(), site.testbed.len());
         let (relays, receivers) = (self.relays, self.receivers);
         let needed = 1 + relays + receivers;

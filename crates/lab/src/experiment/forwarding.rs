@@ -4,8 +4,8 @@
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
 //! are the testbed's first ones, in its order. Tests: below, `thalweg_simnet::forwarding`.
 
+use super::context::{in_order, RunContext};
 use super::kind::{expect, keys, list, number, pairs, some, within, words, Kind};
-use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::results::{name_of, Row};
 use serde::Deserialize;
@@ -143,7 +143,7 @@ impl Kind for ForwardingRuns {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
         in_order(&self.cells(), row)
     }
@@ -176,7 +176,7 @@ impl ForwardingRuns {
         pairs(&chains, &costs).into_iter().map(cell).collect()
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, cell: &Cell, lab: &RunContext<'_>) -> Result<Row> {
         let chain = &cell.chain;
         let bound = chain.bound().kbps();
         let mut row = Row::new()

@@ -4,8 +4,8 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air. Tests: `tests.rs`.
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{keys, within, words, Kind};
-use super::lab::{rows_in_order, Lab};
 use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
@@ -50,7 +50,7 @@ impl Kind for LinkChannels {
         u64::from(self.links)
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let (links, surveying) = self.links(&site, lab)?;
         // The tree stands while its links are tried.
@@ -68,7 +68,7 @@ impl Kind for LinkChannels {
 
 impl LinkChannels {
     /// Links of high quality between floors of the tree, drawn at random, and how long it took to know them.
-    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<(Vec<(usize, usize)>, Duration)> {
+    fn links(&self, site: &Site, lab: &RunContext<'_>) -> Result<(Vec<(usize, usize)>, Duration)> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
         let surveyed = lab.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);

@@ -9,6 +9,7 @@
 mod asymmetry;
 #[cfg(test)]
 mod bad_file_tests;
+mod context;
 mod control_loss;
 mod convergecast;
 mod correlation;
@@ -18,7 +19,6 @@ mod journal;
 #[cfg(test)]
 mod journal_tests;
 mod kind;
-mod lab;
 mod link_channels;
 mod neighbourhood;
 mod network;
@@ -55,10 +55,10 @@ pub static KINDS: &[Entry] = &[
     Entry::of::<rcrt::Rcrt>(),
 ];
 
+pub use context::{ProgressObserver, RunContext, Threads};
 pub use explained::{Explained, ExplainedTransfer};
 pub use journal::{Journal, Kept};
 pub use kind::{Captures, Explains, Key, Keyed, Kind};
-pub use lab::{Lab, ProgressObserver, Threads};
 pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
@@ -66,8 +66,8 @@ pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
 use crate::results::Row;
-use thalweg_simnet::field::RunError;
 use thalweg_simnet::forwarding::ChainError;
+use thalweg_simnet::motes::RunError;
 use thalweg_testbeds::{Site, SiteError, TestbedError};
 
 /// What a run comes to.
@@ -172,8 +172,8 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let rows_of = |seed: &u64| kept.and_then(|kept| kept.of(*seed));
     let left = seeds.iter().filter(|seed| rows_of(seed).is_none()).count();
-    let lab = Lab::new(sites, left as u64 * run.parts(), kept, observer);
-    lab::rows_in_order(seeds, |seed| {
+    let lab = RunContext::new(sites, left as u64 * run.parts(), kept, observer);
+    context::rows_in_order(seeds, |seed| {
         if let Some(rows) = rows_of(seed) {
             return Ok(rows.clone());
         }
@@ -203,8 +203,8 @@ pub fn explain(
 ) -> Result<Explained> {
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
-    let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), None, observer);
-    let of_seeds = lab::in_order(seeds, |seed| explains.explain(*seed, &lab))?;
+    let lab = RunContext::new(sites, seeds.len() as u64 * run.parts(), None, observer);
+    let of_seeds = context::in_order(seeds, |seed| explains.explain(*seed, &lab))?;
     let transfers = of_seeds.into_iter().flat_map(|of_seed| of_seed.transfers);
     Ok(Explained {
         transfers: transfers.collect(),

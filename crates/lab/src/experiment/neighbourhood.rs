@@ -2,8 +2,8 @@
 //! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{keys, some, within, words, Kind};
-use super::lab::{rows_in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
@@ -107,7 +107,7 @@ impl Kind for Neighbourhood {
         self.powers_dbm.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         rows_in_order(&self.powers_dbm, |power| {
             lab.part(|| self.sizes(&site, Dbm(*power)))

@@ -5,13 +5,13 @@
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{expect, keys, pairs, some, within, words, Kind};
-use super::lab::{rows_in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
-use thalweg_host::known::CLEAN_CHANNELS;
-use thalweg_host::outcome::Core;
+use thalweg_host::link_state::CLEAN_CHANNELS;
+use thalweg_host::outcome::Summary;
 use thalweg_host::registry::Pipelined;
 use thalweg_planner::concurrent::Obstacle;
 use thalweg_simnet::campaign::{empty, Campaign, CampaignError, Mode, Part, Sources};
@@ -73,7 +73,7 @@ impl Kind for Network {
         (self.modes.len() * self.protocols.len()) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
         let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
         let cases: Vec<_> = cases.into_iter().enumerate().collect();
@@ -94,7 +94,7 @@ impl Network {
         channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
-    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &Lab<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &RunContext<'_>) -> Result<Row> {
         let site = lab.site(&self.testbed, seed)?;
         let object = Object::Random { bytes: self.bytes };
         let mut settings = mode.settings(&site, variant, self.channel_set(), object);
@@ -112,16 +112,16 @@ impl Network {
 
 /// `of`, a run of `mode`, in one row: times in seconds, rates in kbit/s, means over the transfers that delivered.
 fn row_of(of: &Campaign, mode: Mode) -> Row {
-    let all = of.transfers.iter().map(|t| &t.core);
-    let good: Vec<&Core> = all.filter(|t| t.verified).collect();
-    let mean = |of: &dyn Fn(&Core) -> f64| {
+    let all = of.transfers.iter().map(|t| &t.summary);
+    let good: Vec<&Summary> = all.filter(|t| t.verified).collect();
+    let mean = |of: &dyn Fn(&Summary) -> f64| {
         good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
     };
     let (measuring, collecting) = (of.part_s(Part::Measuring), of.part_s(Part::Collecting));
     let download = of.download_s();
     let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
     let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
-    let reliability = |t: &Core| t.first_round_reliability.unwrap_or(0.0);
+    let reliability = |t: &Summary| t.first_round_reliability.unwrap_or(0.0);
     let bytes = of.bytes() as f64;
     let idle = |why| of.idle.get(&why).copied().unwrap_or(0);
     Row::new()

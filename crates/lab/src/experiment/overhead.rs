@@ -5,26 +5,26 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
+use super::context::{in_order, rows_in_order, RunContext};
 use super::kind::{keys, some, within, words, Kind};
-use super::lab::{in_order, rows_in_order, Lab};
 use super::sites::faithful_survey;
 use super::transfers::{self, outcome_row};
 use super::Result;
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow;
-use thalweg_host::carry::pipeline::{Terms, SETTLING};
 use thalweg_host::collector::Details;
 use thalweg_host::job::Retry;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, Surveyed};
+use thalweg_host::transfer::pipeline::{Terms, SETTLING};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::closed_forms::link_measurement_time;
 use thalweg_planner::Style;
 use thalweg_planner::{plan, LinkModel, RouteRequest};
 use thalweg_simnet::campaign::spread;
 use thalweg_simnet::collect::random_object;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
@@ -72,7 +72,7 @@ impl Kind for Overhead {
         PARTS
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         rows_in_order(&self.protocols, |variant| {
             self.protocol_rows(&site, *variant, lab)
@@ -99,7 +99,12 @@ impl Overhead {
         }
     }
 
-    fn protocol_rows(&self, site: &Site, variant: Pipelined, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn protocol_rows(
+        &self,
+        site: &Site,
+        variant: Pipelined,
+        lab: &RunContext<'_>,
+    ) -> Result<Vec<Row>> {
         let survey = match variant.style {
             Style::Paths => faithful_survey(self.channel()),
             Style::Chains => {
@@ -189,9 +194,11 @@ impl Overhead {
             let mut silent = |_| ControlFlow::Continue(());
             let (mut outcome, _) = session.fetch(&plan, variant.scheme, &terms, &mut silent)?;
             if let Some(failed) = &last {
-                outcome.core.follows(&failed.core, SETTLING.as_secs_f64());
+                outcome
+                    .summary
+                    .follows(&failed.summary, SETTLING.as_secs_f64());
             }
-            if last.insert(outcome).core.verified {
+            if last.insert(outcome).summary.verified {
                 break;
             }
             session.wait(SETTLING)?;
@@ -207,7 +214,7 @@ impl Overhead {
                 .with("failure", unplanned));
         };
         // The survey serves all nodes, and has rows of its own.
-        let mut row = row.with("attempts", outcome.core.attempts);
+        let mut row = row.with("attempts", outcome.summary.attempts);
         row.0.extend(outcome_row(&outcome).0);
         Ok(row)
     }

@@ -4,8 +4,8 @@
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
 //! the testbed's first ones, in its order, with a channel per hop. Tests: below, `thalweg_simnet::forwarding`.
 
+use super::context::{in_order, RunContext};
 use super::kind::{keys, list, number, pairs, some, within, words, Kind};
-use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::results::{name_of, Row, SEED};
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Kind for Pipelines {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
         in_order(&self.cells(), row)
     }
@@ -100,7 +100,7 @@ impl Pipelines {
         pairs(&of_boards, &pairs(&self.hops, &self.payload))
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, cell: &Cell, lab: &RunContext<'_>) -> Result<Row> {
         let &((ref board, protocol), (hops, payload_bytes)) = cell;
         let site = lab.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);

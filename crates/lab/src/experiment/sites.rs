@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_host::job::Watch;
 use thalweg_host::survey::{Survey, SurveyKind, Surveyed};
 use thalweg_medium::random::derive;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Assumed, Losses, Site, Testbed, AGE};
 use thalweg_units::{Channel, Duration};
 

@@ -4,13 +4,13 @@
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
 //! channels of the links that stay are left as they are. Tests: `crates/simnet/tests/all/streams/`.
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{expect, keys, some, within, words, Kind};
-use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
 use crate::results::{Row, SEED};
 use serde::Deserialize;
 use std::sync::Arc;
-use thalweg_host::carry::stream;
+use thalweg_host::transfer::stream;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{bounds, Radios, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
@@ -128,7 +128,7 @@ impl Kind for Streams {
         (self.cells().len() * (self.hops.len() + usize::from(!self.together.is_empty()))) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>, ExperimentError> {
         lab.go_on()?;
         let site = lab.sites.with_all_radios(&self.testbed, seed)?;
         let sink = site.testbed.index_of(site.testbed.sink).unwrap_or(0);
@@ -178,7 +178,7 @@ impl Streams {
         ground: &Ground,
         plans: &[StreamPlan],
         cell: Cell,
-        lab: &Lab<'_>,
+        lab: &RunContext<'_>,
     ) -> Result<Vec<Stream>, ExperimentError> {
         let seed = derive(ground.site.seed, "stream", &[]);
         let loads: Vec<Load> = (plans.iter())
@@ -186,7 +186,7 @@ impl Streams {
             .collect();
         let (terms, nobody) = (self.terms(cell), &mut Onlookers::default());
         let carried = streams::run(ground, &loads, &terms, seed, &mut |_| lab.heard(), nobody)?;
-        Ok(carried.into_iter().map(|c| c.extra.stream).collect())
+        Ok(carried.into_iter().map(|c| c.details.stream).collect())
     }
 
     /// A path of each length.
@@ -194,7 +194,7 @@ impl Streams {
         &self,
         ground: &Ground,
         cell: Cell,
-        lab: &Lab<'_>,
+        lab: &RunContext<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let longest = self.hops.iter().max().copied().unwrap_or(1);
         if longest >= ground.site.testbed.len() {
@@ -244,7 +244,7 @@ impl Streams {
         &self,
         ground: &Ground,
         cell: Cell,
-        lab: &Lab<'_>,
+        lab: &RunContext<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let mut plans: Vec<StreamPlan> = Vec::new();
         for path in &self.together {
@@ -350,7 +350,7 @@ impl Kind for StreamBounds {
         1
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>, ExperimentError> {
         lab.part(|| {
             let board = boards::load(&self.board).map_err(CollectError::from)?;
             let radio = Transceiver {

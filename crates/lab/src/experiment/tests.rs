@@ -45,8 +45,8 @@ fn experiment(text: &str) -> Experiment {
 pub(super) fn rows_of(kind: &dyn Kind, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
     let sites = Sites::default();
     let go_on = |_, _| ControlFlow::Continue(());
-    let lab = Lab::new(&sites, seeds.len() as u64, None, &go_on);
-    lab::rows_in_order(seeds, |seed| kind.rows(*seed, &lab))
+    let lab = RunContext::new(&sites, seeds.len() as u64, None, &go_on);
+    context::rows_in_order(seeds, |seed| kind.rows(*seed, &lab))
 }
 fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
     rows_of(&*experiment.run, seeds).unwrap()
@@ -154,7 +154,7 @@ fn transfers_end_to_end() {
         assert!(row.number("baseline_energy_j").unwrap() > 0.0);
         let of = |column: &str| row.number(column).unwrap();
         // On five nodes, ten beacons a node of 100 ms each cost more than a transfer.
-        // What is between them is the wait for the network's next meeting.
+        // What is between them is the wait for the network's next rendezvous.
         let waited_s = of("cold_s") - of("survey_s") - of("duration_s");
         assert!(of("survey_s") > 5.0 && (0.0..0.6).contains(&waited_s));
         let bits = of("cold_goodput_kbps") * of("cold_s");

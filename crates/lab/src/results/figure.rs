@@ -4,7 +4,7 @@
 use super::interval::{mean_and_interval, Confidence, Range};
 use super::metric::{sort_key, SEED};
 use super::row::{Row, Value};
-use crate::maps::{self, Flow, Spot};
+use crate::plots::{self, Flow, Spot};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_draw::chart::{Chart, Mark as PlotMark, Point, ReferenceAt, Weight, XAxis};
@@ -148,7 +148,7 @@ impl FigureSpec {
                 flows.push((from, to, packets));
             }
         }
-        maps::traffic(&self.title, &spots, &flows).to_svg()
+        plots::traffic(&self.title, &spots, &flows).to_svg()
     }
 
     /// The figure of `rows`.

@@ -142,7 +142,7 @@ fn student_t(degrees: usize) -> [f64; 2] {
     match degrees {
         0 => [f64::INFINITY; 2],
         d if d <= 30 => TABLE.map(|column| column[d - 1]),
-        // Above 30 the points are within 0.5 % of these expansions about the normal's.
+        // Upper 30 the points are within 0.5 % of these expansions about the normal's.
         d => [1.960 + 2.4 / d as f64, 2.576 + 5.2 / d as f64],
     }
 }

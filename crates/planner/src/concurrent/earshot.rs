@@ -3,7 +3,7 @@
 //! Not modelled: NACKs, which are short and few. Tests: tests/waves.rs.
 
 use super::by_stage;
-use crate::expect::Expected;
+use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::plan::Plan;
 use thalweg_units::{Channel, ChannelSet};

@@ -10,11 +10,11 @@
 mod earshot;
 
 use crate::channels::{apart, counted_back, spread_order, REUSE_DISTANCE};
-use crate::expect::Expected;
+use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::pairs::channel_support;
 use crate::plan::{Plan, PlanError};
-use crate::request::{Reserves, RouteRequest, Style};
+use crate::request::{Backups, RouteRequest, Style};
 use crate::route::plan;
 use crate::topology::Topology;
 use earshot::{free_links, without, Earshot};
@@ -195,9 +195,9 @@ impl<'a> Waves<'a> {
         wave
     }
 
-    /// Plans of `source` with nothing beside it, with so many `reserves`, into every sink that it reaches: the nearest
+    /// Plans of `source` with nothing beside it, with so many `backups`, into every sink that it reaches: the nearest
     /// first. `rng` draws what routes draw.
-    pub fn by_itself(&self, source: usize, reserves: Reserves, rng: &mut impl Rng) -> Vec<Plan> {
+    pub fn by_itself(&self, source: usize, backups: Backups, rng: &mut impl Rng) -> Vec<Plan> {
         let sinks = &self.request.sinks;
         let reached = (0..sinks.len()).filter_map(|at| self.nearest(source, &[at]));
         let mut reached: Vec<(usize, usize)> = reached.collect();
@@ -213,7 +213,7 @@ impl<'a> Waves<'a> {
             let route = RouteRequest {
                 source,
                 sink,
-                reserves,
+                backups,
                 channels: channels.clone(),
                 ..self.request.route.clone()
             };

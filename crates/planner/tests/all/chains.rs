@@ -146,7 +146,7 @@ fn relays_at(plan: &Plan, stage: usize) -> usize {
 }
 
 #[test]
-fn spare_relays_come_only_where_a_link_is_thin() {
+fn alternate_relays_come_only_where_a_link_is_thin() {
     let strong = rows(3, |_, _| -80.0);
     let made = plan(&strong, &RouteRequest::planned(0, 7), &mut rng(1)).unwrap();
     check(&made);

@@ -3,9 +3,9 @@
 // Helpers of tests fail by panicking.
 #![allow(clippy::unwrap_used)]
 
+mod backups;
 mod chains;
 mod common;
 mod paths;
 mod plans;
-mod reserves;
 mod waves;

@@ -3,7 +3,7 @@
 use super::common::{building, rng};
 use std::collections::BTreeSet;
 use thalweg_planner::concurrent::{Obstacle, Reuse, Wave, WaveRequest, Waves};
-use thalweg_planner::{LinkQualities, Plan, Reserves, RouteRequest};
+use thalweg_planner::{Backups, LinkQualities, Plan, RouteRequest};
 use thalweg_units::{Channel, Dbm};
 
 const NODES: usize = 90;
@@ -164,7 +164,7 @@ fn whoever_is_left_over_has_a_plan_with_reserves_into_each_sink() {
     let planner = Waves::new(&links, request);
     let mut second = 0;
     for source in [0, 29, 75] {
-        let plans = planner.by_itself(source, Reserves::Standing, &mut rng(1));
+        let plans = planner.by_itself(source, Backups::Relays, &mut rng(1));
         assert_eq!(plans.len(), sinks.len());
         assert!(plans[0].shortest <= plans[1].shortest, "node {source}");
         second += usize::from(plans[0].sink == sinks[1]);
@@ -173,7 +173,7 @@ fn whoever_is_left_over_has_a_plan_with_reserves_into_each_sink() {
             let other = sinks.into_iter().find(|sink| *sink != plan.sink);
             assert!(!nodes(plan).contains(&other.unwrap()));
             // A single hop has no relays.
-            assert!(plan.hops == 1 || !plan.standing_by.is_empty());
+            assert!(plan.hops == 1 || !plan.backup_relays.is_empty());
         }
     }
     assert!((1..3).contains(&second), "all into one");

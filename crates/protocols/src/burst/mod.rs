@@ -9,9 +9,9 @@
 
 mod packet;
 
-use crate::fifo::Fifo;
 use crate::object::ObjectStore;
 use crate::radio;
+use crate::ring::Fifo;
 use packet::{More, Packet};
 use thalweg_engine::{Ability, Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp};
 use thalweg_engine::{Request, Wants, When};

@@ -21,9 +21,9 @@ mod tests;
 pub use lpl::Lpl;
 pub use scheme::{Acknowledgement, BMac, Config, Scheme, TinyOs, Unslotted, Windows};
 
-use crate::due::sooner;
 use crate::radio;
 use crate::rng::Rng;
+use crate::timer::sooner;
 use acks::Acks;
 use floor::NoiseFloor;
 use lpl::{Need, Sampler};

@@ -16,8 +16,8 @@ pub use config::{Command, Config, Counts, End, Event, MAX_QUEUE};
 pub use orders::radio_of;
 pub use thalweg_wire::stream::{Call, Path, Range, Version, MAX_PATH, MAX_RANGES};
 
-use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::ring::Fifo;
 use orders::{Orders, Want};
 use part::{Batch, Part, Taken};
 use sender::{Sender, Verdict};

@@ -1,7 +1,7 @@
 //! What a node wants of its radios and has not been polled for yet.
 
-use crate::fifo::Fifo;
 use crate::radio;
+use crate::ring::Fifo;
 use thalweg_engine::{Answering, Cca, OpId, RadioId, RadioOp, Request, When};
 use thalweg_units::Tuning;
 use thalweg_wire::FrameBuf;

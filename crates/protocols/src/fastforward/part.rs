@@ -6,7 +6,7 @@
 
 use super::config::{Counts, MAX_QUEUE};
 use super::sender::Sender;
-use crate::fifo::Fifo;
+use crate::ring::Fifo;
 use thalweg_engine::Answering;
 use thalweg_units::{Instant, NodeId, Tuning};
 use thalweg_wire::addressed::Header;

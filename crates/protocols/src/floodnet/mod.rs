@@ -19,10 +19,10 @@ pub use config::{beacon_interval, sweep_slot, Config};
 pub use event::{Command, Event, Refused};
 
 use crate::collection::{report_frame, Agenda, Link, Links};
-use crate::fifo::Fifo;
 use crate::glossy::{self, Flood};
 use crate::linkprobe::{LinkTable, Step, Turn};
 use crate::radio;
+use crate::ring::Fifo;
 use crate::sweep::{self, Sweeping};
 use core::ops::RangeInclusive;
 use sink::Task;

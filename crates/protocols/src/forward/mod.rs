@@ -12,9 +12,9 @@ mod tests;
 
 pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
 
-use crate::due::sooner;
-use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::ring::Fifo;
+use crate::timer::sooner;
 use orders::{Orders, TxAnswer, Want};
 use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};

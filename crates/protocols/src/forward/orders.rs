@@ -3,8 +3,8 @@
 //! Invariant: one transmission at a time is under way, and only its answer counts; its frame stays
 //! here until the next is loaded.
 
-use crate::fifo::Fifo;
 use crate::radio;
+use crate::ring::Fifo;
 use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Request, TxSlot};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::{forward, FrameBuf};

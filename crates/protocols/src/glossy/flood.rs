@@ -6,8 +6,8 @@
 //! a re-sending by the clock is armed at once after a transmission, and a reception supersedes it.
 
 use super::{relay_gap, slot_time, Config, MissedSlot};
-use crate::fifo::Fifo;
 use crate::radio;
+use crate::ring::Fifo;
 use core::fmt;
 use core::ops::RangeInclusive;
 use thalweg_engine::{Ability, BoardTiming, OpId, RadioEvent, RadioOp, Refusal, Request};

@@ -4,7 +4,7 @@
 //! Time base: the node's clock. Invariant: nothing is due before the first child was heard. Tests:
 //! `tests.rs`.
 
-use crate::due::sooner;
+use crate::timer::sooner;
 use thalweg_units::{Duration, Instant};
 
 /// From notice to notice pass so many packets of the fastest child.

@@ -181,7 +181,7 @@ const COUNTED: u8 = 0x37;
 
 /// Numbers of groups, chains and reasons are their places in these lists.
 const GROUPS: [Group; 2] = [Group::Odd, Group::Even];
-const CHAINS: [Chain; 2] = [Chain::Planned, Chain::Spare];
+const CHAINS: [Chain; 2] = [Chain::Planned, Chain::Alternate];
 const REASONS: [Refused; 4] = [
     Refused::Busy,
     Refused::NotSink,
@@ -457,7 +457,7 @@ fn parse_pipeline(kind: u8, r: &mut Reader<'_>) -> Result<pipeline::Event, WireE
             last_packet: instant(r)?,
         }),
         FINISHED => Event::Finished(numbered(&ENDS, r)?),
-        LAME => Event::Lame {
+        LAME => Event::Degraded {
             group: numbered(&GROUPS, r)?,
             chain: numbered(&CHAINS, r)?,
         },
@@ -500,7 +500,7 @@ fn emit_pipeline(event: &pipeline::Event, w: &mut Writer<'_>) -> Result<(), Wire
         Event::Finished(end) => {
             w.u8(FINISHED)?.u8(number(&ENDS, end)?)?;
         }
-        Event::Lame { group, chain } => {
+        Event::Degraded { group, chain } => {
             w.u8(LAME)?.u8(number(&GROUPS, group)?)?;
             w.u8(number(&CHAINS, chain)?)?;
         }

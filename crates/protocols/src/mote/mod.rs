@@ -4,15 +4,15 @@
 //! IV-D2) gives the radio to the pipeline of those that have a part, and sends the others to rest
 //! until the transfer is over. Time base: the node's clock. Invariants: one engine has the radio at
 //! a time, and what it left pending is taken back before the next one asks for anything; a node
-//! that is not in a transfer is reachable by floods within [`rest::PERIOD`]; every order ends in an
+//! that is not in a transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an
 //! event, unless [`Command::Stop`] ends it; until transfers begin together, all nodes carry floods.
 //! Deviations: README.md. Tests: `tests.rs`.
 
+mod cold_start;
 mod event;
 pub mod host;
 mod part;
-pub mod rest;
-mod rouse;
+pub mod rendezvous;
 mod sinks;
 #[cfg(test)]
 mod tests;
@@ -24,13 +24,13 @@ pub use part::{part, Adapted};
 use part::handover;
 use waking::{Call, First, WakeUp};
 
-use crate::fifo::Fifo;
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, End, Pipeline};
+use crate::ring::Fifo;
 use core::mem;
-use rest::{Grid, Listening, Which};
+use rendezvous::{Listening, Schedule, Which};
 use sinks::Sinks;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
@@ -94,7 +94,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     pipeline: Pipeline<S, Adapted>,
     assembler: Assembler,
     duty: Duty,
-    grid: Option<Grid>,
+    grid: Option<Schedule>,
     others: Others,
     sinks: Sinks,
     work: Work<NODES>,
@@ -147,7 +147,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// From the first wake-up packet to the source's first: the floods of the route's segments
-    /// follow each other at their spacing, the last reaches all stages, H hops and one to spare.
+    /// follow each other at their spacing, the last reaches all stages, H hops and one to alternate.
     pub fn wake_up_time(
         route: &Route,
         config: &floodnet::Config,
@@ -176,19 +176,20 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if self.duty == Duty::Transfer || self.has_order() || self.floods.is_busy() {
             return self.tell(Event::Refused(Refused::Busy));
         }
-        let at = self.meeting_for(now, &order);
+        let at = self.rendezvous_for(now, &order);
         self.work = Work::Waiting(at, order);
     }
 
     /// When `order` may begin.
-    fn meeting_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
+    fn rendezvous_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
         let which = match order {
             // Who hears it far away does not know how long to listen for it.
             Order::Fetch { .. } | Order::Floods(_) if !self.sinks.know_me() => Which::Whole,
             Order::Fetch { route, .. } if !route.tells_phase() => Which::Regular,
             Order::Fetch { .. } | Order::Floods(_) => Which::All,
         };
-        self.grid.map_or(now, |grid| grid.meeting_after(now, which))
+        self.grid
+            .map_or(now, |grid| grid.rendezvous_after(now, which))
     }
 
     /// An order to fetch together with others: at once where they have been called already, since
@@ -336,9 +337,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         } = call;
         let until = start + Duration::from_secs(u64::from(deadline_s));
         let before = self.grid.filter(|grid| !grid.is_over(now));
-        // A later flood tells no meeting: the node keeps to those that it knows, or stays awake.
+        // A later flood tells no rendezvous: the node keeps to those that it knows, or stays awake.
         let grid = match told {
-            Some(told) => Some(Grid::new(told, until, before)),
+            Some(told) => Some(Schedule::new(told, until, before)),
             None => before.map(|grid| grid.prolonged(until)),
         };
         self.grid = grid.or(self.grid);
@@ -358,7 +359,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             None => {
                 let Some(grid) = grid else { return };
                 if let Work::Waiting(_, order) = &self.work {
-                    let again = self.meeting_for(now, order);
+                    let again = self.rendezvous_for(now, order);
                     if let Work::Waiting(at, _) = &mut self.work {
                         *at = again;
                     }
@@ -368,7 +369,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// How long it listens after a meeting.
+    /// How long it listens after a rendezvous.
     fn listens(&self) -> Listening {
         // No order's frames are longer.
         let slot = slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing);
@@ -377,8 +378,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             true => slot,
             false => Duration::ZERO,
         };
-        let whole = rest::LISTEN.max(hop * (u64::from(self.config.reach) + 1));
-        let near = |slots: u8| slot * (u64::from(slots) + rest::MARGIN);
+        let whole = rendezvous::LISTEN.max(hop * (u64::from(self.config.reach) + 1));
+        let near = |slots: u8| slot * (u64::from(slots) + rendezvous::MARGIN);
         Listening {
             whole,
             near: self.sinks.slots().map_or(whole, near).min(whole),
@@ -386,7 +387,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// Sleeps until the next window, or listens on where none is to come or one is open.
-    fn rest(&mut self, now: Instant, grid: Grid) {
+    fn rest(&mut self, now: Instant, grid: Schedule) {
         match grid.window_after(now, self.listens()) {
             Some((opens, _)) if opens > now => {
                 self.floods.handle_command(now, floodnet::Command::Stop);

@@ -4,13 +4,15 @@ use crate::glossy;
 use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
-use crate::thalweg::{self, Ears, Follows, Lane, Looker, Meetings, Spare, Watcher};
+use crate::thalweg::{
+    self, AlternateRelay, BackupRelay, ChainRole, DualChannelSink, Follows, PathProbe, Rendezvous,
+};
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Control, Hopping, Look, Place, Route, Scheme};
+use thalweg_wire::route::{Control, Hopping, Place, Probe, Route, Scheme};
 
 /// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
 /// where it has none.
@@ -32,14 +34,14 @@ pub fn part(
             ..thalweg::policy(&beat)
         };
         session.policy.inactivity += match place {
-            Place::StandsBy { .. } => Watcher::patience(&beat),
-            Place::Spare { .. } => Spare::patience(&beat),
+            Place::StandsBy { .. } => BackupRelay::patience(&beat),
+            Place::Alternate { .. } => AlternateRelay::patience(&beat),
             _ => Duration::ZERO,
         };
     }
     let stage = session.stage();
     let follows = thalweg::follows(route, &session, &cadence);
-    let lane = |stage, group| Lane::new(route, (stage, group), &beat, follows.early);
+    let lane = |stage, group| ChainRole::new(route, (stage, group), &beat, follows.early);
     let fixed = Fixed { channels, stage };
     let selective = Selective::new(route, place, fixed);
     let adaptation = match route.scheme {
@@ -50,24 +52,24 @@ pub fn part(
             Place::StandsBy { stage, group } => {
                 let over = follows.late.map(|late| start + late);
                 let lane = lane(stage, group);
-                Adapted::Watches(Watcher::new((lane, route.look), &beat, over))
+                Adapted::Watches(BackupRelay::new((lane, route.probe), &beat, over))
             }
-            Place::Source | Place::Destination if route.look == Look::First => {
-                let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
-                let looker = Looker::new(fixed, route.progress, spares, &beat);
+            Place::Source | Place::Destination if route.probe == Probe::First => {
+                let alternates = [Group::Odd, Group::Even].map(|group| route.has_alternate(group));
+                let looker = PathProbe::new(fixed, route.progress, alternates, &beat);
                 Adapted::Looks(match place {
                     Place::Destination => {
-                        let meetings = Meetings::new(&beat, follows.early);
-                        looker.with(Ears::new(route, &beat), meetings)
+                        let rendezvous = Rendezvous::new(&beat, follows.early);
+                        looker.with(DualChannelSink::new(route, &beat), rendezvous)
                     }
                     _ => looker,
                 })
             }
-            Place::Spare { stage, group } => {
+            Place::Alternate { stage, group } => {
                 let lane = lane(stage, group);
-                Adapted::Spare(Spare::new(lane, route.progress, &beat))
+                Adapted::Alternate(AlternateRelay::new(lane, route.progress, &beat))
             }
-            Place::Relay { stage, group } => Adapted::Lane(lane(stage, group)),
+            Place::Relay { stage, group } => Adapted::ChainRole(lane(stage, group)),
             _ => Adapted::Fixed(fixed),
         },
     };
@@ -106,14 +108,14 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
         payload: route.payload,
         range: route.range,
         format: route.format,
-        said_bytes: match route.look {
-            Look::First => thalweg::SAID_BYTES,
-            Look::None => 0,
+        said_bytes: match route.probe {
+            Probe::First => thalweg::SAID_BYTES,
+            Probe::None => 0,
         },
         // Relays of one stage that send in step would write different counts.
-        count_bytes: match route.look {
-            Look::First if route.is_lean() => route.channels.hops(),
-            Look::First | Look::None => 0,
+        count_bytes: match route.probe {
+            Probe::First if route.is_lean() => route.channels.hops(),
+            Probe::First | Probe::None => 0,
         },
         progress: route.progress,
         stretch: thalweg::stretch(route),
@@ -131,17 +133,17 @@ pub enum Adapted {
     /// PIP and Thalweg, on channels that stay.
     Fixed(Fixed),
     /// Thalweg's relays, on those of their group.
-    Lane(Lane),
+    ChainRole(ChainRole),
     /// PIP with channel hopping.
     Hopping(Hopper),
     /// P3.
     Selective(Selective),
     /// Thalweg, beside a relay.
-    Watches(Watcher),
+    Watches(BackupRelay),
     /// Thalweg's source and destination.
-    Looks(Looker),
+    Looks(PathProbe),
     /// Thalweg, of a chain that may be called.
-    Spare(Spare),
+    Alternate(AlternateRelay),
 }
 
 impl Deref for Adapted {
@@ -150,12 +152,12 @@ impl Deref for Adapted {
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Fixed(fixed) => fixed,
-            Self::Lane(lane) => lane,
+            Self::ChainRole(lane) => lane,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
             Self::Watches(watcher) => watcher,
             Self::Looks(looker) => looker,
-            Self::Spare(spare) => spare,
+            Self::Alternate(alternate) => alternate,
         }
     }
 }
@@ -164,12 +166,12 @@ impl DerefMut for Adapted {
     fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
             Self::Fixed(fixed) => fixed,
-            Self::Lane(lane) => lane,
+            Self::ChainRole(lane) => lane,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
             Self::Watches(watcher) => watcher,
             Self::Looks(looker) => looker,
-            Self::Spare(spare) => spare,
+            Self::Alternate(alternate) => alternate,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! node's clock. Tests: `tests/`.
 
 use super::part::{first_frame, follows, handover, part, Adapted};
-use super::rest::Told;
+use super::rendezvous::Told;
 use super::{Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
@@ -45,7 +45,7 @@ pub(super) enum First {
     Others {
         /// When its transfer begins, and this one is to begin.
         start: Instant,
-        /// What it told of meetings; none where only later floods were heard.
+        /// What it told of rendezvous; none where only later floods were heard.
         told: Option<Told>,
     },
 }
@@ -69,7 +69,7 @@ pub(super) struct Call {
     /// After how many seconds the transfer is given up.
     pub(super) deadline_s: u16,
     pub(super) further: Further,
-    /// What the first flood told of meetings, of all whose transfers begin then; none where only later ones were heard.
+    /// What the first flood told of rendezvous, of all whose transfers begin then; none where only later ones were heard.
     pub(super) told: Option<Told>,
 }
 
@@ -164,7 +164,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// What the wake-up of `route`, whose first flood was ordered at `first`, tells of meetings.
+    /// What the wake-up of `route`, whose first flood was ordered at `first`, tells of rendezvous.
     pub(super) fn told(&self, route: &Route, first: Instant, start: Instant) -> Told {
         let follows = follows(route, &self.timing);
         Told::new(first, route.phase, start, follows)

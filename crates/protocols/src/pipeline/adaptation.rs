@@ -17,7 +17,7 @@ pub enum Heard {
     Neighbour,
     /// Relay and destination: a whole packet for this node.
     Packet,
-    /// Relay: the same that calls who is spare.
+    /// Relay: the same that calls who is alternate.
     Call,
     /// Relay: a packet for this node began, and its end was lost.
     Broken,
@@ -44,8 +44,8 @@ pub enum Retune {
 pub enum Chain {
     /// The relays of the plan.
     Planned,
-    /// These, and the spare ones beside them.
-    Spare,
+    /// These, and the alternate ones beside them.
+    Alternate,
 }
 
 /// What the destination has at the end of a round.
@@ -80,7 +80,7 @@ pub trait Adaptation {
     fn goes_on(&mut self, _due: Instant) -> bool {
         false
     }
-    /// Source: whether packets of `_group` call its spare relays.
+    /// Source: whether packets of `_group` call its alternate relays.
     fn calls(&self, _group: Group) -> bool {
         false
     }
@@ -95,7 +95,7 @@ pub trait Adaptation {
     /// Destination: a packet of `_group` came.
     fn came(&mut self, _group: Group) {}
     /// Destination: by which chain the odd, and the even group brought too little of the round that has just been tallied.
-    fn lame(&self) -> [Option<Chain>; 2] {
+    fn degraded(&self) -> [Option<Chain>; 2] {
         [None; 2]
     }
     /// Source: what its request at the end of `_round` asks for.

@@ -6,8 +6,8 @@ use super::cadence::Cadence;
 use super::events::{End, Event, Stats};
 use super::session::Session;
 use crate::bits::Bits;
-use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::ring::Fifo;
 use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
@@ -137,11 +137,11 @@ impl Context<'_> {
     pub(super) fn tell(&mut self, event: Event) {
         let _ = self.events.push(event);
     }
-    /// Listens on this node's channel, if on any, and aborts what is being received. Relays look at the
+    /// Listens on this node's channel, if on any, and aborts what is being received. Relays probe at the
     /// beginning of frames: source and destination mostly have nothing better to receive.
     pub(super) fn listen(&mut self) {
         let head_bytes = match self.session.place {
-            Place::Relay { .. } | Place::StandsBy { .. } | Place::Spare { .. } => {
+            Place::Relay { .. } | Place::StandsBy { .. } | Place::Alternate { .. } => {
                 self.session.format.head_bytes()
             }
             Place::Destination if self.adaptation.hears_beginnings() => {

@@ -337,9 +337,9 @@ impl Destination {
             false => self.sent(cx, round.saturating_add(1), received),
         };
         let groups = [Group::Odd, Group::Even].into_iter();
-        for (group, chain) in groups.zip(cx.adaptation.lame()) {
+        for (group, chain) in groups.zip(cx.adaptation.degraded()) {
             if let Some(chain) = chain {
-                cx.tell(Event::Lame { group, chain });
+                cx.tell(Event::Degraded { group, chain });
             }
         }
     }

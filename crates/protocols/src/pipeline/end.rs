@@ -12,9 +12,9 @@ pub enum End {
     GaveUp,
     /// The deadline passed, or nothing was heard for too long.
     TimedOut,
-    /// A spare relay, or who stands by: the transfer is over for it, or took no part of it.
+    /// A alternate relay, or who stands by: the transfer is over for it, or took no part of it.
     NotCalled,
-    /// A spare relay: the first packets have come, and it is not wanted.
+    /// A alternate relay: the first packets have come, and it is not wanted.
     NotNeeded,
     /// The radio refused everything.
     RadioFailed,

@@ -52,14 +52,14 @@ pub enum Event {
         /// Of how many.
         packets: u16,
     },
-    /// Destination: a chain brought too little of what was looked at. Another takes its place, or the transfer ends.
-    Lame {
+    /// Destination: a chain brought too little of what was probed at. Another takes its place, or the transfer ends.
+    Degraded {
         /// Whose.
         group: Group,
         /// Which.
         chain: Chain,
     },
-    /// Destination: how many packets of a group each stage of its planned chain had, of those that were looked at.
+    /// Destination: how many packets of a group each stage of its planned chain had, of those that were probed at.
     Counted {
         /// Whose.
         group: Group,

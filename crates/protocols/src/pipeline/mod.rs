@@ -29,8 +29,8 @@ pub use context::Part;
 pub use events::{Complete, End, Event, Stats};
 pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
 
-use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::ring::Fifo;
 use air::{Air, TxAnswer};
 use context::{Context, Flow, Hands, Held, Packets};
 use core::ops::ControlFlow::{Break, Continue};
@@ -136,7 +136,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
             Place::Source => Role::Source(Source::start(&mut cx, now)?),
             Place::Relay { stage, group }
             | Place::StandsBy { stage, group }
-            | Place::Spare { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
+            | Place::Alternate { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
             Place::Destination => Role::Destination(Destination::new(&mut cx, now)),
         };
         cx.listen();

@@ -115,10 +115,10 @@ impl Relay {
         };
         group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
     }
-    /// Data goes over relays, and over spare ones that it calls; control over whoever is there.
+    /// Data goes over relays, and over alternate ones that it calls; control over whoever is there.
     fn is_meant(cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
-        let is_spare = matches!(cx.session.place, Place::Spare { .. });
-        head.kind != Kind::Data || !is_spare || pipeline::calls(mpdu)
+        let is_alternate = matches!(cx.session.place, Place::Alternate { .. });
+        head.kind != Kind::Data || !is_alternate || pipeline::calls(mpdu)
     }
     fn is_neighbour(&self, head: &Head) -> bool {
         match head.kind {

@@ -123,7 +123,7 @@ impl Session {
             Place::Source => 0,
             Place::Relay { stage, .. }
             | Place::StandsBy { stage, .. }
-            | Place::Spare { stage, .. } => stage,
+            | Place::Alternate { stage, .. } => stage,
             Place::Destination => self.hops,
         }
     }
@@ -179,7 +179,7 @@ impl Session {
         match self.place {
             Place::Relay { stage, .. }
             | Place::StandsBy { stage, .. }
-            | Place::Spare { stage, .. }
+            | Place::Alternate { stage, .. }
                 if stage == 0 || stage >= self.hops =>
             {
                 Err(SetupError::NoSuchStage)

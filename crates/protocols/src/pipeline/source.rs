@@ -10,8 +10,8 @@ use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
 use super::pauses::Pauses;
 use super::session::{AskAgain, GiveUp, SetupError};
-use crate::due::sooner;
 use crate::object::ObjectInfo;
+use crate::timer::sooner;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
 use thalweg_units::{Duration, Instant};
@@ -75,10 +75,10 @@ impl Source {
         let packets = cx.session.packets(object.len);
         let packets = packets.ok_or(SetupError::TooManyPackets)?;
         let unsent = Self::unsent(cx, packets, &object);
-        // It need not ask first. The first packets are looked at, so few are sent in vain where it does not know all.
+        // It need not ask first. The first packets are probed at, so few are sent in vain where it does not know all.
         let knows_enough = |cx: &Context<'_>| {
-            let look = cx.adaptation.stops_after(1, packets);
-            look.is_some_and(|look| cx.packets.count() >= look)
+            let probe = cx.adaptation.stops_after(1, packets);
+            probe.is_some_and(|probe| cx.packets.count() >= probe)
         };
         let round = match cx.session.progress {
             Progress::Fresh => {

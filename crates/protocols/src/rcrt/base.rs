@@ -3,8 +3,8 @@
 //!
 //! Time base: the node's clock. Invariant: what does not fit is refused, and told. Tests: `source/tests.rs`.
 
-use crate::fifo::Fifo;
-use crate::stack::{Above, Packet, Room};
+use crate::ring::Fifo;
+use crate::stack::{Packet, Room, Upper};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
@@ -66,7 +66,7 @@ impl Default for Base {
     }
 }
 
-impl Above for Base {
+impl Upper for Base {
     type Command = Send;
     type Event = Handed;
 

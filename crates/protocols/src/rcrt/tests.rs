@@ -3,7 +3,7 @@
 use super::sink::{policy, Config, Ended, Event, Saved, Sink};
 use super::source::{self, Application, Order, Ring, Source, State};
 use crate::rng::Rng;
-use crate::stack::{Above, Packet, Room};
+use crate::stack::{Packet, Room, Upper};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;

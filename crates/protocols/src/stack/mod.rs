@@ -1,26 +1,26 @@
 //! What any protocol on carrier sense and a tree stands on: one queue, one frame at a time.
 //!
 //! [`Node`] is the engine of a whole mote: a [`Stack`] of medium access, routes, queue and
-//! [`Discipline`], and on top what makes the node's own packets, [`Above`]. Hop-by-hop schemes and
+//! [`Discipline`], and on top what makes the node's own packets, [`Upper`]. Hop-by-hop schemes and
 //! end-to-end transports vary apart. Time base: the node's clock. Invariants: a packet that was taken
 //! is delivered, dropped with a reason, or waits; the queue never exceeds its limit. Does not model:
 //! several queues (a packet that is held holds those behind it). Tests: `tests.rs`.
 
-mod above;
-mod below;
 mod discipline;
+mod lower;
 mod node;
 mod readings;
 mod recent;
 #[cfg(test)]
 mod tests;
+mod upper;
 
-pub use above::{Above, Room};
-pub use below::Stack;
 pub use discipline::{ChannelState, Discipline, Fill, Gate, Hop, Open, Overheard};
+pub use lower::Stack;
 pub use node::{Command, Event, Node};
 pub use readings::{Application, Reading, Readings, Schedule};
 pub use recent::Sighting;
+pub use upper::{Room, Upper};
 
 use crate::csma;
 use crate::tree::{Role, Routing};

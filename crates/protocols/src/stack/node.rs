@@ -1,11 +1,11 @@
 //! The engine: a [`Stack`] and what stands on it, told of each other. Tests: `tests.rs`.
 
-use super::below::{Stack, SAMPLE};
+use super::lower::{Stack, SAMPLE};
 use super::recent::Sighting;
-use super::{Above, Config, Discipline, Drop, Gone, Packet, MAX_QUEUE};
+use super::{Config, Discipline, Drop, Gone, Packet, Upper, MAX_QUEUE};
 use crate::csma::Outcome;
-use crate::due::sooner;
-use crate::fifo::Fifo;
+use crate::ring::Fifo;
+use crate::timer::sooner;
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::tree::Data;
@@ -32,7 +32,7 @@ pub enum Command<C> {
         listen: Duration,
     },
     /// For the layer above the stack.
-    Above(C),
+    Upper(C),
 }
 
 /// What is told of a node. `V` is what the layer above its stack tells.
@@ -69,12 +69,12 @@ pub enum Event<V> {
         parent: Option<NodeId>,
     },
     /// Of the layer above the stack.
-    Above(V),
+    Upper(V),
 }
 
 /// A mote with the discipline `D` and `T` on top; `DOWN` and `QUEUE` as in [`Stack`].
 #[derive(Debug)]
-pub struct Node<D, T: Above, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
+pub struct Node<D, T: Upper, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
     stack: Stack<D, DOWN, QUEUE>,
     above: T,
     /// Of the last packet of its own.
@@ -82,7 +82,7 @@ pub struct Node<D, T: Above, const DOWN: usize = 0, const QUEUE: usize = MAX_QUE
     events: Fifo<Event<T::Event>, MAX_EVENTS>,
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Node<D, T, DOWN, QUEUE> {
+impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, DOWN, QUEUE> {
     /// A node, switched off.
     pub fn new(config: Config, discipline: D, above: T) -> Self {
         Self {
@@ -188,7 +188,7 @@ impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Node<D, T, 
     }
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Engine
+impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Engine
     for Node<D, T, DOWN, QUEUE>
 {
     type Command = Command<T::Command>;
@@ -210,7 +210,7 @@ impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Engine
                 self.stack.doze = Some(listen);
                 self.stack.rest(now, self.above.idle_until());
             }
-            Command::Above(order) => self.above.handle_command(now, order),
+            Command::Upper(order) => self.above.handle_command(now, order),
         }
         self.pump(now);
     }
@@ -256,6 +256,6 @@ impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Engine
         let router = &mut self.stack.routes.up;
         let own = self.events.pop();
         own.or_else(|| router.poll_change().map(|parent| Event::Parent { parent }))
-            .or_else(|| self.above.poll_event().map(Event::Above))
+            .or_else(|| self.above.poll_event().map(Event::Upper))
     }
 }

@@ -1,7 +1,7 @@
 //! An application that makes readings at its times, periodically or at events, and sends them up as
 //! the stack takes them (Fusion, section 4.6). What comes down to it is ignored.
 
-use super::{Above, Gone, Packet, Room};
+use super::{Gone, Packet, Room, Upper};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
@@ -88,7 +88,7 @@ impl Readings {
     }
 }
 
-impl Above for Readings {
+impl Upper for Readings {
     type Command = Schedule;
     type Event = Reading;
 

@@ -1,7 +1,7 @@
 //! Packets that were received lately, so that one whose acknowledgement was lost is not forwarded
 //! twice, and one that went round in a circle is known for it.
 
-use crate::fifo::Fifo;
+use crate::ring::Fifo;
 use thalweg_units::NodeId;
 
 /// At most so many packets are remembered.

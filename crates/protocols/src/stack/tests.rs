@@ -26,7 +26,7 @@ struct Puppet {
     arrived: Vec<(u16, u16)>,
     gone: Vec<(Way, Gone)>,
 }
-impl Above for Puppet {
+impl Upper for Puppet {
     type Command = Way;
     type Event = ();
     fn handle_command(&mut self, _now: Instant, way: Way) {
@@ -59,13 +59,13 @@ impl Above for Puppet {
 }
 
 /// Node 2 between its parent 1 and others; asks for acknowledgements and gets them.
-struct Bench<T: Above> {
+struct Bench<T: Upper> {
     node: Node<Open, T, 4>,
     now: Instant,
     told: Vec<Event<T::Event>>,
 }
 
-impl<T: Above> Bench<T> {
+impl<T: Upper> Bench<T> {
     fn new(role: Role, queue: u8, above: T) -> Self {
         let routing = Routing::Fixed((role != Role::Sink).then_some(id(1)));
         Self::with(role, routing, Queue::of(queue), above)
@@ -218,8 +218,8 @@ fn a_node_has_room_for_a_packet_of_its_own_beyond_those_of_others() {
         bench.comes(3, Way::Up, 10 + number, number, 0);
     }
     assert_eq!((bench.queued(), bench.dropped().len()), (4, 1));
-    bench.command(Command::Above(Way::Up));
-    bench.command(Command::Above(Way::Up));
+    bench.command(Command::Upper(Way::Up));
+    bench.command(Command::Upper(Way::Up));
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 1));
     // With one gone there is room for the node's own again, and for nobody else's.
     bench.sends();
@@ -276,7 +276,7 @@ fn a_sink_delivers_what_comes_up_once() {
     for hops in [1, 1, 3] {
         bench.comes(3, Way::Up, 10, 5, hops);
     }
-    bench.command(Command::Above(Way::Up));
+    bench.command(Command::Upper(Way::Up));
     assert_eq!(bench.node.above().arrived, [(10, 5), (2, 1)]);
     assert_eq!(bench.queued(), 0);
 }
@@ -313,7 +313,7 @@ fn the_layer_above_is_told_what_became_of_its_packets_alone() {
     let mut bench = Bench::new(Role::Router, 2, Puppet::default());
     bench.comes(3, Way::Up, 10, 1, 0);
     for _ in 0..3 {
-        bench.command(Command::Above(DOWN));
+        bench.command(Command::Upper(DOWN));
     }
     // One was taken, two wait for room.
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (2, 2));
@@ -348,7 +348,7 @@ fn a_node_that_was_stopped_goes_on_with_its_queue() {
 fn readings(application: Application, burst: u16) -> Bench<Readings> {
     let mut bench = Bench::new(Role::Router, 8, Readings::new(application, 20));
     let second = Duration::from_secs(1);
-    bench.command(Command::Above(Schedule {
+    bench.command(Command::Upper(Schedule {
         first: T0 + second,
         period: second,
         until: T0 + second * 2,
@@ -372,7 +372,7 @@ fn an_application_has_one_packet_in_the_stack_or_fills_it() {
         let (made, skipped) = (4, 0);
         assert!(bench
             .told
-            .contains(&Event::Above(Reading { made, skipped })));
+            .contains(&Event::Upper(Reading { made, skipped })));
         bench.sends();
         assert_eq!(bench.node.above().waiting(), u16::max(waits, 1) - 1);
     }

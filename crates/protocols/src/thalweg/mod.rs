@@ -1,31 +1,31 @@
 //! Thalweg: two lean chains of relays, and a node beside each relay that stands by (README.md).
 //!
 //! The pipeline is [`pipeline`](crate::pipeline)'s. This folder holds what is Thalweg's own: its policy, and those that
-//! stand by ([`Watcher`]), a look at the first packets ([`Looker`]), and chains that
-//! take the place of one that does not bring them ([`Spare`]).
+//! stand by ([`BackupRelay`]), a probe at the first packets ([`PathProbe`]), and chains that
+//! take the place of one that does not bring them ([`AlternateRelay`]).
 
-mod ends;
-mod follow;
-mod lane;
-mod looking;
-mod meetings;
+mod alternate;
+mod backup;
+mod dual_channel_sink;
+mod duration32;
+mod followups;
 mod pauses;
-mod said;
-mod short;
-mod spare;
-mod standing;
+mod probe;
+mod rendezvous;
+mod report;
+mod stage_role;
 #[cfg(test)]
 mod testing;
 
-pub use ends::Ears;
-pub use follow::{follows, Early, Follows};
-pub use lane::Lane;
-pub use looking::{Looker, BAD, WORTH};
-pub use meetings::Meetings;
+pub use alternate::AlternateRelay;
+pub use backup::{BackupRelay, REST};
+pub use dual_channel_sink::DualChannelSink;
+pub use followups::{follows, Early, Follows};
 pub use pauses::stretch;
-pub use said::{LONG_LOOK, LOOK, SAID_BYTES};
-pub use spare::Spare;
-pub use standing::{Watcher, REST};
+pub use probe::{PathProbe, BAD, WORTH};
+pub use rendezvous::Rendezvous;
+pub use report::{LONG_PROBE, PROBE, SAID_BYTES};
+pub use stage_role::ChainRole;
 
 use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
@@ -33,9 +33,9 @@ use thalweg_units::Duration;
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
-/// Packets in vain after which it does the same: more than two looks take, which call spare relays.
-const IN_VAIN: u8 = 2 * LOOK as u8;
-/// Meetings after a transfer's beginning at which another way may be called for.
+/// Packets in vain after which it does the same: more than two probes take, which call alternate relays.
+const IN_VAIN: u8 = 2 * PROBE as u8;
+/// Rendezvous after a transfer's beginning at which another way may be called for.
 pub const EARLY: u64 = 5;
 /// How long before one of them a node leaves, to listen there.
 const FREE: Duration = Duration::from_millis(3);

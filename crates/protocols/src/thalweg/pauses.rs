@@ -3,16 +3,16 @@
 
 use core::num::NonZeroU16;
 use thalweg_wire::pipeline::Format;
-use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme};
+use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
 /// Packets between two pauses.
 pub(super) const STRETCH: u16 = 2_048;
 
-/// Packets between two pauses of a transfer over `route`, where chains alternate over relays, and the look's request tells how
+/// Packets between two pauses of a transfer over `route`, where chains alternate over relays, and the probe's request tells how
 /// many there are. Of a transfer that keeps earlier packets nobody knows which are sent for the first time.
 pub fn stretch(route: &Route) -> Option<NonZeroU16> {
     let pauses = route.scheme == Scheme::Thalweg
-        && (route.look, route.progress) == (Look::First, Progress::Fresh)
+        && (route.probe, route.progress) == (Probe::First, Progress::Fresh)
         && (route.groups(), route.format) == (Groups::Two, Format::Slim)
         && route.channels.hops() > 1;
     NonZeroU16::new(STRETCH).filter(|_| pauses)

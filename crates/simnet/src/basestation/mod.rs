@@ -14,7 +14,7 @@ pub use stream::{Listener, Pty};
 
 use crate::battery::Powered;
 use crate::collect::Object;
-use crate::field::{carries_pipelines, RunError};
+use crate::motes::{carries_pipelines, RunError};
 use crate::offers::{Change, Offers};
 use session::Session;
 use std::collections::VecDeque;
@@ -22,9 +22,9 @@ use std::io;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::{Duration as WallDuration, Instant as Wall};
 use store::{Piece, StationStore};
-use thalweg_host::carry::pipeline::{Order, MAX_NODES};
-use thalweg_host::field::FieldError;
 use thalweg_host::line::Stream;
+use thalweg_host::network::NetworkFault;
+use thalweg_host::transfer::pipeline::{Order, MAX_NODES};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::line::station::{self, max_order_bytes, Event, Sources, MAX_EVENT_BYTES};
 use thalweg_protocols::line::{Link, Told};
@@ -63,7 +63,7 @@ pub enum BaseStationError {
     Sim(#[from] SimError),
     /// A session's network failed.
     #[error("simulation: {0}")]
-    Session(#[from] FieldError),
+    Session(#[from] NetworkFault),
     /// The line failed.
     #[error("the line: {0}")]
     Line(#[from] io::Error),
@@ -417,7 +417,7 @@ impl BaseStation {
         self.out.len().min(self.credit as usize)
     }
 
-    fn read(&mut self, bytes: &[u8]) -> Result<(), FieldError> {
+    fn read(&mut self, bytes: &[u8]) -> Result<(), NetworkFault> {
         let mut rest = bytes;
         let mut room = [0; MAX_MESSAGE];
         loop {
@@ -454,7 +454,7 @@ impl BaseStation {
         self.net.engine_mut(self.node).store_mut().clear();
     }
 
-    fn hear(&mut self, message: &Message<'_>) -> Result<(), FieldError> {
+    fn hear(&mut self, message: &Message<'_>) -> Result<(), NetworkFault> {
         match *message {
             Message::Order {
                 number,
@@ -480,7 +480,7 @@ impl BaseStation {
         Ok(())
     }
 
-    fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) -> Result<(), FieldError> {
+    fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) -> Result<(), NetworkFault> {
         let most = usize::from(self.about.limits.order_bytes);
         // One byte too many is remembered, and no more.
         let left = (most + 1).saturating_sub(self.order.len());

@@ -5,8 +5,8 @@
 //! that find no room are lost as others are, and come again. Tests: `tests/line/sessions.rs`.
 
 use crate::networks::{gauges, Gauge};
-use crate::rcrt::TreeField;
-use thalweg_host::field::{Field, FieldError, FieldTime, News};
+use crate::rcrt::TreeNetwork;
+use thalweg_host::network::{Network, NetworkFault, NetworkTime, Notice};
 use thalweg_protocols::line::station::{NotBegun, Sources};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_testbeds::Site;
@@ -14,7 +14,7 @@ use thalweg_units::{NodeId, SimTime};
 
 /// A session that runs.
 pub(super) struct Session {
-    field: TreeField<Gauge>,
+    field: TreeNetwork<Gauge>,
     station: NodeId,
     begun: SimTime,
 }
@@ -41,15 +41,18 @@ impl Session {
     }
 
     /// Sends down what the sink says.
-    pub(super) fn send(&mut self, send: Send) -> Result<(), FieldError> {
+    pub(super) fn send(&mut self, send: Send) -> Result<(), NetworkFault> {
         self.field.order(self.station, send)
     }
 
     /// What is handed up by `until`, and when; none where nothing more is.
-    pub(super) fn next(&mut self, until: SimTime) -> Result<Option<(SimTime, Handed)>, FieldError> {
-        let until = FieldTime::ZERO + until.since(self.begun);
+    pub(super) fn next(
+        &mut self,
+        until: SimTime,
+    ) -> Result<Option<(SimTime, Handed)>, NetworkFault> {
+        let until = NetworkTime::ZERO + until.since(self.begun);
         Ok(match self.field.next(until)? {
-            News::Told(at, _, handed) => Some((self.begun + at.since(FieldTime::ZERO), handed)),
+            Notice::Told(at, _, handed) => Some((self.begun + at.since(NetworkTime::ZERO), handed)),
             _ => None,
         })
     }

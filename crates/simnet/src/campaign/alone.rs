@@ -1,14 +1,14 @@
 //! The end of a campaign: sources whose tries in waves are used up have the network for themselves, one after the other,
-//! with all that a single transfer has: a look, reserves, other ways, and what has arrived is kept.
+//! with all that a single transfer has: a look, backups, other ways, and what has arrived is kept.
 //!
 //! Time base: simulated time. Invariants: each source is fetched from into one base station after the other, the nearest
 //! first, until its object is there; it ends, since each fetch does. Tests: `tests.rs`.
 
 use super::report::{Campaign, InWave, Part};
-use crate::field::{Motes, RunError};
-use thalweg_host::carry::pipeline::Terms;
+use crate::motes::{Motes, RunError};
 use thalweg_host::job::Watch;
 use thalweg_host::outcome::Outcome;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_planner::Plan;
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
@@ -46,32 +46,38 @@ pub(super) fn fetch(
         motes.wait(left.pause)?;
         campaign.add(Part::Waiting, left.pause);
         let begun = motes.network().now();
-        let (Outcome { core, extra }, part) = motes.fetch(plan, left.scheme, &terms, watch)?;
+        let (
+            Outcome {
+                summary,
+                details: extra,
+            },
+            part,
+        ) = motes.fetch(plan, left.scheme, &terms, watch)?;
         let took_s = motes.network().now().since(begun).as_secs_f64();
-        let transfer_s = (core.duration_s - extra.wake_up_s).max(0.0);
+        let transfer_s = (summary.duration_s - extra.wake_up_s).max(0.0);
         let shares = [
-            (Part::Waiting, core.waited_s),
-            (Part::WakingUp, core.duration_s - transfer_s),
+            (Part::Waiting, summary.waited_s),
+            (Part::WakingUp, summary.duration_s - transfer_s),
             (Part::Transferring, transfer_s),
-            (Part::Ending, took_s - core.waited_s - core.duration_s),
+            (Part::Ending, took_s - summary.waited_s - summary.duration_s),
         ];
         for (part, seconds) in shares {
             campaign.add(part, Duration::from_secs_f64(seconds.max(0.0)));
         }
-        if core.verified {
+        if summary.verified {
             campaign.busy_s += transfer_s;
         }
-        tried += core.attempts;
+        tried += summary.attempts;
         let object = part.map(|part| part.bytes);
         let mut row = Outcome {
-            core,
-            extra: InWave {
+            summary,
+            details: InWave {
                 wave: campaign.waves,
                 wrong: object.is_some() && object.as_deref() != left.object,
                 predicted_kbps: plan.prediction.goodput_kbps,
             },
         };
-        (row.core.attempts, row.core.seed) = (tried, campaign.seed);
+        (row.summary.attempts, row.summary.seed) = (tried, campaign.seed);
         campaign.transfers.push(row);
         campaign.waves += 1;
         if object.is_some() {

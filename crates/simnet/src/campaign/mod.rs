@@ -18,7 +18,7 @@ pub use report::{Campaign, InWave, Part};
 pub use run::spread;
 pub use run::{empty, Settings, Sources, Turns};
 
-use crate::field::RunError;
+use crate::motes::RunError;
 use thalweg_testbeds::{SiteError, StationError};
 
 /// Why a campaign could not be run.

@@ -2,12 +2,12 @@
 
 use super::run::{Settings, Sources};
 use crate::collect::Object;
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::Survey;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::Style;
-use thalweg_planner::{Reserves, RouteRequest};
+use thalweg_planner::{Backups, RouteRequest};
 use thalweg_testbeds::{Site, Station};
 use thalweg_units::{Channel, ChannelSet, Duration};
 use thalweg_wire::route::{PayloadSize, Scheme};
@@ -121,7 +121,7 @@ impl Settings {
             (false, _) => variant.survey(channels),
         };
         // What fails is tried again after all, and costs less so than a look at each.
-        route.reserves = Reserves::None;
+        route.backups = Backups::None;
         if !alone {
             // So many relays fit into one flood, and leave some for the others. What runs over one
             // path takes no more than that.

@@ -13,7 +13,7 @@ pub enum Part {
     Measuring,
     /// Collecting what was measured.
     Collecting,
-    /// From an order to the first wake-up packet: sleepers listen at meetings only.
+    /// From an order to the first wake-up packet: sleepers listen at rendezvous only.
     Waiting,
     /// From the first wake-up packet of a wave to its sources' first packets.
     WakingUp,
@@ -77,7 +77,7 @@ impl Campaign {
     }
     /// Bytes delivered.
     pub fn bytes(&self) -> u64 {
-        self.transfers.iter().map(|t| t.core.bytes).sum()
+        self.transfers.iter().map(|t| t.summary.bytes).sum()
     }
     /// Seconds that it took after the survey.
     pub fn download_s(&self) -> f64 {

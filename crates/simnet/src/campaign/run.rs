@@ -8,20 +8,20 @@ use super::alone::{self, Left};
 use super::report::{Campaign, InWave, Part};
 use super::CampaignError;
 use crate::collect::Object;
-use crate::field::{Motes, RunError};
+use crate::motes::{Motes, RunError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_host::carry::account::{expected, Account};
-use thalweg_host::carry::pipeline::{active_nodes, Terms};
 use thalweg_host::job::{Again, Failure, Progress, Retry};
-use thalweg_host::outcome::{Core, Outcome};
+use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::registry::name_of;
 use thalweg_host::survey::Survey;
+use thalweg_host::transfer::account::{expected, Account};
+use thalweg_host::transfer::pipeline::{active_nodes, Terms};
 use thalweg_host::waves::{Begins, Landed, Waved};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
-use thalweg_planner::{LinkModel, Plan, Reserves, RouteRequest};
+use thalweg_planner::{Backups, LinkModel, Plan, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
@@ -174,16 +174,19 @@ pub fn empty(
         let wave = waves.next(&ready, &mut rng);
         for (source, why) in &wave.lost {
             tries.remove(source);
-            let ids = motes.field.ids();
+            let ids = motes.nodes.ids();
             let ends = (ids[*source], ids[sinks[0]]);
-            let mut core = account(settings, &site, ids).unplanned(ends);
-            core.failure = Some(why.to_string());
+            let mut summary = account(settings, &site, ids).unplanned(ends);
+            summary.failure = Some(why.to_string());
             let extra = InWave {
                 wave: campaign.waves,
                 wrong: false,
                 predicted_kbps: 0.0,
             };
-            let lost = Outcome { core, extra };
+            let lost = Outcome {
+                summary,
+                details: extra,
+            };
             told(turns(&lost, None))?;
             campaign.transfers.push(lost);
         }
@@ -225,10 +228,10 @@ pub fn empty(
             let object = landed.object.clone();
             let received = landed.received;
             let mut row = outcome(&mut motes, plan, settings, landed, &objects, &site);
-            (row.core.attempts, row.extra.wave) = (tried, campaign.waves);
-            if row.core.verified || !RETRY.follows(tried) {
+            (row.summary.attempts, row.details.wave) = (tried, campaign.waves);
+            if row.summary.verified || !RETRY.follows(tried) {
                 tries.remove(&plan.source);
-                match has_ways && !row.core.verified {
+                match has_ways && !row.summary.verified {
                     true => left.push((plan.source, tried)),
                     false => told(turns(&row, object.as_deref()))?,
                 }
@@ -249,15 +252,15 @@ pub fn empty(
         let left = Left {
             tried,
             object: objects.get(&source).map(|object| &**object),
-            plans: waves.by_itself(source, Reserves::Standing, &mut rng),
+            plans: waves.by_itself(source, Backups::Relays, &mut rng),
             scheme: settings.scheme,
             terms: settings.terms,
             pause: linger(settings.scheme),
         };
         let object = alone::fetch(&mut motes, left, &mut campaign, observer)?;
-        let id = motes.field.ids()[source];
+        let id = motes.nodes.ids()[source];
         let mut of_source = campaign.transfers.iter().rev();
-        if let Some(row) = of_source.find(|row| row.core.source == id) {
+        if let Some(row) = of_source.find(|row| row.summary.source == id) {
             told(turns(row, object.as_deref()))?;
         }
     }
@@ -308,7 +311,7 @@ fn outcome(
     objects: &BTreeMap<usize, Arc<[u8]>>,
     site: &Site,
 ) -> Outcome<InWave> {
-    let ids = motes.field.ids();
+    let ids = motes.nodes.ids();
     let nothing = account(settings, site, ids).nothing(plan);
     let packets = motes.packets(plan.source, &settings.terms);
     let (object, offered) = (landed.object, objects.get(&plan.source));
@@ -321,7 +324,7 @@ fn outcome(
     let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
     let (prediction, _) = expected(plan, settings.scheme);
     let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
-    let core = Core {
+    let summary = Summary {
         verified,
         bytes,
         goodput_kbps: match verified {
@@ -341,7 +344,10 @@ fn outcome(
         wrong,
         predicted_kbps: prediction.goodput_kbps,
     };
-    Outcome { core, extra }
+    Outcome {
+        summary,
+        details: extra,
+    }
 }
 
 /// So many of `nodes`, evenly; at most all.

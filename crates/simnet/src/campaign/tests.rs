@@ -47,8 +47,8 @@ fn everything_arrives_once_and_time_adds_up() {
         })
         .unwrap();
         let mut delivered: Vec<u16> = (campaign.transfers.iter())
-            .filter(|t| t.core.verified)
-            .map(|t| t.core.source.get())
+            .filter(|t| t.summary.verified)
+            .map(|t| t.summary.source.get())
             .collect();
         let count = delivered.len();
         delivered.sort_unstable();
@@ -56,9 +56,9 @@ fn everything_arrives_once_and_time_adds_up() {
         assert_eq!(delivered.len(), count, "{mode:?}: somebody twice");
         assert!(count * 10 >= campaign.sources * 9, "{mode:?}: {count}");
         assert_eq!(campaign.bytes(), u64::from(BYTES) * count as u64);
-        assert!(campaign.transfers.iter().all(|t| !t.extra.wrong));
+        assert!(campaign.transfers.iter().all(|t| !t.details.wrong));
         for wave in 0..campaign.waves {
-            let at_once = campaign.transfers.iter().filter(|t| t.extra.wave == wave);
+            let at_once = campaign.transfers.iter().filter(|t| t.details.wave == wave);
             assert!(at_once.count() <= campaign.radios);
         }
         assert!(campaign.part_s(Part::Transferring) > 0.0);
@@ -72,7 +72,11 @@ fn everything_arrives_once_and_time_adds_up() {
         let parts: f64 = parts.iter().map(|part| campaign.part_s(*part)).sum();
         assert!((parts - campaign.download_s()).abs() < 1e-6);
         // Transfers of a wave take no longer together than one after the other.
-        let alone: f64 = campaign.transfers.iter().map(|t| t.core.duration_s).sum();
+        let alone: f64 = campaign
+            .transfers
+            .iter()
+            .map(|t| t.summary.duration_s)
+            .sum();
         let transferring_s = campaign.part_s(Part::Transferring);
         assert!(transferring_s <= alone);
         assert!(waves.iter().copied().eq(0..campaign.waves));
@@ -89,9 +93,9 @@ fn pip_runs_over_one_path_and_is_counted_as_it_ends() {
         let mut settings = mode.settings(&site, Pipelined::PIP, ChannelSet::ALL, random(2_000));
         settings.sources = Sources::Spread(6);
         let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
-        assert!(campaign.transfers.iter().any(|t| t.core.verified));
-        let planned = campaign.transfers.iter().filter(|t| t.core.hops > 0);
-        for (t, extra) in planned.map(|t| (&t.core, t.extra)) {
+        assert!(campaign.transfers.iter().any(|t| t.summary.verified));
+        let planned = campaign.transfers.iter().filter(|t| t.summary.hops > 0);
+        for (t, extra) in planned.map(|t| (&t.summary, t.details)) {
             assert_eq!((t.paths, t.active_nodes), (1, t.hops + 1), "{mode:?}");
             assert_eq!(t.verified, t.failure.is_none());
             assert!(!extra.wrong && extra.predicted_kbps < 110.0 || t.hops == 1);
@@ -111,8 +115,8 @@ fn who_fails_in_all_its_waves_is_fetched_from_alone_at_the_end() {
     settings.terms.deadline_s = 1;
     let (mut turns, mut whole) = (Vec::new(), 0);
     let mut over = |turn: &Outcome<InWave>, bytes: Option<&[u8]>| {
-        turns.push(turn.core.source);
-        let offered = object.of(1, turn.core.source);
+        turns.push(turn.summary.source);
+        let offered = object.of(1, turn.summary.source);
         whole += usize::from(bytes == Some(&offered[..]));
         Continue(())
     };
@@ -121,12 +125,12 @@ fn who_fails_in_all_its_waves_is_fetched_from_alone_at_the_end() {
     turns.dedup();
     assert_eq!((turns.len(), whole), (3, 3));
     let (good, failed): (Vec<_>, Vec<_>) =
-        (campaign.transfers.iter()).partition(|t| t.core.verified);
+        (campaign.transfers.iter()).partition(|t| t.summary.verified);
     assert_eq!((good.len(), failed.len()), (3, 9));
     for one in good {
-        assert!(one.core.attempts > 3 && !one.extra.wrong && one.core.seed == 1);
-        let wave = one.extra.wave;
-        let beside = campaign.transfers.iter().filter(|t| t.extra.wave == wave);
+        assert!(one.summary.attempts > 3 && !one.details.wrong && one.summary.seed == 1);
+        let wave = one.details.wave;
+        let beside = campaign.transfers.iter().filter(|t| t.details.wave == wave);
         assert_eq!(beside.count(), 1);
     }
     assert_eq!(whole, campaign.sources);

@@ -6,18 +6,18 @@
 //! results however often it is interrupted; for the same reason nothing is learned from one for the next.
 
 use crate::explain::{LossMap, Recorder};
-use crate::field::{description, place, Motes, RunError, SimField};
 use crate::forwarding::ChainError;
+use crate::motes::{description, place, Motes, RunError, SimNetwork};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_host::carry::pipeline::{Node, Order, Terms};
 use thalweg_host::collector::{Collector, Ended, Keeper, LineLoss, Over, Report, Request};
-use thalweg_host::field::Field;
 use thalweg_host::job::{Failure, Progress};
-use thalweg_host::known::{Ask, AskError, Known};
-use thalweg_host::parts::{Assembly, Turn};
+use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
+use thalweg_host::network::Network;
 use thalweg_host::registry::Pipelined;
+use thalweg_host::segments::{Assembly, Attempt};
 use thalweg_host::survey::SurveyCost;
+use thalweg_host::transfer::pipeline::{Node, Order, Terms};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan};
@@ -31,7 +31,7 @@ use thalweg_units::{Channel, Dbm, Duration, NodeId};
 pub enum CollectError {
     /// What was asked for cannot be planned.
     #[error(transparent)]
-    Ask(#[from] AskError),
+    PlanRequest(#[from] PlanRequestError),
     /// The testbed cannot carry it.
     #[error("{testbed}: {why}")]
     Unfit {
@@ -138,13 +138,13 @@ pub type ProgressObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow
 /// testbed's sink; `None` for other testbeds.
 ///
 /// # Errors
-/// [`AskError`] for nodes and channels that the testbed does not have.
+/// [`PlanRequestError`] for nodes and channels that the testbed does not have.
 pub fn measured(
     testbed: &Testbed,
     to: Option<NodeId>,
     channels: Option<&[Channel]>,
     seed: u64,
-) -> Result<Option<Known>, AskError> {
+) -> Result<Option<LinkState>, PlanRequestError> {
     let Physics::Measured(measured) = &testbed.physics else {
         return Ok(None);
     };
@@ -158,7 +158,7 @@ pub fn measured(
     }
     let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
     let channels = channels.map(<[Channel]>::to_vec);
-    let known = Known::new(place, links, sink, channels, (stream, seed));
+    let known = LinkState::new(place, links, sink, channels, (stream, seed));
     Ok(Some(known))
 }
 
@@ -166,16 +166,16 @@ pub fn measured(
 /// how large it may be.
 ///
 /// # Errors
-/// [`AskError`].
+/// [`PlanRequestError`].
 pub fn check(
     testbed: &Testbed,
     (from, to): (Option<NodeId>, Option<NodeId>),
-) -> Result<(), AskError> {
+) -> Result<(), PlanRequestError> {
     let (place, sink) = (place(testbed), to.unwrap_or(testbed.sink));
     place.index_of(sink)?;
     from.map(|from| place.index_of(from)).transpose()?;
     match from == Some(sink) {
-        true => Err(AskError::SourceIsSink(sink)),
+        true => Err(PlanRequestError::SourceIsSink(sink)),
         false => Ok(()),
     }
 }
@@ -185,7 +185,7 @@ pub struct Surveyed {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     collector: Collector,
-    known: Known,
+    known: LinkState,
     cost: SurveyCost,
 }
 
@@ -210,8 +210,8 @@ impl Surveyed {
         let mut collector = Collector::new(network, 0, LineLoss::Ends);
         let mut motes = Motes::open(&site.undisturbed(), derive(site.seed, "survey", &[]))?;
         let mut watch = |progress| observer("", progress);
-        motes.field.hear(&[index]);
-        let surveyed = collector.survey(&mut motes.field, protocol, &[], &mut watch)?;
+        motes.nodes.hear(&[index]);
+        let surveyed = collector.survey(&mut motes.nodes, protocol, &[], &mut watch)?;
         let known = collector.description().known(surveyed.links.clone());
         let took = motes.network().now();
         let age = site.age();
@@ -229,13 +229,13 @@ impl Surveyed {
     /// Plans the route of `ask` by what the survey brought.
     ///
     /// # Errors
-    /// [`AskError`].
-    pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
+    /// [`PlanRequestError`].
+    pub fn plan(&self, ask: &PlanRequest) -> Result<Plan, PlanRequestError> {
         self.known.plan(ask)
     }
 
     /// The network and its links.
-    pub fn known(&self) -> &Known {
+    pub fn known(&self) -> &LinkState {
         &self.known
     }
     /// What it took to know the links.
@@ -256,7 +256,7 @@ impl Surveyed {
     /// report.
     pub fn fetch(
         &self,
-        (ask, object): (&Ask, &Object),
+        (ask, object): (&PlanRequest, &Object),
         plan: Plan,
         capture: Option<Box<dyn Capture>>,
         maps: Option<&mut Vec<LossMap>>,
@@ -267,7 +267,7 @@ impl Surveyed {
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
         motes.offer(plan.source, object.of(self.site.seed, from));
-        motes.field.hear(&[plan.sink]);
+        motes.nodes.hear(&[plan.sink]);
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
@@ -284,7 +284,7 @@ impl Surveyed {
             power: motes.board().tx_power,
         };
         let (mut there, mut collector) = (Assembly::default(), self.collector.clone());
-        let field = &mut motes.field;
+        let field = &mut motes.nodes;
         let mut report = collector.fetch(field, &request, &mut there, &mut onlooker)?;
         if ask.protocol.has_paths() && report.parts == 1 {
             let pip = collector.compare(field, &request, &mut onlooker)?;
@@ -304,14 +304,14 @@ struct Onlooker<'a> {
     power: Dbm,
 }
 
-impl Keeper<SimField<Node>> for Onlooker<'_> {
+impl Keeper<SimNetwork<Node>> for Onlooker<'_> {
     type Error = CollectError;
 
     fn begin(
         &mut self,
-        field: &mut SimField<Node>,
+        field: &mut SimNetwork<Node>,
         over: &Over,
-        (_, terms): (&Turn, &Terms),
+        (_, terms): (&Attempt, &Terms),
     ) -> Result<(), CollectError> {
         if self.maps.is_some() {
             let scheme = over.protocol.scheme;
@@ -322,7 +322,11 @@ impl Keeper<SimField<Node>> for Onlooker<'_> {
     fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
         (self.observer)(protocol, progress)
     }
-    fn end(&mut self, field: &mut SimField<Node>, _ended: &Ended<'_>) -> Result<(), CollectError> {
+    fn end(
+        &mut self,
+        field: &mut SimNetwork<Node>,
+        _ended: &Ended<'_>,
+    ) -> Result<(), CollectError> {
         if let (Some(maps), Some(recorder)) = (&mut self.maps, self.recorder.take()) {
             maps.push(recorder.finish(field, self.power));
         }
@@ -335,11 +339,11 @@ impl Keeper<SimField<Node>> for Onlooker<'_> {
 pub struct Remote<'a, F> {
     field: &'a mut F,
     collector: Collector,
-    known: Known,
+    known: LinkState,
     cost: SurveyCost,
 }
 
-impl<'a, F: Field<Order = Order, Event = Event>> Remote<'a, F> {
+impl<'a, F: Network<Order = Order, Event = Event>> Remote<'a, F> {
     /// Has base station `sink` of `field` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
     /// `transfers`: nodes remember numbers for a while.
     ///
@@ -375,7 +379,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Remote<'a, F> {
     /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
     pub fn fetch(
         &mut self,
-        ask: &Ask,
+        ask: &PlanRequest,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
         let known = self.known.viewed_at(self.field.now());
@@ -397,7 +401,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Remote<'a, F> {
 /// Is shown how far a network is, and notes what transfers tell of links.
 struct Learner<'a> {
     observer: ProgressObserver<'a>,
-    known: &'a mut Known,
+    known: &'a mut LinkState,
 }
 
 impl<F> Keeper<F> for Learner<'_> {
@@ -444,7 +448,7 @@ mod tests {
         let mut quiet = |_: &str, _: Progress| Continue(());
         let protocol = Pipelined::named("p3-planned").unwrap();
         let collector = Surveyed::open(site, (None, protocol), None, &mut quiet).unwrap();
-        let ask = Ask {
+        let ask = PlanRequest {
             from: None,
             bytes: 1_000,
             protocol,
@@ -454,7 +458,7 @@ mod tests {
         };
         let known = collector.known();
         let first = known.plan(&ask).unwrap();
-        let again = Ask {
+        let again = PlanRequest {
             from: Some(collector.testbed().nodes[first.source].id),
             protocol: Pipelined::P3,
             ..ask

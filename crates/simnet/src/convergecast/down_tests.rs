@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::ether::Reach;
-use thalweg_protocols::stack::{Above, Discipline, Event, Gone, Open, Packet, Reading, Room};
+use thalweg_protocols::stack::{Discipline, Event, Gone, Open, Packet, Reading, Room, Upper};
 use thalweg_sim::Observer;
 use thalweg_units::Db;
 use thalweg_wire::tree::Way;
@@ -21,7 +21,7 @@ struct Asks {
     hops: u8,
 }
 
-impl Above for Asks {
+impl Upper for Asks {
     type Command = Schedule;
     type Event = Reading;
     fn handle_command(&mut self, now: Instant, schedule: Schedule) {
@@ -136,7 +136,7 @@ fn answered<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, without: &[usize
             until: first + PERIOD * 50,
             burst: 1,
         };
-        let order = Command::Above(schedule);
+        let order = Command::Upper(schedule);
         net.command(n, order);
     }
     net.run_with(end, &mut taken).unwrap();

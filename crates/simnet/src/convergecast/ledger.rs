@@ -179,7 +179,7 @@ impl Ledger {
         }
         let counts = &mut self.outcome.nodes[node];
         match event {
-            Event::Above(Reading { made, skipped }) => {
+            Event::Upper(Reading { made, skipped }) => {
                 counts.made += u64::from(made);
                 counts.skipped += u64::from(skipped);
             }

@@ -226,7 +226,7 @@ pub fn run(
     for (n, load) in loads.iter().enumerate() {
         network.command(n, Command::Start);
         if let Some(load) = load {
-            network.command(n, Command::Above(*load));
+            network.command(n, Command::Upper(*load));
         }
     }
     let mut ledger = Ledger::new(ids, &sinks, loads, begins);

@@ -39,7 +39,7 @@ fn rate(mac: csma::Config) -> f64 {
         until: Instant::ZERO + hour,
         burst: u16::MAX,
     };
-    network.command(1, Command::Above(schedule));
+    network.command(1, Command::Upper(schedule));
     let seconds = 60;
     let mut arrived = 0;
     network

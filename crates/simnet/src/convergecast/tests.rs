@@ -177,7 +177,7 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
         burst: 1,
     };
     if packets > 0 {
-        network.command(0, Command::Above(schedule));
+        network.command(0, Command::Upper(schedule));
     }
     let seconds = 60;
     let end = SimTime::ZERO + second * seconds;

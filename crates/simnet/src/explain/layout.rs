@@ -51,7 +51,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// That of `route` as its nodes are told it, where nodes are called `ids`. Reserves count, since they may take part.
+    /// That of `route` as its nodes are told it, where nodes are called `ids`. Backups count, since they may take part.
     pub(super) fn new(route: &Route, ids: &[NodeId]) -> Self {
         let index = |node: NodeId| ids.iter().position(|id| *id == node);
         let groups = route.groups();
@@ -61,7 +61,7 @@ impl Layout {
         };
         let hops = route.channels.hops();
         let relays = |stage: u8| -> Vec<_> {
-            let all = [route.members(), route.standing_by(), route.spares()];
+            let all = [route.members(), route.backup_relays(), route.alternates()];
             let all = all.into_iter().flatten().filter(|m| m.stage == stage);
             let known = all.filter_map(|m| Some((index(m.node)?, group_of(groups, m.group))));
             known.collect()

@@ -19,14 +19,14 @@ pub use map::{
     HopLoss, LaterWay, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals, Way,
 };
 
-use crate::field::{Motes, RunError, SimField};
+use crate::motes::{Motes, RunError, SimNetwork};
 use attribute::Selective;
 use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use thalweg_host::carry::pipeline::{route, Node, Order, Terms};
 use thalweg_host::collector::Transfer;
 use thalweg_host::job::{Failure, Watch};
+use thalweg_host::transfer::pipeline::{route, Node, Order, Terms};
 use thalweg_planner::Plan;
 use thalweg_sim::Network;
 use thalweg_units::Dbm;
@@ -56,7 +56,7 @@ impl Recorder {
     /// # Errors
     /// [`Failure::Unfit`] where the plan does not fit a wake-up.
     pub fn start(
-        field: &mut SimField<Node>,
+        field: &mut SimNetwork<Node>,
         plan: &Plan,
         protocol: Scheme,
         terms: &Terms,
@@ -90,7 +90,7 @@ impl Recorder {
     }
 
     /// Ends the watch and draws the map of nodes that send with `power`.
-    pub fn finish(self, field: &mut SimField<Node>, power: Dbm) -> LossMap {
+    pub fn finish(self, field: &mut SimNetwork<Node>, power: Dbm) -> LossMap {
         field.watch_orders(None);
         field.net.unwatch();
         let log = lock(&self.log);
@@ -115,10 +115,10 @@ pub fn fetch(
     terms: &Terms,
     observer: Watch<'_>,
 ) -> Result<(Transfer, LossMap), RunError> {
-    let recorder = Recorder::start(&mut session.field, plan, protocol, terms)?;
+    let recorder = Recorder::start(&mut session.nodes, plan, protocol, terms)?;
     let fetched = session.fetch(plan, protocol, terms, observer);
     let power = session.board().tx_power;
-    let map = recorder.finish(&mut session.field, power);
+    let map = recorder.finish(&mut session.nodes, power);
     Ok((fetched?, map))
 }
 

@@ -319,7 +319,7 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
                 (PACKETS, sent),
                 "seed {seed}"
             );
-            if let Some(r1) = outcome.core.first_round_reliability {
+            if let Some(r1) = outcome.summary.first_round_reliability {
                 assert_eq!((r1 * PACKETS as f64).round() as u32, arrived, "seed {seed}");
             }
         }

@@ -1,6 +1,6 @@
 //! Objects of many nodes at once over RCRT in a simulated network: what is asked, the run, what is told of it.
 //!
-//! The job is a [`Session`] whose keeper waits for [`Objects`], the network a [`TreeField`] whose routes have settled. Not
+//! The job is a [`Session`] whose keeper waits for [`Objects`], the network a [`TreeNetwork`] whose routes have settled. Not
 //! modelled: how sources learn that they are to begin. Tests: `tests.rs`.
 
 mod report;
@@ -13,15 +13,15 @@ pub use scenario::{Scenario, ScenarioError};
 
 use crate::collect::{check, CollectError, Object};
 use crate::convergecast;
-use crate::rcrt::{Incident, Settle, Setup, TreeField};
+use crate::rcrt::{Incident, Settle, Setup, TreeNetwork};
 use report::Asked;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_host::carry::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
-use thalweg_host::carry::session::{Session, Wish, WishError};
-use thalweg_host::field::Field;
 use thalweg_host::job::{run, Failure};
+use thalweg_host::network::Network;
 use thalweg_host::object::info;
+use thalweg_host::transfer::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
+use thalweg_host::transfer::session::{Session, SessionRequest, SessionRequestError};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
 use thalweg_sim::Capture;
@@ -33,7 +33,7 @@ use thalweg_wire::{phy, rcrt as wire, tree};
 #[derive(Debug, Clone)]
 pub struct Collection {
     /// Of whom, and at what rates.
-    pub wish: Wish,
+    pub wish: SessionRequest,
     /// The base station; the testbed's where none is named.
     pub to: Option<NodeId>,
     /// Object bytes in a packet.
@@ -49,7 +49,7 @@ pub struct Collection {
 pub enum GatherError {
     /// Of any network.
     #[error(transparent)]
-    Wish(#[from] WishError),
+    SessionRequest(#[from] SessionRequestError),
     /// A payload that fits into no frame.
     #[error("a packet of rcrt holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {0}")]
     Payload(u8),
@@ -68,7 +68,7 @@ impl GatherError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Wish(_) | Self::Payload(_) => true,
+            Self::SessionRequest(_) | Self::Payload(_) => true,
             Self::Collect(error) => error.is_input(),
             Self::Run(_) | Self::Session(_) => false,
         }
@@ -150,7 +150,7 @@ impl Collection {
             Stored::new(object, self.payload)
         };
         let (setup, seed) = (self.setup(testbed), derive(site.seed, "rcrt run", &[]));
-        let mut field = TreeField::open(site, setup, supply, seed, capture)?;
+        let mut field = TreeNetwork::open(site, setup, supply, seed, capture)?;
         let routes = field.settle(|found, of| observer(Progress::Routes { found, of }))?;
         let begins = field.now();
         let wanted = self.wish.nodes().map(|id| (id, info(&object(id))));

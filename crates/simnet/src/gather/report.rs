@@ -7,9 +7,9 @@ use super::Collection;
 use crate::rcrt::{FlowOutcome, Outcome as Ran};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use thalweg_host::carry::rcrt::Gathered;
-use thalweg_host::field::FieldTime;
-use thalweg_host::outcome::{Core, Outcome};
+use thalweg_host::network::NetworkTime;
+use thalweg_host::outcome::{Outcome, Summary};
+use thalweg_host::transfer::rcrt::Gathered;
 use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
 
@@ -90,7 +90,7 @@ pub(super) struct Asked<'a> {
     pub collection: &'a Collection,
     pub seed: u64,
     /// When routes have settled.
-    pub begins: FieldTime,
+    pub begins: NetworkTime,
 }
 
 impl Report {
@@ -111,8 +111,8 @@ impl Report {
             Some(Node::new(asked, one, flow, hops.unwrap_or(0)))
         };
         let nodes: Vec<Node> = gathered.into_iter().filter_map(node).collect();
-        let flows = || nodes.iter().map(|node| &node.outcome.extra);
-        let bytes = nodes.iter().map(|node| node.outcome.core.bytes).sum();
+        let flows = || nodes.iter().map(|node| &node.outcome.details);
+        let bytes = nodes.iter().map(|node| node.outcome.summary.bytes).sum();
         let duration_s = flows().filter_map(|f| f.last_s).fold(0.0, f64::max);
         let packets: u64 = flows().map(|f| f.packets).sum();
         let repaired: f64 = flows().map(|f| f.repaired_share * f.packets as f64).sum();
@@ -124,7 +124,7 @@ impl Report {
             demand: collection.wish.demand,
             payload: collection.payload,
             seed: asked.seed,
-            settled_s: asked.begins.since(FieldTime::ZERO).as_secs_f64(),
+            settled_s: asked.begins.since(NetworkTime::ZERO).as_secs_f64(),
             duration_s,
             whole: nodes.iter().filter(|node| node.object.is_some()).count(),
             objects: nodes.len(),
@@ -139,7 +139,7 @@ impl Report {
 }
 
 impl Asked<'_> {
-    fn since(&self, at: Option<FieldTime>) -> Option<f64> {
+    fn since(&self, at: Option<NetworkTime>) -> Option<f64> {
         at.map(|at| at.since(self.begins).as_secs_f64())
     }
 }
@@ -153,7 +153,7 @@ impl Node {
             Ok(object) => (Some(object), None),
             Err(why) => (None, Some(why.to_string())),
         };
-        let core = Core {
+        let summary = Summary {
             protocol: "rcrt".to_owned(),
             testbed: asked.testbed.name.clone(),
             source: one.source,
@@ -190,7 +190,10 @@ impl Node {
             opened_s,
             last_s,
         };
-        let outcome = Outcome { core, extra };
+        let outcome = Outcome {
+            summary,
+            details: extra,
+        };
         Self { outcome, object }
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 fn wish(from: &[u16], policy: &str, bytes: u32, scenario: &str) -> Collection {
     Collection {
-        wish: Wish {
+        wish: SessionRequest {
             sources: from.to_vec(),
             policy: policy.to_owned(),
             demand: 1.0,
@@ -22,10 +22,10 @@ fn gathered(testbed: &str, wish: &Collection) -> Report {
     let report = wish.gather(&site, None, &mut |_| ControlFlow::Continue(()));
     let report = report.unwrap();
     for node in &report.nodes {
-        let source = node.outcome.core.source;
+        let source = node.outcome.summary.source;
         let has = wish.object.of(3, source);
         assert!(node.object.as_deref().is_none_or(|object| *object == *has));
-        assert_eq!(node.object.is_some(), node.outcome.core.verified);
+        assert_eq!(node.object.is_some(), node.outcome.summary.verified);
     }
     report
 }
@@ -35,8 +35,8 @@ fn objects_of_three_nodes_and_of_all_arrive_whole() {
     let three = gathered("line5", &wish(&[3, 4, 5], "fair", 3000, ""));
     assert_eq!((three.whole, three.objects, three.bytes), (3, 3, 9000));
     let flow = &three.nodes[2].outcome;
-    assert_eq!((flow.extra.packets, flow.core.hops), (47, 4));
-    assert!(flow.core.goodput_kbps > 0.0 && flow.extra.rate > 0.0);
+    assert_eq!((flow.details.packets, flow.summary.hops), (47, 4));
+    assert!(flow.summary.goodput_kbps > 0.0 && flow.details.rate > 0.0);
     let all = gathered("line5", &wish(&[2, 3, 4, 5], "demand-limited", 3000, ""));
     assert_eq!((all.whole, all.objects), (4, 4));
     // The same again.
@@ -64,7 +64,7 @@ fn a_source_that_reboots_or_joins_late_arrives_whole() {
     // Node 5 has no other way than over node 4.
     let report = gathered("line5", &wish(&[2, 4, 5], "fair", 9000, scenario));
     assert_eq!(report.whole, 3, "{:?}", report.nodes);
-    let opened = |k: usize| report.nodes[k].outcome.extra.opened_s;
+    let opened = |k: usize| report.nodes[k].outcome.details.opened_s;
     assert!(opened(1) >= Some(200.0), "{:?}", opened(1));
 }
 
@@ -73,10 +73,10 @@ fn a_source_that_dies_is_reported_and_all_others_are_whole() {
     let scenario = r#"incident = [{ at = "60 s", what = "dies", node = 5 }]"#;
     let report = gathered("line5", &wish(&[2, 3, 5], "fair", 9000, scenario));
     assert_eq!((report.whole, report.objects), (2, 3));
-    let core = &report.nodes[2].outcome.core;
-    let failure = core.failure.as_deref().unwrap_or_default();
-    let told = format!("{} of 9000 bytes came in, and no more", core.bytes);
-    assert!(core.bytes > 0 && failure == told, "{failure}");
+    let summary = &report.nodes[2].outcome.summary;
+    let failure = summary.failure.as_deref().unwrap_or_default();
+    let told = format!("{} of 9000 bytes came in, and no more", summary.bytes);
+    assert!(summary.bytes > 0 && failure == told, "{failure}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn flows_get_what_their_weights_say_while_both_go_on() {
         _ => ControlFlow::Continue(()),
     };
     let report = wish.gather(&site, None, &mut until).unwrap();
-    let bytes = |k: usize| report.nodes[k].outcome.core.bytes as f64;
+    let bytes = |k: usize| report.nodes[k].outcome.summary.bytes as f64;
     let share = bytes(0) / bytes(1);
     assert!((share - 2.0).abs() < 0.3, "{share} of {}", bytes(1));
     assert!(report.whole == 0 && bytes(1) > 10_000.0);

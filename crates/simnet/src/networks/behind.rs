@@ -5,16 +5,16 @@
 
 use std::time::Duration;
 
-use thalweg_host::carry::session::Wish;
-use thalweg_host::field::FieldError;
+use thalweg_host::connector::{Connector, Facts, Sessions, Spending, Tree};
 use thalweg_host::job::Failure;
-use thalweg_host::line::{LineError, LineField, Open};
-use thalweg_host::network::{Facts, Network, Sessions, Spending, Tree};
+use thalweg_host::line::{LineError, LineNetwork, Open};
+use thalweg_host::network::NetworkFault;
+use thalweg_host::transfer::session::SessionRequest;
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
 use thalweg_wire::host::Carries;
 
-use crate::field::{carries_pipelines, description, RunError};
+use crate::motes::{carries_pipelines, description, RunError};
 
 /// How long a greeting is waited for; it comes every half second.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -27,7 +27,7 @@ pub struct Behind<O> {
     carries: Carries,
     bytes: u32,
     /// The way, until the daemon takes it.
-    field: Option<LineField>,
+    field: Option<LineNetwork>,
 }
 
 impl<O: Open + Clone + Send + 'static> Behind<O> {
@@ -41,7 +41,7 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
             return Err(RunError::Board(site.testbed.board_name.clone()));
         }
         let field = Self::greeted(&address).ok();
-        let station = field.as_ref().and_then(LineField::station);
+        let station = field.as_ref().and_then(LineNetwork::station);
         let sink = station.map_or(site.testbed.sink, |about| about.node);
         let ids = site.testbed.nodes.iter().map(|node| node.id);
         if !ids.into_iter().any(|id| id == sink) {
@@ -59,13 +59,13 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
         })
     }
 
-    fn greeted(address: &O) -> Result<LineField, LineError> {
-        LineField::open(Box::new(address.clone()), PATIENCE, Box::new(|| false))
+    fn greeted(address: &O) -> Result<LineNetwork, LineError> {
+        LineNetwork::open(Box::new(address.clone()), PATIENCE, Box::new(|| false))
     }
 }
 
-impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
-    type Field = LineField;
+impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
+    type Network = LineNetwork;
 
     fn facts(&self) -> Facts {
         let testbed = &self.site.testbed;
@@ -87,7 +87,7 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
         }
     }
 
-    fn open(&mut self) -> Result<LineField, FieldError> {
+    fn open(&mut self) -> Result<LineNetwork, NetworkFault> {
         let field = match self.field.take() {
             Some(field) => field,
             None => Self::greeted(&self.address)?,
@@ -98,7 +98,7 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
                     "the base station is node {}, and the gateway began with node {}: begin it again",
                     about.node, self.sink
                 );
-                Err(FieldError::Broken(line.into()))
+                Err(NetworkFault::Broken(line.into()))
             }
             _ => Ok(field),
         }
@@ -106,8 +106,8 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
 
     fn session<'a>(
         &'a mut self,
-        field: &'a mut LineField,
-        wish: &Wish,
+        field: &'a mut LineNetwork,
+        wish: &SessionRequest,
     ) -> Result<Tree<'a>, Failure> {
         let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
         field.session(self.sink, &sources).map(Tree::new)

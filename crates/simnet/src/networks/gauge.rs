@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use std::fmt::Write as _;
 
 use rand::Rng;
-use thalweg_host::carry::rcrt::PAYLOAD_BYTES;
+use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
 use thalweg_medium::random::stream;
 use thalweg_protocols::rcrt::sink::Config;
 use thalweg_protocols::rcrt::source::{Ready, Supply};

@@ -4,18 +4,18 @@
 //! [`gather`](crate::gather). Nodes stand on carrier sense and a tree; sinks are programs beside the base stations. Invariant: a packet counts
 //! as delivered once, in order, with the bytes that its source sent. Tests: `tests.rs`.
 
-mod field;
 mod floor;
 mod incident;
 mod mote;
+mod network;
 mod outcome;
 mod run;
 mod setup;
 mod upper;
 
-pub use field::TreeField;
 pub use floor::{Shape, Wanted};
 pub use incident::{Happens, Incident};
+pub use network::TreeNetwork;
 pub use outcome::{FlowOutcome, Outcome};
 pub use run::{run, Paced};
 pub use setup::{Flow, Settle, Setup, Sink, Transport, Tree};

@@ -3,7 +3,7 @@
 
 use thalweg_protocols::rcrt::source::{Order, Ready, Source, Supply, Told};
 use thalweg_protocols::rcrt::{Base, Handed, Send};
-use thalweg_protocols::stack::{Above, Gone, Packet, Readings, Room, Schedule};
+use thalweg_protocols::stack::{Gone, Packet, Readings, Room, Schedule, Upper};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::Flow;
 use thalweg_wire::tree::Way;
@@ -100,7 +100,7 @@ pub(super) enum Heard {
     Readings,
 }
 
-impl<S: Supply> Above for Part<S> {
+impl<S: Supply> Upper for Part<S> {
     type Command = Says;
     type Event = Heard;
 

@@ -150,7 +150,7 @@ impl Outcome {
         };
         match *event {
             Event::Taken { number } => self.taken.entry(node).or_default().push_back(number),
-            Event::Above(Heard::Source(Told::Sent { message, .. })) => {
+            Event::Upper(Heard::Source(Told::Sent { message, .. })) => {
                 let number = self.taken.get_mut(&node).and_then(VecDeque::pop_front);
                 match (message, number) {
                     (Message::Again(_), Some(number)) => self.again.insert((id, number)),

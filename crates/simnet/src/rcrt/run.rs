@@ -1,6 +1,6 @@
 //! The nodes of a site on their tree: routes settle, flows begin, incidents happen.
 //!
-//! What runs beside the base stations is an experiment's ([`run`]) or a session's ([`TreeField`](super::TreeField)).
+//! What runs beside the base stations is an experiment's ([`run`]) or a session's ([`TreeNetwork`](super::TreeNetwork)).
 //! Time base: simulated time.
 
 use super::incident::Incident;
@@ -70,7 +70,7 @@ struct Watch<'a> {
 impl Observer<Event<Heard>> for Watch<'_> {
     fn told(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
         match event {
-            Event::Above(Heard::Base(handed)) => {
+            Event::Upper(Heard::Base(handed)) => {
                 self.incoming = Some((node, handed));
                 return ControlFlow::Break(());
             }
@@ -230,7 +230,7 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
     /// Base station `base` sends a message down.
     pub(super) fn send(&mut self, base: usize, send: Send) {
         self.outcome.answered(&send);
-        (self.network).command(base, Command::Above(Says::Send(send)));
+        (self.network).command(base, Command::Upper(Says::Send(send)));
     }
     /// What came of it.
     pub(super) fn finish(mut self, sinks: &[Sink]) -> Result<Outcome, SimError> {
@@ -351,7 +351,7 @@ fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
                 demand: Rate::from_per_s(flow.demand),
             }),
         };
-        (at, flow.node, Command::Above(order))
+        (at, flow.node, Command::Upper(order))
     };
     let mut agenda: Agenda = setup.flows.iter().map(flow).collect();
     for &(at, n, what) in &setup.incidents {
@@ -361,7 +361,7 @@ fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
             Incident::Starts => {
                 agenda.push((at, n, Command::Start));
                 let resume = Says::Source(Order::Resume);
-                agenda.push((at, n, Command::Above(resume)));
+                agenda.push((at, n, Command::Upper(resume)));
             }
         }
     }

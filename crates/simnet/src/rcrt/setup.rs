@@ -2,8 +2,8 @@
 
 use super::incident::Incident;
 use super::mote::FLOWS;
-use thalweg_host::carry::rcrt::PAYLOAD_BYTES;
-use thalweg_host::carry::session::FLOW;
+use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
+use thalweg_host::transfer::session::FLOW;
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::{sink, source};
 use thalweg_protocols::stack::Queue;

@@ -6,17 +6,17 @@
 
 use super::ground::links;
 use super::{pip, Carrier, CollectError, Ground, Onlookers, Recorder, Terms};
-use crate::field::{RunError, SimField};
+use crate::motes::{RunError, SimNetwork};
 use serde::Serialize;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_engine::Engine;
-use thalweg_host::carry::stream::{Fetch, Heard, Lane, LinkReport, Stream, Way};
-use thalweg_host::carry::{burst, fastforward};
-use thalweg_host::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_host::job::{run, Watch};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
 use thalweg_host::object::{Holds, Memory};
-use thalweg_host::outcome::{Core, Outcome};
+use thalweg_host::outcome::{Outcome, Summary};
+use thalweg_host::transfer::stream::{Fetch, Heard, Lane, LinkReport, Stream, StreamSetup};
+use thalweg_host::transfer::{burst, fastforward};
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::Burst;
 use thalweg_protocols::fastforward::{FastForward, STREAMS};
@@ -167,12 +167,12 @@ impl Run<'_> {
     /// Nodes of their own fetch `loads` as `way` has it.
     fn carry<E: Counted>(
         self,
-        way: Way<E>,
+        way: StreamSetup<E>,
         loads: &[Load],
         (observer, onlookers): (Watch<'_>, &mut Onlookers),
     ) -> Result<Vec<Carried>, CollectError> {
         let Self { ground, terms, .. } = self;
-        let field = SimField::of(&ground.site, &self.board(), &way.node, self.seed);
+        let field = SimNetwork::of(&ground.site, &self.board(), &way.node, self.seed);
         let mut field = field.map_err(RunError::from)?;
         let mut stations = Vec::new();
         for (plan, object) in loads {
@@ -234,7 +234,7 @@ impl Run<'_> {
         let path = &plan.nodes;
         let time = Duration::from_nanos((stream.seconds * 1e9) as u64);
         let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
-        let core = Core {
+        let summary = Summary {
             protocol: terms.carrier.name().to_owned(),
             testbed: testbed.name.clone(),
             source: path.first().map_or(testbed.sink, id),
@@ -265,13 +265,16 @@ impl Run<'_> {
             stream,
             path: self.ids(path),
         };
-        Carried { core, extra }
+        Carried {
+            summary,
+            details: extra,
+        }
     }
 }
 
 /// A field whose first stream's queues are looked at while it flows.
 struct Watched<'a, E: Engine> {
-    field: SimField<E>,
+    field: SimNetwork<E>,
     path: Vec<usize>,
     heard: fn(&E::Event) -> (usize, Heard),
     recorder: &'a mut Option<Recorder>,
@@ -279,27 +282,27 @@ struct Watched<'a, E: Engine> {
     is_over: bool,
 }
 
-impl<E: Counted> Around for Watched<'_, E> {
-    type Inner = SimField<E>;
+impl<E: Counted> Layered for Watched<'_, E> {
+    type Inner = SimNetwork<E>;
 
-    fn inner(&self) -> &SimField<E> {
+    fn inner(&self) -> &SimNetwork<E> {
         &self.field
     }
-    fn inner_mut(&mut self) -> &mut SimField<E> {
+    fn inner_mut(&mut self) -> &mut SimNetwork<E> {
         &mut self.field
     }
-    fn pass_on(&mut self, station: NodeId, order: E::Command) -> Result<(), FieldError> {
+    fn pass_on(&mut self, station: NodeId, order: E::Command) -> Result<(), NetworkFault> {
         self.is_over = false;
         self.field.order(station, order)
     }
-    fn advance(&mut self, until: FieldTime) -> Result<Told<SimField<E>>, FieldError> {
+    fn advance(&mut self, until: NetworkTime) -> Result<Told<SimNetwork<E>>, NetworkFault> {
         let Some(recorder) = self.recorder else {
             return self.field.next(until);
         };
         loop {
             let then = recorder.due(self.field.now()).min(until);
             let news = self.field.next(then)?;
-            if let News::Told(_, by, event) = &news {
+            if let Notice::Told(_, by, event) = &news {
                 let is_sink = self.path.last().map(|n| self.field.ids()[*n]) == Some(*by);
                 match (self.heard)(event) {
                     (0, Heard::Begun) => self.has_begun = true,
@@ -313,7 +316,7 @@ impl<E: Counted> Around for Watched<'_, E> {
                     recorder.look(self.field.now(), lengths.into_iter());
                 }
             }
-            if then >= until || !matches!(news, News::Nothing) {
+            if then >= until || !matches!(news, Notice::Nothing) {
                 return Ok(news);
             }
         }

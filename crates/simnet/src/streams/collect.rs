@@ -2,12 +2,12 @@
 
 use super::{run, Carried, Carrier, CollectError, DualSurveyCost, Ground, Onlookers, Terms};
 use crate::collect::{Object, ProgressObserver};
-use crate::field::place;
+use crate::motes::place;
 use serde::Serialize;
-use thalweg_host::carry::stream;
 use thalweg_host::collector::RETRY;
 use thalweg_host::job::{Progress, Watch};
 use thalweg_host::outcome::over_plans;
+use thalweg_host::transfer::stream;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_testbeds::{Site, Testbed};
@@ -172,7 +172,7 @@ impl Surveyed {
         };
         let (mut outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
         let cost = &self.cost;
-        outcome.core.after(cost.seconds(), cost.network_joules());
+        outcome.summary.after(cost.seconds(), cost.network_joules());
         Ok(Collected {
             outcome,
             survey: self.cost.clone(),

@@ -5,7 +5,7 @@ use super::{CollectError, DualLinks, DualSurveyCost};
 use crate::collect::ProgressObserver;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_host::carry::stream::LinkReport;
+use thalweg_host::transfer::stream::LinkReport;
 use thalweg_planner::streams::{Radios, StreamError, StreamPlan, StreamRequest};
 use thalweg_protocols::fastforward::Config;
 use thalweg_testbeds::{Loss, Site};

@@ -2,7 +2,7 @@
 //! FastForward is compared to.
 //!
 //! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] -> [`Carried`], an outcome
-//! for each stream. The job is the gateway's ([`thalweg_host::carry::stream`]). Time base: simulated
+//! for each stream. The job is the gateway's ([`thalweg_host::transfer::stream`]). Time base: simulated
 //! time. Tests: `crates/simnet/tests/all/streams/`.
 
 mod carry;
@@ -18,16 +18,16 @@ pub use collect::{payload, psdu_bytes, Collected, Surveyed, MAX_PACKETS};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use survey::{DualLinks, DualSurveyCost};
-pub use thalweg_host::carry::stream::{LinkReport, Stream};
+pub use thalweg_host::transfer::stream::{LinkReport, Stream};
 pub use timeline::timeline;
 
 use crate::collect::CollectError;
 use crate::forwarding::SpanLog;
 use serde::Deserialize;
 use thalweg_engine::Engine;
-use thalweg_host::carry::stream;
 use thalweg_host::job::Watch;
 use thalweg_host::registry::{Family, Pipelined, PROTOCOLS};
+use thalweg_host::transfer::stream;
 use thalweg_planner::streams::{Radios, StreamPlan};
 pub use thalweg_protocols::fastforward::Version;
 use thalweg_sim::{Bus, Capture, Fault, Network};

@@ -6,7 +6,7 @@
 
 use super::CollectError;
 use crate::collect::ProgressObserver;
-use crate::field::Motes;
+use crate::motes::Motes;
 use serde::Serialize;
 use thalweg_host::job::Progress;
 use thalweg_host::survey::{Survey, SurveyCost};

@@ -23,7 +23,7 @@ use thalweg_units::{Channel, Duration, NodeId};
 
 /// The most relays of a route, with those that stand by.
 pub const MAX_MEMBERS: usize = 112;
-/// The most nodes of a [`Route`] that stand by or are spare.
+/// The most nodes of a [`Route`] that stand by or are alternate.
 pub const MAX_RESERVES: u8 = 63;
 /// The most segments of a route.
 pub const MAX_SEGMENTS: usize = 3;
@@ -65,18 +65,18 @@ pub struct Route {
     /// What becomes of earlier packets. Only [`Scheme::Thalweg`] tells it.
     pub progress: Progress,
     /// What is done with the first packets. Only [`Scheme::Thalweg`] tells it.
-    pub look: Look,
-    /// Where among the meetings the wake-up begins. Only [`Scheme::Thalweg`] tells it, and the next.
+    pub probe: Probe,
+    /// Where among the rendezvous the wake-up begins. Only [`Scheme::Thalweg`] tells it, and the next.
     pub phase: Phase,
     /// The sink's channel for the even group, where that is not C_H. Only [`Scheme::Thalweg`] tells it, of two hops or more.
     pub last_even: Option<Channel>,
     /// How many packets the transfer is expected to bring, where that is known: from it all nodes tell when it may be over.
     pub expected: Option<NonZeroU16>,
-    /// The relays, then those that stand by, then spare ones.
+    /// The relays, then those that stand by, then alternate ones.
     members: [Member; MAX_MEMBERS],
     count: u8,
     standing: u8,
-    spare: u8,
+    alternate: u8,
 }
 
 const NOBODY: Member = Member {
@@ -107,14 +107,14 @@ impl Route {
             range: ObjectRange::ALL,
             format: Format::Full,
             progress: Progress::Fresh,
-            look: Look::None,
+            probe: Probe::None,
             phase: Phase::REGULAR,
             last_even: None,
             expected: None,
             members: [NOBODY; MAX_MEMBERS],
             count: 0,
             standing: 0,
-            spare: 0,
+            alternate: 0,
         }
     }
 
@@ -145,7 +145,7 @@ impl Route {
         if !between || self.place_of(member.node).is_some() {
             return Err(WireError::Malformed);
         }
-        let taken = usize::from(self.count) + usize::from(self.standing + self.spare);
+        let taken = usize::from(self.count) + usize::from(self.standing + self.alternate);
         match taken < MAX_MEMBERS {
             true => Ok(taken),
             false => Err(WireError::NoRoom),
@@ -156,7 +156,7 @@ impl Route {
     ///
     /// # Errors
     /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
-    pub fn stand_by(&mut self, member: Member) -> Result<(), WireError> {
+    pub fn add_backup(&mut self, member: Member) -> Result<(), WireError> {
         let taken = self.fits_reserve(member)?;
         let first = usize::from(self.count);
         self.insert(member, first..first + usize::from(self.standing), taken);
@@ -164,47 +164,48 @@ impl Route {
         Ok(())
     }
 
-    /// Adds a spare relay.
+    /// Adds a alternate relay.
     ///
     /// # Errors
     /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
-    pub fn add_spare(&mut self, member: Member) -> Result<(), WireError> {
+    pub fn add_alternate(&mut self, member: Member) -> Result<(), WireError> {
         let taken = self.fits_reserve(member)?;
         let first = usize::from(self.count + self.standing);
         self.insert(member, first..taken, taken);
-        self.spare += 1;
+        self.alternate += 1;
         Ok(())
     }
 
     fn fits_reserve(&self, member: Member) -> Result<usize, WireError> {
-        match self.standing + self.spare < MAX_RESERVES {
+        match self.standing + self.alternate < MAX_RESERVES {
             true => self.fits(member),
             false => Err(WireError::NoRoom),
         }
     }
 
     /// Those that stand by, in order of stage and group.
-    pub fn standing_by(&self) -> &[Member] {
-        let standing = self.reserves().get(..usize::from(self.standing));
+    pub fn backup_relays(&self) -> &[Member] {
+        let standing = self.backups().get(..usize::from(self.standing));
         standing.unwrap_or_default()
     }
-    /// Spare relays, in order of stage and group.
-    pub fn spares(&self) -> &[Member] {
-        let spares = self.reserves().get(usize::from(self.standing)..);
-        spares.unwrap_or_default()
+    /// alternate relays, in order of stage and group.
+    pub fn alternates(&self) -> &[Member] {
+        let alternates = self.backups().get(usize::from(self.standing)..);
+        alternates.unwrap_or_default()
     }
-    /// Those that stand by, then spare relays.
-    fn reserves(&self) -> &[Member] {
+    /// Those that stand by, then alternate relays.
+    fn backups(&self) -> &[Member] {
         let others = self.members.get(usize::from(self.count)..);
-        let count = usize::from(self.standing + self.spare);
+        let count = usize::from(self.standing + self.alternate);
         others
             .and_then(|others| others.get(..count))
             .unwrap_or_default()
     }
     /// Whether a relay of every stage is there to take the place of `group`'s.
-    pub fn has_spare(&self, group: Group) -> bool {
+    pub fn has_alternate(&self, group: Group) -> bool {
         let mut between = 1..self.channels.hops();
-        let at = |stage: u8| (self.spares().iter()).any(|m| (m.stage, m.group) == (stage, group));
+        let at =
+            |stage: u8| (self.alternates().iter()).any(|m| (m.stage, m.group) == (stage, group));
         !between.is_empty() && between.all(at)
     }
 
@@ -230,10 +231,10 @@ impl Route {
         let of = |members: &[Member]| members.iter().find(|m| m.node == node).copied();
         let place = |Member { stage, group, .. }| Place::Relay { stage, group };
         let beside = |Member { stage, group, .. }| Place::StandsBy { stage, group };
-        let spare = |Member { stage, group, .. }| Place::Spare { stage, group };
+        let alternate = |Member { stage, group, .. }| Place::Alternate { stage, group };
         let relay = of(self.members()).map(place);
-        let relay = relay.or_else(|| of(self.standing_by()).map(beside));
-        relay.or_else(|| of(self.spares()).map(spare))
+        let relay = relay.or_else(|| of(self.backup_relays()).map(beside));
+        relay.or_else(|| of(self.alternates()).map(alternate))
     }
 
     /// Two where P3, or what was made of it, has relays of both groups at every stage, else one: a group with a gap would
@@ -267,7 +268,7 @@ impl Route {
         }
     }
 
-    /// Whether its wake-up tells its [`Phase`], and may so be at any meeting.
+    /// Whether its wake-up tells its [`Phase`], and may so be at any rendezvous.
     pub fn tells_phase(&self) -> bool {
         self.scheme == Scheme::Thalweg
     }

@@ -11,7 +11,7 @@ use thalweg_units::Channel;
 
 /// Earlier packets count.
 const KEPT_BIT: u8 = 0x80;
-/// The first packets are looked after.
+/// The first packets are probed after.
 const LOOK_BIT: u8 = 0x40;
 /// A range follows: it is not of the whole object.
 const RANGE_BIT: u8 = 0x20;
@@ -20,7 +20,7 @@ const LAST_EVEN_BIT: u8 = 0x10;
 /// Bits of a node's address, less one.
 const WIDTH_BITS: u8 = 0x0f;
 
-/// Bytes of flags, payload, deadline, place among the meetings, expected packets and options.
+/// Bytes of flags, payload, deadline, place among the rendezvous, expected packets and options.
 const TERMS_BYTES: usize = 8;
 const RANGE_BYTES: usize = 8;
 const CHANNEL_BITS: u32 = 4;
@@ -39,7 +39,7 @@ fn next_channel(bits: &mut BitReader<'_>) -> Result<Channel, WireError> {
 impl Route {
     /// Bits of the longest address.
     fn width(&self) -> u32 {
-        let all = self.members().iter().chain(self.reserves());
+        let all = self.members().iter().chain(self.backups());
         let all = all
             .map(|member| member.node)
             .chain([self.source, self.sink]);
@@ -49,7 +49,7 @@ impl Route {
 
     pub(super) fn packed_len(&self) -> usize {
         let hops = u32::from(self.channels.hops());
-        let nodes = self.members().len() + self.reserves().len();
+        let nodes = self.members().len() + self.backups().len();
         let channels = hops + 1 + u32::from(self.last_even.is_some());
         // Of each place the end of three counts.
         let counts = nodes as u32 + 3 * 2 * (hops - 1);
@@ -61,9 +61,9 @@ impl Route {
         TERMS_BYTES + usize::from(self.threshold.is_some()) + range + bits.div_ceil(8) as usize
     }
 
-    /// Those with a part at a place: relays, those that stand by, spare ones.
+    /// Those with a part at a place: relays, those that stand by, alternate ones.
     fn parts(&self) -> [&[Member]; 3] {
-        [self.members(), self.standing_by(), self.spares()]
+        [self.members(), self.backup_relays(), self.alternates()]
     }
 
     pub(super) fn pack(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
@@ -77,7 +77,7 @@ impl Route {
         let width = self.width();
         let options = [
             (self.progress == Progress::Kept, KEPT_BIT),
-            (self.look == Look::First, LOOK_BIT),
+            (self.probe == Probe::First, LOOK_BIT),
             (is_part, RANGE_BIT),
             (self.last_even.is_some(), LAST_EVEN_BIT),
         ];
@@ -150,9 +150,9 @@ impl Route {
             0 => Progress::Fresh,
             _ => Progress::Kept,
         };
-        route.look = match options & LOOK_BIT {
-            0 => Look::None,
-            _ => Look::First,
+        route.probe = match options & LOOK_BIT {
+            0 => Probe::None,
+            _ => Probe::First,
         };
         // One route has one encoding, and one hop has no groups that could differ.
         let is_idle = last_even.is_some_and(|last| hops < 2 || last == route.channels.of(hops));
@@ -170,7 +170,7 @@ impl Route {
         for count in places(hops).zip(&mut counts).flat_map(|(_, counts)| counts) {
             *count = bits.ones()?;
         }
-        let adds = [Self::add, Self::stand_by, Self::add_spare];
+        let adds = [Self::add, Self::add_backup, Self::add_alternate];
         for (part, add) in adds.iter().enumerate() {
             for ((stage, group), counts) in places(hops).zip(&counts) {
                 for _ in 0..counts[part] {

@@ -110,20 +110,20 @@ impl Scheme {
 pub enum Progress {
     /// The transfer begins with the first packet.
     Fresh,
-    /// It goes on with what the source knows to be missing, or has asked for. Spare relays take part from the beginning.
+    /// It goes on with what the source knows to be missing, or has asked for. alternate relays take part from the beginning.
     Kept,
 }
 
 /// Whether a transfer asks after its first packets which groups bring them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum Probe {
     /// It does not.
     None,
-    /// It does. Where one brings too few it calls its spare relays, and ends where that does not help: another way is there.
+    /// It does. Where one brings too few it calls its alternate relays, and ends where that does not help: another way is there.
     First,
 }
 
-/// Where among a network's meetings a wake-up begins: so many steps of 2 ms after one of those that come every 500 ms. Most
+/// Where among a network's rendezvous a wake-up begins: so many steps of 2 ms after one of those that come every 500 ms. Most
 /// are at one of these; nodes that sleep listen at a few others, and whoever heard one of those still knows the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Phase(u8);
@@ -133,7 +133,7 @@ impl Phase {
     pub const REGULAR: Self = Self(0);
     /// One step.
     pub const STEP: Duration = Duration::from_millis(2);
-    /// Steps from one of the regular meetings to the next.
+    /// Steps from one of the regular rendezvous to the next.
     pub const STEPS: u8 = 250;
 
     /// `steps` after one of them; `None` from [`Phase::STEPS`] on.
@@ -149,7 +149,7 @@ impl Phase {
     pub const fn steps(self) -> u8 {
         self.0
     }
-    /// How long after a regular meeting.
+    /// How long after a regular rendezvous.
     pub fn time(self) -> Duration {
         Self::STEP * u64::from(self.0)
     }
@@ -234,7 +234,7 @@ pub enum Place {
         group: Group,
     },
     /// Is of a chain that takes the place of its group's, should that be called.
-    Spare {
+    Alternate {
         /// 1..H.
         stage: u8,
         /// Whose packets.

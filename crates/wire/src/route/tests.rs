@@ -47,7 +47,7 @@ fn routes() -> impl Strategy<Value = Route> {
                     route.progress = Progress::Kept;
                 }
                 if run.is_some() {
-                    route.look = Look::First;
+                    route.probe = Probe::First;
                 }
                 route.phase = Phase::new(payload).unwrap();
                 route.expected = NonZeroU16::new(deadline_s);
@@ -81,9 +81,9 @@ fn routes() -> impl Strategy<Value = Route> {
                             stage,
                             group,
                         };
-                        route.stand_by(beside(3000)).unwrap();
+                        route.add_backup(beside(3000)).unwrap();
                         if i % 2 == 0 {
-                            route.add_spare(beside(4000)).unwrap();
+                            route.add_alternate(beside(4000)).unwrap();
                         }
                     }
                 }
@@ -257,7 +257,7 @@ fn the_sink_may_hear_the_even_group_on_another_channel() {
 }
 
 /// How many bytes the wake-up of a lean route of `hops` takes, each relay of which has others, and its members.
-fn packed(hops: u8, reserves: u16, first: u16) -> Route {
+fn packed(hops: u8, backups: u16, first: u16) -> Route {
     let mut route = Route::new(
         1,
         node(first),
@@ -275,8 +275,8 @@ fn packed(hops: u8, reserves: u16, first: u16) -> Route {
         };
         route.add(member(0)).unwrap();
         // In any order.
-        route.add_spare(member(1)).unwrap();
-        (2..=reserves).for_each(|of| route.stand_by(member(of)).unwrap());
+        route.add_alternate(member(1)).unwrap();
+        (2..=backups).for_each(|of| route.add_backup(member(of)).unwrap());
     }
     route
 }
@@ -313,7 +313,7 @@ fn of_each_part_a_packed_route_has_one_encoding() {
     };
     assert_eq!(decoded(&whole), Some(route));
     let stages = |part: &[Member]| part.iter().map(|m| (m.stage, m.group)).collect::<Vec<_>>();
-    for part in [route.members(), route.standing_by(), route.spares()] {
+    for part in [route.members(), route.backup_relays(), route.alternates()] {
         let sorted = [
             (1, Group::Odd),
             (1, Group::Even),

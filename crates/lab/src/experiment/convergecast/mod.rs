@@ -6,10 +6,10 @@
 
 mod rows;
 
+use super::context::{rows_in_order, RunContext};
 use super::kind::{
     expect, keys, list, number, or_none, pairs, some, within, words, Captures, Kind,
 };
-use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
@@ -144,7 +144,7 @@ impl Kind for Convergecast {
         self.points().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let points: Vec<_> = self.points().into_iter().enumerate().collect();
         rows_in_order(&points, |(place, point)| {
             let rows = || self.run_rows(lab.sites, seed, point);

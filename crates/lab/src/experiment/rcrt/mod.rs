@@ -8,8 +8,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use super::context::{in_order, RunContext};
 use super::kind::{expect, keys, number, or_none, pairs, within, words, Captures, Kind};
-use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::Row;
@@ -267,7 +267,7 @@ impl Kind for Rcrt {
         self.points().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let floor = self.floor(seed, |seed| lab.site(&self.testbed, seed))?;
         let points = self.points();
         let runs = in_order(&points, |point| {

@@ -2,22 +2,22 @@
 
 use super::rate::single_hop_rate;
 use super::{Cell, Ends, Transfers};
+use crate::experiment::context::{in_order, RunContext};
 use crate::experiment::kind::{or_none, Kind as _};
-use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::survey_once;
 use crate::experiment::{ExperimentError, Result};
 use std::sync::Arc;
-use thalweg_host::carry::pipeline::transfer;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::Surveyed;
+use thalweg_host::transfer::pipeline::transfer;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
 use thalweg_planner::{
-    plan, Dated, LinkModel, LinkQualities, Picture, Plan, PlanError, RouteRequest, Topology,
+    plan, Dated, FusedLinks, LinkModel, LinkQualities, Plan, PlanError, RouteRequest, Topology,
 };
-use thalweg_simnet::field::copying;
+use thalweg_simnet::motes::copying;
 use thalweg_testbeds::Site;
 use thalweg_units::{Db, Duration};
 
@@ -32,7 +32,7 @@ struct Chained {
     /// Newest first.
     surveys: Vec<Arc<Surveyed>>,
     /// What they come to for a transfer so long after the last of them began.
-    pictures: Vec<(Duration, Arc<Picture>)>,
+    pictures: Vec<(Duration, Arc<FusedLinks>)>,
 }
 
 /// What those know that plan paths, and those that plan chains.
@@ -124,7 +124,7 @@ impl Transfers {
     pub(in crate::experiment) fn each_route<T: Clone + Send>(
         &self,
         seed: u64,
-        lab: &Lab<'_>,
+        lab: &RunContext<'_>,
         each: impl Fn(&Drawn, usize) -> Result<Vec<T>> + Send + Sync,
     ) -> Result<Vec<T>> {
         let drawn = self.draw(seed, lab)?;
@@ -135,7 +135,7 @@ impl Transfers {
     }
 
     /// Surveys the site of `seed` and draws its routes.
-    pub(in crate::experiment) fn draw(&self, seed: u64, lab: &Lab<'_>) -> Result<Drawn> {
+    pub(in crate::experiment) fn draw(&self, seed: u64, lab: &RunContext<'_>) -> Result<Drawn> {
         lab.go_on()?;
         let site = lab.site(&self.testbed, seed)?;
         let routing_channel = self.routing_channel();
@@ -233,7 +233,13 @@ impl Transfers {
     }
 
     /// What those know that plan paths, and those that plan chains where there are any.
-    fn surveys(&self, testbed: &str, site: &Site, world: World, lab: &Lab<'_>) -> Result<Surveys> {
+    fn surveys(
+        &self,
+        testbed: &str,
+        site: &Site,
+        world: World,
+        lab: &RunContext<'_>,
+    ) -> Result<Surveys> {
         let of_all = self.survey_of_all(world.beacon_ms);
         let chained = || {
             let newest = |back: u32| {
@@ -268,7 +274,7 @@ impl Transfers {
             let dated: Vec<Dated<'_>> = dated.collect();
             let (newest, earlier) = dated.split_first()?;
             let floor = site.board.chip.noise_floor;
-            let picture = Picture::of(*newest, earlier, &[], floor);
+            let picture = FusedLinks::of(*newest, earlier, &[], floor);
             Some((age, Arc::new(picture)))
         };
         let pictures = self.age_s.iter().filter_map(picture).collect();
@@ -276,7 +282,12 @@ impl Transfers {
     }
 
     /// The same routes in another `world`.
-    pub(super) fn elsewhere(&self, drawn: &Drawn, world: World, lab: &Lab<'_>) -> Result<Drawn> {
+    pub(super) fn elsewhere(
+        &self,
+        drawn: &Drawn,
+        world: World,
+        lab: &RunContext<'_>,
+    ) -> Result<Drawn> {
         if world == drawn.world {
             return Ok(drawn.clone());
         }
@@ -303,7 +314,7 @@ impl Transfers {
         &self,
         drawn: &Drawn,
         changed: &Site,
-        lab: &Lab<'_>,
+        lab: &RunContext<'_>,
     ) -> Result<Drawn> {
         let survey = self.survey_of_all(drawn.world.beacon_ms);
         let surveyed = survey_once(changed, survey, &mut |_| lab.heard())?;

@@ -3,21 +3,21 @@
 use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
-use crate::experiment::lab::Lab;
+use crate::experiment::context::RunContext;
 use crate::experiment::Result;
 use crate::results::{name_of, Row, SEED};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::collector::Details;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::Pipelined;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::{Plan, PlanError, Style};
 use thalweg_simnet::collect::random_object;
 use thalweg_simnet::explain::{self, LossMap};
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::Site;
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
@@ -93,7 +93,7 @@ impl Transfers {
         &self,
         drawn: &Drawn,
         route: usize,
-        lab: &Lab<'_>,
+        lab: &RunContext<'_>,
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for world in self.worlds() {
@@ -166,7 +166,7 @@ impl Transfers {
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         let (mut outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
         let (survey_s, joules) = task.drawn.cost_to(task.variant);
-        outcome.core.after(survey_s, joules);
+        outcome.summary.after(survey_s, joules);
         let is_same = arrived.map(|arrived| arrived.bytes[..] == self.object(task)[..]);
         Ok(Fetched { outcome, is_same })
     }
@@ -290,7 +290,7 @@ impl Transfers {
             variant,
             cell,
         } = task;
-        let (o, repairs) = (&fetched.outcome.core, &fetched.outcome.extra);
+        let (o, repairs) = (&fetched.outcome.summary, &fetched.outcome.details);
         let mut row = self.place(drawn, route, variant, cell);
         row.0.extend(outcome_row(&fetched.outcome).0);
         let mut row = row
@@ -334,7 +334,7 @@ pub(in crate::experiment) struct Unplanned(pub(in crate::experiment) Box<Row>);
 
 /// What every row of a transfer tells.
 pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Details>) -> Row {
-    let (o, repairs) = (&outcome.core, &outcome.extra);
+    let (o, repairs) = (&outcome.summary, &outcome.details);
     let mut row = Row::new()
         .with("source", u32::from(o.source.get()))
         .with("sink", u32::from(o.sink.get()))
@@ -374,7 +374,7 @@ mod tests {
     fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
         let transfers: Transfers = toml::from_str(LINE).unwrap();
         let sites = Sites::default();
-        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
+        let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
         let mut drawn = transfers.draw(1, &lab).unwrap();
         let planned = transfers.route_rows(&drawn, 0, &lab).unwrap();
         drawn.pairs[0].sink = drawn.pairs[0].source;
@@ -403,7 +403,7 @@ mod tests {
     fn a_wake_up_tells_of_as_many_packets_as_the_object_has() {
         let transfers: Transfers = toml::from_str(LINE).unwrap();
         let sites = Sites::default();
-        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
+        let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
         let packets = |variant| {
             transfers

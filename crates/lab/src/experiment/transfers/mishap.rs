@@ -3,13 +3,13 @@
 use crate::experiment::Result;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::job::Progress;
 use thalweg_host::registry::Pipelined;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_medium::random::{uniform, Stream};
 use thalweg_planner::Plan;
 use thalweg_sim::Fault;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_units::{Channel, Duration};
 
 /// One thing that goes wrong when half of the packets have arrived.

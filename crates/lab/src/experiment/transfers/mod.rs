@@ -15,15 +15,15 @@ use draw::World;
 pub(super) use fetch::{outcome_row, Task, Unplanned, OUTCOME, ROUTE};
 use mishap::Mishap;
 
+use super::context::RunContext;
 use super::explained::{Explained, ExplainedTransfer};
 use super::kind::{
     expect, keys, list, number, or_none, pairs, some, within, words, Explains, Kind,
 };
-use super::lab::Lab;
 use super::Result;
 use crate::results::Row;
 use serde::Deserialize;
-use thalweg_host::known::CLEAN_CHANNELS;
+use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyKind};
 use thalweg_planner::pairs::Floors;
@@ -206,7 +206,7 @@ impl Kind for Transfers {
         u64::from(self.routes) * self.hops.len().max(1) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         self.each_route(seed, lab, |drawn, route| {
             lab.setting((seed, route), || self.route_rows(drawn, route, lab))
         })
@@ -223,7 +223,7 @@ impl Kind for Transfers {
 
 impl Explains for Transfers {
     /// The loss maps of the first cell's transfers in the first world: the same transfers again, watched.
-    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained> {
+    fn explain(&self, seed: u64, lab: &RunContext<'_>) -> Result<Explained> {
         let explained = |drawn: &Drawn, route: usize| {
             let mut maps = Vec::new();
             let Some(world) = self.worlds().into_iter().next() else {

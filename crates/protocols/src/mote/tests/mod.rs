@@ -3,10 +3,10 @@
 
 mod bench;
 mod hosts;
-mod meetings;
 mod nonsense;
 mod on_line;
 mod orders;
+mod rendezvous;
 mod sleepers;
 mod stops;
 mod together;

@@ -79,7 +79,7 @@ fn one_order_at_a_time() {
 }
 
 #[test]
-fn a_second_sink_finds_the_network_at_its_next_meeting() {
+fn a_second_sink_finds_the_network_at_its_next_rendezvous() {
     let mut net = grid(ideal());
     fetch(&mut net, across(1)).unwrap();
     // Node 8, which rested, fetches from node 11, which rested.

@@ -3,7 +3,7 @@
 use super::bench::{
     across, among_neighbours, fetch, from_corner, grid, ideal, is_asleep, Watched, GRID, MS,
 };
-use crate::mote::rest::PERIOD;
+use crate::mote::rendezvous::PERIOD;
 use crate::mote::{Command, Event, Refused};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Member, Route};
 
 #[test]
-fn a_sleeper_is_reached_at_the_next_meeting() {
+fn a_sleeper_is_reached_at_the_next_rendezvous() {
     for wait in (0..1_000).step_by(93) {
         let mut net = grid(ideal());
         fetch(&mut net, across(1)).unwrap();
@@ -41,7 +41,7 @@ fn a_sink_that_has_forgotten_the_meetings_reaches_sleepers_all_the_same() {
         fetch(&mut net, from_corner(2)).unwrap_or_else(|| panic!("after {wait} ms"));
         let took = net.now().since(before);
         assert!(took > PERIOD && took < PERIOD + MS(560), "{took}");
-        // It knows the meetings from now on.
+        // It knows the rendezvous from now on.
         let before = net.now();
         fetch(&mut net, from_corner(3)).unwrap();
         assert!(net.now().since(before) < PERIOD + MS(500));

@@ -65,7 +65,7 @@ fn two_rows_are_woken_in_turn_and_begin_as_one() {
         net.take_events();
         net.command(0, together(row(2 * wave, 0)));
         let mut first = Vec::new();
-        // The second and later waves begin at a meeting.
+        // The second and later waves begin at a rendezvous.
         while start_of(&first).is_none() {
             first = told(&mut net, 1);
         }
@@ -121,7 +121,7 @@ fn short_wake_ups_leave_short_room_and_everyone_carries_the_second() {
     }
 }
 
-/// A wave into 0 and 8, begun at the next meeting.
+/// A wave into 0 and 8, begun at the next rendezvous.
 fn wave(net: &mut Net<Watched>, transfer: u16) -> Vec<(usize, Event)> {
     net.take_events();
     net.command(0, together(row(transfer, 0)));
@@ -157,7 +157,7 @@ fn who_heard_only_a_later_wake_up_does_not_sleep_out_of_step() {
         assert!(completed(&events, 0) && completed(&events, 8));
         assert!(is_asleep(&net, 5) && is_asleep(&net, 6));
     }
-    // Whoever knows the meetings keeps to them.
+    // Whoever knows the rendezvous keeps to them.
     deaf.set(true);
     let events = wave(&mut net, 7);
     assert!(completed(&events, 8) && is_asleep(&net, 6));

@@ -1,14 +1,14 @@
 //! For how long nodes without a part listen for sinks whose distance they know, and for others.
 
 use super::bench::{across, fetch, grid, id, ideal, is_asleep, Watched, MS};
-use crate::mote::rest::{PERIOD, WHOLE};
+use crate::mote::rendezvous::{PERIOD, WHOLE};
 use crate::mote::{Command, Event};
 use thalweg_engine::harness::Net;
 use thalweg_wire::route::Route;
 
-/// How many milliseconds node `n` is awake from one meeting of `net` to as many later as are told.
-fn awake(net: &mut Net<Watched>, n: usize, meetings: u64) -> u64 {
-    let whole = PERIOD * meetings;
+/// How many milliseconds node `n` is awake from one rendezvous of `net` to as many later as are told.
+fn awake(net: &mut Net<Watched>, n: usize, rendezvous: u64) -> u64 {
+    let whole = PERIOD * rendezvous;
     let times = whole.as_nanos() / MS(1).as_nanos();
     (0..times).fold(0, |awake, _| {
         net.run_for(MS(1));
@@ -24,7 +24,7 @@ fn who_is_near_the_sink_listens_for_less_long() {
     let of = [8, 3].map(|n| (is_asleep(&net, n), awake(&mut net, n, WHOLE)));
     assert!(of.iter().all(|(is_asleep, _)| *is_asleep), "{of:?}");
     let [near, far] = of.map(|(_, awake)| awake);
-    // A whole window and three others, of one or three slots of 4.4 ms, three to spare, and guards.
+    // A whole window and three others, of one or three slots of 4.4 ms, three to alternate, and guards.
     assert!((122..136).contains(&near), "{near}");
     assert!((148..162).contains(&far), "{far}");
 }

@@ -9,7 +9,7 @@ use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::pipeline::{Format, Group};
-use thalweg_wire::route::{Channels, Hopping, Look, Member, PayloadSize, Route, Scheme};
+use thalweg_wire::route::{Channels, Hopping, Member, PayloadSize, Probe, Route, Scheme};
 
 /// TelosB's turnaround and P3's software.
 pub(super) const TELOSB: BoardTiming = BoardTiming {
@@ -147,24 +147,24 @@ pub(super) fn thalweg(hops: u8) -> Layout {
     let destination = layout.stages.pop().unwrap();
     for relay in &relays {
         let node = NodeId::new(1_000 + layout.stages.len() as u16).unwrap();
-        layout.route.stand_by(Member { node, ..*relay }).unwrap();
+        layout.route.add_backup(Member { node, ..*relay }).unwrap();
         layout.stages.push(relay.stage);
     }
     layout.stages.push(destination);
     layout
 }
 
-/// The same with a spare chain for each group, whose relays come after those that stand by, and a look at the first
+/// The same with a alternate chain for each group, whose relays come after those that stand by, and a probe at the first
 /// packets.
-pub(super) fn with_spares(hops: u8) -> Layout {
+pub(super) fn with_alternates(hops: u8) -> Layout {
     let mut layout = thalweg(hops);
-    layout.route.look = Look::First;
+    layout.route.probe = Probe::First;
     let relays = layout.route.members().to_vec();
     let destination = layout.stages.pop().unwrap();
     for relay in &relays {
         let node = NodeId::new(1_000 + layout.stages.len() as u16).unwrap();
         let member = Member { node, ..*relay };
-        layout.route.add_spare(member).unwrap();
+        layout.route.add_alternate(member).unwrap();
         layout.stages.push(relay.stage);
     }
     layout.stages.push(destination);
@@ -183,8 +183,13 @@ impl Layout {
     fn id(&self, n: usize) -> NodeId {
         let relays = self.route.members().len();
         let beside = n.checked_sub(relays + 1);
-        let reserves = || self.route.standing_by().iter().chain(self.route.spares());
-        let beside = beside.and_then(|n| reserves().nth(n));
+        let backups = || {
+            self.route
+                .backup_relays()
+                .iter()
+                .chain(self.route.alternates())
+        };
+        let beside = beside.and_then(|n| backups().nth(n));
         match (n == self.last(), beside) {
             (true, _) => self.route.sink,
             (false, Some(member)) => member.node,

@@ -1,6 +1,6 @@
 //! Thalweg: a destination that hears its two groups on channels of their own.
 
-use super::bench::{draw, ideal, object, with_spares, Layout, Memory, TELOSB};
+use super::bench::{draw, ideal, object, with_alternates, Layout, Memory, TELOSB};
 use crate::pipeline::{Command, Complete, End, Event};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -24,7 +24,7 @@ fn channel(number: u8) -> Channel {
 const EVEN: u8 = 18;
 
 fn parted(hops: u8) -> Layout {
-    let mut layout = with_spares(hops);
+    let mut layout = with_alternates(hops);
     layout.route.last_even = Some(channel(EVEN));
     layout
 }
@@ -65,7 +65,7 @@ fn a_destination_follows_both_groups() {
         });
         let outcome = layout.run(&mut net, 10);
         let complete = outcome.assert_whole(&net, &bytes());
-        // A look, and the rest.
+        // A probe, and the rest.
         let expected = (2, PACKETS);
         assert_eq!((complete.rounds, complete.first_round), expected, "{hops}");
         assert_eq!(outcome.end(last), Some(End::Complete));
@@ -85,9 +85,9 @@ fn the_group_whose_channel_goes_bad_comes_on_the_others() {
     }
 }
 
-/// The last packets of a look say nothing of the sink's channel: whichever hop they are lost at, the group is lame.
+/// The last packets of a probe say nothing of the sink's channel: whichever hop they are lost at, the group is degraded.
 #[test]
-fn a_group_that_falls_silent_in_a_look_is_lame() {
+fn a_group_that_falls_silent_in_a_probe_is_degraded() {
     let layout = parted(4);
     let stages = layout.stages.clone();
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
@@ -99,18 +99,20 @@ fn a_group_that_falls_silent_in_a_look_is_lame() {
         }
     });
     let outcome = layout.run(&mut net, 10);
-    // Three looks: the second is a long one, and the third is at its spare relays.
+    // Three probes: the second is a long one, and the third is at its alternate relays.
     assert_eq!(net.engine(0).stats().data_sent, 16 + 32 + 16);
-    let is_lame = |event| {
+    let is_degraded = |event| {
         matches!(
             event,
-            Event::Lame {
+            Event::Degraded {
                 group: Group::Even,
                 ..
             }
         )
     };
-    assert!(outcome.of(layout.last()).any(|(_, event)| is_lame(event)));
+    assert!(outcome
+        .of(layout.last())
+        .any(|(_, event)| is_degraded(event)));
 }
 
 /// A channel may bring beginnings alone: the request's first copy lets the destination stay for the second, which is on the

@@ -1,6 +1,6 @@
 //! When a transfer of Thalweg's is over: no later than all nodes have told it from its wake-up.
 
-use super::bench::{ideal, object, start, thalweg, with_spares, Layout, TELOSB};
+use super::bench::{ideal, object, start, thalweg, with_alternates, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
 use crate::thalweg::{follows, Follows, EARLY};
 use core::num::NonZeroU16;
@@ -8,7 +8,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::Fate;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Kind};
-use thalweg_wire::route::{Look, Progress};
+use thalweg_wire::route::{Probe, Progress};
 
 const PACKETS: u16 = 200;
 
@@ -17,17 +17,17 @@ fn told(layout: &Layout) -> Follows {
     follows(&layout.route, &session, &Cadence::new(&session, &TELOSB))
 }
 
-fn expecting(mut layout: Layout, look: Look) -> Layout {
+fn expecting(mut layout: Layout, probe: Probe) -> Layout {
     layout.route.expected = NonZeroU16::new(PACKETS);
-    layout.route.look = look;
+    layout.route.probe = probe;
     layout
 }
 
 #[test]
 fn an_undisturbed_transfer_is_over_for_everyone_when_that_was_told() {
     for hops in 1..=10 {
-        for look in [Look::None, Look::First] {
-            let layout = expecting(thalweg(hops), look);
+        for probe in [Probe::None, Probe::First] {
+            let layout = expecting(thalweg(hops), probe);
             let late = start() + told(&layout).late.unwrap();
             let bytes = object(usize::from(PACKETS) * 118);
             let mut net = layout.net(&bytes, TELOSB, ideal);
@@ -38,19 +38,22 @@ fn an_undisturbed_transfer_is_over_for_everyone_when_that_was_told() {
                 ends.map(|(at, ..)| *at).max().unwrap()
             };
             let sink = ended(layout.last());
-            let spare = late.since(sink);
+            let alternate = late.since(sink);
             let within = Duration::from_millis(4)..Duration::from_millis(13);
-            assert!(within.contains(&spare), "{hops} hops, {look:?}: {spare}");
+            assert!(
+                within.contains(&alternate),
+                "{hops} hops, {probe:?}: {alternate}"
+            );
             // Who stands by hears no release where it sleeps, and leaves by the clock.
             let last = (0..=layout.last()).map(ended).max();
-            assert!(last <= Some(late), "{hops} hops, {look:?}: {last:?}");
+            assert!(last <= Some(late), "{hops} hops, {probe:?}: {last:?}");
         }
     }
 }
 
 #[test]
-fn the_look_of_one_that_keeps_packets_is_told_of_in_more_bytes() {
-    let mut layout = expecting(thalweg(4), Look::First);
+fn the_probe_of_one_that_keeps_packets_is_told_of_in_more_bytes() {
+    let mut layout = expecting(thalweg(4), Probe::First);
     let fresh = told(&layout);
     layout.route.progress = Progress::Kept;
     let kept = told(&layout);
@@ -68,10 +71,10 @@ fn the_look_of_one_that_keeps_packets_is_told_of_in_more_bytes() {
 #[test]
 fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
     // Nobody brings the odd group's packets, and there is no other chain.
-    let layout = expecting(with_spares(4), Look::First);
+    let layout = expecting(with_alternates(4), Probe::First);
     let mut net = layout.net(&object(usize::from(PACKETS) * 118), TELOSB, ideal);
-    let spares = layout.route.members().len();
-    for n in [1, 1 + spares, 1 + 2 * spares] {
+    let alternates = layout.route.members().len();
+    for n in [1, 1 + alternates, 1 + 2 * alternates] {
         net.command(n, Command::Stop);
     }
     let outcome = layout.run(&mut net, 1);
@@ -86,8 +89,8 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
     let called_late = start() + early.first + early.each;
     assert!(over < called_late, "{over:?}, {called_late:?}");
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
-    // Relays and spare relays of the group that the release reaches are free with it; who stands by, where it listens.
-    for n in (1..=spares).chain(1 + 2 * spares..layout.last()) {
+    // Relays and alternate relays of the group that the release reaches are free with it; who stands by, where it listens.
+    for n in (1..=alternates).chain(1 + 2 * alternates..layout.last()) {
         let ends = outcome.events.iter().filter(|(_, of, _)| *of == n);
         let ended = ends.map(|(at, ..)| *at).max();
         let is_even = n % 2 == 0;
@@ -101,7 +104,7 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
 /// The nodes that are still at it when another way may be called for, where nothing of `groups` passes hop `k`, counted from
 /// 1, either way.
 fn still_at_it(k: u8, groups: &'static [Group], progress: Progress) -> Vec<usize> {
-    let mut layout = expecting(with_spares(4), Look::First);
+    let mut layout = expecting(with_alternates(4), Probe::First);
     layout.route.progress = progress;
     let mut net =
         layout.net(
@@ -127,10 +130,10 @@ fn still_at_it(k: u8, groups: &'static [Group], progress: Progress) -> Vec<usize
         ends.map(|(at, ..)| *at).max().unwrap()
     };
     let early = told(&layout).early.unwrap();
-    let meetings = (0..EARLY).map(|n| start() + early.first + early.each * n);
+    let rendezvous = (0..EARLY).map(|n| start() + early.first + early.each * n);
     let over = ended(layout.last());
-    let meeting = meetings.into_iter().find(|at| *at >= over).unwrap();
-    let listens = meeting.saturating_sub(Duration::from_millis(2));
+    let rendezvous = rendezvous.into_iter().find(|at| *at >= over).unwrap();
+    let listens = rendezvous.saturating_sub(Duration::from_millis(2));
     (1..layout.last()).filter(|n| ended(*n) > listens).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Random losses: the object always arrives, byte by byte.
 
 use super::bench::{
-    draw, layout, object, p3, pip, thalweg, with_spares, Layout, Memory, Node, Outcome, TELOSB,
+    draw, layout, object, p3, pip, thalweg, with_alternates, Layout, Memory, Node, Outcome, TELOSB,
 };
 use crate::pipeline::{Event, GiveUp};
 use proptest::prelude::*;
@@ -152,7 +152,7 @@ fn a_destination_that_tells_of_thousands_of_packets_waits_for_the_first_of_them(
 /// The source goes on with what it knows, which is little of what is missing, and no chain is bad for that.
 #[test]
 fn a_source_that_hears_the_first_frames_of_a_nack_goes_on_with_those() {
-    let layout = with_spares(3);
+    let layout = with_alternates(3);
     let object = object(4_000 * 118);
     let last = layout.last();
     let mut net = layout.net(&object, TELOSB, move |air| {
@@ -173,8 +173,8 @@ fn a_source_that_hears_the_first_frames_of_a_nack_goes_on_with_those() {
     let outcome = layout.run(&mut net, 60);
     let complete = outcome.assert_whole(&net, &object);
     assert!(complete.rounds > 3);
-    let is_lame = |(_, event)| matches!(event, Event::Lame { .. });
-    assert!(!outcome.of(last).any(is_lame));
+    let is_degraded = |(_, event)| matches!(event, Event::Degraded { .. });
+    assert!(!outcome.of(last).any(is_degraded));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Thalweg: the pauses of all stages in a long round, in which the destination says that packets come.
 
-use super::bench::{draw, ideal, object, start, with_spares, Layout, TELOSB};
+use super::bench::{draw, ideal, object, start, with_alternates, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
 use crate::thalweg::follows;
 use core::num::NonZeroU16;
@@ -33,9 +33,9 @@ fn transfer(
     packets: u16,
     mut fate: impl FnMut(&Layout, &Air<'_>) -> Fate + 'static,
 ) -> (u32, u16, u32) {
-    let layout = with_spares(hops);
+    let layout = with_alternates(hops);
     let bytes = object(usize::from(packets) * 118);
-    let judged = with_spares(hops);
+    let judged = with_alternates(hops);
     let mut net = layout.net(&bytes, TELOSB, move |air| fate(&judged, &air));
     let outcome = layout.run(&mut net, 40);
     let complete = outcome.assert_whole(&net, &bytes);
@@ -47,7 +47,7 @@ fn transfer(
 #[test]
 fn in_a_pause_nothing_is_on_the_air_but_nacks() {
     for hops in 2..=8 {
-        let layout = with_spares(hops);
+        let layout = with_alternates(hops);
         let heard: Rc<RefCell<Vec<(Instant, Kind, u16)>>> = Rc::default();
         let log = Rc::clone(&heard);
         let bytes = object(usize::from(PACKETS) * 118);
@@ -83,7 +83,7 @@ fn in_a_pause_nothing_is_on_the_air_but_nacks() {
 }
 
 #[test]
-fn objects_of_any_length_arrive_in_a_look_and_a_round() {
+fn objects_of_any_length_arrive_in_a_probe_and_a_round() {
     for hops in [2, 3, 8] {
         for packets in [1, 63, 64, 2_048, 2_050, 3_071, 3_072, 3_073, 5_119, 5_120] {
             let (sent, rounds, unanswered) = transfer(hops, packets, |_, _| Fate::Heard);
@@ -127,7 +127,7 @@ fn a_source_that_hears_no_nack_in_a_pause_asks_after_it_and_goes_on() {
                 false => Fate::Heard,
             }
         };
-        // The look, what comes before the pause, and the rest.
+        // The probe, what comes before the pause, and the rest.
         assert_eq!(transfer(hops, PACKETS, lost), (sent, 3, 0));
         // Without the last packet before it the destination says nothing.
         assert_eq!(
@@ -170,7 +170,7 @@ fn a_relay_that_loses_what_it_would_keep_loses_no_more() {
 const MANY: u16 = 6_000;
 
 fn long(hops: u8) -> Layout {
-    let mut layout = with_spares(hops);
+    let mut layout = with_alternates(hops);
     layout.route.expected = NonZeroU16::new(MANY);
     layout
 }
@@ -196,7 +196,7 @@ fn a_long_round_pauses_now_and_then() {
         assert_eq!((stats.data_sent, stats.unanswered), (MANY.into(), 0));
         let mut words = words.borrow().clone();
         words.dedup_by(|a, b| a.since(*b) < Duration::from_millis(20));
-        // After the look, 2,048 packets and 4,096, and at the end.
+        // After the probe, 2,048 packets and 4,096, and at the end.
         assert_eq!(words.len(), 4, "{words:?}");
         let session = layout.session(last);
         let late = follows(&layout.route, &session, &cadence(&layout)).late;
@@ -264,7 +264,7 @@ proptest! {
     fn long_objects_arrive_over_links_that_lose_little(
         hops in 2..=6u8, packets in 2_000..=4_200u16, loss in 0..=20u64, seed: u64, parts: bool,
     ) {
-        let mut layout = with_spares(hops);
+        let mut layout = with_alternates(hops);
         layout.route.last_even = Channel::new(18).ok().filter(|_| parts);
         let last = layout.last();
         let bytes = object(usize::from(packets) * 118);

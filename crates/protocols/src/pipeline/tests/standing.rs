@@ -1,6 +1,6 @@
 //! Thalweg: those that stand by take the part of relays that die, and what arrived is kept.
 
-use super::bench::{draw, ideal, object, thalweg, with_spares, Layout, Memory, Node, TELOSB};
+use super::bench::{draw, ideal, object, thalweg, with_alternates, Layout, Memory, Node, TELOSB};
 use crate::pipeline::{Chain, Command, End, Event};
 use core::num::NonZeroU16;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Fate, Net};
 use thalweg_units::Duration;
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request};
-use thalweg_wire::route::{Look, ObjectRange, Progress};
+use thalweg_wire::route::{ObjectRange, Probe, Progress};
 use thalweg_wire::Reader;
 
 /// 59,000 bytes take 2.3 s.
@@ -137,36 +137,44 @@ fn a_part_as_long_as_the_one_before_is_not_mixed_with_it() {
     assert!(came[..300 * 118] == whole.bytes[300 * 118..], "other bytes");
 }
 
-/// Node `n` of the bench, which has `hops` hops: who stands by and who is spare comes after all relays.
-fn spare_of(relay: usize, hops: u8) -> usize {
+/// Node `n` of the bench, which has `hops` hops: who stands by and who is alternate comes after all relays.
+fn alternate_of(relay: usize, hops: u8) -> usize {
     relay + 4 * (usize::from(hops) - 1)
 }
 
 #[test]
-fn over_good_links_spares_sleep_through_the_look_and_leave_after_it() {
-    let layout = with_spares(4);
+fn over_good_links_spares_sleep_through_the_probe_and_leave_after_it() {
+    let layout = with_alternates(4);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &bytes());
     assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
     for relay in 1..=6 {
-        let spare = spare_of(relay, 4);
-        assert_eq!(outcome.end(spare), Some(End::NotNeeded), "node {spare}");
-        assert_eq!(net.engine(spare).stats().forwarded, 0, "node {spare}");
+        let alternate = alternate_of(relay, 4);
+        assert_eq!(
+            outcome.end(alternate),
+            Some(End::NotNeeded),
+            "node {alternate}"
+        );
+        assert_eq!(
+            net.engine(alternate).stats().forwarded,
+            0,
+            "node {alternate}"
+        );
     }
 }
 
 #[test]
 fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
     for dead in 1..=6 {
-        let layout = with_spares(4);
+        let layout = with_alternates(4);
         let mut net = layout.net(&bytes(), TELOSB, ideal);
         // A relay of the group, and who stands by it.
         net.command(dead, Command::Stop);
         net.command(dead + 6, Command::Stop);
         let outcome = layout.run(&mut net, 10);
         let complete = outcome.assert_whole(&net, &bytes());
-        // Two looks, and all that is left but what the first has lost: half of 16.
+        // Two probes, and all that is left but what the first has lost: half of 16.
         assert_eq!(
             (complete.rounds, complete.first_round),
             (3, PACKETS as u16),
@@ -175,7 +183,7 @@ fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
         let sent = net.engine(0).stats().data_sent;
         assert_eq!(sent, PACKETS as u32 + 8, "{dead}");
         for relay in 1..=6 {
-            let forwarded = net.engine(spare_of(relay, 4)).stats().forwarded;
+            let forwarded = net.engine(alternate_of(relay, 4)).stats().forwarded;
             match relay % 2 == dead % 2 {
                 true => assert!(forwarded > 200, "relay {relay}: {forwarded}"),
                 false => assert_eq!(forwarded, 0, "relay {relay}"),
@@ -186,10 +194,10 @@ fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
 
 #[test]
 fn a_group_gets_through_over_whichever_of_its_relays_and_spare_ones_do() {
-    // The odd group's relay of stage 2, who stands by it, and its spare relay of stage 3.
-    let layout = with_spares(4);
+    // The odd group's relay of stage 2, who stands by it, and its alternate relay of stage 3.
+    let layout = with_alternates(4);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
-    for dead in [3, 9, spare_of(5, 4)] {
+    for dead in [3, 9, alternate_of(5, 4)] {
         net.command(dead, Command::Stop);
     }
     let outcome = layout.run(&mut net, 10);
@@ -199,12 +207,12 @@ fn a_group_gets_through_over_whichever_of_its_relays_and_spare_ones_do() {
 
 #[test]
 fn who_stands_by_takes_part_when_its_group_calls() {
-    // Nothing that the relay of stage 2, or its spare one, sends on arrives; they are heard to send it by who stands by.
-    let layout = with_spares(4);
-    let (relay, spare) = (3, spare_of(3, 4));
+    // Nothing that the relay of stage 2, or its alternate one, sends on arrives; they are heard to send it by who stands by.
+    let layout = with_alternates(4);
+    let (relay, alternate) = (3, alternate_of(3, 4));
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
         let is_data = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Data);
-        match is_data && [relay, spare].contains(&air.from) && air.to != relay + 6 {
+        match is_data && [relay, alternate].contains(&air.from) && air.to != relay + 6 {
             true => Fate::Silent,
             false => Fate::Heard,
         }
@@ -216,21 +224,21 @@ fn who_stands_by_takes_part_when_its_group_calls() {
 }
 
 #[test]
-fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
-    let layout = with_spares(3);
+fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_probe() {
+    let layout = with_alternates(3);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
-    for node in [1, 5, spare_of(1, 3)] {
+    for node in [1, 5, alternate_of(1, 3)] {
         net.command(node, Command::Stop);
     }
     let outcome = layout.run(&mut net, 1);
     assert_eq!(outcome.end(0), Some(End::GaveUp));
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
     assert_eq!(net.engine(0).stats().data_sent, 16 + 16);
-    // Another way begins where it broke off, and looks again.
+    // Another way begins where it broke off, and probes again.
     let layout = resumed(&layout, &mut net);
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &bytes());
-    // A look and the rest: the source knows what is missing, and need not ask first.
+    // A probe and the rest: the source knows what is missing, and need not ask first.
     let stats = net.engine(0).stats();
     assert_eq!((complete.rounds, stats.rounds), (3, 2));
     assert_eq!(stats.data_sent, PACKETS as u32 - 16);
@@ -238,7 +246,7 @@ fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
 
 #[test]
 fn one_that_keeps_packets_calls_its_spare_relays_from_the_beginning() {
-    let mut layout = with_spares(4);
+    let mut layout = with_alternates(4);
     layout.route.progress = Progress::Kept;
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     // A relay of the odd group, and who stands by it.
@@ -247,16 +255,16 @@ fn one_that_keeps_packets_calls_its_spare_relays_from_the_beginning() {
     }
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &bytes());
-    // This source knows nothing and asks first; then a look that brings everything, and the rest.
+    // This source knows nothing and asks first; then a probe that brings everything, and the rest.
     assert_eq!(complete.rounds, 3);
     assert_eq!(net.engine(0).stats().data_sent, PACKETS as u32);
 }
 
 #[test]
 fn a_source_that_has_another_object_asks_before_it_sends() {
-    let layout = with_spares(3);
+    let layout = with_alternates(3);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
-    for node in [1, 5, spare_of(1, 3)] {
+    for node in [1, 5, alternate_of(1, 3)] {
         net.command(node, Command::Stop);
     }
     layout.run(&mut net, 1);
@@ -274,7 +282,7 @@ fn a_source_that_has_another_object_asks_before_it_sends() {
 
 #[test]
 fn the_destination_is_told_where_a_chain_loses_packets() {
-    let layout = with_spares(4);
+    let layout = with_alternates(4);
     // Relay 3 is the odd one of stage 2. It gets one packet in four, and nobody stands by it.
     let mut packets = 0;
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
@@ -296,7 +304,7 @@ fn the_destination_is_told_where_a_chain_loses_packets() {
     let of_last = outcome.of(layout.last());
     let mut counted: Vec<_> = of_last.filter_map(|(_, event)| told(event)).collect();
     counted.sort();
-    // Those of the first look; spare relays that join write nothing.
+    // Those of the first probe; alternate relays that join write nothing.
     let [(Group::Odd, odd), (Group::Even, even)] = &counted[..] else {
         panic!("{counted:?}");
     };
@@ -305,16 +313,18 @@ fn the_destination_is_told_where_a_chain_loses_packets() {
         odd[..2] == [8; 2] && odd[2] <= 4 && odd[2..] == [odd[2]; 3],
         "{odd:?}"
     );
-    let lame = Event::Lame {
+    let degraded = Event::Degraded {
         group: Group::Odd,
         chain: Chain::Planned,
     };
-    assert!(outcome.of(layout.last()).any(|(_, event)| event == lame));
+    assert!(outcome
+        .of(layout.last())
+        .any(|(_, event)| event == degraded));
 }
 
 #[test]
-fn a_source_that_hears_no_report_on_its_look_does_not_send_the_rest_in_vain() {
-    let layout = with_spares(3);
+fn a_source_that_hears_no_report_on_its_probe_does_not_send_the_rest_in_vain() {
+    let layout = with_alternates(3);
     let mut net = layout.net(&bytes(), TELOSB, |air| match air.to {
         0 => Fate::Silent,
         _ => Fate::Heard,
@@ -329,7 +339,7 @@ fn a_source_that_hears_no_report_on_its_look_does_not_send_the_rest_in_vain() {
 /// dies on either group's way back.
 #[test]
 fn an_answer_that_dies_on_each_groups_way_back_comes_over_relays_of_both() {
-    let layout = with_spares(3);
+    let layout = with_alternates(3);
     let last = layout.last();
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
         let is_nack = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Nack);
@@ -342,14 +352,14 @@ fn an_answer_that_dies_on_each_groups_way_back_comes_over_relays_of_both() {
     let complete = outcome.assert_whole(&net, &bytes());
     assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
     assert_eq!(outcome.end(0), Some(End::Complete));
-    // The look's request and the last one are sent twice each.
+    // The probe's request and the last one are sent twice each.
     assert_eq!(net.engine(0).stats().unanswered, 2);
 }
 
 #[test]
 fn a_request_that_dies_on_each_groups_way_comes_over_relays_of_both() {
-    let mut layout = with_spares(3);
-    layout.route.look = Look::None;
+    let mut layout = with_alternates(3);
+    layout.route.probe = Probe::None;
     let last = layout.last();
     // Relay 1 hears no request, nor does the destination hear one of relay 4.
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
@@ -374,7 +384,7 @@ fn is_release(mpdu: &[u8]) -> bool {
 
 #[test]
 fn a_destination_that_ended_a_transfer_waits_for_no_round() {
-    let layout = with_spares(3);
+    let layout = with_alternates(3);
     let last = layout.last();
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
         match air.to == last && is_release(air.mpdu) {
@@ -382,18 +392,18 @@ fn a_destination_that_ended_a_transfer_waits_for_no_round() {
             false => Fate::Heard,
         }
     });
-    for node in [1, 5, spare_of(1, 3)] {
+    for node in [1, 5, alternate_of(1, 3)] {
         net.command(node, Command::Stop);
     }
     let outcome = layout.run(&mut net, 1);
-    // A look at the group's chain, one at its spare, and then it is free for another way.
+    // A probe at the group's chain, one at its alternate, and then it is free for another way.
     assert_eq!(outcome.end(0), Some(End::GaveUp));
     assert_eq!(outcome.end(last), Some(End::Released));
 }
 
 #[test]
 fn a_destination_that_is_deaf_for_a_second_waits_for_the_rounds_end() {
-    let mut layout = with_spares(3);
+    let mut layout = with_alternates(3);
     layout.route.expected = NonZeroU16::new(PACKETS as u16);
     let last = layout.last();
     let mut frames = 0;
@@ -411,9 +421,9 @@ fn a_destination_that_is_deaf_for_a_second_waits_for_the_rounds_end() {
 
 #[test]
 fn a_destination_waits_for_no_round_of_which_nothing_comes() {
-    let layout = with_spares(3);
+    let layout = with_alternates(3);
     let last = layout.last();
-    // All packets of the look arrive, no NACK reaches the source, and its release does not arrive.
+    // All packets of the probe arrive, no NACK reaches the source, and its release does not arrive.
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
         let is_nack = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Nack);
         match (air.to == 0 && is_nack) || (air.to == last && is_release(air.mpdu)) {
@@ -431,9 +441,9 @@ fn a_destination_waits_for_no_round_of_which_nothing_comes() {
 
 #[test]
 fn rounds_that_bring_nothing_end_the_transfer_though_control_gets_through() {
-    // Where much is left the round after the look is the last; of little another is tried.
+    // Where much is left the round after the probe is the last; of little another is tried.
     for (until, rounds) in [(100, 2), (450, 3)] {
-        let mut layout = with_spares(3);
+        let mut layout = with_alternates(3);
         layout.route.expected = NonZeroU16::new(PACKETS as u16);
         let last = layout.last();
         // From that frame on which the destination gets, no packet is among them.
@@ -466,7 +476,7 @@ proptest! {
         hops in 1..=8u8, loss in 0..=150u64, seed: u64,
         deaths in proptest::collection::vec((0..60usize, 0..2_500u64), 0..6),
     ) {
-        let layout = with_spares(hops);
+        let layout = with_alternates(hops);
         let object = bytes();
         let mut net = layout.net(&object, TELOSB, move |air| {
             let ids = [seed, air.from as u64, air.to as u64, air.number as u64];

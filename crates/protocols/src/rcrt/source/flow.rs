@@ -5,8 +5,8 @@
 
 use super::supply::Ready;
 use super::{Config, Probing};
-use crate::due::sooner;
-use crate::fifo::Fifo;
+use crate::ring::Fifo;
+use crate::timer::sooner;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::rcrt::{Ask, Echo, Feedback, Flow, Rate, MAX_NACKS};
 

@@ -13,9 +13,9 @@ mod tests;
 pub use flow::State;
 pub use supply::{Application, Ready, Ring, Supply};
 
-use crate::due::sooner;
-use crate::fifo::Fifo;
-use crate::stack::{Above, Packet, Room};
+use crate::ring::Fifo;
+use crate::stack::{Packet, Room, Upper};
+use crate::timer::sooner;
 use flow::{FlowState, Next};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::rcrt::{Answers, Ask, Down, Flow, Met, Rate, Says, Up};
@@ -286,7 +286,7 @@ impl FlowState {
     }
 }
 
-impl<S: Supply, const FLOWS: usize> Above for Source<S, FLOWS> {
+impl<S: Supply, const FLOWS: usize> Upper for Source<S, FLOWS> {
     type Command = Order;
     type Event = Told;
 

@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use thalweg_host::collector::Report;
 use thalweg_host::job::Progress;
-use thalweg_host::known::Ask;
-use thalweg_host::line::{Address, LineError, LineField, Open, Stream};
+use thalweg_host::line::{Address, LineError, LineNetwork, Open, Stream};
+use thalweg_host::link_state::PlanRequest;
 use thalweg_host::registry::Pipelined;
 use thalweg_simnet::basestation::{BaseStation, Pty, Setup};
 use thalweg_simnet::collect::{CollectError, Object, Remote};
@@ -205,13 +205,13 @@ impl Stream for BadStream {
     }
 }
 
-pub(crate) fn line(open: impl Open + 'static) -> Result<LineField, LineError> {
+pub(crate) fn line(open: impl Open + 'static) -> Result<LineNetwork, LineError> {
     let patience = Duration::from_secs(10);
-    LineField::open(Box::new(open), patience, Box::new(|| false))
+    LineNetwork::open(Box::new(open), patience, Box::new(|| false))
 }
 
-pub(crate) fn ask(from: u16, bytes: u32) -> Ask {
-    Ask {
+pub(crate) fn ask(from: u16, bytes: u32) -> PlanRequest {
+    PlanRequest {
         from: Some(id(from)),
         bytes: u64::from(bytes),
         protocol: Pipelined::named("thalweg").unwrap(),
@@ -228,7 +228,7 @@ pub(crate) fn id(n: u16) -> NodeId {
 
 /// Collects from `sources`, telling `observer` how far it is.
 pub(crate) fn collect(
-    field: &mut LineField,
+    field: &mut LineNetwork,
     site: &Site,
     (sources, bytes): (&[u16], u32),
     mut observer: impl FnMut(Progress),
@@ -246,9 +246,9 @@ pub(crate) fn collect(
 
 /// `report` is of the whole object of its node.
 pub(crate) fn assert_whole(report: &Report, bytes: u32) {
-    let core = &report.outcome.core;
-    assert!(core.verified, "{:?}", core.failure);
-    let sent = Object::Random { bytes }.of(SEED, core.source);
+    let summary = &report.outcome.summary;
+    assert!(summary.verified, "{:?}", summary.failure);
+    let sent = Object::Random { bytes }.of(SEED, summary.source);
     let came = report.object.as_deref().unwrap();
-    assert!(came == &sent[..], "node {}: other bytes", core.source);
+    assert!(came == &sent[..], "node {}: other bytes", summary.source);
 }

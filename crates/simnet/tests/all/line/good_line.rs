@@ -4,9 +4,9 @@ use super::bench::{ask, assert_whole, collect, line, setup, site, Place, Station
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
-use thalweg_host::field::{Field, FieldError};
 use thalweg_host::job::Progress;
 use thalweg_host::line::{Address, LineError};
+use thalweg_host::network::{Network, NetworkFault};
 use thalweg_protocols::mote::Command;
 use thalweg_simnet::basestation::Setup;
 use thalweg_wire::host::{cobs, End, Frame, Hello, Version, MAX_FRAME, MAX_STUFFED, VERSION};
@@ -29,11 +29,11 @@ fn objects_arrive_over_a_pseudo_terminal_byte_by_byte() {
         assert_whole(report, BYTES);
         // By the station's clock, which runs 20 times as fast as this test's.
         assert!(
-            report.outcome.core.goodput_kbps > 40.0,
+            report.outcome.summary.goodput_kbps > 40.0,
             "{:?}",
-            report.outcome.core
+            report.outcome.summary
         );
-        assert!(report.outcome.core.goodput_kbps < 250.0);
+        assert!(report.outcome.summary.goodput_kbps < 250.0);
     }
     assert_eq!(reports.len(), 3);
 }
@@ -62,7 +62,7 @@ fn a_line_slower_than_the_air_loses_nothing() {
         let mut field = line(Place::of(&station)).unwrap();
         let reports = collect(&mut field, &site, (&source, BYTES), |_| {}).unwrap();
         assert_whole(&reports[0], BYTES);
-        reports[0].outcome.core.rounds
+        reports[0].outcome.summary.rounds
     };
     // 11.5 of the air's 25.6 kB/s; 2 kB are full after a seventh of a second.
     let (fast, slow) = (fetched(None, 64 << 10), fetched(Some(115_200), 2 << 10));
@@ -109,7 +109,7 @@ fn nobody_at_the_other_end_is_an_error_within_the_patience() {
     let patience = Duration::from_millis(300);
     let open = |address: Address| {
         let stopping = Box::new(|| false);
-        let field = thalweg_host::line::LineField::open(Box::new(address), patience, stopping);
+        let field = thalweg_host::line::LineNetwork::open(Box::new(address), patience, stopping);
         field.map(|_| ()).unwrap_err()
     };
     assert!(matches!(open(address), LineError::NoAnswer { .. }));
@@ -124,14 +124,14 @@ fn orders_to_other_nodes_and_over_a_dead_line_are_refused() {
     let mut field = line(Place::of(&station)).unwrap();
     let other = farthest(&site, 1)[0];
     let refused = field.order(super::bench::id(other), Command::Stop);
-    assert!(matches!(refused, Err(FieldError::NoStation(_))));
+    assert!(matches!(refused, Err(NetworkFault::NoStation(_))));
     station.kill();
     let sink = site.testbed.sink;
     let until = field.now() + thalweg_units::Duration::from_secs(5);
     let news = field.next(until).unwrap();
-    assert_eq!(news, thalweg_host::field::News::Silent(sink));
+    assert_eq!(news, thalweg_host::network::Notice::Silent(sink));
     let refused = field.order(sink, Command::Stop);
-    let Err(FieldError::Broken(why)) = refused else {
+    let Err(NetworkFault::Broken(why)) = refused else {
         panic!("the order was taken");
     };
     assert!(matches!(why.downcast_ref(), Some(LineError::Down { .. })));

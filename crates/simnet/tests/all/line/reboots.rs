@@ -3,8 +3,8 @@
 use super::bench::{assert_whole, collect, line, setup, site, Place, Station};
 use std::ops::ControlFlow::Continue;
 use std::time::{Duration, Instant};
-use thalweg_host::field::{Field, News};
 use thalweg_host::job::{run, Failure, Job, Progress};
+use thalweg_host::network::{Network, Notice};
 use thalweg_host::survey::{Survey, SurveyJob};
 use thalweg_simnet::basestation::Setup;
 use thalweg_units::ChannelSet;
@@ -59,7 +59,7 @@ fn a_job_is_told_of_silence_and_then_of_the_new_boot() {
     let second = thalweg_units::Duration::from_secs(1);
     let sink = site.testbed.sink;
     let news = field.next(field.now() + second * 5).unwrap();
-    assert_eq!(news, News::Silent(sink));
+    assert_eq!(news, Notice::Silent(sink));
     let again = Station::start(
         &site,
         Setup {
@@ -69,7 +69,7 @@ fn a_job_is_told_of_silence_and_then_of_the_new_boot() {
     );
     place.moved(&again);
     let news = field.next(field.now() + second * 5).unwrap();
-    assert_eq!(news, News::Restarted(sink));
+    assert_eq!(news, Notice::Restarted(sink));
     assert_eq!(field.wait(Duration::from_secs(5)).unwrap().boot, 9);
 }
 

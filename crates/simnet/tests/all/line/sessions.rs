@@ -9,10 +9,10 @@ use std::ops::ControlFlow::Continue;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use thalweg_host::carry::session::{Came, Keeper, Session, Standing, Wish};
-use thalweg_host::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_host::job::{run, Failure};
-use thalweg_host::line::{LineField, LineSession};
+use thalweg_host::line::{LineNetwork, LineSession};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
+use thalweg_host::transfer::session::{Came, Keeper, Session, SessionRequest, SourceStatus};
 use thalweg_protocols::rcrt::Send;
 use thalweg_simnet::basestation::Setup;
 use thalweg_simnet::networks::Gauge;
@@ -23,8 +23,8 @@ const SOURCES: [u16; 3] = [4, 6, 17];
 /// Bytes of a packet.
 const PACKET: usize = 64;
 
-fn wish() -> Wish {
-    Wish {
+fn wish() -> SessionRequest {
+    SessionRequest {
         sources: SOURCES.to_vec(),
         policy: "weighted:17=3".to_owned(),
         demand: 4.0,
@@ -46,7 +46,7 @@ type Kept = Rc<RefCell<BTreeMap<NodeId, Vec<u8>>>>;
 
 struct Shelf {
     kept: Kept,
-    last: Vec<Standing>,
+    last: Vec<SourceStatus>,
 }
 
 impl Keeper for Shelf {
@@ -61,7 +61,7 @@ impl Keeper for Shelf {
         }
         Ok(())
     }
-    fn look(&mut self, _at_s: f64, sources: &[Standing]) -> Result<(), Failure> {
+    fn look(&mut self, _at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
         self.last = sources.to_vec();
         Ok(())
     }
@@ -76,7 +76,7 @@ struct Checked<'a, F: FnMut(u32) -> bool> {
     goes_on: F,
 }
 
-impl<'a, F: FnMut(u32) -> bool> Around for Checked<'a, F> {
+impl<'a, F: FnMut(u32) -> bool> Layered for Checked<'a, F> {
     type Inner = LineSession<'a>;
 
     fn inner(&self) -> &LineSession<'a> {
@@ -85,15 +85,15 @@ impl<'a, F: FnMut(u32) -> bool> Around for Checked<'a, F> {
     fn inner_mut(&mut self) -> &mut LineSession<'a> {
         &mut self.below
     }
-    fn advance(&mut self, until: FieldTime) -> Result<Told<LineSession<'a>>, FieldError> {
+    fn advance(&mut self, until: NetworkTime) -> Result<Told<LineSession<'a>>, NetworkFault> {
         let news = self.below.next(until)?;
-        self.came += u32::from(matches!(news, News::Told(..)));
+        self.came += u32::from(matches!(news, Notice::Told(..)));
         match (self.goes_on)(self.came) {
             true => Ok(news),
-            false => Ok(News::Cancelled),
+            false => Ok(Notice::Cancelled),
         }
     }
-    fn pass_on(&mut self, station: NodeId, send: Send) -> Result<(), FieldError> {
+    fn pass_on(&mut self, station: NodeId, send: Send) -> Result<(), NetworkFault> {
         let down = Down::parse(&send.message).unwrap();
         if let Answers::Accept(feedback) | Answers::Feedback(feedback) = down.what {
             let safe = self.kept.borrow().get(&send.to).map_or(0, Vec::len) / PACKET;
@@ -125,11 +125,11 @@ fn packets(kept: &Kept) -> usize {
 /// A session of `seconds` seconds of the network's time at most, as long as `goes_on` says so: how it ended, what its
 /// sources were told, and what was kept. Where it is `killed`, nothing is done at its end.
 fn session(
-    line: &mut LineField,
+    line: &mut LineNetwork,
     seconds: u64,
     killed: bool,
     goes_on: impl FnMut(u32) -> bool,
-) -> (Result<(), Failure>, u32, Kept, Vec<Standing>) {
+) -> (Result<(), Failure>, u32, Kept, Vec<SourceStatus>) {
     let station = line.station().unwrap().node;
     let sources: Vec<_> = wish().nodes().map(|node| (node, 4.0)).collect();
     let below = line.session(station, &sources).unwrap();
@@ -205,7 +205,7 @@ fn whichever_end_is_killed_what_a_source_forgot_is_safe() {
         2
     );
     let now = host.now();
-    while !matches!(host.next(now).unwrap(), News::Nothing) {}
+    while !matches!(host.next(now).unwrap(), Notice::Nothing) {}
     let (ended, _, kept, _) = session(&mut host, 60, false, |_| true);
     ended.unwrap();
     assert!(packets(&kept) > 50);

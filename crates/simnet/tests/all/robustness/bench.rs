@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::job::Progress;
 use thalweg_host::object::digest;
-use thalweg_host::outcome::Core;
+use thalweg_host::outcome::Summary;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_medium::random::derive;
 use thalweg_planner::{Group, LinkQualities, Member, Plan, RouteRequest};
-use thalweg_simnet::field::{Motes, RunError};
+use thalweg_simnet::motes::{Motes, RunError};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, NodeId, SimTime};
 use thalweg_wire::route::Scheme;
@@ -143,7 +143,7 @@ pub(crate) fn fetch(
     protocol: Scheme,
     terms: &Terms,
     object: &Arc<[u8]>,
-) -> Core {
+) -> Summary {
     fetch_watched(
         session,
         plan,
@@ -163,7 +163,7 @@ pub(crate) fn fetch_watched(
     terms: &Terms,
     object: &Arc<[u8]>,
     watch: &mut dyn FnMut(Progress) -> std::ops::ControlFlow<()>,
-) -> Result<Core, RunError> {
+) -> Result<Summary, RunError> {
     session.offer(plan.source, object.clone());
     let began = session.network().now();
     let result = session.fetch(plan, protocol, terms, watch);
@@ -176,7 +176,7 @@ pub(crate) fn fetch_watched(
     );
     assert_energy(session, now);
     let (outcome, arrived) = result?;
-    let outcome = outcome.core;
+    let outcome = outcome.summary;
     match &arrived {
         Some(part) => {
             let bytes = &part.bytes[..];

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow::Continue;
 use thalweg_host::collector::Report;
-use thalweg_host::known::Ask;
+use thalweg_host::link_state::PlanRequest;
 use thalweg_host::registry::Pipelined;
 use thalweg_simnet::collect::{Object, Surveyed};
 use thalweg_testbeds::{Site, Testbed};
@@ -17,7 +17,7 @@ fn contiki(testbed: &str) -> Surveyed {
 
 fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
     let object = Object::Random { bytes: 30_000 };
-    let ask = Ask {
+    let ask = PlanRequest {
         from: Some(NodeId::new(from).unwrap()),
         bytes: 30_000,
         protocol,
@@ -40,7 +40,7 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
     assert_eq!(collector.cost().links, 8);
     let [pip, held] = [Pipelined::PIP, Pipelined::named("pip-cit").unwrap()].map(|protocol| {
         let report = fetch(&collector, 5, protocol);
-        let outcome = report.outcome.core;
+        let outcome = report.outcome.summary;
         assert!(outcome.verified, "{outcome:?}");
         assert_eq!((outcome.hops, outcome.rounds), (4, 1), "{outcome:?}");
         assert_eq!(outcome.first_round_reliability, Some(1.0), "{outcome:?}");
@@ -58,10 +58,10 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
 fn p3_finds_and_wakes_its_relays_on_copying_nodes_twice() {
     let collector = contiki("ring12");
     let report = fetch(&collector, 9, Pipelined::P3);
-    assert!(report.outcome.core.verified, "{:?}", report.outcome);
-    assert!(report.outcome.core.paths > 1, "{:?}", report.outcome);
+    assert!(report.outcome.summary.verified, "{:?}", report.outcome);
+    assert!(report.outcome.summary.paths > 1, "{:?}", report.outcome);
     // The second wake-up finds the sleepers of the first transfer.
-    let baseline = report.baseline.unwrap().core;
+    let baseline = report.baseline.unwrap().summary;
     assert!(baseline.verified, "{baseline:?}");
-    assert!(report.outcome.core.goodput_kbps > baseline.goodput_kbps);
+    assert!(report.outcome.summary.goodput_kbps > baseline.goodput_kbps);
 }

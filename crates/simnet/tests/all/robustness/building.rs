@@ -5,7 +5,7 @@ use std::ops::ControlFlow::Continue;
 use thalweg_host::survey::Survey;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_sim::Fault;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Duration};
 use thalweg_wire::route::{Hopping, Scheme};

@@ -2,11 +2,11 @@
 
 use super::bench::{draw, fetch, fetch_watched, object, terms, wait, Ladder, Reverse};
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::job::Failure;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_medium::random::derive;
 use thalweg_sim::Fault;
-use thalweg_simnet::field::RunError;
+use thalweg_simnet::motes::RunError;
 use thalweg_units::Duration;
 use thalweg_wire::route::{Hopping, Scheme};
 

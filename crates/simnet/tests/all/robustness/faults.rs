@@ -5,7 +5,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use thalweg_host::job::Failure;
 use thalweg_host::job::Progress;
 use thalweg_sim::Fault;
-use thalweg_simnet::field::RunError;
+use thalweg_simnet::motes::RunError;
 use thalweg_units::{Duration, SimTime};
 use thalweg_wire::route::{Hopping, Scheme};
 

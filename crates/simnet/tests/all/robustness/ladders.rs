@@ -1,7 +1,7 @@
 //! Any number of hops and paths, any payload, any object, links of any quality.
 
 use super::bench::{draw, fetch, object, terms, Ladder, Reverse};
-use thalweg_host::carry::pipeline::Terms;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_wire::route::{Hopping, Scheme};
 use thalweg_wire::route::{PayloadSize, Percent};
 

@@ -1,7 +1,7 @@
 //! With one path P3 is no worse than PIP over the same path, seed by seed (P3, section IV-C).
 
 use super::bench::{fetch, object, terms, Ladder, Reverse};
-use thalweg_host::carry::pipeline::Terms;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_wire::route::Scheme;
 use thalweg_wire::route::{Hopping, Percent};
 

@@ -9,7 +9,7 @@ use thalweg_host::job::Failure;
 use thalweg_host::registry::Pipelined;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Fault;
-use thalweg_simnet::field::RunError;
+use thalweg_simnet::motes::RunError;
 use thalweg_units::{Channel, Duration};
 
 /// What strikes a node, so many milliseconds after the order, for so many.
@@ -164,11 +164,11 @@ proptest! {
 fn a_spare_relay_that_hears_of_its_part_when_it_is_over_has_none() {
     let ladder = ladder(0, 0.5);
     let (plan, mut session) = (own_plan(&ladder), ladder.session());
-    let spare = plan.spares[0][0].node;
+    let alternate = plan.alternates[0][0].node;
     let at = session.network().now() + Duration::from_millis(13);
-    session.network().fault_at(at, spare, Fault::Dead);
+    session.network().fault_at(at, alternate, Fault::Dead);
     let back = at + Duration::from_millis(160);
-    session.network().fault_at(back, spare, Fault::Healthy);
+    session.network().fault_at(back, alternate, Fault::Healthy);
     let own = Pipelined::named("thalweg").unwrap();
     let outcome = fetch(
         &mut session,

@@ -6,7 +6,7 @@ use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
 use thalweg_host::survey::Survey;
 use thalweg_sim::{Pcapng, Scope};
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, ChannelSet, Duration};
 use thalweg_wire::route::{Hopping, Scheme};

@@ -2,11 +2,11 @@
 
 use super::bench::{fetch, object, plan_over, terms};
 use std::ops::ControlFlow::Continue;
-use thalweg_host::carry::pipeline::Terms;
 use thalweg_host::job::Retry;
 use thalweg_host::survey::Survey;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_planner::LinkQualities;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
 use thalweg_wire::pipeline::MAX_PACKETS;

@@ -1,9 +1,9 @@
 //! Nodes that start anew: a relay, the source or the sink, at any time of a transfer and after it.
 
 use super::bench::{fetch, object, plan_over, terms, wait, Ladder, Reverse};
-use thalweg_host::carry::pipeline::Terms;
-use thalweg_host::outcome::Core;
+use thalweg_host::outcome::Summary;
 use thalweg_host::registry::Pipelined;
+use thalweg_host::transfer::pipeline::Terms;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Fault;
 use thalweg_units::{Duration, SimTime};
@@ -38,7 +38,7 @@ fn struck(
     (plan, scheme): (&Plan, Scheme),
     node: usize,
     (after_ms, off_ms): (u64, u64),
-) -> Core {
+) -> Summary {
     let mut session = ladder.session();
     let at = SimTime::ZERO + MS(after_ms);
     let until = at + MS(off_ms);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::Continue;
 use thalweg_host::survey::{Survey, Surveyed};
 use thalweg_sim::Fault;
-use thalweg_simnet::field::Motes;
+use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, ChannelSet, Duration};
 

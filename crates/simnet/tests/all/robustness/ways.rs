@@ -18,7 +18,7 @@ const LADDER: Ladder = Ladder {
 
 /// Nodes that take part at `stage`.
 fn taking_part(plan: &Plan, stage: usize) -> BTreeSet<usize> {
-    let all = [&plan.stages, &plan.standing_by, &plan.spares];
+    let all = [&plan.stages, &plan.backup_relays, &plan.alternates];
     let at = all.into_iter().filter_map(|stages| stages.get(stage - 1));
     at.flatten().map(|member| member.node).collect()
 }
@@ -55,15 +55,15 @@ fn each_attempt_is_booked_on_the_way_that_it_went() {
     let mut watched = session();
     let (transfer, map) = explain::fetch(&mut watched, &plan, own.scheme, &terms, silent).unwrap();
     assert_eq!(plain, transfer, "watched and not");
-    let core = &transfer.0.core;
-    assert!(core.verified && core.attempts > 1, "{core:?}");
+    let summary = &transfer.0.summary;
+    assert!(summary.verified && summary.attempts > 1, "{summary:?}");
     assert!(map.is_conserved(), "{map:#?}");
 
     // Each way is another than the one before, in the end over other nodes, and its rounds name them.
     let ways: Vec<_> = map.all_ways().collect();
     let told = |way: &Way| (way.nodes.clone(), way.channels.clone(), way.last_even);
     for pair in ways.windows(2) {
-        assert!(pair[0].0 < pair[1].0 && pair[1].0 < core.attempts);
+        assert!(pair[0].0 < pair[1].0 && pair[1].0 < summary.attempts);
         assert_ne!(told(pair[0].1), told(pair[1].1));
     }
     let (first, last) = (ways[0].1, ways[ways.len() - 1].1);

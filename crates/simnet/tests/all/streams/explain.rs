@@ -18,7 +18,7 @@ fn watched(
     };
     let run = (&terms(carrier), 1);
     let got = carry(ground, plan.clone(), packets, run, &mut onlookers);
-    (got.extra.stream, onlookers.recorder.unwrap().finish())
+    (got.details.stream, onlookers.recorder.unwrap().finish())
 }
 
 fn lossy(

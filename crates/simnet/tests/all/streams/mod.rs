@@ -8,7 +8,7 @@ mod promises;
 mod survey;
 
 use std::ops::ControlFlow::Continue;
-use thalweg_host::carry::stream;
+use thalweg_host::transfer::stream;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_simnet::streams::{
     run, Carried, Carrier, Ground, Onlookers, PipBoard, Stream, Terms, Version,
@@ -76,7 +76,7 @@ fn carry(
 fn go(ground: &Ground, plan: &StreamPlan, packets: usize, terms: &Terms, seed: u64) -> Stream {
     let (plan, mut nobody) = (plan.clone(), Onlookers::default());
     let carried = carry(ground, plan, packets, (terms, seed), &mut nobody);
-    carried.extra.stream
+    carried.details.stream
 }
 fn terms(carrier: Carrier) -> Terms {
     Terms {

@@ -51,8 +51,8 @@ fn a_stream_whose_relay_is_gone_goes_over_others() {
         fetched.unwrap().outcome
     };
     let calm = fetch(site.clone());
-    assert_eq!((calm.core.verified, calm.core.attempts), (true, 1));
-    let [_, gone, ..] = calm.extra.path[..] else {
+    assert_eq!((calm.summary.verified, calm.summary.attempts), (true, 1));
+    let [_, gone, ..] = calm.details.path[..] else {
         panic!("{calm:?}")
     };
     let gone = NodeId::new(gone).unwrap();
@@ -66,11 +66,11 @@ fn a_stream_whose_relay_is_gone_goes_over_others() {
     // So many symbols are hit that not even short frames get through.
     let site = site.clone().with_losses(&cut, 5).unwrap();
     let got = fetch(site);
-    assert!(got.core.verified && got.core.attempts == 2, "{got:?}");
-    assert!(!got.extra.path.contains(&gone.get()), "{got:?}");
+    assert!(got.summary.verified && got.summary.attempts == 2, "{got:?}");
+    assert!(!got.details.path.contains(&gone.get()), "{got:?}");
     // What failed took its time: a sink calls for a while before it gives up.
     assert!(
-        got.core.duration_s > got.extra.stream.seconds + 1.0,
+        got.summary.duration_s > got.details.stream.seconds + 1.0,
         "{got:?}"
     );
 }

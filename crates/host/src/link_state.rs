@@ -1,0 +1,490 @@
+//! What is known of a network before a transfer: its links, whoever measured them and when, and the choices
+//! that hold for all its routes. Routes are planned here. Tests: at the end, `crates/simnet/src/collect/`.
+
+mod history;
+mod planned;
+mod source;
+
+use history::History;
+pub use history::{hops_seen, HopSeen, Measured, MOST_SEEN, MOST_SURVEYS};
+pub use planned::{Backups, Other, Pip, Planned, Stage};
+
+use crate::network::NetworkTime;
+use crate::registry::Pipelined;
+use crate::segments::LARGEST;
+use crate::transfer::pipeline::transfer;
+use rand_pcg::Pcg64Mcg;
+use thalweg_engine::BoardTiming;
+use thalweg_planner::channels::spread_order;
+use thalweg_planner::pairs::best_channels;
+use thalweg_planner::{
+    plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
+};
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
+use thalweg_wire::pipeline::MAX_PACKETS;
+use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
+
+/// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
+/// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
+const LONGEST: usize = 10;
+
+/// Why nothing can be asked, or planned. Nodes are named as the network names them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanRequestError {
+    /// A node that the network does not have.
+    #[error("{network}: has no node {node} (its nodes are {first} to {last})")]
+    UnknownNode {
+        /// The network.
+        network: String,
+        /// The node named.
+        node: NodeId,
+        /// The network's first node.
+        first: NodeId,
+        /// Its last.
+        last: NodeId,
+    },
+    /// Source and sink are the same.
+    #[error("node {0} is both source and sink; an object travels between two nodes")]
+    SourceIsSink(NodeId),
+    /// A channel that the network does not offer.
+    #[error("{network}: channel {channel} is not available (available: {available})")]
+    Channel {
+        /// The network.
+        network: String,
+        /// The channel named.
+        channel: Channel,
+        /// Those it has.
+        available: String,
+    },
+    /// The object makes too many packets.
+    #[error("an object of {bytes} bytes; in packets of {payload} B at most {} can be sent so", u64::from(*.max) * u64::from(*.payload))]
+    TooLarge {
+        /// Bytes of the object.
+        bytes: u64,
+        /// Bytes of a packet.
+        payload: u8,
+        /// The most packets.
+        max: u32,
+    },
+    /// The object is larger than what is taken of a node.
+    #[error("an object of {bytes} bytes; at most {LARGEST} are taken")]
+    Oversized {
+        /// Bytes of the object.
+        bytes: u64,
+    },
+    /// The object has no byte.
+    #[error("the object is empty; there is nothing to send")]
+    Empty,
+    /// No node has a route to the sink.
+    #[error("{network}: no node is linked to node {sink}: {heard}")]
+    NoSource {
+        /// The network.
+        network: String,
+        /// The sink.
+        sink: NodeId,
+        /// What the sink hears, and who hears it.
+        heard: String,
+    },
+    /// The route is longer, or has more relays, than a wake-up message can tell.
+    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {LONGEST} and {MAX_MEMBERS}")]
+    TooLong {
+        /// The source.
+        from: NodeId,
+        /// Its hops.
+        hops: usize,
+        /// Its relays.
+        relays: usize,
+    },
+    /// There is no route.
+    #[error("{0}")]
+    Plan(String),
+}
+
+/// Who the nodes of a network are, and what its radios offer.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The network's name.
+    pub name: String,
+    /// Its nodes, by index.
+    pub ids: Vec<NodeId>,
+    /// The channels that it offers.
+    pub channels: ChannelSet,
+    /// Which relay a search of paths tries first: by places, where they are known.
+    pub order: RelayOrder,
+    /// The noise floor of its radios.
+    pub floor: Dbm,
+    /// The costs of its boards where they are not those of P3's code.
+    pub timing: Option<BoardTiming>,
+}
+
+impl Place {
+    /// The index of `node`.
+    ///
+    /// # Errors
+    /// [`PlanRequestError::UnknownNode`].
+    pub fn index_of(&self, node: NodeId) -> Result<usize, PlanRequestError> {
+        let known = self.ids.iter().position(|id| *id == node);
+        known.ok_or_else(|| PlanRequestError::UnknownNode {
+            network: self.name.clone(),
+            node,
+            first: self.ids.iter().min().copied().unwrap_or(node),
+            last: self.ids.iter().max().copied().unwrap_or(node),
+        })
+    }
+    /// Whether all of `channels` are there.
+    ///
+    /// # Errors
+    /// [`PlanRequestError::Channel`].
+    pub fn check_channels(&self, channels: Option<&[Channel]>) -> Result<(), PlanRequestError> {
+        let wanted: ChannelSet = channels.unwrap_or_default().iter().copied().collect();
+        match wanted.iter().find(|c| !self.channels.contains(*c)) {
+            None => Ok(()),
+            Some(channel) => Err(PlanRequestError::Channel {
+                network: self.name.clone(),
+                channel,
+                available: (self.channels.iter().map(|c| c.to_string()))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            }),
+        }
+    }
+    /// A node's name, for texts and pictures.
+    pub fn name_of(&self, index: usize) -> String {
+        let id = self.ids.get(index);
+        id.map_or_else(|| index.to_string(), ToString::to_string)
+    }
+}
+
+/// What is asked of the planner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanRequest {
+    /// From which node; the planner picks a far one where none is named.
+    pub from: Option<NodeId>,
+    /// Bytes of the object.
+    pub bytes: u64,
+    /// What moves it, and over what kind of plan.
+    pub protocol: Pipelined,
+    /// Payload of each packet.
+    pub payload: PayloadSize,
+    /// At most this many paths.
+    pub paths: Option<u8>,
+    /// Exactly this many hops.
+    pub hops: Option<u8>,
+}
+
+impl PlanRequest {
+    /// Packets that the object makes, of all its parts.
+    ///
+    /// # Errors
+    /// [`PlanRequestError::Empty`], [`PlanRequestError::Oversized`].
+    pub fn packets(&self) -> Result<u32, PlanRequestError> {
+        let bytes = self.bytes;
+        if bytes > u64::from(LARGEST) {
+            return Err(PlanRequestError::Oversized { bytes });
+        }
+        packets(self.bytes, self.payload.bytes(), u32::MAX)
+    }
+    /// Bytes of one transfer at most: an object that has more goes in parts. Never above what the baseline's
+    /// frames hold.
+    pub fn part_bytes(&self) -> u32 {
+        u32::from(MAX_PACKETS) * u32::from(self.payload.bytes())
+    }
+}
+
+/// Packets of `payload` bytes that `bytes` bytes make, of at most `max`.
+///
+/// # Errors
+/// [`PlanRequestError::Empty`], [`PlanRequestError::TooLarge`].
+pub fn packets(bytes: u64, payload: u8, max: u32) -> Result<u32, PlanRequestError> {
+    let packets = bytes.div_ceil(u64::from(payload.max(1)));
+    match u32::try_from(packets) {
+        Ok(0) => Err(PlanRequestError::Empty),
+        Ok(n) if n <= max => Ok(n),
+        _ => Err(PlanRequestError::TooLarge {
+            bytes,
+            payload,
+            max,
+        }),
+    }
+}
+
+/// Draws the stream of random numbers of a purpose and ids under a seed.
+pub type Draw = fn(u64, &str, &[u64]) -> Pcg64Mcg;
+
+/// The channels that P3 uses: those that Wi-Fi leaves alone (P3, section IV-D2).
+pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
+
+/// A network with its links, and the choices that hold for all its routes.
+#[derive(Debug, Clone)]
+pub struct LinkState {
+    place: Place,
+    links: LinkQualities,
+    /// What they are made of; nothing where somebody told them.
+    history: History,
+    /// How long ago they were measured when a plan is made; none where somebody told them.
+    age: Option<Duration>,
+    sink: usize,
+    /// The channels that were asked for.
+    wanted: Option<Vec<Channel>>,
+    /// Pipeline channels, counted back from the sink.
+    channels: Vec<Channel>,
+    routing_channel: Channel,
+    rule: LinkRule,
+    model: LinkModel,
+    draw: Draw,
+    seed: u64,
+}
+
+impl LinkState {
+    /// `place` with the `links` that it has, and node `sink` to bring data to, with pipelines on `channels`;
+    /// where none are named, on those that link the network best. `draw` and `seed` draw what is left to
+    /// chance.
+    pub fn new(
+        place: Place,
+        mut links: LinkQualities,
+        sink: usize,
+        channels: Option<Vec<Channel>>,
+        (draw, seed): (Draw, u64),
+    ) -> Self {
+        // One id for each node: the table is this network's.
+        let _ = links.set_ids(place.ids.iter().map(|id| id.get()).collect());
+        let model = LinkModel::learned(&links, place.floor);
+        let rule = RouteRequest::new(0, sink).trusting(model).rule;
+        let wanted = channels.clone();
+        let (channels, routing_channel) = choose_channels(&links, &rule, channels);
+        Self {
+            place,
+            links,
+            history: History::default(),
+            age: None,
+            sink,
+            wanted,
+            channels,
+            routing_channel,
+            rule,
+            model,
+            draw,
+            seed,
+        }
+    }
+
+    /// The same where `nodes` are neither source nor relay: channels, and what was learned of links, are those of all.
+    #[must_use]
+    pub fn without(&self, nodes: &[NodeId]) -> Self {
+        let index = |node: &NodeId| self.place.ids.iter().position(|id| id == node);
+        let out: Vec<usize> = nodes.iter().filter_map(index).collect();
+        Self {
+            links: self.links.without(&out),
+            ..self.clone()
+        }
+    }
+    /// The same with its links as measured at `at`.
+    #[must_use]
+    pub fn measured_at(self, at: NetworkTime) -> Self {
+        self.after(Vec::new(), at)
+    }
+    /// The same, its links measured at `at`, and before as `earlier` has them: one picture of all, for `at`.
+    #[must_use]
+    pub fn after(self, earlier: Vec<Measured>, at: NetworkTime) -> Self {
+        let links = self.links.clone();
+        let mut surveys = vec![Measured { links, at }];
+        surveys.extend(earlier);
+        let history = History::of(surveys);
+        Self { history, ..self }.viewed_at(at)
+    }
+    /// The same with what transfers saw by what was known `before`.
+    #[must_use]
+    pub fn remembering(mut self, before: &Self) -> Self {
+        self.history.remember(&before.history);
+        self
+    }
+    /// Notes how frames of transfers fared: each hop counts as if a survey had measured it then.
+    pub fn saw(&mut self, hops: &[HopSeen]) {
+        self.history.see(hops);
+    }
+    /// The same for plans that are made at `now`: links as they are known by then, and how far they can be trusted.
+    #[must_use]
+    pub fn viewed_at(&self, now: NetworkTime) -> Self {
+        let mut known = self.clone();
+        known.age = self.history.age(now);
+        if let Some(picture) = self.history.picture(now, self.place.floor) {
+            let rule = RouteRequest::new(0, self.sink).trusting(picture.model).rule;
+            let wanted = self.wanted.clone();
+            let (channels, routing) = choose_channels(&picture.links, &rule, wanted);
+            (known.channels, known.routing_channel) = (channels, routing);
+            (known.links, known.model, known.rule) = (picture.links, picture.model, rule);
+        }
+        known
+    }
+    /// When its links were last measured; none where somebody told them.
+    pub fn measured(&self) -> Option<NetworkTime> {
+        self.history.newest().map(|survey| survey.at)
+    }
+    /// How old its links are for plans that are made by it; none where somebody told them.
+    pub const fn age(&self) -> Option<Duration> {
+        self.age
+    }
+    /// The seed that draws what is left to chance.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+    /// Who its nodes are.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+    /// The links.
+    pub fn links(&self) -> &LinkQualities {
+        &self.links
+    }
+    /// Where data goes, by index.
+    pub fn sink(&self) -> usize {
+        self.sink
+    }
+    /// The channel on which routes are sought.
+    pub fn routing_channel(&self) -> Channel {
+        self.routing_channel
+    }
+
+    /// The request to the planner that `request` makes, for a source.
+    pub fn route_request(
+        &self,
+        source: usize,
+        request: &PlanRequest,
+        packets: u32,
+    ) -> RouteRequest {
+        let faithful = self.faithful_request(source, request, packets);
+        request.protocol.request(&faithful)
+    }
+
+    /// What the published protocols would ask.
+    fn faithful_request(&self, source: usize, request: &PlanRequest, packets: u32) -> RouteRequest {
+        let mut route = RouteRequest::new(source, self.sink).trusting(self.model);
+        route.order = self.place.order;
+        route.channels.clone_from(&self.channels);
+        route.routing_channel = self.routing_channel;
+        route.max_paths = request.paths.map(usize::from);
+        route.hops = request.hops.map(usize::from);
+        let (scheme, size) = (request.protocol.scheme, (packets, request.payload));
+        let timing = self.place.timing.as_ref();
+        route.transfer = transfer(route.transfer, scheme, size, timing);
+        route
+    }
+
+    /// Plans the route of `request`.
+    ///
+    /// # Errors
+    /// [`PlanRequestError`].
+    pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
+        self.plan_attempt(request, 0)
+    }
+
+    /// The same, drawn anew for attempt `attempt`: other halves, other chains.
+    pub fn plan_attempt(
+        &self,
+        request: &PlanRequest,
+        attempt: u64,
+    ) -> Result<Plan, PlanRequestError> {
+        let source = match request.from {
+            Some(node) => self.place.index_of(node)?,
+            None => self.far_source(request)?,
+        };
+        if source == self.sink {
+            return Err(PlanRequestError::SourceIsSink(self.id(source)));
+        }
+        let route = self.route_request(source, request, request.packets()?);
+        let ids = [source as u64, self.sink as u64, attempt];
+        let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
+        let seek = |route: &RouteRequest| {
+            let mut rng = (self.draw)(self.seed, "plan", ids);
+            plan(&self.links, route, &mut rng)
+        };
+        let longest = LONGEST;
+        let found = match seek(&route) {
+            // More paths lie beyond what a pipeline can be long: as many as there are within.
+            Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)
+                .filter_map(|hops| {
+                    seek(&RouteRequest {
+                        hops: Some(hops),
+                        ..route.clone()
+                    })
+                    .ok()
+                })
+                .max_by_key(|p| (p.path_count(), std::cmp::Reverse(p.hops)))
+                .map_or(Ok(p), Ok),
+            found => found,
+        };
+        let p = found.map_err(|why| self.named(&why))?;
+        let relays: usize = p.stages.iter().map(Vec::len).sum();
+        if p.hops > longest || relays > MAX_MEMBERS {
+            let (hops, relays) = (p.hops, relays);
+            return Err(PlanRequestError::TooLong {
+                from: self.id(source),
+                hops,
+                relays,
+            });
+        }
+        Ok(p)
+    }
+
+    fn id(&self, index: usize) -> NodeId {
+        self.place.ids.get(index).copied().unwrap_or(NodeId::MAX)
+    }
+
+    /// The planner's error in the testbed's names for nodes.
+    fn named(&self, why: &PlanError) -> PlanRequestError {
+        let id = |n: &usize| self.place.name_of(*n);
+        PlanRequestError::Plan(match why {
+            PlanError::Unreachable {
+                source_node,
+                sink,
+                channel,
+                reached,
+                far,
+                ..
+            } => format!(
+                "no route from node {} to node {} on channel {channel}: node {} reaches {reached} \
+                 other nodes, at most {far} hops away",
+                id(source_node),
+                id(sink),
+                id(source_node)
+            ),
+            PlanError::NoPath {
+                hops,
+                source_node,
+                sink,
+                shortest,
+            } => format!(
+                "no path of exactly {hops} hops from node {} to node {}: the shortest has \
+                 {shortest}",
+                id(source_node),
+                id(sink)
+            ),
+            other => other.to_string(),
+        })
+    }
+}
+
+/// The pipeline's channels, counted back from the sink, and the one on which routes are sought:
+/// 26 where it is among them, as in P3, else the one that links the network best.
+fn choose_channels(
+    links: &LinkQualities,
+    rule: &LinkRule,
+    wanted: Option<Vec<Channel>>,
+) -> (Vec<Channel>, Channel) {
+    let best = |count| best_channels(links, rule, count);
+    let Some(list) = wanted else {
+        let best = best(CLEAN_CHANNELS.len());
+        let routing = best.first().copied().unwrap_or(Channel::LAST);
+        return (best, routing);
+    };
+    let of_list = |c: &Channel| list.contains(c);
+    let routing = if of_list(&Channel::LAST) {
+        Channel::LAST
+    } else {
+        let by_support = best(Channel::COUNT).into_iter().find(of_list);
+        by_support
+            .or(list.first().copied())
+            .unwrap_or(Channel::LAST)
+    };
+    (spread_order(&list, routing), routing)
+}

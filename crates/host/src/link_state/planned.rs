@@ -1,0 +1,161 @@
+//! A plan as it is told: nodes by their names, what is expected, what stands in backup. `thalweg plan --json` prints
+//! it, and a daemon's plan job keeps it; keys are stable. Tests: with those two.
+
+use serde::Serialize;
+use thalweg_planner::{Group, Member, Plan, Prediction};
+use thalweg_units::{Channel, NodeId};
+
+use super::LinkState;
+
+/// What was planned.
+#[derive(Debug, Clone, Serialize)]
+pub struct Planned {
+    /// The network.
+    pub testbed: String,
+    /// The node that has the object.
+    pub source: u16,
+    /// The base station.
+    pub sink: u16,
+    /// Hops of the route.
+    pub hops: usize,
+    /// Hops of a shortest one.
+    pub shortest: usize,
+    /// Node-distinct paths, source and sink included.
+    pub paths: Vec<Vec<u16>>,
+    /// Who relays where; the first is the source, the last the sink.
+    pub stages: Vec<Stage>,
+    /// The channel on which the route was sought.
+    pub routing_channel: u8,
+    /// The protocol, by name.
+    pub protocol: &'static str,
+    /// Packets of the object.
+    pub packets: u32,
+    /// Object bytes in a packet.
+    pub payload: u8,
+    /// What drew what a plan leaves to chance.
+    pub seed: u64,
+    /// How long ago its links were measured, in seconds; none where somebody told them.
+    pub links_age_s: Option<f64>,
+    /// What to know before trusting it.
+    pub warnings: Vec<String>,
+    /// What to expect.
+    pub prediction: Prediction,
+    /// PIP's path.
+    pub pip: Pip,
+    /// What takes over where a relay or the route fails.
+    pub backups: Backups,
+}
+
+/// The nodes that relay at one distance from the source.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stage {
+    /// The distance, in hops.
+    pub stage: usize,
+    /// The channel that they receive on.
+    pub channel: u8,
+    /// The sink's for the even group, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub even_channel: Option<u8>,
+    /// Of the odd group.
+    pub odd: Vec<u16>,
+    /// Of the even group.
+    pub even: Vec<u16>,
+}
+
+/// PIP's path between the same nodes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pip {
+    /// The nodes, source and sink included.
+    pub path: Vec<u16>,
+    /// What to expect.
+    pub prediction: Prediction,
+}
+
+/// What is in backup. A plan without backups has none.
+#[derive(Debug, Clone, Serialize)]
+pub struct Backups {
+    /// Nodes that stand by beside the relays, stage by stage from 1.
+    pub backup_relays: Vec<Vec<u16>>,
+    /// Relays of chains that may take a group's place, stage by stage from 1.
+    pub alternates: Vec<Vec<u16>>,
+    /// Plans to take instead, in turn.
+    pub others: Vec<Other>,
+}
+
+/// A plan that is taken where another fails.
+#[derive(Debug, Clone, Serialize)]
+pub struct Other {
+    /// Its hops.
+    pub hops: usize,
+    /// Its paths.
+    pub paths: Vec<Vec<u16>>,
+    /// What to expect of it, kbit/s.
+    pub goodput_kbps: f64,
+}
+
+impl Planned {
+    /// `plan` as it was made of what is `known`, for an object of `bytes` bytes in packets of `payload`.
+    pub fn new(
+        known: &LinkState,
+        protocol: &'static str,
+        (bytes, payload): (u64, u8),
+        plan: &Plan,
+    ) -> Self {
+        let place = known.place();
+        let id = |index: usize| place.ids.get(index).map_or(u16::MAX, |id| NodeId::get(*id));
+        let ids = |nodes: &[usize]| nodes.iter().map(|&node| id(node)).collect::<Vec<_>>();
+        let paths = |plan: &Plan| plan.paths.iter().map(|path| ids(path)).collect();
+        let members = |stages: &[Vec<Member>]| {
+            let of = |stage: &Vec<Member>| stage.iter().map(|member| id(member.node)).collect();
+            stages.iter().map(of).collect()
+        };
+        let stage = |(stage, channel): (usize, &Channel)| {
+            let group = |group| match stage {
+                0 => vec![id(plan.source)],
+                _ if stage == plan.hops => vec![id(plan.sink)],
+                _ => plan.relays(stage, group).map(id).collect(),
+            };
+            Stage {
+                stage,
+                channel: channel.number(),
+                even_channel: (plan.last_even)
+                    .filter(|_| stage == plan.hops)
+                    .map(Channel::number),
+                odd: group(Group::Odd),
+                even: group(Group::Even),
+            }
+        };
+        let other = |plan: &Plan| Other {
+            hops: plan.hops,
+            paths: paths(plan),
+            goodput_kbps: plan.prediction.goodput_kbps,
+        };
+        let packets = bytes.div_ceil(u64::from(payload.max(1)));
+        Self {
+            testbed: place.name.clone(),
+            source: id(plan.source),
+            sink: id(plan.sink),
+            hops: plan.hops,
+            shortest: plan.shortest,
+            paths: paths(plan),
+            stages: plan.channels.iter().enumerate().map(stage).collect(),
+            routing_channel: plan.routing_channel.number(),
+            protocol,
+            packets: u32::try_from(packets).unwrap_or(u32::MAX),
+            payload,
+            seed: known.seed(),
+            links_age_s: known.age().map(|age| age.as_secs_f64()),
+            warnings: plan.warnings.iter().map(ToString::to_string).collect(),
+            prediction: plan.prediction.clone(),
+            pip: Pip {
+                path: ids(&plan.pip.path),
+                prediction: plan.pip.prediction.clone(),
+            },
+            backups: Backups {
+                backup_relays: members(&plan.backup_relays),
+                alternates: members(&plan.alternates),
+                others: plan.others.iter().map(other).collect(),
+            },
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Whence a transfer comes where nobody names a source, and why it can come from nowhere.
+//! Tests: `crates/cli/tests/networks.rs`, `crates/simnet/src/collect/`.
+
+use super::{LinkState, PlanRequest, PlanRequestError};
+use thalweg_planner::{plan, LinkRule, Topology};
+use thalweg_units::Channel;
+
+/// Beyond this P3's four channels come round a second time; no source is picked farther away.
+const FAR: usize = 6;
+
+impl LinkState {
+    /// The source where nobody names one, by index: a node far from the sink that the network joins to it by
+    /// enough paths; where it has not enough for any node, one with the most. Weaker link rules count where no node
+    /// is linked to the sink under a stronger one.
+    ///
+    /// # Errors
+    /// [`PlanRequestError::NoSource`].
+    pub fn far_source(&self, request: &PlanRequest) -> Result<usize, PlanRequestError> {
+        let mut rules = [self.rule].into_iter().chain(self.rule.weaker());
+        let found = rules.find_map(|rule| self.far_source_under(rule, request));
+        found.ok_or_else(|| PlanRequestError::NoSource {
+            network: self.place.name.clone(),
+            sink: self.id(self.sink),
+            heard: self.heard(),
+        })
+    }
+
+    fn far_source_under(&self, rule: LinkRule, request: &PlanRequest) -> Option<usize> {
+        let sink = self.sink;
+        let topology = Topology::new(&self.links, self.routing_channel, &rule);
+        let hops = topology.hops_from(sink);
+        let mut sources: Vec<(usize, usize)> = (0..hops.len())
+            .filter(|n| *n != sink)
+            .filter_map(|n| hops[n].map(|h| (h, n)))
+            .collect();
+        sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
+        let mut best: Option<(usize, usize)> = None;
+        for (_, source) in &sources {
+            // The same source for every variant.
+            let mut route = self.faithful_request(*source, request, 1);
+            route.rule = rule;
+            route.fallback.clear();
+            route.max_hops = FAR;
+            let enough = route.min_paths;
+            let mut rng = (self.draw)(self.seed, "source", &[*source as u64]);
+            // One or two hops are no job for a pipeline, if there is anything else.
+            let paths = match plan(&self.links, &route, &mut rng) {
+                Ok(p) if (3..=FAR).contains(&p.hops) => p.path_count().min(enough),
+                Ok(p) if p.hops == 2 => 1,
+                _ => 0,
+            };
+            if best.is_none_or(|(most, _)| paths > most) {
+                best = Some((paths, *source));
+            }
+            if paths == enough {
+                break;
+            }
+        }
+        best.map(|(_, n)| n)
+    }
+
+    /// What is known of the sink's links.
+    fn heard(&self) -> String {
+        let (links, sink) = (&self.links, self.sink);
+        let both = |n: usize, c: Channel| (links.prr(n, sink, c), links.prr(sink, n, c));
+        let all = || (0..links.nodes()).flat_map(|n| Channel::all().map(move |c| (n, c)));
+        let best = |worth: fn((f64, f64)) -> f64| {
+            let known = all().map(|(n, c)| (n, c, both(n, c)));
+            let known = known.filter(|(_, _, both)| worth(*both) > 0.0);
+            known.max_by(|a, b| worth(a.2).total_cmp(&worth(b.2)))
+        };
+        let needed = self
+            .rule
+            .weaker()
+            .last()
+            .map_or(self.rule.min_prr, |r| r.min_prr);
+        let way = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
+            let id = self.id(n);
+            format!("node {id} on channel {c} ({to:.2} towards it, {from:.2} back)")
+        };
+        match (best(|(a, b)| a.min(b)), best(|(a, b)| a.max(b))) {
+            (Some(link), _) => format!(
+                "its best link is with {}; a route needs {needed} both ways on channel {}",
+                way(link),
+                self.routing_channel
+            ),
+            (None, Some(link)) => {
+                format!("it has links in one direction only, as with {}", way(link))
+            }
+            (None, None) => "it hears nobody, and nobody hears it".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Burst forwarding over the first of two radios (LPHT). Nodes are told their places, each by an order of its
+//! own: all are stations. Nobody tells when a stream ends.
+
+use super::stream::{Heard, Lane, Over, StreamSetup, Terms};
+use crate::job::Retry;
+use crate::object::{Holds, Memory};
+use thalweg_protocols::burst::{Burst, Command, Config, Event};
+use thalweg_units::{Channel, Duration};
+
+/// The engine of every node.
+pub type Node = Burst<Memory>;
+
+impl Holds for Node {
+    fn memory(&mut self) -> &mut Memory {
+        self.store_mut()
+    }
+}
+
+/// Nodes are asleep so long after they were told their places.
+const SETTLING: Duration = Duration::from_secs(2);
+/// A path over which nothing arrives for so long has nothing more to give.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// A stream over `lane`, whose links are of the first radio.
+pub fn stream(lane: Lane, terms: Terms) -> StreamSetup<Node> {
+    let (path, links, config) = (lane.nodes.clone(), lane.links.clone(), terms.config);
+    // On what a node is sent to; the source is not.
+    let own = |hop: usize| {
+        let link = hop.checked_sub(1).and_then(|link| links.get(link));
+        link.map_or(Channel::LAST, |on| on.place())
+    };
+    let place = |hop: usize| Config {
+        own: own(hop),
+        next: path.get(hop + 1).map(|next| (*next, own(hop + 1))),
+        burst: config.queue,
+        wake_interval: config.wake_interval,
+        wake_time: config.wake_time,
+        ack_timeout: config.ack_timeout,
+        attempts: 4,
+        patience: 16,
+        silence: Duration::from_millis(50),
+        payload_bytes: terms.payload_bytes,
+    };
+    let places = path.iter().enumerate();
+    let send = (lane.source, Command::Send(lane.packets));
+    StreamSetup {
+        node: Box::new(|id| Node::new(id, Memory::default())),
+        set_up: (
+            places
+                .map(|(hop, node)| (*node, Command::Join(place(hop))))
+                .collect(),
+            SETTLING,
+        ),
+        lanes: vec![lane],
+        terms,
+        call: Box::new(move |_, _, _| send),
+        close: |_| None,
+        retry: Retry::NEVER,
+        over: Over::Silence(PATIENCE),
+        heard: |event| match *event {
+            Event::Received { number } => (0, Heard::Arrived(number)),
+            Event::Dropped { .. } => (0, Heard::Nothing),
+        },
+    }
+}

@@ -1,0 +1,404 @@
+//! Packet pipelines over one radio (P3, PIP and what was made of them): the node, and the job that fetches an object.
+//!
+//! Time base: the sink's clock for what it measured, field time for how long it may take. Invariants: orders
+//! go to the sink alone; an object is handed out only where length and digest are the source's.
+
+use super::log::Log;
+use super::reroute::{BadHop, Reroute, TURNS};
+use super::terms::expected;
+pub use super::terms::{active_nodes, route, transfer, RoutePlan, Terms};
+use crate::job::{Again, Failure, Job, Progress, Retry, Step};
+use crate::network::{Clock, NetworkTime, SourceCounts};
+use crate::object::{Holds, Memory};
+use crate::segments::Segment;
+use std::collections::VecDeque;
+use std::num::NonZeroU16;
+use thalweg_protocols::mote::rendezvous::PERIOD;
+use thalweg_protocols::mote::{self, Command, Mote};
+use thalweg_protocols::object::ObjectStore;
+use thalweg_protocols::pipeline::Complete;
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::route::{Route, Scheme};
+
+/// The most nodes that a sink's orders can name.
+pub const MAX_NODES: usize = 1024;
+/// Longer than any relay of P3 waits for a pipeline that has fallen silent (3 s): one that missed the end stays until then,
+/// and hears no wake-up.
+pub const SETTLING: Duration = Duration::from_secs(4);
+/// What is waited between two transfers of `scheme`. Who missed the end of one of Thalweg's is soon back, and has
+/// others that stand by.
+pub const fn settling(scheme: Scheme) -> Duration {
+    match scheme {
+        Scheme::Thalweg => Duration::ZERO,
+        _ => SETTLING,
+    }
+}
+
+/// Beyond a transfer's own deadline, how long its end is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// For each attempt of another protocol, so many of one that keeps what is there: its source may be at a round that
+/// nobody hears, and is then back within seconds.
+const RESUMED: u32 = 16;
+
+/// The longest rest after attempts in vain: so many periods of the network's rendezvous, four seconds.
+const LONGEST_REST: u32 = 8;
+
+/// The engine of every node.
+pub type Node = Mote<Memory, 160, MAX_NODES>;
+/// What its sink is ordered.
+pub type Order = Command<MAX_NODES>;
+
+impl Holds for Node {
+    fn memory(&mut self) -> &mut Memory {
+        self.store_mut()
+    }
+    fn source_counts(&self) -> Option<SourceCounts> {
+        let stats = self.pipeline().stats();
+        Some(SourceCounts {
+            rounds: stats.rounds,
+            sent: stats.data_sent,
+            retransmitted: stats.retransmitted(),
+            object_bytes: self.pipeline().store().info().len,
+        })
+    }
+}
+
+/// What a fetch brought.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The bytes that were asked for, where all are there.
+    pub part: Option<Segment>,
+    /// What the sink told when it had all of it.
+    pub complete: Option<Complete>,
+    /// From the first wake-up packet to the last data packet; to the end of the last attempt where the
+    /// object did not arrive.
+    pub duration: Duration,
+    /// Before that, from the order to the first wake-up packet.
+    pub waited: Duration,
+    /// Of the last attempt: from the first wake-up packet to the source's first.
+    pub wake_up: Duration,
+    /// The round that was under way, from 1.
+    pub round: u32,
+    /// Packets that the first round brought.
+    pub first_round: Option<u16>,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// Chains that brought too little of what was probed at, over all attempts.
+    pub degraded_paths: u32,
+    /// Hops that lost too much, of attempts that broke off.
+    pub bad_hops: Vec<BadHop>,
+    /// How many nodes took part.
+    pub active: u32,
+    /// Energy of all who took part, in joules.
+    pub joules: Option<f64>,
+    /// The same of all nodes of the network.
+    pub network_joules: Option<f64>,
+    /// How it ended, where it failed.
+    pub failure: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Until the relays of a broken attempt have given it up.
+    Resting,
+    /// Ordered: the sink begins at the next rendezvous of its network.
+    Waking,
+    /// The floods have begun. Energy spent up to then is not the transfer's.
+    Awake,
+    Following,
+    /// All is there, or the attempt is over: what was spent up to now is the transfer's.
+    Metering,
+    /// The object is there; the sink's node lingers until the source knows.
+    Lingering,
+    Taking,
+    Over,
+}
+
+/// Fetches the object that a route's source offers, or the part of it that the route names.
+#[derive(Debug)]
+pub struct Fetch {
+    /// Of the attempt under way, or of the next.
+    route: Route,
+    ways: Reroute,
+    /// Hops that were bad so far.
+    bad: Vec<BadHop>,
+    /// The number of the first attempt's transfer.
+    first: u16,
+    /// All nodes of the network.
+    nodes: Vec<NodeId>,
+    /// Those that took part in any attempt.
+    active: Vec<NodeId>,
+    retry: Retry,
+    patience: Duration,
+    state: State,
+    /// Of the state: it ends by then.
+    until: NetworkTime,
+    attempt: u32,
+    /// So many attempts, the last ones, brought nothing more.
+    vain: u32,
+    /// Packets that the sink was known to have at the end of an attempt.
+    held: u32,
+    log: Log,
+    /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
+    energy: [Vec<Option<f64>>; 2],
+    says: VecDeque<Progress>,
+    failed: Option<Failure>,
+}
+
+impl Fetch {
+    /// A fetch over `ways`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
+    pub fn new(ways: Reroute, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
+        let mut route = ways.now().route;
+        route.transfer = first;
+        let retry = match (route.scheme, terms.retry.again) {
+            (Scheme::P3, Again::SamePlan) => terms.retry,
+            (Scheme::Thalweg, Again::SamePlan) => Retry {
+                attempts: terms.retry.attempts * RESUMED,
+                ..terms.retry
+            },
+            _ => Retry::NEVER,
+        };
+        Self {
+            patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
+            log: Log::new(route.payload.bytes()),
+            route,
+            ways,
+            bad: Vec::new(),
+            first,
+            nodes: ids.to_vec(),
+            active: Vec::new(),
+            retry,
+            state: State::Resting,
+            until: NetworkTime::ZERO,
+            attempt: 0,
+            vain: 0,
+            held: 0,
+            energy: [Vec::new(), Vec::new()],
+            says: VecDeque::new(),
+            failed: None,
+        }
+    }
+
+    /// How often it was begun so far: each time the transfer has the next number.
+    pub const fn attempts(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Who took part in any attempt so far.
+    pub fn active(&self) -> &[NodeId] {
+        &self.active
+    }
+
+    /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
+    pub fn gives_up(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+        if joules.iter().all(Option::is_some) {
+            self.energy[1] = joules;
+        }
+        Fetched {
+            part: None,
+            failure: Some(why.to_string()),
+            ..self.brings()
+        }
+    }
+
+    /// An attempt is over.
+    fn ended(&mut self, now: NetworkTime) {
+        if self.log.complete.is_some() {
+            self.state = State::Taking;
+        } else if self.log.is_broken() && self.retry.follows(self.attempt) {
+            self.vain = match self.log.received > self.held {
+                true => 0,
+                false => self.vain + 1,
+            };
+            self.held = self.held.max(self.log.received);
+            let rest = match (self.route.scheme, self.log.received) {
+                // Another way is the better cure, as long as there are any. Where none helps, an end may be off or deaf for
+                // seconds, and close rendezvous would use up all attempts meanwhile.
+                (Scheme::Thalweg, _) if self.vain >= TURNS => {
+                    PERIOD * u64::from((self.vain - TURNS + 1).min(LONGEST_REST))
+                }
+                (_, 0) => Duration::ZERO,
+                // Relays of the broken transfer are deaf to a wake-up until they give it up.
+                _ => settling(self.route.scheme),
+            };
+            self.bad.extend(self.ways.next(&self.log.told));
+            self.next_route();
+            (self.state, self.until) = (State::Resting, now + rest);
+        } else {
+            self.state = State::Over;
+        }
+    }
+
+    /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
+    /// same way.
+    fn begin_again(&mut self, now: NetworkTime) {
+        // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
+        let rest = self.log.woke.map(|_| settling(self.route.scheme));
+        self.log.forgotten(now);
+        (self.held, self.vain) = (0, 0);
+        self.ways.repeat();
+        self.next_route();
+        (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
+    }
+
+    /// The route of the next attempt.
+    fn next_route(&mut self) {
+        if self.route.scheme == Scheme::Thalweg {
+            // Where more came than was expected, nobody knows how much is left.
+            let mut route = self.ways.now().route;
+            let all = route.expected.map_or(0, NonZeroU16::get);
+            route.expected = expected(u32::from(all).saturating_sub(self.held));
+            self.route = route;
+        }
+        self.route.transfer = self.first.wrapping_add(self.attempt as u16);
+    }
+
+    /// Counts those of the way that is being ordered among the active.
+    fn takes_part(&mut self) {
+        for node in &self.ways.now().nodes {
+            if !self.active.contains(node) {
+                self.active.push(*node);
+            }
+        }
+    }
+
+    /// What the nodes that `of` says have spent since the floods began, in joules.
+    fn spent(&self, of: impl Fn(&NodeId) -> bool) -> Option<f64> {
+        let [before, after] = &self.energy;
+        let each = self.nodes.iter().zip(before.iter().zip(after));
+        let each = each.filter(|(node, _)| of(node));
+        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
+            .sum()
+    }
+
+    fn brings(&mut self) -> Fetched {
+        let active = |node: &NodeId| self.active.contains(node);
+        let (joules, network_joules) = match self.energy[1].is_empty() {
+            true => (None, None),
+            false => (self.spent(active), self.spent(|_| true)),
+        };
+        let log = &mut self.log;
+        let part = log.part();
+        let failure = part.is_none().then(|| log.failure());
+        Fetched {
+            part,
+            complete: log.complete,
+            duration: log.duration(),
+            waited: log.waited(),
+            wake_up: log.wake_up,
+            round: log.round,
+            first_round: log
+                .complete
+                .map_or(log.first_round, |c| Some(c.first_round)),
+            attempts: self.attempt,
+            degraded_paths: log.degraded,
+            bad_hops: core::mem::take(&mut self.bad),
+            joules,
+            network_joules,
+            active: self.active.len() as u32,
+            failure,
+        }
+    }
+}
+
+impl Job for Fetch {
+    type Order = Order;
+    type Event = mote::Event;
+    type Brings = Fetched;
+
+    fn told(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
+        if by != self.route.sink {
+            return;
+        }
+        match (self.state, event) {
+            (State::Waking, mote::Event::WakeUp { .. }) => {
+                self.log.note(clock, at, by, event);
+                self.says.push_back(Progress::WakingUp);
+                (self.state, self.until) = (State::Awake, at + self.patience);
+            }
+            (State::Waking, _) => self.failed = refused(&event),
+            _ => self.says.extend(self.log.note(clock, at, by, event)),
+        }
+    }
+    fn lost(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
+        match why {
+            _ if station != self.route.sink || self.attempt == 0 => {}
+            Failure::Restarted(_) if self.retry.follows(self.attempt) => self.begin_again(at),
+            why => self.failed = Some(why),
+        }
+    }
+    fn metered(&mut self, joules: Vec<Option<f64>>) {
+        match self.state {
+            State::Awake => {
+                self.energy[0] = joules;
+                self.state = State::Following;
+            }
+            _ => {
+                self.energy[1] = joules;
+                self.state = State::Lingering;
+            }
+        }
+    }
+    fn taken(&mut self, _station: NodeId, bytes: Vec<u8>) {
+        self.log.bytes = Some(bytes);
+        self.state = State::Over;
+    }
+
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, Fetched> {
+        if let Some(why) = self.failed.take() {
+            return Step::Done(Err(why));
+        }
+        if let Some(progress) = self.says.pop_front() {
+            return Step::Say(progress);
+        }
+        let (is_over, is_whole) = (self.log.end.is_some(), self.log.complete.is_some());
+        match self.state {
+            State::Resting if now >= self.until => {
+                self.log.begin(now);
+                self.attempt += 1;
+                self.takes_part();
+                (self.state, self.until) = (State::Waking, now + self.patience);
+                Step::Order(self.route.sink, Command::Fetch(self.route))
+            }
+            State::Awake if self.energy[0].is_empty() => Step::Meter(self.nodes.clone()),
+            State::Awake => {
+                self.state = State::Following;
+                self.poll(now)
+            }
+            State::Following if is_over || is_whole => {
+                (self.state, self.until) = (State::Metering, now + self.patience);
+                Step::Meter(self.nodes.clone())
+            }
+            State::Lingering if is_over => {
+                self.ended(now);
+                self.poll(now)
+            }
+            State::Taking => {
+                let len = self.log.complete.map_or(0, |c| c.len as usize);
+                Step::Take(self.route.sink, len)
+            }
+            State::Over => Step::Done(Ok(self.brings())),
+            _ if now < self.until => Step::Wait(self.until),
+            _ => Step::Done(Err(Failure::NoEnd(self.patience))),
+        }
+    }
+
+    fn stop(&mut self) -> Vec<(NodeId, Order)> {
+        // The sink is free for its next order at once; whoever else takes part leaves when it
+        // hears nothing any more.
+        vec![(self.route.sink, Command::Stop)]
+    }
+}
+
+/// The refusal that `event` is, of any order.
+pub(crate) fn refused(event: &mote::Event) -> Option<Failure> {
+    let why = match event {
+        mote::Event::Refused(why) => format!("{why:?}"),
+        mote::Event::Floods(thalweg_protocols::floodnet::Event::Refused(why)) => {
+            format!("{why:?}")
+        }
+        _ => return None,
+    };
+    Some(Failure::Refused(why))
+}

@@ -1,0 +1,276 @@
+//! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has come of it.
+//!
+//! [`Objects`] keeps what a [`Session`](super::session::Session) brings of sources whose objects are known beforehand. A
+//! source's object is one connection of packets, whose numbers wrap. Time base: the field's. Invariants: an object is
+//! whole only with its source's length and digest; no source is waited for longer than [`PATIENCE`] sees something new. Tests: `rcrt_tests.rs`.
+
+use super::session::{Came, Keeper, SourceStatus};
+use crate::job::Failure;
+use crate::network::NetworkTime;
+use crate::object::{digest, Memory};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use thalweg_protocols::object::{ObjectInfo, ObjectStore};
+use thalweg_protocols::rcrt::sink::Config;
+use thalweg_protocols::rcrt::source::{Ready, Supply};
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::rcrt::{Flow, Rate, PAPER_PAYLOAD_BYTES};
+use thalweg_wire::{WireError, Writer};
+
+/// Object bytes in a packet, unless somebody says (section 4.1).
+pub const PAYLOAD_BYTES: u8 = PAPER_PAYLOAD_BYTES as u8;
+/// The most that fits into a frame below the headers of link, tree and transport.
+pub const MAX_PAYLOAD_BYTES: u8 = 80;
+/// A source is given up after so long without a packet that is new, or after ten packets' time at its rate: a node that
+/// starts again has to find a route first, which takes minutes.
+pub const PATIENCE: Duration = Duration::from_secs(900);
+
+/// A node's object as its flow's packets. The object stays, so that any packet of the sink's window can be read again.
+#[derive(Debug)]
+pub struct Stored {
+    memory: Memory,
+    payload: u8,
+}
+
+impl Stored {
+    /// `object` in packets of `payload` bytes, at least one.
+    pub fn new(object: Arc<[u8]>, payload: u8) -> Self {
+        let mut memory = Memory::default();
+        memory.offer(object);
+        let payload = payload.max(1);
+        Self { memory, payload }
+    }
+    /// Bytes of packet `sequence`: none behind the end.
+    fn bytes_of(&self, sequence: u32) -> usize {
+        let from = u64::from(sequence) * u64::from(self.payload);
+        let left = u64::from(self.memory.info().len).saturating_sub(from);
+        left.min(u64::from(self.payload)) as usize
+    }
+}
+
+impl Supply for Stored {
+    fn room(&self) -> u16 {
+        Config::PAPER.window
+    }
+    fn poll(&mut self, _now: Instant, _flow: Flow, sequence: u32) -> Ready {
+        match self.bytes_of(sequence) {
+            0 => Ready::End,
+            _ => Ready::Packet,
+        }
+    }
+    fn read(&mut self, _flow: Flow, sequence: u32, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let mut room = [0; u8::MAX as usize];
+        let bytes = self.bytes_of(sequence);
+        let into = room.get_mut(..bytes).ok_or(WireError::Truncated)?;
+        // Below the object's length, which is 32 bits.
+        self.memory.read(sequence * u32::from(self.payload), into);
+        w.bytes(into).map(|_| ())
+    }
+}
+
+/// Why an object is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Missing {
+    /// The sink never heard of the source.
+    #[error("nothing came in; the node is off or has no way to the base station")]
+    Unheard,
+    /// The rest did not come.
+    #[error("{bytes} of {of} bytes came in, and no more")]
+    Incomplete {
+        /// Bytes that came in, in order.
+        bytes: u64,
+        /// Bytes of the object.
+        of: u64,
+    },
+    /// As many bytes as there should be, or more, which are not the source's.
+    #[error("it is not what the source has")]
+    Other,
+}
+
+/// What became of a source's object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    /// The source.
+    pub source: NodeId,
+    /// When its connection stood, first.
+    pub opened: Option<NetworkTime>,
+    /// When the last packet was delivered that was not there before.
+    pub last: Option<NetworkTime>,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Each rate that it had, and since when: seconds after the session began, packets per second.
+    pub rates: Vec<(f64, f64)>,
+    /// The object, where it is whole.
+    pub object: Result<Vec<u8>, Missing>,
+}
+
+/// How far all objects are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Seconds after the session began.
+    pub at_s: f64,
+    /// Objects of which everything was delivered.
+    pub complete: usize,
+    /// Objects asked for.
+    pub objects: usize,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Bytes of all objects.
+    pub of: u64,
+    /// Least of the rates of flows that go on, packets per second.
+    pub least: f64,
+    /// Their mean, packets per second.
+    pub mean: f64,
+}
+
+/// A source's object and what came of it.
+#[derive(Debug)]
+struct Part {
+    info: ObjectInfo,
+    opened: Option<NetworkTime>,
+    last: Option<NetworkTime>,
+    /// The most bytes that it ever had.
+    most: usize,
+    received: Vec<u8>,
+    rates: Vec<(f64, f64)>,
+    has_ended: bool,
+}
+
+impl Part {
+    const fn new(info: ObjectInfo) -> Self {
+        Self {
+            info,
+            opened: None,
+            last: None,
+            most: 0,
+            received: Vec::new(),
+            rates: Vec::new(),
+            has_ended: false,
+        }
+    }
+    fn begin(&mut self, at: NetworkTime) {
+        self.opened.get_or_insert(at);
+        if !self.is_complete() {
+            self.received.clear();
+        }
+    }
+    fn take(&mut self, at: NetworkTime, bytes: &[u8]) {
+        if self.is_complete() {
+            return;
+        }
+        self.received.extend_from_slice(bytes);
+        // A source that begins anew again and again brings nothing new.
+        if self.received.len() > self.most {
+            (self.most, self.last) = (self.received.len(), Some(at));
+        }
+    }
+    fn bytes(&self) -> u64 {
+        self.received.len() as u64
+    }
+    fn is_complete(&self) -> bool {
+        self.bytes() >= u64::from(self.info.len)
+    }
+    /// Whether it is given up in a session that began at `begun`.
+    fn is_given_up(&self, begun: NetworkTime, now: NetworkTime) -> bool {
+        let rate = self.rates.last().map(|(_, rate)| *rate);
+        let packets = rate.map_or(0.0, |rate| 10.0 / rate.max(Rate::LEAST.per_s()));
+        let patience = PATIENCE.max(Duration::from_secs_f64(packets));
+        now.since(self.last.or(self.opened).unwrap_or(begun)) > patience
+    }
+    fn finish(self, source: NodeId) -> Gathered {
+        let (bytes, of) = (self.bytes(), u64::from(self.info.len));
+        let object = match (self.opened, bytes) {
+            (None, _) => Err(Missing::Unheard),
+            (_, bytes) if bytes < of => Err(Missing::Incomplete { bytes, of }),
+            (_, bytes) if bytes > of || digest(&self.received) != self.info.digest => {
+                Err(Missing::Other)
+            }
+            _ => Ok(self.received),
+        };
+        Gathered {
+            source,
+            opened: self.opened,
+            last: self.last,
+            bytes,
+            rates: self.rates,
+            object,
+        }
+    }
+}
+
+/// Objects that are known by length and digest, as they come.
+pub struct Objects<W> {
+    begun: NetworkTime,
+    parts: BTreeMap<NodeId, Part>,
+    watch: W,
+}
+
+impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
+    /// What each of `wanted` is known to have, from `now` on. `watch` is shown how far all are, and may break off.
+    pub fn new(
+        now: NetworkTime,
+        wanted: impl IntoIterator<Item = (NodeId, ObjectInfo)>,
+        watch: W,
+    ) -> Self {
+        let wanted = wanted.into_iter();
+        Self {
+            begun: now,
+            parts: wanted.map(|(id, info)| (id, Part::new(info))).collect(),
+            watch,
+        }
+    }
+    /// What became of each, in the order of their numbers.
+    pub fn finish(self) -> Vec<Gathered> {
+        let parts = self.parts.into_iter();
+        parts.map(|(source, part)| part.finish(source)).collect()
+    }
+}
+
+impl<W: FnMut(Progress) -> ControlFlow<()>> Keeper for Objects<W> {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
+        for one in came {
+            let (Came::Begun(source, _) | Came::Bytes(source, ..) | Came::Ended(source)) = one;
+            let Some(part) = self.parts.get_mut(&source) else {
+                continue;
+            };
+            match one {
+                Came::Begun(_, at) => part.begin(at),
+                Came::Bytes(_, at, bytes) => part.take(at, &bytes),
+                Came::Ended(_) => part.has_ended = true,
+            }
+        }
+        Ok(())
+    }
+    fn look(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
+        for (source, rate) in sources.iter().filter_map(|s| Some((s.source, s.rate?))) {
+            let rates = self.parts.get_mut(&source).map(|part| &mut part.rates);
+            if let Some(rates) = rates.filter(|r| r.last().is_none_or(|(_, last)| *last != rate)) {
+                rates.push((at_s, rate));
+            }
+        }
+        let rates = || sources.iter().filter_map(|s| s.rate);
+        let parts = || self.parts.values();
+        let progress = Progress {
+            at_s,
+            complete: parts().filter(|part| part.is_complete()).count(),
+            objects: self.parts.len(),
+            bytes: parts().map(Part::bytes).sum(),
+            of: parts().map(|part| u64::from(part.info.len)).sum(),
+            least: rates().reduce(f64::min).unwrap_or(0.0),
+            mean: rates().sum::<f64>() / rates().count().max(1) as f64,
+        };
+        match (self.watch)(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Failure::Cancelled),
+        }
+    }
+    fn is_over(&self, now: NetworkTime) -> bool {
+        let mut parts = self.parts.values();
+        parts.all(|part| part.has_ended || part.is_given_up(self.begun, now))
+    }
+}
+
+#[cfg(test)]
+#[path = "rcrt_tests.rs"]
+mod tests;

@@ -1,0 +1,234 @@
+//! The terms of a transfer over a packet pipeline, and its route as a wake-up tells it. Tests: `crates/host/tests/all/flaky.rs`.
+
+use crate::job::{Again, Failure, Retry};
+use std::num::NonZeroU16;
+use thalweg_engine::{BoardTiming, Passing};
+use thalweg_planner::closed_forms::Cycle;
+use thalweg_planner::{Group as PlanGroup, Plan, Transfer};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
+use thalweg_wire::route::{
+    Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme,
+};
+
+/// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap where none is told.
+pub fn transfer(
+    published: Transfer,
+    scheme: Scheme,
+    (packets, payload): (u32, PayloadSize),
+    timing: Option<&BoardTiming>,
+) -> Transfer {
+    let payload_bytes = usize::from(payload.bytes());
+    let sized = Transfer {
+        packets,
+        cycle: Cycle {
+            payload_bytes,
+            ..published.cycle
+        },
+        ..published
+    };
+    let Some(timing) = timing else { return sized };
+    let bytes = published.cycle.header_bytes + payload_bytes;
+    let passing = match scheme {
+        Scheme::PipCit => Passing::Conditional,
+        Scheme::P3 | Scheme::Thalweg | Scheme::Pip(_) => Passing::Copied,
+    };
+    let pauses = timing.relaying(bytes, passing);
+    let mean = Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2);
+    let (gap, lone_gap, direct_gap) = match scheme {
+        // Slots that are alike.
+        Scheme::Pip(Hopping::EveryCyclePair) => (pauses.forth, pauses.forth, pauses.forth),
+        // A packet waits at each relay for the next.
+        Scheme::PipCit => (mean, mean, pauses.alone),
+        Scheme::Pip(Hopping::Fixed) => (pauses.forth, mean, pauses.alone),
+        // Without relays both groups are the source's.
+        Scheme::P3 | Scheme::Thalweg => (pauses.forth, mean, pauses.forth),
+    };
+    Transfer {
+        cycle: Cycle { gap, ..sized.cycle },
+        lone_gap,
+        direct_gap,
+        ..sized
+    }
+}
+
+/// Terms of a transfer besides its route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Which bytes of the object.
+    pub range: ObjectRange,
+    /// Payload of a packet.
+    pub payload: PayloadSize,
+    /// Reception ratio below which relays of the last but one stage keep silent.
+    pub threshold: Option<Percent>,
+    /// After how many seconds a transfer is given up.
+    pub deadline_s: u16,
+    /// How often the sink begins a transfer over several paths that breaks off. PIP, which gives up
+    /// by design, has one attempt.
+    pub retry: Retry,
+    /// How frames begin, for [`Scheme::P3`] alone.
+    pub format: Format,
+}
+
+impl Default for Terms {
+    /// The whole object, packets of the largest size, a threshold of 50 %, ten minutes, three attempts.
+    fn default() -> Self {
+        Self {
+            range: ObjectRange::ALL,
+            payload: PayloadSize::MAX,
+            threshold: Percent::new(50),
+            deadline_s: 600,
+            retry: Retry {
+                attempts: 3,
+                again: Again::SamePlan,
+            },
+            format: Format::Full,
+        }
+    }
+}
+
+impl Terms {
+    /// The same in slim frames; packets of the largest size grow by what the headers lose.
+    #[must_use]
+    pub fn slim(self) -> Self {
+        let payload = if self.payload == PayloadSize::MAX {
+            PayloadSize::max_of(Format::Slim)
+        } else {
+            self.payload
+        };
+        Self {
+            payload,
+            format: Format::Slim,
+            ..self
+        }
+    }
+    /// What a wake-up tells to be expected of an object of `packets` packets: those that the range has of them.
+    fn expected_of(&self, packets: u32) -> Option<NonZeroU16> {
+        let payload = u32::from(self.payload.bytes()).max(1);
+        let left = packets.saturating_sub(self.range.offset / payload);
+        expected(left.min(self.range.len.div_ceil(payload)))
+    }
+    /// The source's cycle on boards of `timing`, whose rate is the effective physical one.
+    pub fn cycle(&self, timing: &BoardTiming) -> Cycle {
+        let (payload_bytes, header_bytes) = (self.payload.bytes(), self.format.header_bytes());
+        let payload_bytes = usize::from(payload_bytes);
+        let pauses = timing.relaying(header_bytes + payload_bytes, Passing::Copied);
+        Cycle {
+            payload_bytes,
+            header_bytes,
+            gap: pauses.alone.min(pauses.forth),
+        }
+    }
+}
+
+/// Everyone who takes part, source, sink and those that stand by included, by index.
+pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
+    let backups = plan.backup_relays.iter().chain(&plan.alternates).flatten();
+    let backups = backups.map(|member| member.node);
+    match scheme {
+        Scheme::P3 | Scheme::Thalweg => (plan.active_nodes().into_iter())
+            .map(|(node, _)| node)
+            .chain(backups)
+            .collect(),
+        Scheme::Pip(_) | Scheme::PipCit => plan.pip.path.clone(),
+    }
+}
+
+/// `plan` as the wake-up of transfer number `transfer` tells it to the nodes called `ids`.
+///
+/// # Errors
+/// [`Failure::Unfit`] where it does not fit.
+pub fn route(
+    plan: &Plan,
+    scheme: Scheme,
+    terms: &Terms,
+    ids: &[NodeId],
+    transfer: u16,
+) -> Result<Route, Failure> {
+    let of = |node: usize| ids.get(node).copied();
+    let made = || {
+        let channels = Channels::new(&plan.channels)?;
+        let (source, sink) = (of(plan.source)?, of(plan.sink)?);
+        let mut route = Route::new(transfer, source, sink, scheme, channels);
+        (route.payload, route.deadline_s) = (terms.payload, terms.deadline_s);
+        route.range = terms.range;
+        let relays: Vec<(usize, usize, Group)> = match scheme {
+            Scheme::P3 => {
+                route.threshold = terms.threshold;
+                route.format = terms.format;
+                by_stage(&plan.stages).collect()
+            }
+            Scheme::Thalweg => {
+                (route.format, route.expected) = (terms.format, terms.expected_of(plan.packets));
+                route.last_even = plan.last_even;
+                by_stage(&plan.stages).collect()
+            }
+            Scheme::Pip(_) | Scheme::PipCit => {
+                let path = &plan.pip.path;
+                let relays = path.get(1..path.len().checked_sub(1)?)?.iter().enumerate();
+                relays.map(|(at, n)| (*n, at + 1, Group::Odd)).collect()
+            }
+        };
+        for (node, stage, group) in relays {
+            let (node, stage) = (of(node)?, stage as u8);
+            route.add(Member { node, stage, group }).ok()?;
+        }
+        for (node, stage, group) in by_stage(&plan.backup_relays) {
+            let (node, stage) = (of(node)?, stage as u8);
+            route.add_backup(Member { node, stage, group }).ok()?;
+        }
+        for (node, stage, group) in by_stage(&plan.alternates) {
+            let (node, stage) = (of(node)?, stage as u8);
+            route.add_alternate(Member { node, stage, group }).ok()?;
+        }
+        Some(route)
+    };
+    made().ok_or_else(|| {
+        let relays: usize = plan.stages.iter().map(Vec::len).sum();
+        let hops = plan.hops;
+        Failure::Unfit(format!(
+            "a route of {hops} hops and {relays} relays does not fit a wake-up message"
+        ))
+    })
+}
+
+/// Packets that a wake-up may tell to be expected: none where there are none, or more than a transfer has.
+pub(crate) fn expected(packets: u32) -> Option<NonZeroU16> {
+    let packets = u16::try_from(packets).ok().and_then(NonZeroU16::new);
+    packets.filter(|packets| packets.get() <= MAX_PACKETS)
+}
+
+/// Nodes of stages 1..H, each with its stage and group.
+fn by_stage(
+    stages: &[Vec<thalweg_planner::Member>],
+) -> impl Iterator<Item = (usize, usize, Group)> + '_ {
+    let group = |of: PlanGroup| match of {
+        PlanGroup::Odd => Group::Odd,
+        PlanGroup::Even => Group::Even,
+    };
+    let stages = stages.iter().enumerate();
+    stages.flat_map(move |(at, stage)| stage.iter().map(move |m| (m.node, at + 1, group(m.group))))
+}
+
+/// A route, and all who take part in it.
+#[derive(Debug, Clone)]
+pub struct RoutePlan {
+    /// What its wake-up tells.
+    pub route: Route,
+    /// Source, sink, relays and those that stand by.
+    pub nodes: Vec<NodeId>,
+}
+
+impl RoutePlan {
+    /// `plan` for nodes called `ids`; its transfers are numbered by who orders them.
+    ///
+    /// # Errors
+    /// [`Failure::Unfit`], as [`route`].
+    pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
+        let nodes = active_nodes(plan, scheme);
+        Ok(Self {
+            route: route(plan, scheme, terms, ids, 0)?,
+            nodes: nodes.iter().filter_map(|n| ids.get(*n).copied()).collect(),
+        })
+    }
+}

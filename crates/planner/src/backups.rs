@@ -1,0 +1,92 @@
+//! What a lean plan has ready for what it could not know: a node that stands by beside each relay.
+//!
+//! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
+//! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/backups.rs.
+
+use crate::channels::Tuned;
+use crate::groups::{Group, Member};
+use crate::link_model::{fewer_than, Expected};
+use crate::links::Hop;
+use crate::protocol_constants;
+use thalweg_units::Channel;
+
+/// What the links of a node that stands by deliver, at least.
+const LEAST: f64 = 0.95;
+
+/// Beside every relay that is alone in its stage and group, the node that can best take its part.
+pub(crate) fn backup_relays(
+    expected: &Expected,
+    (source, sink): (usize, usize),
+    stages: &[Vec<Member>],
+    channels: Tuned<'_>,
+) -> Vec<Vec<Member>> {
+    let mut used = vec![false; expected.nodes()];
+    for node in stages.iter().flatten().map(|member| member.node) {
+        used[node] = true;
+    }
+    (used[source], used[sink]) = (true, true);
+    let alone = |at: usize, group: Group| {
+        let mut here = stages.get(at)?.iter().filter(|m| m.group == group);
+        let one = here.next()?.node;
+        here.next().is_none().then_some(one)
+    };
+    let delivery = |from: usize, to: usize, channel: Channel| {
+        let reach = expected.link(from, to, channel);
+        reach.map_or(0.0, |reach| reach.delivery)
+    };
+    let mut standing = vec![Vec::new(); stages.len()];
+    for (at, place) in standing.iter_mut().enumerate() {
+        // Stage k is `stages[k - 1]`, and has channel k.
+        for (number, group) in Group::BOTH.into_iter().enumerate() {
+            let channel = |stage| channels.of(number, stage);
+            let [Some(here), Some(next)] = [at + 1, at + 2].map(channel) else {
+                continue;
+            };
+            let before = match at.checked_sub(1) {
+                None => Some(source),
+                Some(before) => alone(before, group),
+            };
+            let after = match at + 1 == stages.len() {
+                true => Some(sink),
+                false => alone(at + 1, group),
+            };
+            let (Some(before), Some(relay), Some(after)) = (before, alone(at, group), after) else {
+                continue;
+            };
+            let worth = |node: usize| {
+                let links = [
+                    delivery(before, node, here),
+                    delivery(node, after, next),
+                    delivery(relay, node, next),
+                ];
+                let is_sure = links.iter().all(|link| *link >= LEAST);
+                is_sure.then(|| links.iter().product::<f64>())
+            };
+            let free = (0..expected.nodes()).filter(|node| !used[*node]);
+            let worth = free.filter_map(|node| Some((worth(node)?, node)));
+            let best = worth.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            if let Some((_, node)) = best {
+                used[node] = true;
+                place.push(Member {
+                    node,
+                    group,
+                    path: None,
+                });
+            }
+        }
+    }
+    standing
+}
+
+/// How likely probes at the first packets find that `hop` loses too many, as far as the survey tells: in the first probe, or in a longer
+/// one, which follows where a few are lost.
+pub(crate) fn degraded(expected: &Expected, hop: Hop) -> f64 {
+    let (first, enough) = protocol_constants::FIRST_PROBE;
+    let (bad, longer) = protocol_constants::BAD;
+    expected.as_surveyed(hop, |delivery| {
+        let at_first = fewer_than(enough, first, delivery);
+        let later = fewer_than(longer - bad + 1, longer, delivery);
+        let few = 1.0 - at_first - libm::pow(delivery, f64::from(first));
+        at_first + few * later
+    })
+}

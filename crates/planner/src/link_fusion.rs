@@ -1,0 +1,338 @@
+//! One picture of a network's links out of several surveys, and of what transfers saw since.
+//!
+//! A link's level is the mean of its readings. Each weighs by the inverse of its variance: what a reading is off by where nothing
+//! changed, and what its pair of nodes changes by, of which the share counts that has come about by its age. The error of that mean is
+//! what is not known of the link. By how much pairs change is the mean square of what surveys that follow each other differ by,
+//! and of each pair its own, beside which that mean counts as one change. Of one survey alone nothing changes. Tests: `link_fusion_tests.rs`.
+
+use crate::ageing::come;
+use crate::bisect;
+use crate::calibration::STRONG_DB;
+use crate::link_model::LinkModel;
+use crate::links::{LinkQualities, LinkQuality};
+use std::collections::{BTreeMap, BTreeSet};
+use thalweg_units::{Channel, Db, Dbm, Duration};
+
+/// So many surveys and sightings of a link count at most, the newest: each more would count less than a tenth.
+pub const MOST: usize = 8;
+/// Frames of a transfer that count as frames of one survey; links change while more are sent.
+const COUNTED: u32 = 30;
+/// Of fewer changes nothing is learned.
+const ENOUGH: usize = 40;
+
+/// A survey, and how long before the coming transfer it was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Dated<'a> {
+    /// What was measured.
+    pub links: &'a LinkQualities,
+    /// How long ago.
+    pub age: Duration,
+}
+
+/// What a transfer saw of a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sighting {
+    /// Who sent.
+    pub from: usize,
+    /// Who received.
+    pub to: usize,
+    /// On which channel.
+    pub channel: Channel,
+    /// Frames that were sent.
+    pub sent: u32,
+    /// Frames that were received.
+    pub received: u32,
+    /// How long before the coming transfer.
+    pub age: Duration,
+}
+
+/// What is known of a network's links.
+#[derive(Debug, Clone)]
+pub struct FusedLinks {
+    /// Each link.
+    pub links: LinkQualities,
+    /// How far that can be trusted.
+    pub model: LinkModel,
+}
+
+/// A reading of a link's level.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    level: f64,
+    prr: f64,
+    sent: Option<u32>,
+    age: Duration,
+}
+
+/// A survey as readings.
+struct Source<'a> {
+    links: &'a LinkQualities,
+    model: &'a LinkModel,
+    age: Duration,
+    /// Per channel and node: whether it was heard, and whether it heard anybody.
+    took_part: Vec<Vec<(bool, bool)>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(of: &Dated<'a>, model: &'a LinkModel) -> Self {
+        let nodes = of.links.nodes();
+        let on = |channel: Channel| {
+            let mut took_part = vec![(false, false); nodes];
+            for from in 0..nodes {
+                for (to, _) in of.links.heard_from(from, channel) {
+                    took_part[from].0 = true;
+                    took_part[to].1 = true;
+                }
+            }
+            took_part
+        };
+        Self {
+            links: of.links,
+            model,
+            age: of.age,
+            took_part: Channel::all().map(on).collect(),
+        }
+    }
+
+    /// The level of a link as this survey has it. One that was not heard, though both nodes took part, was below what may be
+    /// missed.
+    fn reading(&self, from: usize, to: usize, channel: Channel) -> Option<Reading> {
+        let age = self.age;
+        if let Some(quality) = self.links.quality(from, to, channel) {
+            let level = self.model.power(&quality)?.0;
+            let (prr, sent) = (quality.prr, quality.sent);
+            return Some(Reading {
+                level,
+                prr,
+                sent,
+                age,
+            });
+        }
+        let of = &self.took_part[channel.index()];
+        let both = of.get(from)?.0 && of.get(to)?.1;
+        both.then(|| Reading {
+            level: self.model.unheard().0,
+            prr: 0.0,
+            sent: None,
+            age,
+        })
+    }
+}
+
+impl FusedLinks {
+    /// What `newest`, surveys before it and what transfers saw tell of links whose radios have this effective `floor`.
+    pub fn of(newest: Dated<'_>, earlier: &[Dated<'_>], seen: &[Sighting], floor: Dbm) -> Self {
+        let mut model = LinkModel::learned(newest.links, floor);
+        let links = newest.links.clone();
+        if earlier.is_empty() {
+            model.ageing = model.since(&links, newest.age);
+        }
+        if earlier.is_empty() && seen.is_empty() {
+            return Self { links, model };
+        }
+        let surveys: Vec<Dated<'_>> = ([newest].into_iter())
+            .chain(earlier.iter().copied())
+            .filter(|survey| survey.links.nodes() == links.nodes())
+            .take(MOST)
+            .collect();
+        // Others use channels now and then: each survey saw some seconds of that.
+        let tables = surveys.iter().map(|survey| survey.links);
+        model.outage = model.outage_in(tables).unwrap_or(model.outage);
+        let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
+        let spread = Spread::of(&sources, model.unknown.0.powi(2));
+        let mut sightings: BTreeMap<(usize, usize, Channel), Vec<&Sighting>> = BTreeMap::new();
+        for sighting in seen {
+            let of = (sighting.from, sighting.to, sighting.channel);
+            sightings.entry(of).or_default().push(sighting);
+        }
+        let mut picture = Self { links, model };
+        for_each_link(&sources, |from, to, channel| {
+            let read = |source: &Source<'_>| source.reading(from, to, channel);
+            let mut readings: Vec<Reading> = sources.iter().filter_map(read).collect();
+            let change = spread.change_of(from, to);
+            if let Some(seen) = sightings.get(&(from, to, channel)) {
+                let level = spread.mean(&readings, change).level;
+                let seen = seen.iter().map(|sighting| model.sighted(sighting, level));
+                readings.extend(seen);
+                readings.sort_by_key(|reading| reading.age);
+                readings.truncate(MOST);
+            }
+            if !readings.is_empty() {
+                let mean = spread.mean(&readings, change);
+                let quality = LinkQuality {
+                    prr: mean.prr,
+                    rssi: Some(model.register(Dbm(mean.level), mean.prr)),
+                    sent: readings
+                        .iter()
+                        .filter_map(|r| r.sent)
+                        .reduce(u32::saturating_add),
+                    unknown: Some(mean.unknown),
+                };
+                // Both nodes are in the table.
+                let _ = picture.links.put(from, to, channel, quality);
+            }
+        });
+        let of_age = |survey: &Dated<'_>| Reading {
+            level: 0.0,
+            prr: 0.0,
+            sent: None,
+            age: survey.age,
+        };
+        let ages: Vec<Reading> = surveys.iter().map(of_age).collect();
+        picture.model.unknown = spread.mean(&ages, spread.change).unknown;
+        picture
+    }
+}
+
+/// Calls `visit` with every link that any of `sources` heard.
+fn for_each_link(sources: &[Source<'_>], mut visit: impl FnMut(usize, usize, Channel)) {
+    let nodes = sources.first().map_or(0, |source| source.links.nodes());
+    for channel in Channel::all() {
+        for from in 0..nodes {
+            let heard = sources
+                .iter()
+                .flat_map(|s| s.links.heard_from(from, channel));
+            let receivers: BTreeSet<usize> = heard.map(|(to, _)| to).collect();
+            receivers
+                .into_iter()
+                .for_each(|to| visit(from, to, channel));
+        }
+    }
+}
+
+/// What readings of a link come to.
+struct Mean {
+    level: f64,
+    prr: f64,
+    /// Standard deviation of what is not known of it in the coming transfer.
+    unknown: Db,
+}
+
+/// By how much readings of a link differ: variances in square decibels.
+struct Spread {
+    /// Of readings where nothing changed.
+    reading: f64,
+    /// Of links around what lasts of them: the mean of all, and of pairs of nodes.
+    change: f64,
+    pairs: BTreeMap<(usize, usize), f64>,
+}
+
+impl Spread {
+    /// What `sources`, newest first, tell by strong links, where readings of one that did not change are off by `reading`. Strong is what
+    /// two surveys have on average: a link is not chosen for having become weaker, or stronger.
+    fn of(sources: &[Source<'_>], reading: f64) -> Self {
+        let strong = sources.first().map_or(0.0, |s| s.model.floor.0 + STRONG_DB);
+        // Half of the square of what two readings differ by, and so many of them, of which so many could change between.
+        let mut pairs: BTreeMap<(usize, usize), [f64; 2]> = BTreeMap::new();
+        let mut changed = 0.0;
+        for_each_link(sources, |from, to, channel| {
+            for two in sources.windows(2) {
+                let [newer, older] = [0, 1].map(|at| two[at].reading(from, to, channel));
+                let (Some(newer), Some(older)) = (newer, older) else {
+                    continue;
+                };
+                if 0.5 * (newer.level + older.level) >= strong {
+                    let of = pairs.entry((from.min(to), from.max(to))).or_default();
+                    *of = [
+                        of[0] + 0.5 * (newer.level - older.level).powi(2),
+                        of[1] + 1.0,
+                    ];
+                    changed += come(older.age.saturating_sub(newer.age));
+                }
+            }
+        });
+        let count: f64 = pairs.values().map(|[_, count]| count).sum();
+        if count < ENOUGH as f64 || changed <= 0.0 {
+            let pairs = BTreeMap::new();
+            return Self {
+                reading,
+                change: 0.0,
+                pairs,
+            };
+        }
+        let mean = pairs.values().map(|[sum, _]| sum).sum::<f64>() / count;
+        // Links that stand still may be read better than the survey thought; not even then are they read without error.
+        let reading = reading.min(mean).max(1e-3);
+        let change = |both: f64| ((both - reading) * count / changed).max(0.0);
+        // Both directions change alike: what they tell counts once.
+        let own = |[sum, count]: [f64; 2]| change((mean + 0.5 * sum) / (1.0 + 0.5 * count));
+        Self {
+            reading,
+            change: change(mean),
+            pairs: pairs
+                .into_iter()
+                .map(|(pair, of)| (pair, own(of)))
+                .collect(),
+        }
+    }
+    fn change_of(&self, a: usize, b: usize) -> f64 {
+        let own = self.pairs.get(&(a.min(b), a.max(b)));
+        own.copied().unwrap_or(self.change)
+    }
+    /// The mean of `readings`, one or more, of a link that changes so.
+    fn mean(&self, readings: &[Reading], change: f64) -> Mean {
+        let changed = |reading: &Reading| change * come(reading.age);
+        // A reading differs from what is to come by either's change.
+        let weight = |reading: &Reading| 1.0 / (self.reading + 2.0 * changed(reading)).max(1e-9);
+        let all: f64 = readings.iter().map(weight).sum();
+        let mean = |of: &dyn Fn(f64, &Reading) -> f64| -> f64 {
+            readings
+                .iter()
+                .map(|reading| of(weight(reading) / all, reading))
+                .sum()
+        };
+        let of_readings = mean(&|w, reading| w * w * (self.reading + changed(reading)));
+        let old = mean(&|w, reading| w * come(reading.age));
+        Mean {
+            level: mean(&|w, reading| w * reading.level),
+            prr: mean(&|w, reading| w * reading.prr).clamp(0.0, 1.0),
+            unknown: Db((of_readings + change * old * old).sqrt()),
+        }
+    }
+}
+
+impl LinkModel {
+    /// What a register reads of a link of `level`, of whose frames a share of `prr` arrives: what [`LinkModel::power`] takes
+    /// back.
+    fn register(&self, level: Dbm, prr: f64) -> Dbm {
+        let heard = (level + Db(2.0 * (1.0 - prr))).milliwatts().0;
+        let read = heard + self.register_noise.milliwatts().0;
+        Dbm(10.0 * libm::log10(read))
+    }
+
+    /// The reading that `sighting` makes of a link which is at `level` by all else that is known: that level, or the nearest
+    /// under which the count is no surprise.
+    fn sighted(&self, sighting: &Sighting, level: f64) -> Reading {
+        let sent = f64::from(sighting.sent.max(1));
+        let share = (f64::from(sighting.received) / sent).min(1.0);
+        // Wilson's interval of a standard deviation: of all frames none is lost by chance alone.
+        let (middle, wide) = (
+            (share + 0.5 / sent) / (1.0 + 1.0 / sent),
+            (share * (1.0 - share) / sent + 0.25 / (sent * sent)).sqrt() / (1.0 + 1.0 / sent),
+        );
+        // What others take of the channel is no fault of the link.
+        let kept = 1.0 - self.outage;
+        let low = self.margin_of((middle - wide) / kept.max(0.5));
+        let high = self.margin_of((middle + wide) / kept.max(0.5));
+        let level = level.clamp(self.floor.0 + low, self.floor.0 + high.max(low));
+        Reading {
+            level,
+            prr: share,
+            sent: Some(sighting.sent.min(COUNTED)),
+            age: sighting.age,
+        }
+    }
+
+    /// The margin, in decibels, with which a share of `delivery` arrives of a link whose level is known.
+    fn margin_of(&self, delivery: f64) -> f64 {
+        if delivery >= 0.999 {
+            return 10.0 * STRONG_DB;
+        }
+        let below = |margin| self.delivery_over(Db(margin), Db(0.0)) < delivery;
+        bisect::last(-2.0 * STRONG_DB, 2.0 * STRONG_DB, below)
+    }
+}
+
+#[cfg(test)]
+#[path = "link_fusion_tests.rs"]
+mod tests;

@@ -1,0 +1,166 @@
+//! What a lean plan has ready: nodes that can take a relay's part, and plans made anew by what was seen of links.
+
+use super::common::{building, rng};
+use std::collections::BTreeSet;
+use thalweg_planner::{plan, Backups, Evidence, Group, Hop, Plan, RouteRequest};
+
+fn planned(source: usize, sink: usize) -> RouteRequest {
+    RouteRequest {
+        backups: Backups::Relays,
+        ..RouteRequest::planned(source, sink)
+    }
+}
+
+/// The hops of a group's chain.
+fn chain(plan: &Plan, group: Group) -> Vec<Hop> {
+    let relays = (1..plan.hops).flat_map(|stage| plan.relays(stage, group).next());
+    let nodes = [plan.source].into_iter().chain(relays).chain([plan.sink]);
+    let nodes: Vec<usize> = nodes.collect();
+    let hops = nodes.windows(2).zip(1..);
+    hops.map(|(pair, stage)| Hop {
+        from: pair[0],
+        to: pair[1],
+        channel: plan.channel(stage, group).unwrap(),
+    })
+    .collect()
+}
+
+#[test]
+fn the_sink_hears_its_groups_on_two_channels_where_last_hops_are_as_sure_on_both() {
+    let links = building(139, 4);
+    let mut parted = 0;
+    for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71), (5, 100), (61, 12)] {
+        let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
+        let last = [Group::Odd, Group::Even].map(|group| made.channel(made.hops, group).unwrap());
+        assert_eq!(last[0], made.channels[made.hops]);
+        assert_eq!(made.channel(made.hops + 1, Group::Even), None);
+        let Some(even) = made.last_even else {
+            assert_eq!(last[0], last[1]);
+            continue;
+        };
+        parted += 1;
+        assert_eq!(last[1], even);
+        // Stages that send at the same time are on others.
+        assert!(!made.channels[made.hops - 2..].contains(&even));
+        for group in [Group::Odd, Group::Even] {
+            let hop = chain(&made, group).pop().unwrap();
+            let quality = links.quality(hop.from, hop.to, even).unwrap();
+            assert!(quality.prr > 0.8, "{group:?} {quality:?}");
+            // Their channels before it are the same.
+            let before = (1..made.hops).map(|stage| made.channel(stage, group).unwrap());
+            assert!(before.eq(made.channels[1..made.hops].iter().copied()));
+        }
+        // Without backups there is nobody who tells of it.
+        let lean = RouteRequest::planned(source, sink);
+        assert_eq!(plan(&links, &lean, &mut rng(1)).unwrap().last_even, None);
+    }
+    assert!(parted >= 2, "{parted}");
+}
+
+#[test]
+fn who_stands_by_hears_what_its_relay_hears_and_the_relay_and_is_heard() {
+    let links = building(139, 4);
+    let (mut relays, mut standing) = (0, 0);
+    for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71)] {
+        let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
+        relays += made.stages.iter().map(Vec::len).sum::<usize>();
+        let mut used: BTreeSet<usize> = made.active_nodes().iter().map(|(n, _)| *n).collect();
+        for (at, members) in made.backup_relays.iter().enumerate() {
+            for member in members {
+                assert!(used.insert(member.node), "in one place only");
+                standing += 1;
+                let only = |stage: usize| made.relays(stage, member.group).next();
+                let before = if at == 0 { Some(source) } else { only(at) };
+                let after = only(at + 2).unwrap_or(sink);
+                let channel = |stage| made.channel(stage, member.group).unwrap();
+                let (here, next) = (channel(at + 1), channel(at + 2));
+                let (before, relay) = (before.unwrap(), only(at + 1).unwrap());
+                for (from, to, channel) in [
+                    (before, member.node, here),
+                    (member.node, after, next),
+                    (relay, member.node, next),
+                ] {
+                    let quality = links.quality(from, to, channel).unwrap();
+                    assert!(quality.prr > 0.8, "{quality:?}");
+                }
+            }
+        }
+    }
+    assert!(standing * 4 >= relays * 3, "{standing} beside {relays}");
+}
+
+#[test]
+fn a_plan_made_anew_leaves_out_a_hop_that_was_seen_to_be_bad_and_keeps_good_ones() {
+    let links = building(139, 4);
+    for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71)] {
+        let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
+        let chains = [Group::Odd, Group::Even].map(|group| chain(&made, group));
+        for bad in 0..made.hops {
+            let mut seen = Evidence::default();
+            for (at, hops) in chains.iter().enumerate() {
+                for (stage, hop) in hops.iter().enumerate() {
+                    let came = if (at, stage) == (0, bad) { 1 } else { 8 };
+                    seen.crossed(*hop, came, 8);
+                }
+            }
+            let anew = made.anew(&seen).unwrap();
+            let hops = [Group::Odd, Group::Even]
+                .map(|group| chain(&anew, group))
+                .concat();
+            assert!(!hops.contains(&chains[0][bad]), "hop {bad}");
+            let kept = chains
+                .concat()
+                .iter()
+                .filter(|hop| hops.contains(hop))
+                .count();
+            assert!(2 * kept >= made.hops, "{kept} of {}", 2 * made.hops);
+        }
+    }
+}
+
+#[test]
+fn a_chain_that_is_bad_somewhere_is_not_taken_again_nor_a_deaf_receiver() {
+    let links = building(139, 4);
+    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
+    let odd = chain(&made, Group::Odd);
+    let mut seen = Evidence::default();
+    seen.degraded(odd.clone());
+    let anew = made.anew(&seen).unwrap();
+    for group in [Group::Odd, Group::Even] {
+        assert_ne!(chain(&anew, group), odd);
+    }
+    let last = *made.channels.last().unwrap();
+    seen.deaf(made.sink, last);
+    let anew = made.anew(&seen).unwrap();
+    assert_ne!(anew.channels.last(), Some(&last));
+}
+
+/// A hop that was good while other frames were on the air is suspected, too, once its chain is degraded.
+#[test]
+fn a_chain_that_was_good_before_it_was_bad_is_not_taken_again() {
+    let links = building(139, 4);
+    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
+    let odd = chain(&made, Group::Odd);
+    let mut seen = Evidence::default();
+    odd.iter().for_each(|hop| seen.crossed(*hop, 8, 8));
+    let is_kept = |seen: &Evidence| {
+        let anew = made.anew(seen).unwrap();
+        [Group::Odd, Group::Even].map(|group| chain(&anew, group) == odd)
+    };
+    assert!(is_kept(&seen).contains(&true), "it was good");
+    seen.degraded(odd.clone());
+    assert_eq!(is_kept(&seen), [false; 2]);
+}
+
+#[test]
+fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
+    let links = building(139, 4);
+    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
+    let [paths] = &made.others[..] else {
+        panic!("{:?}", made.others.len());
+    };
+    assert!(paths.path_count() > 2 && paths.backup_relays.is_empty());
+    let plain = plan(&links, &RouteRequest::planned(3, 120), &mut rng(1)).unwrap();
+    assert!(plain.others.is_empty() && plain.backup_relays.is_empty());
+    assert!(plain.anew(&Evidence::default()).is_none());
+}

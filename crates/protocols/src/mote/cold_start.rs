@@ -1,0 +1,60 @@
+//! How a sink that has started anew calls a network that may sleep: it has forgotten the rendezvous, so it floods without a
+//! pause for as long as lies between two of them. Whoever hears a flood in its window stays awake for what follows.
+//!
+//! Time base: the node's clock. Invariant: an order that waits for it is carried out or refused. Tests:
+//! `tests/sleepers.rs`.
+
+use super::rendezvous::{LISTEN, PERIOD};
+use super::{Mote, Order, Others, Work};
+use crate::floodnet;
+use crate::glossy::Insistence;
+use crate::object::ObjectStore;
+use core::mem;
+use thalweg_engine::{Engine, When};
+use thalweg_units::Instant;
+use thalweg_wire::FrameBuf;
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+    /// The same node where it has started anew in a network that was in use: before its first order it rouses those that
+    /// sleep, which takes 560 ms and a flood's time.
+    #[must_use]
+    pub fn started_anew(mut self) -> Self {
+        self.others = Others::MaySleep;
+        self
+    }
+
+    /// Whether the network must be roused before an order. Not once a wake-up was heard: it told the rendezvous.
+    pub(super) fn must_rouse(&self) -> bool {
+        self.others == Others::MaySleep && self.grid.is_none()
+    }
+
+    /// Begins to rouse the network, for `order`.
+    pub(super) fn rouse(&mut self, now: Instant, order: Order<NODES>) {
+        self.work = Work::Rousing(now + PERIOD + LISTEN, order);
+        self.flood_nothing(now);
+    }
+
+    /// A flood of this sink is over; true where the next one or the order follows from its rousing.
+    pub(super) fn goes_on_rousing(&mut self, now: Instant) -> bool {
+        let Work::Rousing(until, _) = self.work else {
+            return false;
+        };
+        if now < until {
+            self.flood_nothing(now);
+        } else if let Work::Rousing(_, order) = mem::replace(&mut self.work, Work::Nothing) {
+            self.others = Others::Known;
+            self.carry_out(now, order);
+        }
+        true
+    }
+
+    fn flood_nothing(&mut self, now: Instant) {
+        let payload = FrameBuf::EMPTY;
+        let flood = floodnet::Command::Flood {
+            payload,
+            insistence: Insistence::Begins,
+            begin: When::Now,
+        };
+        self.floods.handle_command(now, flood);
+    }
+}

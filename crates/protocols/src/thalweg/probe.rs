@@ -1,0 +1,341 @@
+//! Looks at the first packets: which of the chains bring them.
+//!
+//! After so many packets the source asks what is missing. The destination has counted the packets of each group, and a
+//! byte of its NACK gives a verdict on each ([`Verdict`]): that its chain is good enough, that more packets must tell, that its
+//! other chain is to take over, or that the transfer is better ended and begun anew over another way. The source does what it
+//! is told, so both know the same. In the pauses of a long round ([`Adaptation::goes_on`]) the destination counts, too.
+//! Time base: none. Tests: `probe_tests.rs`, `../pipeline/tests/pause.rs`.
+
+use super::dual_channel_sink::DualChannelSink;
+use super::pauses::STRETCH;
+use super::rendezvous::Rendezvous;
+use super::report::{Verdict, LONG_PROBE, PROBE};
+use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally};
+use thalweg_units::{Channel, Instant};
+use thalweg_wire::pipeline::{Group, Purpose};
+use thalweg_wire::route::Progress;
+
+/// Where a transfer has fewer, or fewer are missing, there is less to win than to lose.
+pub const WORTH: u16 = 64;
+/// The most probes of a transfer.
+const LOOKS: u8 = 4;
+/// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next rendezvous,
+/// for the wake-up, a request and a probe.
+const TO_BEGIN_ANEW: u32 = 96;
+/// A chain that loses as much, of many packets, is degraded where another is at hand, or so much is left that one is worth a new
+/// beginning.
+pub const BAD: (u32, u32) = (3, 16);
+/// The same where there is no other.
+const LAME: (u32, u32) = (5, 16);
+/// Packets that an exchange takes the time of.
+const EXCHANGE: u32 = 5;
+/// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
+const ALONE: u16 = 16;
+
+/// How a chain did in a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Record {
+    of: u16,
+    lost: u16,
+}
+
+impl Record {
+    /// Whether it has lost at least `lost` of `of`.
+    const fn lost_share(self, (lost, of): (u32, u32)) -> bool {
+        self.lost as u32 * of >= lost * self.of as u32
+    }
+    /// Whether to go on like this with so many packets takes longer than to begin anew. Half of what is sent goes over
+    /// this chain, so as many are lost in all rounds as make half its loss over half of what it brings and the other's.
+    const fn is_hopeless(self, missing: u16) -> bool {
+        let (of, lost) = (self.of as u32, self.lost as u32);
+        missing as u32 * lost > TO_BEGIN_ANEW * (2 * of - lost)
+    }
+    /// The same of rounds that are to come, each of what is missing after the one before, which lose as much.
+    const fn is_in_vain(self, missing: u16) -> bool {
+        let (mut left, mut takes) = (missing as u32, 0);
+        while left > 0 && takes <= TO_BEGIN_ANEW {
+            left = left * self.lost as u32 / self.of as u32;
+            takes += left + EXCHANGE;
+        }
+        takes > TO_BEGIN_ANEW
+    }
+}
+
+/// What source and destination know of the groups' chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathProbe {
+    fixed: Fixed,
+    /// Destination: its own, where it listens on two channels by turns.
+    ears: Option<DualChannelSink>,
+    /// Destination: when another way may be called for.
+    rendezvous: Rendezvous,
+    /// The round that is probed at, and its packets; none once all is well.
+    probe: Option<(u16, u16)>,
+    /// How many there were.
+    probes: u8,
+    /// Destination: the round that is over.
+    round: u16,
+    /// Whether the odd, and the even group has another chain.
+    alternates: [bool; 2],
+    using: [Chain; 2],
+    came: [u16; 2],
+    /// Destination: the group of the last packets, and how many of them were of that alone.
+    alone: (Group, u16),
+    /// Destination: of the planned chains that another took over from.
+    before: [Option<Record>; 2],
+    /// Of the round before, where it was probed at.
+    said: Option<[Verdict; 2]>,
+    degraded: [Option<Chain>; 2],
+    gives_up: bool,
+}
+
+impl PathProbe {
+    /// A source, or destination, on the channels of `fixed`, by the schedule of `beat`, of a transfer whose odd and even
+    /// group have `alternates`. One that keeps earlier packets calls these from the beginning, since another way has turned out
+    /// to be bad, and probes at its second round: the first is the request of a source that does not know what is missing.
+    pub fn new(fixed: Fixed, progress: Progress, alternates: [bool; 2], beat: &Beat) -> Self {
+        Self {
+            fixed,
+            ears: None,
+            rendezvous: Rendezvous::new(beat, None),
+            probe: Some((u16::from(progress == Progress::Kept), PROBE)),
+            probes: 0,
+            round: 0,
+            alternates,
+            using: match progress {
+                Progress::Fresh => [Chain::Planned; 2],
+                Progress::Kept => alternates.map(|has| {
+                    if has {
+                        Chain::Alternate
+                    } else {
+                        Chain::Planned
+                    }
+                }),
+            },
+            came: [0; 2],
+            alone: (Group::Odd, 0),
+            before: [None; 2],
+            said: None,
+            degraded: [None; 2],
+            gives_up: false,
+        }
+    }
+
+    /// The same for a destination that listens with `ears`, and is to be there at `rendezvous` once it gives up.
+    #[must_use]
+    pub fn with(self, ears: Option<DualChannelSink>, rendezvous: Rendezvous) -> Self {
+        Self {
+            ears,
+            rendezvous,
+            ..self
+        }
+    }
+
+    /// The destination's verdict on a group that lost so many of a probe, where so many packets are missing.
+    fn verdict(&mut self, group: usize, now: Record, missing: u16) -> Verdict {
+        let is_long = now.of >= LONG_PROBE / 2;
+        let has_other = self.alternates[group] && self.using[group] == Chain::Planned;
+        let is_degraded = match (is_long, has_other) {
+            // Chance takes many of a few.
+            (false, _) => now.lost_share((4, 8)),
+            (true, true) => now.lost_share(BAD),
+            (true, false) if now.is_hopeless(missing) => now.lost_share(BAD),
+            (true, false) => now.lost_share(LAME),
+        };
+        let may_probe = self.probes + 1 < LOOKS;
+        match (is_degraded, has_other, self.before[group]) {
+            (true, true, _) if may_probe => {
+                self.before[group] = Some(now);
+                Verdict::UseAlternate
+            }
+            // The chain before it was better.
+            (true, _, Some(before)) if before.lost * now.of < now.lost * before.of => {
+                match before.is_hopeless(missing) {
+                    true => Verdict::Abort,
+                    false => {
+                        (self.alternates[group], self.before[group]) = (false, None);
+                        Verdict::UseAlternate
+                    }
+                }
+            }
+            (true, ..) if now.is_hopeless(missing) => Verdict::Abort,
+            (false, ..) if now.lost > 0 && !is_long && may_probe => Verdict::Inconclusive,
+            _ => Verdict::Good,
+        }
+    }
+
+    /// A round after the probes, of which so many came of each group: chains that were good may not be so any more.
+    /// At its end only those of the group `alone` came any more.
+    fn judge_round(&mut self, came: [u16; 2], tally: Tally, alone: Option<Group>) {
+        let (here, missing) = (came.iter().sum::<u16>(), tally.missing);
+        let lost = missing.min(tally.sent.saturating_sub(here));
+        let of = here.saturating_add(lost);
+        let round = match alone {
+            Some(_) if lost < of / 2 => Record { of: 2, lost: 1 },
+            _ => Record { of, lost },
+        };
+        // Of a long one even a small share takes long, but another way was probed at for no more than a few packets.
+        let is_bad = round.lost_share(LAME) && round.is_in_vain(missing);
+        if of < WORTH || self.gives_up || !is_bad {
+            return;
+        }
+        for (group, came) in came.into_iter().enumerate() {
+            let of = of / 2;
+            let lost = of.saturating_sub(came);
+            let is_degraded = Record { of, lost }.lost_share(LAME);
+            let is_silent = alone.is_some_and(|alone| alone.index() != group);
+            self.degraded[group] = (is_degraded || is_silent).then_some(self.using[group]);
+        }
+        let verdicts = [Verdict::Abort; 2];
+        self.said = Some(verdicts);
+        self.follow(verdicts);
+    }
+
+    /// Does what the verdicts say.
+    fn follow(&mut self, verdicts: [Verdict; 2]) {
+        for (using, verdict) in self.using.iter_mut().zip(verdicts) {
+            if verdict == Verdict::UseAlternate {
+                *using = match *using {
+                    Chain::Planned => Chain::Alternate,
+                    Chain::Alternate => Chain::Planned,
+                };
+            }
+        }
+        self.gives_up |= verdicts.contains(&Verdict::Abort);
+        self.probes = self.probes.saturating_add(1);
+        let next = Verdict::next_probe(verdicts).filter(|_| self.probes < LOOKS);
+        let round = self.probe.map_or(0, |(round, _)| round.saturating_add(1));
+        self.probe = next.map(|packets| (round, packets));
+    }
+}
+
+impl Adaptation for PathProbe {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.fixed.channel(stage, sfd)
+    }
+    fn listening(&self) -> Option<Channel> {
+        match &self.ears {
+            Some(ears) => Some(ears.listening()),
+            None => self.fixed.listening(),
+        }
+    }
+    fn hears_beginnings(&self) -> bool {
+        self.ears.is_some()
+    }
+    fn heard(&mut self, what: Heard, sfd: Instant) {
+        self.rendezvous.hears(sfd);
+        if let Some(ears) = &mut self.ears {
+            ears.heard(what, sfd);
+        }
+    }
+    fn next(&self) -> Option<Instant> {
+        self.ears.as_ref().and_then(DualChannelSink::next)
+    }
+    fn advance(&mut self, at: Instant) -> Retune {
+        (self.ears.as_mut()).map_or(Retune::Stay, |ears| ears.advance(at))
+    }
+    fn stops_after(&self, round: u16, packets: u16) -> Option<u16> {
+        let probe = self.probe.filter(|(probed_from, _)| *probed_from == round);
+        probe.filter(|_| packets >= WORTH).map(|(_, of)| of)
+    }
+    fn goes_on(&mut self, due: Instant) -> bool {
+        if let Some(ears) = &mut self.ears {
+            ears.awaits(self.alone.0.other(), due);
+        }
+        let of = STRETCH / 2;
+        let is_bad = |came: u16| {
+            let lost = of.saturating_sub(came);
+            Record { of, lost }.lost_share(BAD)
+        };
+        let goes_on = !self.came.into_iter().any(is_bad);
+        if goes_on {
+            self.came = [0; 2];
+        }
+        goes_on
+    }
+    fn calls(&self, group: Group) -> bool {
+        self.using[group.index()] == Chain::Alternate
+    }
+    fn asks(&self, round: u16) -> Purpose {
+        let may_end = match self.probe {
+            Some((probed_from, _)) => round == probed_from,
+            None => true,
+        };
+        // Relays of two chains would write different counts at the same time.
+        match may_end && self.using == [Chain::Planned; 2] {
+            true => Purpose::Count,
+            false => Purpose::Report,
+        }
+    }
+    fn came(&mut self, group: Group) {
+        let came = &mut self.came[group.index()];
+        *came = came.saturating_add(1);
+        self.alone = match self.alone {
+            (before, count) if before == group => (group, count.saturating_add(1)),
+            _ => (group, 1),
+        };
+    }
+    fn round_over(&mut self, round: u16, tally: Option<Tally>) {
+        let came = core::mem::take(&mut self.came);
+        self.round = round;
+        (self.said, self.degraded) = (None, [None; 2]);
+        let missing = tally.map_or(0, |tally| tally.missing);
+        let (group, count) = core::mem::replace(&mut self.alone, (Group::Odd, 0));
+        let alone = (count >= ALONE).then_some(group);
+        let packets = came.iter().sum::<u16>() + missing;
+        let probe = self.probe.filter(|(probed_from, _)| *probed_from == round);
+        let Some((_, probed_from)) = probe.filter(|_| packets >= WORTH) else {
+            let has_moved = match (alone, &mut self.ears) {
+                (Some(group), Some(ears)) => ears.part(group),
+                _ => false,
+            };
+            if let (false, None, Some(tally)) = (has_moved, self.probe, tally) {
+                self.judge_round(came, tally, alone);
+            }
+            return;
+        };
+        let mut verdicts = [Verdict::Good; 2];
+        for (group, came) in came.into_iter().enumerate() {
+            // The odd group has the first.
+            let of = (probed_from + 1 - group as u16) / 2;
+            let lost = of.saturating_sub(came);
+            verdicts[group] = self.verdict(group, Record { of, lost }, missing);
+            let is_degraded = matches!(verdicts[group], Verdict::UseAlternate | Verdict::Abort);
+            self.degraded[group] = is_degraded.then_some(self.using[group]);
+        }
+        self.said = Some(verdicts);
+        self.follow(verdicts);
+    }
+    fn copy_follows(&mut self, sfd: Instant) {
+        if let Some(ears) = &mut self.ears {
+            ears.copy_follows(sfd);
+        }
+    }
+    fn say(&mut self, into: &mut [u8], due: Option<Instant>) {
+        let moved = self.ears.as_mut().map_or(0, |ears| {
+            ears.due(self.round, due);
+            ears.say()
+        });
+        into.fill(Verdict::write(self.said) | moved);
+    }
+    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
+        if let Some(verdicts) = Verdict::read(said) {
+            self.follow(verdicts);
+        }
+        Retune::Stay
+    }
+    fn degraded(&self) -> [Option<Chain>; 2] {
+        self.degraded
+    }
+    fn gives_up(&self) -> bool {
+        self.gives_up
+    }
+    fn leaves(&self) -> Option<(Instant, End)> {
+        let free_by = self.rendezvous.free_by().filter(|_| self.gives_up);
+        free_by.map(|leaves| (leaves, End::Released))
+    }
+}
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! Looks at the first packets, at a source and its destination.
+
+use super::*;
+use crate::pipeline::Session;
+use crate::thalweg::report::LONG_PROBE;
+use thalweg_units::Duration;
+use thalweg_wire::route::Channels;
+
+/// A source and a destination of a transfer of 500 packets.
+struct Pair {
+    both: [PathProbe; 2],
+    round: u16,
+    missing: u16,
+    /// The most that can have been sent in each round.
+    sent: u16,
+}
+
+fn pair(alternates: [bool; 2], progress: Progress) -> Pair {
+    let channels = Channels::new(&[26, 20].map(|n| Channel::new(n).unwrap())).unwrap();
+    let beat = Beat {
+        start: Instant::ZERO,
+        cycle: Duration::from_micros(4_537),
+        ahead: Duration::ZERO,
+        silence: Duration::from_millis(40),
+    };
+    let looker = |stage| PathProbe::new(Fixed { channels, stage }, progress, alternates, &beat);
+    Pair {
+        both: [0, 1].map(looker),
+        round: 0,
+        missing: 500,
+        sent: u16::MAX,
+    }
+}
+
+impl Pair {
+    /// A round that brings so many packets of each group, and the report on it; how long the next probe is.
+    fn brings(&mut self, came: [u16; 2]) -> Option<u16> {
+        self.brings_after(0, came)
+    }
+    /// The same where so many came before.
+    fn brings_after(&mut self, before: u16, came: [u16; 2]) -> Option<u16> {
+        let [source, destination] = &mut self.both;
+        // Those of both come as evenly as they can.
+        let most = came[0].max(came[1]).max(1);
+        for n in 0..most {
+            for (group, came) in [Group::Odd, Group::Even].into_iter().zip(came) {
+                let until = |n: u16| u32::from(n) * u32::from(came) / u32::from(most);
+                (until(n)..until(n + 1)).for_each(|_| destination.came(group));
+            }
+        }
+        self.missing -= before + came.iter().sum::<u16>();
+        let (missing, received) = (self.missing, 500_u16.saturating_sub(self.missing));
+        let sent = self.sent;
+        let tally = Tally {
+            received,
+            missing,
+            sent,
+        };
+        destination.round_over(self.round, Some(tally));
+        let mut said = [0];
+        destination.say(&mut said, None);
+        let _ = source.told(&said, Instant::ZERO);
+        self.round += 1;
+        let next = [&*source, destination].map(|one| one.stops_after(self.round, 500));
+        assert_eq!(next[0], next[1], "both know the same");
+        for group in [Group::Odd, Group::Even] {
+            assert_eq!(source.calls(group), destination.calls(group));
+        }
+        assert_eq!(source.gives_up(), destination.gives_up());
+        next[0]
+    }
+    fn calls(&self) -> [bool; 2] {
+        [Group::Odd, Group::Even].map(|group| self.both[0].calls(group))
+    }
+}
+
+#[test]
+fn chains_that_bring_everything_are_looked_at_once() {
+    let mut pair = pair([true; 2], Progress::Fresh);
+    assert!(pair.both[0].stops_after(0, 500).is_some());
+    assert_eq!(pair.both[0].stops_after(0, WORTH - 1), None);
+    assert_eq!(pair.brings([8, 8]), None);
+    assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
+}
+
+#[test]
+fn one_that_loses_some_is_looked_at_for_longer_and_counts_are_asked_for() {
+    let mut good = pair([true; 2], Progress::Fresh);
+    assert_eq!(good.both[0].asks(0), Purpose::Count);
+    assert_eq!(good.brings([8, 7]), Some(LONG_PROBE));
+    assert_eq!(good.both[0].asks(1), Purpose::Count);
+    assert_eq!(good.brings([15, 14]), None);
+    assert!(good.calls() == [false; 2] && !good.both[0].gives_up());
+    assert_eq!(
+        good.both[0].asks(2),
+        Purpose::Count,
+        "it may end the transfer"
+    );
+    let mut bad = pair([true; 2], Progress::Fresh);
+    assert_eq!(bad.brings([6, 8]), Some(LONG_PROBE));
+    assert_eq!(bad.brings([12, 16]), Some(PROBE));
+    assert_eq!(bad.calls(), [true, false]);
+    assert_eq!(
+        bad.both[0].asks(2),
+        Purpose::Report,
+        "relay and alternate relay count apart"
+    );
+}
+
+#[test]
+fn chains_that_get_bad_later_end_the_transfer_where_much_is_left() {
+    let after_probe = || {
+        let mut pair = pair([true; 2], Progress::Fresh);
+        pair.brings([8, 8]);
+        pair
+    };
+    // With 155 of 484 lost, 69 more are lost until all are there, and five exchanges are needed.
+    let mut bearable = after_probe();
+    assert_eq!(bearable.brings([87, 242]), None);
+    assert!(!bearable.both[0].gives_up() && bearable.both[1].degraded() == [None; 2]);
+    let mut bad = after_probe();
+    assert_eq!(bad.brings([86, 242]), None);
+    assert!(bad.both[0].gives_up());
+    assert_eq!(bad.both[1].degraded(), [Some(Chain::Planned), None]);
+    // A twelfth of a long one is lost: a burst that is over, more likely than not.
+    let mut long = after_probe();
+    long.missing = 15_000;
+    long.brings([6_300, 7_500]);
+    assert!(!long.both[0].gives_up());
+    // What is left after a round that brought most is too little to begin anew for.
+    let mut few = after_probe();
+    few.brings([242, 182]);
+    few.brings([0, 5]);
+    assert!(!few.both[0].gives_up());
+}
+
+#[test]
+fn a_group_that_fell_silent_ends_the_transfer_where_the_rest_takes_long() {
+    let tail = |alone: u16, lost: u16| {
+        let mut pair = pair([true; 2], Progress::Fresh);
+        pair.brings([8, 8]);
+        let came = 484 - lost - alone;
+        for n in 0..came {
+            pair.both[1].came(Session::first_of_two(n));
+        }
+        pair.brings_after(came, [0, alone]);
+        (pair.both[0].gives_up(), pair.both[1].degraded())
+    };
+    let silent = [Some(Chain::Planned), None];
+    assert_eq!(tail(ALONE, 80), (true, silent));
+    assert_eq!(tail(100, 100), (true, silent));
+    // It lost as many, and is not silent.
+    assert_eq!(tail(ALONE - 1, 80), (false, [None; 2]));
+    assert_eq!(tail(ALONE, 40), (false, [None; 2]));
+}
+
+#[test]
+fn a_source_that_heard_a_part_of_a_nack_sends_little_and_loses_nothing() {
+    let gives_up = |sent: u16| {
+        let mut pair = pair([true; 2], Progress::Fresh);
+        pair.brings([8, 8]);
+        pair.sent = sent;
+        pair.brings([35, 35]);
+        pair.both[0].gives_up()
+    };
+    assert!(gives_up(u16::MAX) && !gives_up(72));
+}
+
+#[test]
+fn a_spare_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
+    let gives_up = |missing: u16| {
+        let mut pair = pair([true; 2], Progress::Fresh);
+        pair.missing = missing;
+        assert_eq!(pair.brings([8, 4]), Some(PROBE));
+        assert_eq!(pair.brings([8, 7]), Some(LONG_PROBE));
+        assert_eq!(pair.brings([16, 13]), None);
+        pair.both[0].gives_up()
+    };
+    assert!(gives_up(5_000) && !gives_up(500));
+}
+
+#[test]
+fn a_degraded_group_calls_its_spare_once_and_then_gives_up() {
+    let mut pair = pair([true; 2], Progress::Fresh);
+    assert_eq!(pair.brings([8, 4]), Some(PROBE));
+    assert_eq!(pair.both[1].degraded(), [None, Some(Chain::Planned)]);
+    assert_eq!(pair.calls(), [false, true]);
+    assert_eq!(pair.brings([8, 0]), None);
+    assert_eq!(pair.both[1].degraded(), [None, Some(Chain::Alternate)]);
+    assert!(pair.both[0].gives_up());
+}
+
+#[test]
+fn the_better_of_two_bad_chains_is_kept_where_it_is_worth_it() {
+    let mut pair = pair([true; 2], Progress::Fresh);
+    assert_eq!(pair.brings([8, 6]), Some(LONG_PROBE));
+    assert_eq!(pair.brings([16, 13]), Some(PROBE));
+    assert_eq!(pair.calls(), [false, true]);
+    assert_eq!(pair.brings([8, 1]), Some(PROBE));
+    assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
+    assert_eq!(pair.brings([8, 6]), None);
+    assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
+}
+
+#[test]
+fn without_a_spare_it_gives_up_at_once_unless_little_is_left() {
+    let mut many = pair([true, false], Progress::Fresh);
+    assert_eq!(many.brings([8, 0]), None);
+    assert!(many.both[0].gives_up() && !many.both[0].calls(Group::Even));
+    let mut few = pair([true, false], Progress::Fresh);
+    few.missing = 160;
+    assert_eq!(few.brings([8, 4]), None);
+    assert!(!few.both[0].gives_up());
+}
+
+#[test]
+fn nothing_is_judged_before_packets_were_sent_nor_where_few_are_missing() {
+    let mut kept = pair([false; 2], Progress::Kept);
+    assert_eq!(kept.both[0].asks(0), Purpose::Report);
+    assert_eq!(kept.brings([0, 0]), Some(PROBE));
+    assert!(!kept.both[0].gives_up());
+    kept.brings([8, 0]);
+    assert!(kept.both[0].gives_up());
+    let mut few = pair([false; 2], Progress::Kept);
+    few.missing = WORTH - 1;
+    few.brings([0, 0]);
+    few.brings([8, 0]);
+    assert!(!few.both[0].gives_up());
+}

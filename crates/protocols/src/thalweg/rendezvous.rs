@@ -1,0 +1,62 @@
+//! When a node of a transfer that breaks is free for another way. What ends a transfer does not reach all of its nodes: who
+//! hears nothing for longer than an undisturbed transfer is silent leaves before the next early rendezvous.
+//!
+//! Time base: the node's clock. Tests: `../pipeline/tests/follow.rs`.
+
+use super::duration32::Short;
+use super::followups::Early;
+use super::{EARLY, FREE};
+use crate::pipeline::Beat;
+use thalweg_units::{Duration, Instant};
+
+/// The early rendezvous of a transfer that may still need another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rendezvous {
+    /// Of an exchange, the longest.
+    silence: Short,
+    /// How many there may be still: none once a NACK says that none is needed.
+    left: u8,
+    /// The first of them after a silence, and from one to the next.
+    next: Instant,
+    apart: Short,
+}
+
+impl Rendezvous {
+    /// Those of a transfer of the schedule `beat`; none where there are no `early` ones.
+    pub fn new(beat: &Beat, early: Option<Early>) -> Self {
+        let mut rendezvous = Self {
+            silence: beat.silence.into(),
+            left: early.map_or(0, |_| EARLY as u8),
+            next: early.map_or(beat.start, |early| beat.start + early.first),
+            apart: early.map_or(Duration::ZERO, |early| early.each).into(),
+        };
+        rendezvous.hears(beat.start);
+        rendezvous
+    }
+
+    /// The longest silence of an undisturbed transfer.
+    pub(super) fn silence(&self) -> Duration {
+        self.silence.into()
+    }
+    /// Something of the transfer was heard at `at`, or is not to be before.
+    pub(super) fn hears(&mut self, at: Instant) {
+        let silent = at + self.silence() + FREE;
+        while self.left > 0 && self.next < silent {
+            self.next += Duration::from(self.apart);
+            self.left -= 1;
+        }
+    }
+    /// No other way is to be called for at one of them.
+    pub(super) fn goes_on(&mut self) {
+        self.left = 0;
+    }
+    /// Whether that is so.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.left == 0
+    }
+    /// When to leave where nothing more is heard: before the first of them after a silence that no undisturbed transfer
+    /// has, since another way may be called for there.
+    pub(super) fn free_by(&self) -> Option<Instant> {
+        (self.left > 0).then(|| self.next.saturating_sub(FREE))
+    }
+}

@@ -1,0 +1,87 @@
+//! A node's place in a chain: on which channels it sends and listens for its group, and when it is free for another way.
+//!
+//! Where the last hop of its group is moved to the other group's channel, relays of the last stage do as NACKs say. Time
+//! base: the node's clock. Tests: `ends.rs`, `../pipeline/tests/follow.rs`.
+
+use super::followups::Early;
+use super::rendezvous::Rendezvous;
+use super::report::{Verdict, MOVED_BIT};
+use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
+use thalweg_units::{Channel, Instant};
+use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::Route;
+
+/// On which channels a node sends and listens for its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainRole {
+    /// Those of its group.
+    pub(super) fixed: Fixed,
+    pub(super) group: Group,
+    /// On which the sink hears the other group, where it is another.
+    other: Option<Channel>,
+    /// A NACK said that the transfer is to end.
+    pub(super) gives_up: bool,
+    /// When it is free for another way.
+    pub(super) rendezvous: Rendezvous,
+}
+
+impl ChainRole {
+    /// That of `stage` and `group` in `route`, by the schedule of `beat`; other ways may follow at `early` rendezvous.
+    pub fn new(
+        route: &Route,
+        (stage, group): (u8, Group),
+        beat: &Beat,
+        early: Option<Early>,
+    ) -> Self {
+        let channels = route.channels_of(group);
+        let last = |group| route.channels_of(group).of(route.channels.hops());
+        let fixed = Fixed { channels, stage };
+        Self {
+            fixed,
+            group,
+            other: (route.last_even.is_some()).then(|| last(group.other())),
+            gives_up: false,
+            rendezvous: Rendezvous::new(beat, early),
+        }
+    }
+
+    /// A NACK said so: whether its group goes on the other's channel from now on, and whether the transfer ends.
+    pub(super) fn said(&mut self, said: &[u8]) {
+        self.gives_up |= Verdict::ends(said);
+        if let Some(verdicts) = Verdict::read(said) {
+            if Verdict::next_probe(verdicts).is_none() {
+                self.rendezvous.goes_on();
+            }
+        }
+        let moved = said
+            .first()
+            .map(|said| said & MOVED_BIT << self.group.index());
+        if let (Some(1..), Some(other)) = (moved, self.other) {
+            self.fixed.channels = self.fixed.channels.ending_on(other);
+        }
+    }
+}
+
+impl Adaptation for ChainRole {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.fixed.channel(stage, sfd)
+    }
+    fn listening(&self) -> Option<Channel> {
+        self.fixed.listening()
+    }
+    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
+        self.said(said);
+        Retune::Stay
+    }
+    fn gives_up(&self) -> bool {
+        self.gives_up
+    }
+    fn heard(&mut self, _what: Heard, sfd: Instant) {
+        self.rendezvous.hears(sfd);
+    }
+    fn leaves(&self) -> Option<(Instant, End)> {
+        self.rendezvous
+            .free_by()
+            .map(|leaves| (leaves, End::NotCalled))
+    }
+}
