@@ -2,7 +2,7 @@
 """Compares the latest `cargo bench` with bench/baseline.json, as ratios of medians.
 
     cargo bench -p thalweg-sim --bench air
-    cargo bench -p thalweg-lab --bench transfer
+    cargo bench -p thalweg-simnet --bench transfer
     cargo bench -p thalweg-protocols --features std --bench sink
     bench/compare.py [--target-dir DIR] [--limit RATIO] [--write]
 
