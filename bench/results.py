@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes README's tables of what is judged and what is missed, from measured results.
+"""Writes the tables of docs/results.md of what is judged and what is missed, from measured results.
 
     thalweg reproduce --json > full.json      bench/results.py full.json      [--print]
 
@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results.md"
 BEGIN, END = "<!-- judged -->", "<!-- /judged -->"
 KINDS = ["paper", "own", "fitted"]
 
@@ -61,15 +61,15 @@ def tables(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--print", action="store_true", help="print the tables, and leave README as it is")
+    parser.add_argument("--print", action="store_true", help="print the tables, and leave the page as it is")
     parser.add_argument("results", nargs="+", type=Path)
     args = parser.parse_args()
     text = tables([json.loads(line) for file in args.results for line in file.read_text().splitlines()])
     if args.print:
         print(text, end="")
         return
-    before, rest = README.read_text().split(BEGIN)
-    README.write_text(f"{before}{BEGIN}\n{text}{rest[rest.index(END):]}")
+    before, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}{rest[rest.index(END):]}")
 
 
 if __name__ == "__main__":

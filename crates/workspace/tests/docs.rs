@@ -1,4 +1,4 @@
-//! What holds for prose: pages are in the index, links lead somewhere, sentences are short.
+//! What holds for prose: pages are in the index, links lead somewhere, sentences are short, what is named exists.
 //!
 //! Prose is what is neither code (fenced, or indented by four), table, heading, nor under the heading `Papers`.
 //! A blank line or an item of a list ends a sentence. So does a word that ends with `.`, `?` or `!`, quotes and
@@ -7,6 +7,7 @@
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,20 +19,33 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The pages below `folder`, without hidden folders and what cargo builds.
-fn pages(folder: &Path) -> Vec<PathBuf> {
+/// The files below `folder`, without hidden folders and what cargo builds.
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
-            found.extend(pages(&path));
-        } else if name.ends_with(".md") {
-            found.push(path);
+        if name == "target" || name.starts_with('.') {
+            continue;
+        }
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
         }
     }
     found.sort();
     found
+}
+
+/// The files below `folder` whose names end with `.ending`.
+fn files_of(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = files(folder);
+    found.retain(|path| path.extension().is_some_and(|e| e == ending));
+    found
+}
+
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    files_of(folder, "md")
 }
 
 /// The lines of `page` that are not code.
@@ -141,4 +155,238 @@ fn sentences_are_short() {
         }
     }
     assert!(long.is_empty(), "{LONG} words or more:\n{long}");
+}
+
+/// Pages of history: they name what is gone.
+const HISTORY: [&str; 2] = ["CHANGELOG.md", "docs/dropped.md"];
+
+/// Endings of files that prose names.
+const ENDINGS: [&str; 10] = [
+    ".rs", ".toml", ".md", ".py", ".svg", ".sh", ".cc", ".yml", ".run", ".lock",
+];
+
+/// Names in backticks that others define: Rust's library, MQTT.
+const FOREIGN: [&str; 2] = ["HashMap", "BadUserNamePassword"];
+
+/// What stands within backticks in each of `paragraphs`; lists in braces one by one.
+fn spans<'a>(paragraphs: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut found = Vec::new();
+    for span in paragraphs.flat_map(|p| p.split('`').skip(1).step_by(2)) {
+        let span = span.split_whitespace().collect::<Vec<_>>().join(" ");
+        let list = span.split_once('{').and_then(|(before, rest)| {
+            let (list, after) = rest.split_once('}')?;
+            Some((before, list, after))
+        });
+        match list {
+            Some((before, list, after)) => {
+                let each = list
+                    .split(',')
+                    .map(|one| format!("{before}{}{after}", one.trim()));
+                found.extend(each);
+            }
+            None => found.push(span),
+        }
+    }
+    found
+}
+
+/// The spans of a page.
+fn spans_of_page(page: &Path) -> Vec<String> {
+    let text = text(page).join("\n");
+    spans(text.split("\n\n"))
+}
+
+/// Whether `span` looks like a path in this repository.
+fn is_path(span: &str, folders: &HashSet<String>) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    // An absolute path, or a placeholder such as `PAPER.toml`, is none.
+    let placeholder = |part: &str| {
+        let stem = part.split('.').next().unwrap_or(part);
+        stem.len() > 1 && stem.chars().all(|c| c.is_uppercase()) && stem != "README"
+    };
+    let named = ENDINGS
+        .iter()
+        .any(|e| span.ends_with(e) && span.len() > e.len());
+    let below = span
+        .split_once('/')
+        .is_some_and(|(first, _)| first == "tests" || folders.contains(first));
+    (named || below)
+        && span.chars().all(plain)
+        && !span.starts_with('/')
+        && !span.split('/').any(placeholder)
+}
+
+/// The paths of files and folders of the repository, from its root, and the folders at its root.
+fn tree() -> (HashSet<String>, HashSet<String>) {
+    let (mut all, mut top) = (HashSet::new(), HashSet::new());
+    for file in files(&root()) {
+        let path = file.strip_prefix(root()).unwrap().to_str().unwrap();
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        all.extend(ends.map(|at| path[..at].to_owned()));
+        top.extend(path.split_once('/').map(|(first, _)| first.to_owned()));
+        all.insert(path.to_owned());
+    }
+    (all, top)
+}
+
+/// Whether `path`, named in the file `by`, is there: below a folder that `by` is in, below its module's own folder, or
+/// anywhere. A name without a folder is not looked for elsewhere, but below a page's folder; nor are a crate's tests.
+fn is_there(path: &str, by: &str, all: &HashSet<String>) -> bool {
+    if path.starts_with('.') && !path.starts_with("..") {
+        return root().join(path).exists();
+    }
+    let module = by.strip_suffix(".rs").unwrap_or(by);
+    let folders = Path::new(by).ancestors().skip(1).filter_map(Path::to_str);
+    let mut places = [module].into_iter().chain(folders).map(|folder| {
+        let mut place: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(place.pop()),
+                part => place.push(part),
+            }
+        }
+        place.join("/")
+    });
+    let within = match path.contains('/') {
+        true if by.ends_with(".rs") && path.starts_with("tests/") => None,
+        true => Some(""),
+        false => by
+            .ends_with(".md")
+            .then(|| by.rsplit_once('/').map_or("", |(folder, _)| folder)),
+    };
+    let ending = format!("/{}", path.trim_end_matches('/'));
+    let elsewhere = |folder| {
+        all.iter()
+            .any(|there| there.starts_with(folder) && there.ends_with(&ending))
+    };
+    places.any(|place| all.contains(&place)) || within.is_some_and(elsewhere)
+}
+
+/// Those paths among `spans`, which stand in the file `by`, that are not there.
+fn missing_files(by: &Path, spans: &[String], tree: &(HashSet<String>, HashSet<String>)) -> String {
+    let by = by.strip_prefix(root()).unwrap().to_str().unwrap();
+    let (all, folders) = tree;
+    let paths = spans.iter().filter(|span| is_path(span, folders));
+    let missing = paths.filter(|path| !is_there(path, by, all));
+    missing.map(|path| format!("{by}: {path}\n")).collect()
+}
+
+/// The pages that name what is there now.
+fn pages_of_today() -> Vec<PathBuf> {
+    let history = HISTORY.map(|page| root().join(page));
+    let mut pages = pages(&root());
+    pages.retain(|page| !history.contains(page));
+    pages
+}
+
+#[test]
+fn files_that_pages_name_exist() {
+    let tree = tree();
+    let pages = pages_of_today();
+    let missing = pages
+        .iter()
+        .map(|page| missing_files(page, &spans_of_page(page), &tree));
+    let missing: String = missing.collect();
+    assert!(missing.is_empty(), "named, but not there:\n{missing}");
+}
+
+#[test]
+#[ignore = "until the sources' openings are mended"]
+fn files_that_sources_name_exist() {
+    let tree = tree();
+    let missing = files_of(&root(), "rs").into_iter().map(|source| {
+        let text = fs::read_to_string(&source).unwrap();
+        let opening = text.lines().map_while(|line| line.strip_prefix("//!"));
+        let opening = opening.collect::<Vec<_>>().join("\n");
+        missing_files(&source, &spans(opening.split("\n\n")), &tree)
+    });
+    let missing: String = missing.collect();
+    assert!(missing.is_empty(), "named, but not there:\n{missing}");
+}
+
+/// The names that the sources define: items, fields, variants, modules, crates.
+fn defined() -> HashSet<String> {
+    const ITEMS: [&str; 9] = [
+        "fn",
+        "struct",
+        "enum",
+        "trait",
+        "const",
+        "static",
+        "type",
+        "mod",
+        "macro_rules!",
+    ];
+    let mut names = HashSet::new();
+    for source in files_of(&root(), "rs") {
+        for line in fs::read_to_string(&source).unwrap().lines() {
+            let line = line.split("//").next().unwrap_or(line).trim();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for pair in words.windows(2).filter(|pair| ITEMS.contains(&pair[0])) {
+                names.extend(identifiers(pair[1]).next().map(str::to_owned));
+            }
+            // A field or a variant begins its line.
+            let rest = line
+                .trim_start_matches("pub(crate) ")
+                .trim_start_matches("pub ");
+            if let Some(name) = identifiers(rest)
+                .next()
+                .filter(|name| rest.starts_with(name))
+            {
+                let after = rest[name.len()..].trim_start();
+                let variant = name.starts_with(char::is_uppercase)
+                    && (after.is_empty() || after.starts_with([',', '{', '(', '=']));
+                let field = after.starts_with(':') && !after.starts_with("::");
+                names.extend((variant || field).then(|| name.to_owned()));
+            }
+        }
+    }
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let name = folder.unwrap().file_name().into_string().unwrap();
+        names.extend([format!("thalweg_{name}"), name]);
+    }
+    names
+}
+
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    parts.filter(|part| part.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// Whether `span` looks like a path or a type in Rust: `a::b`, `LinkState`, `Answer(Clear)`.
+fn is_rust(span: &str) -> bool {
+    let name = |c: char| c.is_alphanumeric() || c == '_';
+    let camel = |word: &str| {
+        word.chars().filter(|c| c.is_uppercase()).count() >= 2
+            && word.starts_with(char::is_uppercase)
+            && word.contains(char::is_lowercase)
+            && word.chars().all(char::is_alphanumeric)
+    };
+    let head = span.split(['<', '(']).next().unwrap_or(span);
+    let call = span.ends_with(')')
+        && head.starts_with(char::is_uppercase)
+        && head.contains(char::is_lowercase);
+    let path = span
+        .split_once("::")
+        .is_some_and(|(a, b)| a.ends_with(name) && b.starts_with(name));
+    let plain = span.chars().all(|c| name(c) || ":<>(), '&".contains(c));
+    plain && (path || camel(head) || (call && head.chars().all(name)))
+}
+
+#[test]
+fn types_and_functions_that_pages_name_exist() {
+    let defined = defined();
+    let mut missing = String::new();
+    for page in pages_of_today() {
+        for span in spans_of_page(&page).iter().filter(|span| is_rust(span)) {
+            for name in identifiers(span).filter(|name| name.len() > 1) {
+                if !defined.contains(name) && !FOREIGN.contains(&name) {
+                    let page = page.strip_prefix(root()).unwrap().display();
+                    let _ = writeln!(missing, "{page}: {name} in {span}");
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "named, but not defined:\n{missing}");
 }
