@@ -47,5 +47,5 @@ pub use predict::{Feed, Prediction};
 pub use request::{
     Backups, Currents, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style, Transfer,
 };
-pub use route::plan;
+pub use route::{count_paths, plan};
 pub use topology::{LinkRule, Topology};

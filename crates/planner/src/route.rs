@@ -22,6 +22,7 @@ use crate::request::{
 };
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use thalweg_units::{Channel, ChannelSet};
 
@@ -352,6 +353,49 @@ fn check(links: &LinkQualities, request: &RouteRequest) -> Result<(), PlanError>
     Ok(())
 }
 
+/// The lengths at which paths are sought, in hops, where a shortest path has `shortest`.
+fn lengths(request: &RouteRequest, shortest: usize) -> RangeInclusive<usize> {
+    match request.hops {
+        Some(hops) => hops..=hops,
+        None => shortest..=request.max_hops.max(shortest + 3),
+    }
+}
+
+/// How many node-distinct paths [`plan`] has to choose from for `request` in `topology`, counted up to its N, and their
+/// hops; none where there is no path. Paths are sought as in P3, and drawn from `rng` as [`plan`] draws them.
+pub fn count_paths(
+    topology: &Topology,
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Option<(usize, usize)> {
+    let (source, sink) = (request.source, request.sink);
+    let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
+    let shortest = from[sink]?;
+    let (channel, order) = (request.routing_channel, request.order);
+    let ordered = paths::ordered_neighbours(topology, links, channel, (source, sink), order, rng);
+    let wanted = request.min_paths.max(1);
+    let mut best = None;
+    for hops in lengths(request, shortest) {
+        let quest = Quest {
+            topology,
+            source,
+            sink,
+            hops,
+            from: &from,
+            to: &to,
+        };
+        let found = paths::count(&quest, &ordered, wanted);
+        if found > best.map_or(0, |(most, _)| most) {
+            best = Some((found, hops));
+        }
+        if found >= wanted {
+            break;
+        }
+    }
+    best
+}
+
 /// The first route, by rule and then by length, that has enough paths; else the one with most.
 fn route(
     links: &LinkQualities,
@@ -380,10 +424,7 @@ fn route(
         };
         let (ends, order) = ((source, sink), request.order);
         let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
-        let lengths = match request.hops {
-            Some(hops) => hops..=hops,
-            None => shortest..=request.max_hops.max(shortest + 3),
-        };
+        let lengths = lengths(request, shortest);
         failure = Some(PlanError::NoPath {
             hops: *lengths.start(),
             source_node: source,

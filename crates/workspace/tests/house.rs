@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each crate and those that it may use, beside `workspace` in build scripts.
-const FLOORS: [(&str, &str); 17] = [
+/// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
+const FLOORS: [(&str, &str); 18] = [
     ("units", ""),
     ("wire", "units"),
     ("engine", "units wire"),
@@ -46,10 +46,16 @@ const FLOORS: [(&str, &str); 17] = [
         "units wire engine protocols testbeds host daemon simnet lab",
     ),
     ("workspace", ""),
+    ("features", ""),
 ];
 
-/// What tests may use beside: a daemon is tried beside simulated networks.
-const TESTED_WITH: [(&str, &str); 1] = [("daemon", "medium testbeds simnet")];
+/// What tests may use beside: a daemon is tried beside simulated networks. All name what has features of its own for
+/// tests, so that whatever is tested is built with the same.
+const TESTED_WITH: [(&str, &str); 3] = [
+    ("daemon", "medium testbeds simnet"),
+    ("testbeds", "engine"),
+    ("protocols", "protocols"),
+];
 
 /// Circles that are still to be cut: crate, folder, and who is in it. Entries go as circles go.
 const KNOWN: [(&str, &str, &str); 0] = [];
@@ -73,7 +79,8 @@ fn crates_use_only_those_above_them() {
         let manifest: toml::Table = text.parse().unwrap();
         let tested = TESTED_WITH.iter().find(|(of, _)| *of == name);
         let tested = tested.map_or("", |(_, with)| with);
-        for (table, beside) in [("dependencies", ""), ("dev-dependencies", tested)] {
+        let tested = format!("{tested} features");
+        for (table, beside) in [("dependencies", ""), ("dev-dependencies", &tested)] {
             let used = manifest.get(table).and_then(|t| t.as_table());
             for package in used.into_iter().flat_map(|t| t.keys()) {
                 let used = match package.strip_prefix("thalweg-") {

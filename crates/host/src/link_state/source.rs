@@ -2,7 +2,8 @@
 //! Tests: `crates/cli/tests/networks.rs`, `crates/simnet/src/collect/`.
 
 use super::{LinkState, PlanRequest, PlanRequestError};
-use thalweg_planner::{plan, LinkRule, Topology};
+use thalweg_planner::channels::REUSE_DISTANCE;
+use thalweg_planner::{count_paths, LinkRule, Topology};
 use thalweg_units::Channel;
 
 /// Beyond this P3's four channels come round a second time; no source is picked farther away.
@@ -38,15 +39,17 @@ impl LinkState {
         for (_, source) in &sources {
             // The same source for every variant.
             let mut route = self.faithful_request(*source, request, 1);
-            route.rule = rule;
-            route.fallback.clear();
             route.max_hops = FAR;
-            let enough = route.min_paths;
+            let most = route.max_paths.unwrap_or(usize::MAX).max(1);
+            let enough = route.min_paths.min(most);
             let mut rng = (self.draw)(self.seed, "source", &[*source as u64]);
+            let found = count_paths(&topology, &self.links, &route, &mut rng);
+            let channels = route.channels.len();
+            let found = found.filter(|(_, hops)| channels >= (*hops).min(REUSE_DISTANCE));
             // One or two hops are no job for a pipeline, if there is anything else.
-            let paths = match plan(&self.links, &route, &mut rng) {
-                Ok(p) if (3..=FAR).contains(&p.hops) => p.path_count().min(enough),
-                Ok(p) if p.hops == 2 => 1,
+            let paths = match found {
+                Some((paths, 3..=FAR)) => paths.min(enough),
+                Some((_, 2)) => 1,
                 _ => 0,
             };
             if best.is_none_or(|(most, _)| paths > most) {

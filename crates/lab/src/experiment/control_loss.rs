@@ -53,8 +53,9 @@ impl Kind for ControlLoss {
     }
 
     fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        self.transfers.each_route(seed, lab, |drawn, route| {
-            let rows = |variant: &Pipelined| match self.transfers.task(drawn, route, *variant) {
+        let drawn = self.transfers.draw(seed, lab)?;
+        self.transfers.each_route(drawn.pairs.len(), lab, |route| {
+            let rows = |variant: &Pipelined| match self.transfers.task(&drawn, route, *variant) {
                 Ok(task) => self.task_rows(&task, lab),
                 Err(Unplanned(row)) => {
                     let row = row.with("lost", "nothing").with("packet", 0u32);

@@ -119,6 +119,7 @@ impl Overhead {
         let order = Duration::from_millis(self.order_ms);
         let beacons = u64::from(survey.beacons) * survey.channels.len() as u64;
         let closed = link_measurement_time(nodes, order, survey.interval, beacons);
+        let model = LinkModel::learned(&surveyed.links, site.board.chip.noise_floor);
         let sink = site.testbed.sink_index();
         let all: Vec<usize> = (0..site.testbed.len()).filter(|n| *n != sink).collect();
         let wanted = self.sources.map_or(all.len(), |n| n.max(1) as usize);
@@ -126,7 +127,7 @@ impl Overhead {
         let wanted = chosen.len();
         let fetched = in_order(&chosen, |(place, source)| {
             lab.go_on()?;
-            let row = self.fetch(site, &surveyed, *source, variant)?;
+            let row = self.fetch(site, (&surveyed, model), *source, variant)?;
             let all = (wanted * self.protocols.len()) as u64;
             let done = variant_index * wanted as u64;
             let part = |place: u64| (done + place) * PARTS / all;
@@ -159,11 +160,10 @@ impl Overhead {
     fn fetch(
         &self,
         site: &Site,
-        surveyed: &Surveyed,
+        (surveyed, model): (&Surveyed, LinkModel),
         source: usize,
         variant: Pipelined,
     ) -> Result<Row> {
-        let model = LinkModel::learned(&surveyed.links, site.board.chip.noise_floor);
         let request = variant.request(&self.request(site, source, model));
         let row = Row::new()
             .with(SEED, site.seed)

@@ -6,7 +6,7 @@
 use super::Result;
 use crate::results::Row;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_host::job::Watch;
 use thalweg_host::survey::{Survey, SurveyKind, Surveyed};
 use thalweg_medium::random::derive;
@@ -22,29 +22,36 @@ type SurveyKey = (Key, SurveyKind, u16, u8, u64, u64);
 /// The site's key, and what ran there in full.
 pub(super) type RunKey = (Key, String);
 
+/// What was made under each key; empty while it is made.
+type Cache<K, V> = Mutex<BTreeMap<K, Arc<Mutex<Option<V>>>>>;
+
 /// Sites, surveys and what was told of runs so far.
 #[derive(Debug, Default)]
 pub struct Sites {
-    testbeds: Mutex<BTreeMap<String, Arc<Testbed>>>,
-    sites: Mutex<BTreeMap<Key, Site>>,
-    surveys: Mutex<BTreeMap<SurveyKey, Arc<Surveyed>>>,
+    testbeds: Cache<String, Arc<Testbed>>,
+    sites: Cache<Key, Site>,
+    surveys: Cache<SurveyKey, Arc<Surveyed>>,
     told: Mutex<BTreeMap<RunKey, Row>>,
     losses: Losses,
 }
 
-/// What `cache` has of `key`, or what `make` gives, which runs unlocked: two may make the same.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `cache` has of `key`, or what `make` gives. Other threads that ask for the same wait, so `make` must not run
+/// anything in parallel.
 fn kept<K: Ord + Clone, V: Clone, E>(
-    cache: &Mutex<BTreeMap<K, V>>,
+    cache: &Cache<K, V>,
     key: &K,
     make: impl FnOnce() -> Result<V, E>,
 ) -> Result<V, E> {
-    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = locked().get(key).cloned();
-    if let Some(found) = found {
-        return Ok(found);
+    let slot = locked(cache).entry(key.clone()).or_default().clone();
+    let mut slot = locked(&slot);
+    match &*slot {
+        Some(found) => Ok(found.clone()),
+        None => Ok(slot.insert(make()?).clone()),
     }
-    let made = make()?;
-    Ok(locked().entry(key.clone()).or_insert(made).clone())
 }
 
 /// The survey of P3's evaluation (section IV-D1): N_b = 10, IPI = 100 ms, on one channel.
@@ -73,9 +80,14 @@ impl Sites {
 
     /// Names of the testbeds so far whose files leave something open, with what was made of it.
     pub fn assumed(&self) -> Vec<(String, Vec<Assumed>)> {
-        let testbeds = self.testbeds.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = testbeds.iter().filter(|(_, t)| !t.assumed.is_empty());
-        open.map(|(name, t)| (name.clone(), t.assumed.clone()))
+        let testbeds = locked(&self.testbeds);
+        let assumed = |slot: &Mutex<Option<Arc<Testbed>>>| {
+            let assumed = locked(slot).as_ref().map(|t| t.assumed.clone());
+            assumed.filter(|assumed| !assumed.is_empty())
+        };
+        let named = testbeds.iter();
+        named
+            .filter_map(|(name, slot)| Some((name.clone(), assumed(slot)?)))
             .collect()
     }
 
@@ -109,13 +121,11 @@ impl Sites {
 
     /// What was told of a run that another experiment made: several sweeps come by the same setting.
     pub(super) fn told(&self, key: &RunKey) -> Option<Row> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.get(key).cloned()
+        locked(&self.told).get(key).cloned()
     }
     /// Keeps what is told of a run.
     pub(super) fn tell(&self, key: RunKey, row: &Row) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(key, row.clone());
+        locked(&self.told).insert(key, row.clone());
     }
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey`, which begins so long after

@@ -11,16 +11,15 @@ use super::Quest;
 /// dozen the usual number; only graphs whose long walks all meet themselves come near it.
 const BUDGET: usize = 20_000;
 
-/// As many node-distinct paths as the search finds, in the order found.
-pub(super) fn paths(quest: &Quest<'_>, ordered: &[Vec<usize>]) -> Vec<Vec<usize>> {
+/// Node-distinct paths one after the other, until the search finds no more.
+pub(super) fn paths<'a>(
+    quest: &'a Quest<'_>,
+    ordered: &'a [Vec<usize>],
+) -> impl Iterator<Item = Vec<usize>> + 'a {
     let mut free = vec![true; quest.topology.nodes()];
     free[quest.source] = false;
     free[quest.sink] = false;
-    let mut found = Vec::new();
-    while let Some(path) = one(quest, ordered, &mut free) {
-        found.push(path);
-    }
-    found
+    std::iter::from_fn(move || one(quest, ordered, &mut free))
 }
 
 /// One path through free relays; they are free no longer.

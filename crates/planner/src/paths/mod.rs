@@ -72,6 +72,11 @@ impl Quest<'_> {
             && near(self.from[node], layer)
             && near(self.to[node], self.hops - layer)
     }
+    /// The path of one hop, where that is asked for.
+    fn direct(&self) -> Option<Vec<usize>> {
+        let direct = self.hops == 1 && self.topology.linked(self.source, self.sink);
+        direct.then(|| vec![self.source, self.sink])
+    }
     /// A bound from three sides: relays for the first and the last stage, relays in all, and
     /// Menger's theorem among the relays that any path of this length may use.
     fn upper_bound(&self) -> usize {
@@ -155,9 +160,7 @@ pub(crate) fn find(
     rng: &mut impl Rng,
 ) -> PathSet {
     if quest.hops <= 1 {
-        let direct = quest.hops == 1 && quest.topology.linked(quest.source, quest.sink);
-        let mut paths = vec![vec![quest.source, quest.sink]];
-        paths.truncate(usize::from(direct));
+        let paths: Vec<Vec<usize>> = quest.direct().into_iter().collect();
         return PathSet {
             upper_bound: paths.len(),
             paths,
@@ -166,12 +169,20 @@ pub(crate) fn find(
     let upper_bound = quest.upper_bound();
     let mut paths = match upper_bound {
         0 => Vec::new(),
-        _ => dfs::paths(quest, ordered),
+        _ => dfs::paths(quest, ordered).collect(),
     };
     if search == PathSearch::Layered && paths.len() < upper_bound {
         paths = layered::enlarge(quest, ordered, paths, upper_bound, rng);
     }
     PathSet { paths, upper_bound }
+}
+
+/// How many node-distinct paths the paper's search finds, counted up to `most`.
+pub(crate) fn count(quest: &Quest<'_>, ordered: &[Vec<usize>], most: usize) -> usize {
+    match quest.hops {
+        0 | 1 => usize::from(quest.direct().is_some()),
+        _ => dfs::paths(quest, ordered).take(most).count(),
+    }
 }
 
 /// Node-distinct paths of exactly `hops` hops between two nodes of a bare graph, relays tried in

@@ -35,9 +35,6 @@ struct Chained {
     pictures: Vec<(Duration, Arc<FusedLinks>)>,
 }
 
-/// What those know that plan paths, and those that plan chains.
-type Surveys = (Arc<Surveyed>, Option<Chained>);
-
 /// Where surveys and transfers over the same routes differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct World {
@@ -49,16 +46,15 @@ pub(super) struct World {
     pub(super) surveys: u32,
 }
 
-/// For which surveys transfers wait, of those that some of the protocols plan by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waits {
-    /// All plan chains. The routes alone are drawn by the other survey.
-    ForChained,
-    /// Some plan paths.
-    ForAll,
+/// A seed's site and its routes.
+struct Routes {
+    site: Site,
+    pairs: Vec<Pair>,
+    /// The effective physical rate, from a single-hop run.
+    rate_kbps: f64,
 }
 
-/// A seed's site with its routes.
+/// A seed's routes in a world, and what is known of it.
 #[derive(Clone)]
 pub(in crate::experiment) struct Drawn {
     pub(in crate::experiment) site: Site,
@@ -71,8 +67,6 @@ pub(in crate::experiment) struct Drawn {
     model: LinkModel,
     /// What those that plan chains know.
     pipeline: Option<Chained>,
-    /// Who waits for which survey.
-    waits: Waits,
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
@@ -105,12 +99,8 @@ impl Drawn {
     /// The age at which transfers begin that were to begin at `wanted`: not before the surveys are over.
     pub(super) fn age(&self, wanted: Duration) -> Duration {
         let surveys = self.pipeline.iter().flat_map(|of| &of.surveys);
-        let chained = surveys.map(|one| one.time()).max().unwrap_or_default();
-        let surveying = match self.waits {
-            Waits::ForChained => chained,
-            Waits::ForAll => chained.max(self.routing.time()),
-        };
-        wanted.max(surveying)
+        let all = surveys.chain([&self.routing]).map(|one| one.time());
+        all.fold(wanted, Duration::max)
     }
     /// The site of transfers that were to begin at `wanted`.
     pub(super) fn site_at(&self, wanted: Duration) -> Result<Site> {
@@ -119,51 +109,71 @@ impl Drawn {
 }
 
 impl Transfers {
-    /// What `each`, a part, gives of the routes of `seed`, in their order. A building with fewer routes than wanted
-    /// is done all the same.
+    /// What `each`, a part, gives of `routes` routes, in their order. A building with fewer routes than wanted is done
+    /// all the same.
     pub(in crate::experiment) fn each_route<T: Clone + Send>(
         &self,
-        seed: u64,
+        routes: usize,
         lab: &RunContext<'_>,
-        each: impl Fn(&Drawn, usize) -> Result<Vec<T>> + Send + Sync,
+        each: impl Fn(usize) -> Result<Vec<T>> + Send + Sync,
     ) -> Result<Vec<T>> {
-        let drawn = self.draw(seed, lab)?;
-        let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
-        let all = in_order(&routes, |route| each(&drawn, *route))?;
-        lab.tick(self.parts().saturating_sub(routes.len() as u64));
+        let all: Vec<usize> = (0..routes).collect();
+        let all = in_order(&all, |route| each(*route))?;
+        lab.tick(self.parts().saturating_sub(routes as u64));
         Ok(all.concat())
     }
 
-    /// Surveys the site of `seed` and draws its routes.
+    /// The routes of `seed` where links change as the testbed's do.
     pub(in crate::experiment) fn draw(&self, seed: u64, lab: &RunContext<'_>) -> Result<Drawn> {
+        self.draw_in(seed, self.first_world(), lab)
+    }
+
+    /// The routes of `seed` in `world`.
+    pub(super) fn draw_in(&self, seed: u64, world: World, lab: &RunContext<'_>) -> Result<Drawn> {
+        self.in_world(&self.routes(seed, lab)?, world, lab)
+    }
+
+    /// The routes of `seed` in all worlds.
+    pub(super) fn draw_all(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Drawn>> {
+        let routes = self.routes(seed, lab)?;
+        in_order(&self.worlds(), |world| self.in_world(&routes, *world, lab))
+    }
+
+    /// Surveys the site of `seed` and draws its routes.
+    fn routes(&self, seed: u64, lab: &RunContext<'_>) -> Result<Routes> {
         lab.go_on()?;
         let site = lab.site(&self.testbed, seed)?;
-        let routing_channel = self.routing_channel();
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let mut wanted = self.channel_list();
-        wanted.push(routing_channel);
+        wanted.push(self.routing_channel());
         if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
             return Err(unfit(format!("channel {missing} is not available")));
         }
-        let world = self.first_world();
-        let (routing, pipeline) = self.surveys(&self.testbed, &site, world, lab)?;
-        let count = self.routes as usize;
+        let routing = self.routing((&self.testbed, &site), self.first_world(), lab)?;
         let model = LinkModel::learned(&routing.links, site.board.chip.noise_floor);
-        if self.ends == Ends::Farthest {
-            let pair = self.farthest(&site, &routing, model);
-            let pair = pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?;
-            return Ok(Drawn {
-                rate_kbps: single_hop_rate(lab.sites, seed)?,
-                pairs: vec![pair],
-                site,
-                world,
-                begins: self.last_survey(),
-                routing,
-                model,
-                pipeline,
-                waits: self.waits(),
-            });
+        let pairs = match self.ends {
+            Ends::Farthest => {
+                let pair = self.farthest(&site, &routing, model);
+                vec![pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?]
+            }
+            Ends::Drawn => self.pairs(seed, &routing, model),
+        };
+        if pairs.is_empty() {
+            return Err(unfit(format!(
+                "no two nodes have {} node-distinct paths of {} to {} hops",
+                self.route.min_paths, self.route.min_hops, self.route.max_hops
+            )));
         }
+        Ok(Routes {
+            rate_kbps: single_hop_rate(lab.sites, seed)?,
+            site,
+            pairs,
+        })
+    }
+
+    /// Pairs of nodes drawn at random from what is known of links.
+    fn pairs(&self, seed: u64, routing: &Surveyed, model: LinkModel) -> Vec<Pair> {
+        let count = self.routes as usize;
         let request = PairRequest {
             order: PairOrder::Random,
             floors: self.route.floors,
@@ -187,32 +197,7 @@ impl Transfers {
             pairs
         };
         let lengths = or_none(&self.hops).into_iter();
-        let pairs: Vec<Pair> = lengths.flat_map(of_length).collect();
-        if pairs.is_empty() {
-            return Err(unfit(format!(
-                "no two nodes have {} node-distinct paths of {} to {} hops",
-                self.route.min_paths, self.route.min_hops, self.route.max_hops
-            )));
-        }
-        let rate_kbps = single_hop_rate(lab.sites, seed)?;
-        Ok(Drawn {
-            site,
-            world,
-            begins: self.last_survey(),
-            routing,
-            model,
-            pipeline,
-            waits: self.waits(),
-            pairs,
-            rate_kbps,
-        })
-    }
-
-    fn waits(&self) -> Waits {
-        match self.protocols.iter().all(|v| v.style == Style::Chains) {
-            true => Waits::ForChained,
-            false => Waits::ForAll,
-        }
+        lengths.flat_map(of_length).collect()
     }
 
     /// The way to the sink from the node that is the most hops away; of several the last.
@@ -232,34 +217,49 @@ impl Transfers {
         })
     }
 
-    /// What those know that plan paths, and those that plan chains where there are any.
-    fn surveys(
+    /// Whether all plan by the survey of those that plan chains, which routes are drawn from then.
+    fn all_chains(&self) -> bool {
+        let all = self.protocols.iter().all(|v| v.style == Style::Chains);
+        let seen = self.channel_list().contains(&self.routing_channel());
+        self.ends == Ends::Farthest || (all && seen)
+    }
+
+    /// What those know that plan paths.
+    fn routing(
         &self,
-        testbed: &str,
-        site: &Site,
+        of: (&str, &Site),
         world: World,
         lab: &RunContext<'_>,
-    ) -> Result<Surveys> {
-        let of_all = self.survey_of_all(world.beacon_ms);
-        let chained = || {
-            let newest = |back: u32| {
-                let before = u64::from(back) * u64::from(self.apart_s);
-                let begins = self
-                    .last_survey()
-                    .saturating_sub(Duration::from_secs(before));
-                lab.survey_later((testbed, site), of_all, begins)
-            };
-            let surveys: Result<Vec<_>> = (0..world.surveys).map(newest).collect();
-            self.chained(site, surveys?)
-        };
-        if self.ends == Ends::Farthest {
-            let all = lab.survey(testbed, site, of_all)?;
-            return Ok((all, Some(chained()?)));
+    ) -> Result<Arc<Surveyed>> {
+        if self.all_chains() {
+            return lab.survey_later(of, self.survey_of_all(world.beacon_ms), self.last_survey());
         }
-        let routing = [self.routing_channel()].into_iter().collect();
-        let routing = lab.survey(testbed, site, Self::survey(routing, world.beacon_ms))?;
+        let channels = [self.routing_channel()].into_iter().collect();
+        let survey = Self::survey(channels, world.beacon_ms);
+        lab.survey_later(of, survey, Duration::ZERO)
+    }
+
+    /// What those know that plan chains, where there are any.
+    fn pipeline(
+        &self,
+        of: (&str, &Site),
+        world: World,
+        lab: &RunContext<'_>,
+    ) -> Result<Option<Chained>> {
         let any = self.protocols.iter().any(|v| v.style == Style::Chains);
-        Ok((routing, any.then(chained).transpose()?))
+        if !any && !self.all_chains() {
+            return Ok(None);
+        }
+        let survey = self.survey_of_all(world.beacon_ms);
+        let newest = |back: u32| {
+            let before = u64::from(back) * u64::from(self.apart_s);
+            let begins = self
+                .last_survey()
+                .saturating_sub(Duration::from_secs(before));
+            lab.survey_later(of, survey, begins)
+        };
+        let surveys: Result<Vec<_>> = (0..world.surveys).map(newest).collect();
+        self.chained(of.1, surveys?).map(Some)
     }
 
     /// What `surveys` come to, newest first.
@@ -281,31 +281,25 @@ impl Transfers {
         Ok(Chained { surveys, pictures })
     }
 
-    /// The same routes in another `world`.
-    pub(super) fn elsewhere(
-        &self,
-        drawn: &Drawn,
-        world: World,
-        lab: &RunContext<'_>,
-    ) -> Result<Drawn> {
-        if world == drawn.world {
-            return Ok(drawn.clone());
-        }
+    /// `routes` in `world`.
+    fn in_world(&self, routes: &Routes, world: World, lab: &RunContext<'_>) -> Result<Drawn> {
         let (name, site) = match world.change_db {
-            None => (self.testbed.clone(), drawn.site.clone()),
+            None => (self.testbed.clone(), routes.site.clone()),
             Some(db) => {
                 let name = format!("{}, changing by {db} dB", self.testbed);
-                (name, drawn.site.changing(Db(db)))
+                (name, routes.site.changing(Db(db)))
             }
         };
-        let (routing, pipeline) = self.surveys(&name, &site, world, lab)?;
+        let routing = self.routing((&name, &site), world, lab)?;
         Ok(Drawn {
             model: LinkModel::learned(&routing.links, site.board.chip.noise_floor),
+            pipeline: self.pipeline((&name, &site), world, lab)?,
             site,
             world,
+            begins: self.last_survey(),
             routing,
-            pipeline,
-            ..drawn.clone()
+            pairs: routes.pairs.clone(),
+            rate_kbps: routes.rate_kbps,
         })
     }
 

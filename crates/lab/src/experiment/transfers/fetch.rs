@@ -3,7 +3,6 @@
 use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
-use crate::experiment::context::RunContext;
 use crate::experiment::Result;
 use crate::results::{name_of, Row, SEED};
 use std::collections::BTreeMap;
@@ -88,16 +87,11 @@ impl Task<'_> {
 }
 
 impl Transfers {
-    /// All cells of a route, by every spacing of beacons.
-    pub(super) fn route_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        lab: &RunContext<'_>,
-    ) -> Result<Vec<Row>> {
+    /// All cells of a route, world by world.
+    pub(super) fn route_rows(&self, worlds: &[Drawn], route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for world in self.worlds() {
-            rows.extend(self.cell_rows(&self.elsewhere(drawn, world, lab)?, route)?);
+        for drawn in worlds {
+            rows.extend(self.cell_rows(drawn, route)?);
         }
         Ok(rows)
     }
@@ -364,6 +358,7 @@ pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Details>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::context::RunContext;
     use crate::experiment::sites::Sites;
 
     const LINE: &str =
@@ -376,9 +371,9 @@ mod tests {
         let sites = Sites::default();
         let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
         let mut drawn = transfers.draw(1, &lab).unwrap();
-        let planned = transfers.route_rows(&drawn, 0, &lab).unwrap();
+        let planned = transfers.cell_rows(&drawn, 0).unwrap();
         drawn.pairs[0].sink = drawn.pairs[0].source;
-        let rows = transfers.route_rows(&drawn, 0, &lab).unwrap();
+        let rows = transfers.cell_rows(&drawn, 0).unwrap();
         assert_eq!(rows.len(), planned.len());
         for (row, planned) in rows.iter().zip(&planned) {
             for column in [

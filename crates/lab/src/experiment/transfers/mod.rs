@@ -207,8 +207,10 @@ impl Kind for Transfers {
     }
 
     fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        self.each_route(seed, lab, |drawn, route| {
-            lab.setting((seed, route), || self.route_rows(drawn, route, lab))
+        let worlds = self.draw_all(seed, lab)?;
+        let routes = worlds.first().map_or(0, |drawn| drawn.pairs.len());
+        self.each_route(routes, lab, |route| {
+            lab.setting((seed, route), || self.route_rows(&worlds, route))
         })
     }
 
@@ -224,28 +226,23 @@ impl Kind for Transfers {
 impl Explains for Transfers {
     /// The loss maps of the first cell's transfers in the first world: the same transfers again, watched.
     fn explain(&self, seed: u64, lab: &RunContext<'_>) -> Result<Explained> {
-        let explained = |drawn: &Drawn, route: usize| {
-            let mut maps = Vec::new();
-            let Some(world) = self.worlds().into_iter().next() else {
-                return Ok(maps);
-            };
-            let drawn = self.elsewhere(drawn, world, lab)?;
-            for &variant in &self.protocols {
-                let task = self.task(&drawn, route, variant).ok();
-                let Some(task) = task.filter(Task::can_happen) else {
-                    continue;
-                };
-                maps.push(ExplainedTransfer {
-                    seed,
-                    route: route + 1,
-                    protocol: variant.name,
-                    map: self.loss_map(&task)?,
-                });
-            }
-            Ok(maps)
+        let Some(world) = self.worlds().into_iter().next() else {
+            return Ok(Explained::default());
         };
-        let transfers = self.each_route(seed, lab, |drawn, route| {
-            lab.part(|| explained(drawn, route))
+        let drawn = self.draw_in(seed, world, lab)?;
+        let map = |route: usize, variant: Pipelined| {
+            let task = self.task(&drawn, route, variant).ok();
+            let task = task.filter(Task::can_happen)?;
+            Some(self.loss_map(&task).map(|map| ExplainedTransfer {
+                seed,
+                route: route + 1,
+                protocol: variant.name,
+                map,
+            }))
+        };
+        let transfers = self.each_route(drawn.pairs.len(), lab, |route| {
+            let maps = self.protocols.iter().filter_map(|v| map(route, *v));
+            lab.part(|| maps.collect())
         })?;
         Ok(Explained { transfers })
     }
