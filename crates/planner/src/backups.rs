@@ -3,7 +3,7 @@
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
 //! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/backups.rs.
 
-use crate::channels::Tuned;
+use crate::channels::StageChannels;
 use crate::groups::{Group, Member};
 use crate::link_model::{fewer_than, Expected};
 use crate::links::Hop;
@@ -18,7 +18,7 @@ pub(crate) fn backup_relays(
     expected: &Expected,
     (source, sink): (usize, usize),
     stages: &[Vec<Member>],
-    channels: Tuned<'_>,
+    channels: StageChannels<'_>,
 ) -> Vec<Vec<Member>> {
     let mut used = vec![false; expected.nodes()];
     for node in stages.iter().flatten().map(|member| member.node) {

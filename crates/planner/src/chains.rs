@@ -7,11 +7,11 @@
 //! ([`crate::interference`]) and improved relay by relay. Nothing is drawn. Tests: tests/chains.rs.
 
 use crate::backups;
-use crate::channels::{Tuned, REUSE_DISTANCE};
-use crate::interference::{Layout, Stages};
+use crate::channels::{StageChannels, REUSE_DISTANCE};
+use crate::interference::Stages;
 use crate::link_model::Expected;
 use crate::links::Hop;
-use crate::predict::{predict, Feed, Patience, Prediction};
+use crate::predict::{predict, Patience, Prediction};
 use crate::request::Transfer;
 use thalweg_units::Channel;
 
@@ -43,7 +43,7 @@ const FAIR: f64 = 0.9;
 const MORE_HOPS: usize = 4;
 
 /// What chains are sought for.
-pub(crate) struct Quest<'a> {
+pub(crate) struct Search<'a> {
     pub(crate) expected: &'a Expected,
     pub(crate) source: usize,
     pub(crate) sink: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Quest<'a> {
     pub(crate) count: Count,
     pub(crate) transfer: &'a Transfer,
     /// What a loss on the way back costs against one on the way forth.
-    pub(crate) back: f64,
+    pub(crate) reverse_cost: f64,
 }
 
 /// How many chains there may be.
@@ -82,8 +82,8 @@ impl Chains {
     pub(crate) fn hops(&self) -> usize {
         self.channels.len().saturating_sub(1)
     }
-    pub(crate) fn tuned(&self) -> Tuned<'_> {
-        Tuned {
+    pub(crate) fn stage_channels(&self) -> StageChannels<'_> {
+        StageChannels {
             stages: &self.channels,
             last_even: self.last_even,
         }
@@ -104,32 +104,15 @@ impl Chains {
     }
 }
 
-/// What to expect of a plan.
-pub(crate) fn judged(
-    expected: &Expected,
-    stages: &[Stages],
-    channels: Tuned<'_>,
-    transfer: &Transfer,
-) -> Prediction {
-    let layout = Layout::new(expected, stages, channels);
-    let feed = feed(stages.len(), channels.hops());
-    predict(&layout, stages, feed, Patience::Endless, transfer)
-}
-
-/// How often the source may send to so many groups over so many hops.
-pub(crate) fn feed(groups: usize, hops: usize) -> Feed {
-    if groups == 2 || hops == 1 {
-        Feed::EveryCycle
-    } else {
-        Feed::AlternateCycles
+impl Search<'_> {
+    fn predict(&self, stages: &[Stages], channels: StageChannels<'_>) -> Prediction {
+        let patience = Patience::Endless;
+        predict(self.expected, stages, channels, patience, self.transfer)
     }
-}
-
-impl Quest<'_> {
     /// Expected time of a plan, in seconds.
-    fn time(&self, stages: &[Stages], channels: Tuned<'_>) -> f64 {
-        let judged = judged(self.expected, stages, channels, self.transfer);
-        judged.time_s.unwrap_or(f64::INFINITY)
+    fn time(&self, stages: &[Stages], channels: StageChannels<'_>) -> f64 {
+        let prediction = self.predict(stages, channels);
+        prediction.time_s.unwrap_or(f64::INFINITY)
     }
 
     /// The best pair of chains; none where no two disjoint ones join the two nodes.
@@ -169,7 +152,7 @@ impl Quest<'_> {
             });
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let time = |chains: &Chains| self.time(&chains.stages(), chains.tuned());
+        let time = |chains: &Chains| self.time(&chains.stages(), chains.stage_channels());
         let mut judged: Vec<(f64, Chains)> = (found.into_iter().take(JUDGED))
             .map(|(_, chains)| (time(&chains), chains))
             .collect();
@@ -186,12 +169,12 @@ impl Quest<'_> {
 
     /// Has the sink hear one group, which is the even one from then on, on a channel of its own, where last hops are as sure on it
     /// and it is far enough from those of the stages before.
-    pub(crate) fn part_ends(&self, chains: &mut Chains) {
+    pub(crate) fn separate_sink_channels(&self, chains: &mut Chains) {
         let hops = chains.hops();
         if hops < 2 || self.count == Count::One || chains.groups[0] == chains.groups[1] {
             return;
         }
-        let most = self.time(&chains.stages(), chains.tuned()) * (1.0 + COST);
+        let most = self.time(&chains.stages(), chains.stage_channels()) * (1.0 + COST);
         let risk = self.risk_at_end(chains) + RISKIER;
         let near = &chains.channels[hops.saturating_sub(APART)..];
         let [odd, even] = &chains.groups;
@@ -209,7 +192,7 @@ impl Quest<'_> {
         let sound = risks.filter(|(of_parted, parted)| {
             *of_parted <= risk
                 && self.goes_on(parted)
-                && self.time(&parted.stages(), parted.tuned()) <= most
+                && self.time(&parted.stages(), parted.stage_channels()) <= most
         });
         if let Some((_, parted)) = sound.min_by(|a, b| a.0.total_cmp(&b.0)) {
             *chains = parted;
@@ -220,7 +203,7 @@ impl Quest<'_> {
     fn risk_at_end(&self, chains: &Chains) -> f64 {
         let hops = chains.hops();
         let bad = |group: usize| {
-            let channel = chains.tuned().of(group, hops)?;
+            let channel = chains.stage_channels().of(group, hops)?;
             let from = chains.groups[group][hops - 1];
             let to = self.sink;
             Some(backups::degraded(self.expected, Hop { from, to, channel }))
@@ -248,19 +231,24 @@ impl Quest<'_> {
         if chains.hops() < 2 || self.count == Count::One {
             return stages;
         }
-        let time = |stages: &[Stages]| self.time(stages, chains.tuned());
+        let time = |stages: &[Stages]| self.time(stages, chains.stage_channels());
         let mut now = time(&stages);
         loop {
-            let judged = judged(self.expected, &stages, chains.tuned(), self.transfer);
+            let prediction = self.predict(&stages, chains.stage_channels());
             let mut best = (now * (1.0 - WORTH), None);
-            for (group, hops) in judged.hop_delivery.iter().enumerate() {
+            for (group, hops) in prediction.hop_delivery.iter().enumerate() {
                 // A thin hop may be mended at either end.
                 let thin = |hop: usize| hops.get(hop).is_some_and(|&delivery| delivery < THIN);
                 for stage in (1..chains.hops()).filter(|&stage| thin(stage - 1) || thin(stage)) {
                     if stages[group][stage].len() >= MOST {
                         continue;
                     }
-                    for node in self.beside((group, &stages[group]), stage, chains.tuned(), &used) {
+                    for node in self.beside(
+                        (group, &stages[group]),
+                        stage,
+                        chains.stage_channels(),
+                        &used,
+                    ) {
                         stages[group][stage].push(node);
                         let then = time(&stages);
                         stages[group][stage].pop();
@@ -284,7 +272,7 @@ impl Quest<'_> {
         &self,
         (group, stages): (usize, &Stages),
         stage: usize,
-        channels: Tuned<'_>,
+        channels: StageChannels<'_>,
         used: &[bool],
     ) -> Vec<usize> {
         let reaches = |from: usize, to: usize, stage: usize| {
@@ -453,12 +441,12 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(quest: &Quest<'_>) -> Self {
-        let mut at_source = vec![f64::INFINITY; quest.expected.nodes()];
-        at_source[quest.source] = 0.0;
+    fn new(search: &Search<'_>) -> Self {
+        let mut at_source = vec![f64::INFINITY; search.expected.nodes()];
+        at_source[search.source] = 0.0;
         Self {
-            source: quest.source,
-            sink: quest.sink,
+            source: search.source,
+            sink: search.sink,
             order: Vec::new(),
             costs: vec![at_source],
         }
@@ -503,13 +491,13 @@ struct Table {
 }
 
 impl Table {
-    fn new(quest: &Quest<'_>) -> Self {
-        let &Quest {
+    fn new(search: &Search<'_>) -> Self {
+        let &Search {
             expected,
             channels,
-            back: weight,
+            reverse_cost,
             ..
-        } = quest;
+        } = search;
         let hop = |from: usize, forth: Channel, back: Channel| {
             let reached = expected.reached(from, forth).iter();
             reached
@@ -517,7 +505,7 @@ impl Table {
                 .map(|&(to, reach)| {
                     let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
                     let cost = -libm::log(reach.delivery.min(1.0))
-                        - weight * libm::log(back.clamp(1e-3, 1.0));
+                        - reverse_cost * libm::log(back.clamp(1e-3, 1.0));
                     (to, cost)
                 })
                 .collect()

@@ -26,14 +26,14 @@ pub enum Assignment {
 
 /// On which channel each stage hears each group.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tuned<'a> {
+pub(crate) struct StageChannels<'a> {
     /// Of stages 0..=H.
     pub(crate) stages: &'a [Channel],
     /// Of the sink for the even group, where that is not the last of them.
     pub(crate) last_even: Option<Channel>,
 }
 
-impl Tuned<'_> {
+impl StageChannels<'_> {
     /// H.
     pub(crate) fn hops(self) -> usize {
         self.stages.len().saturating_sub(1)
@@ -48,7 +48,7 @@ impl Tuned<'_> {
     }
 }
 
-impl<'a> From<&'a [Channel]> for Tuned<'a> {
+impl<'a> From<&'a [Channel]> for StageChannels<'a> {
     /// Both groups on the same.
     fn from(stages: &'a [Channel]) -> Self {
         let last_even = None;

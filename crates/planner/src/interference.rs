@@ -5,9 +5,8 @@
 //! both even or both odd, else for the other group. All members of a sending stage are taken to speak:
 //! never less interference than there is. NACKs travel alone. Tests: below.
 
-use crate::channels::Tuned;
+use crate::channels::StageChannels;
 use crate::link_model::Expected;
-use crate::predict::Air;
 
 /// Members of one group: source, relays stage by stage, sink.
 pub(crate) type Stages = Vec<Vec<usize>>;
@@ -15,14 +14,18 @@ pub(crate) type Stages = Vec<Vec<usize>>;
 /// Who is where, on which channel stage k receives, and what disturbs whom.
 pub(crate) struct Layout<'a> {
     expected: &'a Expected,
-    channels: Tuned<'a>,
+    channels: StageChannels<'a>,
     /// Per group and stage: receivers and the interference at each, in milliwatts.
     disturbed: Vec<Vec<Vec<(usize, f64)>>>,
 }
 
 impl<'a> Layout<'a> {
     /// `groups` are one or two, each from source to sink.
-    pub(crate) fn new(expected: &'a Expected, groups: &[Stages], channels: Tuned<'a>) -> Self {
+    pub(crate) fn new(
+        expected: &'a Expected,
+        groups: &[Stages],
+        channels: StageChannels<'a>,
+    ) -> Self {
         let heard = |place, to| (to, interference(expected, groups, channels, place, to));
         let group = |(group, stages): (usize, &Stages)| {
             let stages = stages.iter().enumerate();
@@ -36,7 +39,7 @@ impl<'a> Layout<'a> {
         }
     }
     /// The same where stages do not disturb each other.
-    pub(crate) fn quiet(expected: &'a Expected, channels: Tuned<'a>) -> Self {
+    pub(crate) fn quiet(expected: &'a Expected, channels: StageChannels<'a>) -> Self {
         Self {
             expected,
             channels,
@@ -49,7 +52,7 @@ impl<'a> Layout<'a> {
 pub(crate) fn interference(
     expected: &Expected,
     groups: &[Stages],
-    channels: Tuned<'_>,
+    channels: StageChannels<'_>,
     (group, stage): (usize, usize),
     to: usize,
 ) -> f64 {
@@ -76,13 +79,12 @@ pub(crate) fn interference(
     sum
 }
 
-impl Air for Layout<'_> {
-    fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
-        let Some(channel) = self
-            .channels
-            .of(group, stage)
-            .filter(|_| !senders.is_empty())
-        else {
+impl Layout<'_> {
+    /// Probability that a frame which `senders` of `stage - 1` send in step to `group` arrives at `to`, of `stage`. Stages
+    /// count from the source, 0..=H.
+    pub(crate) fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+        let channel = self.channels.of(group, stage);
+        let Some(channel) = channel.filter(|_| !senders.is_empty()) else {
             return 0.0;
         };
         let around = self.disturbed.get(group).and_then(|g| g.get(stage));
@@ -90,7 +92,8 @@ impl Air for Layout<'_> {
         let interference = here.map_or(0.0, |(_, power)| *power);
         self.expected.together(senders, to, channel, interference)
     }
-    fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+    /// The same from `stage + 1` to `stage`, for NACKs.
+    pub(crate) fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
         let channel = self.channels.of(group, stage);
         channel.map_or(0.0, |on| self.expected.together(senders, to, on, 0.0))
     }

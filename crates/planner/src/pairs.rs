@@ -6,7 +6,7 @@
 
 use crate::channels::{apart, spread_order};
 use crate::links::LinkQualities;
-use crate::paths::{self, Quest};
+use crate::paths::{self, Query};
 use crate::request::RouteRequest;
 use crate::topology::{LinkRule, Topology};
 use rand::seq::SliceRandom;
@@ -131,7 +131,7 @@ pub fn suggest_pairs(
         let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
         for length in shortest..=route.max_hops {
             let (from, to) = (&hops[source], &hops[sink]);
-            let quest = Quest {
+            let query = Query {
                 topology: &topology,
                 source,
                 sink,
@@ -139,7 +139,7 @@ pub fn suggest_pairs(
                 from,
                 to,
             };
-            let found = paths::find(&quest, &ordered, route.search, rng).paths.len();
+            let found = paths::find(&query, &ordered, route.search, rng).paths.len();
             if found >= wanted {
                 (serving[source], serving[sink]) = (true, true);
                 pairs.push(Pair {

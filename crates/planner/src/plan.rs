@@ -4,7 +4,7 @@
 //! 0..=H; the paths are node-distinct and all have H hops. A stage may hold fewer relays than there are
 //! paths (relays left out of the last stage) or more (extra ones). Made in `route`; tests: tests/plans.rs.
 
-use crate::channels::Tuned;
+use crate::channels::StageChannels;
 use crate::evidence::Basis;
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
@@ -198,15 +198,16 @@ fn some_number<S: Serializer>(channel: &Option<Channel>, serializer: S) -> Resul
 
 impl Plan {
     /// On which channel each stage hears each group.
-    pub(crate) fn tuned(&self) -> Tuned<'_> {
-        Tuned {
+    pub(crate) fn stage_channels(&self) -> StageChannels<'_> {
+        StageChannels {
             stages: &self.channels,
             last_even: self.last_even,
         }
     }
     /// On which channel stage `stage` (1..=H) hears `group`.
     pub fn channel(&self, stage: usize, group: Group) -> Option<Channel> {
-        self.tuned().of(usize::from(group == Group::Even), stage)
+        self.stage_channels()
+            .of(usize::from(group == Group::Even), stage)
     }
     /// Every node that takes part, with its stage (0 is the source, H the sink), stage by stage.
     pub fn active_nodes(&self) -> Vec<(usize, usize)> {
