@@ -1,7 +1,7 @@
-//! How the links of a world change in time: a random process that anybody may ask about any time, so that a survey and
+//! How the links of a world change in time: a random process that can be evaluated at any time, so that a survey and
 //! a transfer an hour later see the same world.
 //!
-//! A link's level is a sum of steps: each part holds for its span and is then drawn anew, at moments that differ from
+//! A link's level is a sum of steps: each part holds for its span and is then drawn again, at moments that differ from
 //! pair to pair. The variance of a change grows linearly within a span and then no more; spans of half a second, half a
 //! minute, a quarter of an hour, two hours and a day together follow the logarithm of time, as the traces in
 //! `docs/radio-model.md` do. What is common to a link's channels falls with their distance as measured (below). Scales are
@@ -82,8 +82,7 @@ fn variances(change: &Change) -> [f64; 4] {
 /// Entries of the memory of changes.
 const KEPT: usize = 1 << 12;
 
-/// What a link's power was last multiplied with, kept by who asks for that link again: as long as its burst holds there is
-/// nothing to draw.
+/// The last factor of a link's power. It holds as long as its burst, so nothing is drawn until then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
     /// When the burst ends, in nanoseconds of the run; zero where nothing is held.
@@ -91,7 +90,7 @@ pub(crate) struct Held {
     factor: f32,
 }
 
-/// What is held of links by sender and channel, in the order of that sender's links. Who never sends holds nothing.
+/// [`Held`] of links by sender and channel, in the order of that sender's links; empty for a sender that never sends.
 #[derive(Debug)]
 pub(crate) struct HeldRows(Vec<Vec<Held>>);
 

@@ -2,8 +2,8 @@
 //! correlates their losses), at each ear with a power of its own.
 //!
 //! Wi-Fi covers channels 11-14, 16-19 and 21-24 (its own channels 1, 6, 11); the rest, 15, 20, 25
-//! and 26, is clean but for rare common bursts (microwave ovens, Bluetooth). Bursts are drawn by blocks of time, each from its own stream, so they are the same
-//! whoever asks, and when. Not modelled: Wi-Fi that defers to 802.15.4. Tests: here.
+//! and 26, is clean but for rare common bursts (microwave ovens, Bluetooth). Bursts are drawn by blocks
+//! of time, each from its own stream, so they do not depend on the order of calls. Not modelled: Wi-Fi that defers to 802.15.4. Tests: here.
 
 use crate::random::{derive, exponential, nth, open_unit, stream, uniform};
 use thalweg_units::{Channel, Duration, SimTime};

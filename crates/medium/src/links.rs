@@ -1,4 +1,4 @@
-//! Who hears whom: sparse, per channel, one row per sender.
+//! Which ears hear which senders: sparse, per channel, one row per sender.
 //!
 //! A row holds every ear at which the sender's strongest setting is above a hundredth of the
 //! noise floor: those that can receive it and those that it merely disturbs. Rows are sorted by
@@ -8,7 +8,7 @@
 use crate::EarId;
 use thalweg_units::{Channel, Dbm};
 
-/// Signals weaker than the noise floor by more than this are not heard and disturb nobody:
+/// Signals weaker than the noise floor by more than this are not heard and disturb no reception:
 /// a hundredth of the floor, 0.04 dB on the SINR.
 pub const INAUDIBLE_FACTOR: f64 = 0.01;
 

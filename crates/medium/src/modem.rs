@@ -3,7 +3,7 @@
 //!
 //! O-QPSK: IEEE 802.15.4-2006, Annex E. Ratios are linear and refer to the *effective* noise floor
 //! of [`crate::chip::Chip`]. Not modelled: bit errors inside a wrong symbol (a frame with one wrong
-//! symbol is lost anyway). Tests: here, and `tests/modem_facts.rs`.
+//! symbol is lost anyway). Tests: here, and `tests/all/facts.rs`.
 
 use crate::chip::Modem;
 use crate::logarithm::Logarithm;
@@ -122,7 +122,7 @@ struct Decay {
     at: Vec<f64>,
 }
 
-/// exp(-50) of a symbol is below what a draw of 53 bits can tell from nothing.
+/// exp(-50) of a symbol is below the resolution of a draw of 53 bits.
 const NO_HAZARD: f64 = 50.0;
 const PARTS: f64 = 64.0;
 
@@ -181,8 +181,8 @@ impl Demodulator {
             } => s / (n + interference_weight * i),
         }
     }
-    /// Up to which interference the hazard of a symbol is below 1e-20, which no frame is long enough to
-    /// tell from nothing.
+    /// Up to which interference the hazard of a symbol is below 1e-20, which makes no difference to a
+    /// frame of any length.
     pub fn harmless(modem: Modem) -> Harmless {
         let (ratio, weight) = match modem {
             // So far below the signal, what captures the limiter adds a hundredth.

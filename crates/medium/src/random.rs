@@ -1,6 +1,6 @@
 //! Random numbers: one stream per purpose, derived from (seed, purpose, ids), so that a new
 //! consumer shifts no old draw; and counter-based draws for what is drawn per frame and receiver,
-//! so that a draw does not depend on who else drew, or in which order.
+//! so that a draw does not depend on other draws and their order.
 //!
 //! Everything transcendental goes through `libm`: the same bytes on every machine.
 

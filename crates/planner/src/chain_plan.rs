@@ -162,10 +162,10 @@ fn with_backups(plan: Plan, search: &Search<'_>, groups: &[Stages], nodes: usize
     let alternates = alternates(search, &plan);
     let count = |relays: &[Vec<Member>]| relays.iter().map(Vec::len).sum();
     let counts: (usize, usize) = (count(&plan.backup_relays), count(&alternates));
-    let announced = plan.active_nodes().len() + counts.0 + counts.1;
+    let active = plan.active_nodes().len() + counts.0 + counts.1;
     let cycle = &search.transfer.cycle;
     let transfer = Transfer {
-        wake_up: cycle.short_wake_up(plan.hops as u64, announced, nodes),
+        wake_up: cycle.short_wake_up(plan.hops as u64, active, nodes),
         ..*search.transfer
     };
     let prediction = predict(

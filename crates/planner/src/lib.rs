@@ -34,7 +34,7 @@ pub mod topology;
 pub use channels::Assignment;
 pub use evidence::Evidence;
 pub use groups::{Group, Member};
-pub use link_fusion::{Dated, FusedLinks, Sighting, MOST as MOST_READINGS};
+pub use link_fusion::{Dated, FusedLinks, Sighting, MOST_READINGS};
 pub use link_model::LinkModel;
 pub use links::{ChannelSummary, Hop, LinkError, LinkQualities, LinkQuality, Place};
 pub use pairs::{

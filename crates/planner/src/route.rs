@@ -21,7 +21,7 @@ use rand::Rng;
 use std::sync::Arc;
 use thalweg_units::{Channel, ChannelSet};
 
-/// A set of paths and how it came about.
+/// A set of paths, and the rule and length that led to it.
 struct Route {
     set: PathSet,
     hops: usize,

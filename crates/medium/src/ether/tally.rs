@@ -3,7 +3,7 @@
 //! The sum of all power there, in whole [`Grains`], and the hazard of the frame that it receives,
 //! summed piecewise between changes. Most changes find nothing to sum: the ear receives nothing, or
 //! all interference together does no harm, or the frame is lost already. One comparison of whole
-//! numbers with [`Tally::quiet`] tells. Time base: nanoseconds of true time. Tests: here, `tests.rs`.
+//! numbers with [`Tally::quiet`] decides. Time base: nanoseconds of true time. Tests: here, `tests.rs`.
 
 use crate::chip::Modem;
 use crate::modem::{Demodulator, Harmless};
@@ -61,7 +61,7 @@ pub(super) struct Admission {
     pub(super) since: u64,
     pub(super) header_end: u64,
     pub(super) power: Grains,
-    /// Hazard from which on more of it changes nothing; none where it is told by cause to the end.
+    /// Hazard from which on more of it changes nothing; none where it is summed by cause to the end.
     pub(super) enough: Option<f64>,
 }
 
@@ -144,7 +144,7 @@ impl Tallies {
     }
 
     /// The power at ear `e` changes by `by`: sums what its frame suffers up to `now`. Gives how long
-    /// that was where the frame's loss is told by cause.
+    /// that was where losses are summed by cause.
     #[inline]
     pub(super) fn shift(&mut self, now: u64, e: usize, by: Grains) -> Option<u64> {
         let tally = self.all.get_mut(e)?;

@@ -147,8 +147,8 @@ impl Paths<'_> {
                     let used = self.used[node];
                     for &next in &ordered[node] {
                         if next == query.sink {
-                            let anew = used.is_none_or(|used| used.next != query.sink);
-                            if layer + 1 == query.hops && anew {
+                            let is_new = used.is_none_or(|used| used.next != query.sink);
+                            if layer + 1 == query.hops && is_new {
                                 return Some(chain(&reached, at));
                             }
                             continue;
