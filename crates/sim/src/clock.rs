@@ -37,7 +37,7 @@ impl ClockModel {
     }
 
     /// What becomes of `clock` of node `node` when the node starts for the time number `start`, from 0, at `at`: the
-    /// crystal stays, its count begins anew.
+    /// crystal stays, its count begins at zero.
     pub(crate) fn draw_anew(
         &self,
         clock: Clock,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_starts_anew_counts_anew_with_the_same_crystal() {
+    fn a_node_that_restarts_counts_from_zero_with_the_same_crystal() {
         let model = ClockModel {
             max_offset: Duration::from_millis(5),
             drift_sigma_ppm: 10.0,

@@ -2,7 +2,7 @@
 //!
 //! Order at one instant, declared once for the whole simulator: what ends on the air, then what
 //! receivers and senders turn to, then what begins on the air, then what is read out of frames
-//! still coming in, then what software is done with, then what engines are told, then their time-outs ([`Rank`]). Within one rank,
+//! still coming in, then finished software, then notices to engines, then their time-outs ([`Rank`]). Within one rank,
 //! events happen in the order in which they were caused. Time base: [`SimTime`]. No allocation in
 //! steady state. Tests: at the end of this file.
 
@@ -22,8 +22,8 @@ pub(crate) enum Rank {
     Head,
     /// A microcontroller is done with something.
     Software,
-    /// An engine is told something.
-    Tell,
+    /// An engine gets a notice.
+    Notify,
     /// An engine's time-out.
     Timeout,
 }
@@ -174,8 +174,8 @@ mod tests {
         let mut queue = Queue::new();
         let at = SimTime::from_nanos;
         queue.push(at(5), Rank::Timeout, "timeout");
-        queue.push(at(5), Rank::Tell, "told first");
-        queue.push(at(5), Rank::Tell, "told second");
+        queue.push(at(5), Rank::Notify, "first notice");
+        queue.push(at(5), Rank::Notify, "second notice");
         queue.push(at(5), Rank::AirStart, "start");
         queue.push(at(5), Rank::AirEnd, "end");
         queue.push(at(4), Rank::Timeout, "earlier");
@@ -190,8 +190,8 @@ mod tests {
                 "end",
                 "tune",
                 "start",
-                "told first",
-                "told second",
+                "first notice",
+                "second notice",
                 "timeout"
             ]
         );
@@ -212,7 +212,7 @@ mod tests {
                 _ => 2,
             };
             let at = state >> 33 & 0xff;
-            queue.push(SimTime::from_nanos(at), Rank::Tell, k);
+            queue.push(SimTime::from_nanos(at), Rank::Notify, k);
             sorted.insert((at, k));
             for _ in 0..pops {
                 let popped = queue.pop().map(|(at, what)| (at.as_nanos(), what));

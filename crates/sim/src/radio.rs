@@ -96,9 +96,9 @@ pub(crate) enum Look {
 
 /// A transmission that was accepted and is not on the air yet.
 pub(crate) struct Pending {
-    /// Its operation; none for an acknowledgement that nobody asked for.
+    /// Its operation; none for an acknowledgement by the radio itself.
     pub(crate) id: Option<OpId>,
-    /// Tells it from those before, to events that outlive it.
+    /// Its number, by which events that outlive an earlier one are recognised.
     pub(crate) token: u32,
     pub(crate) strobe: SimTime,
     pub(crate) start: SimTime,
@@ -171,7 +171,7 @@ pub(crate) struct LastRx {
     pub(crate) from: usize,
 }
 
-/// What of a radio every frame that it hears is held against, kept apart since that is often.
+/// The filters of a radio, which every frame that it hears passes: kept apart, since that is often.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     pub(crate) hear: Hear,
@@ -185,7 +185,7 @@ pub(crate) struct Filter {
 #[repr(C)]
 pub(crate) struct Radio {
     pub(crate) board: Arc<Board>,
-    /// Counts the times that the receiver was turned elsewhere, to tell stale events.
+    /// Counts the times that the receiver was turned elsewhere, to recognise stale events.
     pub(crate) tuning: u32,
     pub(crate) dead: bool,
     /// The receiver is on.
@@ -198,7 +198,7 @@ pub(crate) struct Radio {
     /// Of its readings of signal strength.
     pub(crate) fluctuation: Fluctuation,
     pub(crate) looking: Option<Looking>,
-    /// The channel of the last mode asked for, whether or not software has come to it.
+    /// The channel of the last mode requested, whether or not software has come to it.
     pub(crate) aimed_at: Option<Channel>,
     pub(crate) mode: Mode,
     pub(crate) answering: Answering,
@@ -271,7 +271,7 @@ impl Radio {
             board,
         }
     }
-    /// The same radio when its node has started anew, with such a clock: as it was at first, but for what is around it and
+    /// The same radio when its node has restarted, with this clock: as it was at first, but for what is around it and
     /// for a frame on the air, which goes on to its end.
     pub(crate) fn start_anew(&mut self, clock: Clock, seed: u64, node: u64, which: u64) {
         let fresh = Self::new(Arc::clone(&self.board), seed, node, which, self.caps);
@@ -289,7 +289,7 @@ impl Radio {
     pub(crate) fn take_on(&mut self, wants: &Wants) {
         self.tx_power = wants.power.unwrap_or(self.tx_power);
     }
-    /// Whether what it answers, or has to tell, is there at once.
+    /// Whether its answers and notices come at once.
     #[inline]
     pub(crate) fn is_prompt(&self) -> bool {
         matches!(self.board.timing.software, Software::Prompt)
@@ -307,7 +307,7 @@ impl Radio {
     pub(crate) fn read(&self, at: SimTime) -> Instant {
         self.clock.read(at)
     }
-    /// The soonest strobe of a transmission asked for at `now`: after a frame on the air, copies
+    /// The soonest strobe of a transmission submitted at `now`: after a frame on the air, copies
     /// on the bus and the oscillator's start.
     pub(crate) fn soonest_strobe(&self, now: SimTime) -> SimTime {
         let free = match self.excursion {

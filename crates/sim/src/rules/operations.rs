@@ -1,13 +1,13 @@
 //! What operations do: accepted, refused, superseded.
 //!
 //! The contract is [`thalweg_engine::RadioOp`]'s. Refused operations change nothing. A frame is
-//! taken from the buffer when `Transmit` is asked for. Tests: `tests/contract.rs`,
+//! taken from the buffer when `Transmit` is submitted. Tests: `tests/contract.rs`,
 //! `tests/random_operations.rs`.
 
 use crate::hooks::{Activity, Kind};
 use crate::queue::Rank;
 use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
-use crate::world::{Telling, What, World};
+use crate::world::{Event, Notice, World};
 use thalweg_engine::{Cca, Condition, OpId, RadioId, RadioOp, Refusal, Request, When};
 use thalweg_medium::Air;
 use thalweg_units::{Channel, SimTime};
@@ -71,34 +71,13 @@ impl<A: Air> World<A> {
                 ..
             } => self.await_condition(n, id, condition, (channel, cca)),
             RadioOp::Acknowledge { mpdu } => self.acknowledge_asked(n, id, mpdu),
-            RadioOp::Sense => self.tell(n, now, Telling::Sense(id)),
+            RadioOp::Sense => self.notify(n, now, Notice::Sense(id)),
             RadioOp::Assess(assessment) => self.assess(n, id, assessment),
             RadioOp::Listen {
                 channel,
                 head_bytes,
-            } => {
-                self.radios[n].mode = Mode::Listen {
-                    channel,
-                    head_bytes,
-                };
-                self.radios[n].aimed_at = Some(channel);
-                self.stop_receiving(n);
-                if self.radios[n].excursion == Excursion::No {
-                    let on = self.begin_tuning(n);
-                    self.tell(n, on, Telling::On(id));
-                } else {
-                    self.done(n, now, id);
-                }
-            }
-            RadioOp::Sleep => {
-                self.radios[n].mode = Mode::Sleep;
-                self.stop_receiving(n);
-                self.drop_pending(n);
-                self.drop_conditional(n);
-                self.drop_looking(n);
-                self.settle(n);
-                self.done(n, now, id);
-            }
+            } => self.listen(n, id, (channel, head_bytes)),
+            RadioOp::Sleep => self.sleep(n, id),
             RadioOp::Cancel => {
                 self.drop_conditional(n);
                 self.take_back(n);
@@ -122,6 +101,31 @@ impl<A: Air> World<A> {
                 self.done(n, now, id);
             }
         }
+    }
+
+    fn listen(&mut self, n: usize, id: OpId, (channel, head_bytes): (Channel, u8)) {
+        self.radios[n].mode = Mode::Listen {
+            channel,
+            head_bytes,
+        };
+        self.radios[n].aimed_at = Some(channel);
+        self.stop_receiving(n);
+        if self.radios[n].excursion == Excursion::No {
+            let on = self.begin_tuning(n);
+            self.notify(n, on, Notice::On(id));
+        } else {
+            self.done(n, self.now, id);
+        }
+    }
+
+    fn sleep(&mut self, n: usize, id: OpId) {
+        self.radios[n].mode = Mode::Sleep;
+        self.stop_receiving(n);
+        self.drop_pending(n);
+        self.drop_conditional(n);
+        self.drop_looking(n);
+        self.settle(n);
+        self.done(n, self.now, id);
     }
 
     /// Copies a frame into the buffer, on boards where nothing waits for that.
@@ -168,10 +172,8 @@ impl<A: Air> World<A> {
             },
         };
         if nominal < ready {
-            let why = Refusal::Late {
-                by: ready.since(nominal),
-            };
-            return self.refuse(n, id, why);
+            let by = ready.since(nominal);
+            return self.refuse(n, id, Refusal::Late { by });
         }
         let start = match when {
             // Software is late, never early.
@@ -183,11 +185,13 @@ impl<A: Air> World<A> {
             // Armed in hardware, which may be early by its own rounding.
             When::AfterRx(_) => radio.with_sync_jitter(nominal),
         };
-        let (trigger, look) = match (when, cca) {
-            (When::Now, Cca::Skip) => (Trigger::Software, Look::No),
-            (When::Now, Cca::Require) => (Trigger::Software, Look::Ahead),
-            (_, Cca::Skip) => (Trigger::Timer, Look::No),
-            (_, Cca::Require) => (Trigger::Timer, Look::Ahead),
+        let trigger = match when {
+            When::Now => Trigger::Software,
+            _ => Trigger::Timer,
+        };
+        let look = match cca {
+            Cca::Skip => Look::No,
+            Cca::Require => Look::Ahead,
         };
         let strobe = start.saturating_sub(turnaround).max(soonest);
         if filling == Filling::Streamed {
@@ -231,7 +235,7 @@ impl<A: Air> World<A> {
         }
         let node = n as u32;
         self.queue
-            .push(first, Rank::Turn, What::Strobe { node, token });
+            .push(first, Rank::Turn, Event::Strobe { node, token });
     }
 
     /// Answers the pending transmission, if there is one, that it will not be, and turns back.

@@ -1,10 +1,10 @@
-//! Readings of signal strength, and assessments that take several. Each is taken when the engine is
-//! told of it. Tests: `tests/sensing.rs`.
+//! Readings of signal strength, and assessments that take several. Each is taken when its notice is
+//! delivered. Tests: `tests/sensing.rs`.
 
 use crate::queue::Rank;
 use crate::radio::Looking;
 use crate::strength;
-use crate::world::{Telling, What, World};
+use crate::world::{Event, Notice, World};
 use thalweg_engine::{Activity, Assessment, OpId, RadioEvent, Refusal};
 use thalweg_medium::{Air, EarId};
 use thalweg_units::{Channel, Dbm};
@@ -67,12 +67,12 @@ impl<A: Air> World<A> {
         let Assessment { between, clear, .. } = looking.assessment;
         if activity != Activity::Idle || power.0 <= clear.0 || looking.left <= 1 {
             self.radios[n].looking = None;
-            return self.tell(n, now, Telling::Found(op, power, activity));
+            return self.notify(n, now, Notice::Found(op, power, activity));
         }
         looking.left -= 1;
         looking.due = now + between;
         let (due, node) = (looking.due, n as u32);
-        let what = What::Assess { node, op };
+        let what = Event::Assess { node, op };
         self.queue.push(due, Rank::Timeout, what);
     }
 
