@@ -95,23 +95,7 @@ pub fn suggest_pairs(
     let hops: Vec<_> = (0..links.nodes())
         .map(|node| topology.hops_from(node))
         .collect();
-    let other_floor = |a: usize, b: usize| match (request.floors, links.places()) {
-        (Floors::Different, Some(places)) => places[a].floor != places[b].floor,
-        _ => true,
-    };
-    // With too few neighbours there is no need to search; a direct link needs none.
-    let open = |node: usize| topology.neighbours(node).len() >= wanted;
-    let mut candidates: Vec<(usize, usize, usize)> = Vec::new();
-    for (source, to) in hops.iter().enumerate().filter(|&(node, _)| open(node)) {
-        for (sink, far) in to.iter().enumerate().filter(|&(node, _)| open(node)) {
-            let Some(far) = far.filter(|&far| far >= request.min_hops.max(1)) else {
-                continue;
-            };
-            if far <= route.max_hops && other_floor(source, sink) {
-                candidates.push((far, source, sink));
-            }
-        }
-    }
+    let mut candidates = candidates(links, request, &topology, &hops);
     // By chance in any case: among pairs equally far apart no node is favoured.
     candidates.shuffle(rng);
     if request.order == PairOrder::Farthest {
@@ -154,6 +138,32 @@ pub fn suggest_pairs(
         }
     }
     pairs
+}
+
+/// Pairs that qualify by floor and distance, each with enough neighbours: hops, source, sink.
+fn candidates(
+    links: &LinkQualities,
+    request: &PairRequest,
+    topology: &Topology,
+    hops: &[Vec<Option<usize>>],
+) -> Vec<(usize, usize, usize)> {
+    let route = &request.route;
+    let other_floor = |a: usize, b: usize| match (request.floors, links.places()) {
+        (Floors::Different, Some(places)) => places[a].floor != places[b].floor,
+        _ => true,
+    };
+    let has_neighbours = |node: usize| topology.neighbours(node).len() >= route.min_paths.max(1);
+    let lengths = request.min_hops.max(1)..=route.max_hops;
+    let mut candidates = Vec::new();
+    for (source, to) in (hops.iter().enumerate()).filter(|&(node, _)| has_neighbours(node)) {
+        for (sink, far) in (to.iter().enumerate()).filter(|&(node, _)| has_neighbours(node)) {
+            let far = far.filter(|far| lengths.contains(far));
+            if let Some(far) = far.filter(|_| other_floor(source, sink)) {
+                candidates.push((far, source, sink));
+            }
+        }
+    }
+    candidates
 }
 
 /// What one channel offers under a link rule.

@@ -82,13 +82,13 @@ pub(crate) enum Filling {
     Streamed,
 }
 
-/// What a pending transmission has to look at before it is strobed.
+/// The clear channel assessment that a pending transmission needs before it is strobed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum CcaStep {
     No,
-    /// At the channel, for as long as the board looks.
+    /// A first sample of the channel.
     Ahead,
-    /// The same once more, at the end of that time: it was busy at the beginning, or not.
+    /// A second one, at the end of the board's time for it: the first was busy, or not.
     Again {
         busy: bool,
     },
@@ -103,7 +103,7 @@ pub(crate) struct Pending {
     pub(crate) strobe: SimTime,
     pub(crate) start: SimTime,
     pub(crate) channel: Channel,
-    pub(crate) look: Look,
+    pub(crate) cca_step: CcaStep,
     pub(crate) filling: Filling,
     pub(crate) trigger: Trigger,
     pub(crate) kind: Kind,
@@ -154,10 +154,10 @@ pub(crate) enum Buffer {
 
 /// An assessment of the channel that goes on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Looking {
+pub(crate) struct OpenAssessment {
     pub(crate) op: OpId,
     pub(crate) assessment: Assessment,
-    /// Looks to come.
+    /// Samples to come.
     pub(crate) left: u8,
     /// When the next one is.
     pub(crate) due: SimTime,
@@ -197,7 +197,7 @@ pub(crate) struct Radio {
     pub(crate) clock: Clock,
     /// Of its readings of signal strength.
     pub(crate) fluctuation: Fluctuation,
-    pub(crate) looking: Option<Looking>,
+    pub(crate) open_assessment: Option<OpenAssessment>,
     /// The channel of the last mode requested, whether or not software has come to it.
     pub(crate) aimed_at: Option<Channel>,
     pub(crate) mode: Mode,
@@ -256,7 +256,7 @@ impl Radio {
             readout: u8::MAX,
             answering: Answering::Withheld,
             preamble: board.chip.phy.preamble_bytes as u16,
-            looking: None,
+            open_assessment: None,
             waiting: None,
             numbers: 0,
             received: VecDeque::new(),
@@ -319,7 +319,7 @@ impl Radio {
     }
     /// When the channel can be looked at the soonest: the receiver must have been on for long enough,
     /// on that channel.
-    pub(crate) fn soonest_look(&self, now: SimTime, channel: Channel) -> SimTime {
+    pub(crate) fn soonest_cca(&self, now: SimTime, channel: Channel) -> SimTime {
         let soonest = self.soonest_strobe(now);
         let settle = self.board.timing.software.costs().cca_settle;
         if settle.is_zero() {

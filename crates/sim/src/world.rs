@@ -47,7 +47,7 @@ pub(crate) enum Notice {
     Refused(OpId, Refusal),
     /// A reading, taken when it is delivered.
     Sense(OpId),
-    /// What the last look of an assessment found.
+    /// The last sample of an assessment.
     Found(OpId, Dbm, RadioActivity),
     Head {
         frame: u32,
@@ -68,7 +68,7 @@ pub(crate) enum Notice {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work`, `Background`, `Look` and `Boot`, else a radio's (see
+/// `node` is a node's number in `Timer`, `Work`, `Background`, `Resume` and `Boot`, else a radio's (see
 /// [`World::new`]).
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
@@ -104,7 +104,7 @@ pub(crate) enum Event {
     Timer {
         node: u32,
     },
-    /// The next look of an assessment is due.
+    /// The next sample of an assessment is due.
     Assess {
         node: u32,
         op: OpId,
@@ -122,7 +122,7 @@ pub(crate) enum Event {
         node: u32,
     },
     /// A bus that was held may be free, or interrupts are on again.
-    Look {
+    Resume {
         node: u32,
     },
     /// A fault that was planned strikes.
@@ -316,11 +316,11 @@ impl<A: Air> World<A> {
                     frame,
                     tuning,
                 } => self.head(node as usize, frame, tuning),
-                Event::Assess { node, op } => self.look(node as usize, op),
+                Event::Assess { node, op } => self.sample(node as usize, op),
                 Event::Work { node, begun } => self.end_work(node as usize, begun),
                 Event::Undeafen { node } => self.undeafen(node as usize),
                 Event::Background { node } => self.background_due(node as usize),
-                Event::Look { node } => self.begin_work(node as usize),
+                Event::Resume { node } => self.begin_work(node as usize),
                 Event::Strike { planned } => self.strike(planned as usize),
                 Event::Boot { node } => {
                     let node = node as usize;

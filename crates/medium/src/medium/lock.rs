@@ -135,10 +135,8 @@ impl Medium {
             scratch: &mut self.scratch,
         };
         let links = env.links.heard_by(tx.from, channel);
-        for (link, held) in links
-            .iter()
-            .zip(self.held.of(tx.from, channel, links.len()))
-        {
+        let held = self.held.of(tx.from, channel, links.len());
+        for (link, held) in links.iter().zip(held) {
             let ear_place = link.to.0 as usize;
             let Some(&Receiver::On(tuned)) = receivers.get(ear_place) else {
                 continue;
@@ -158,12 +156,11 @@ impl Medium {
             hears.forget(at);
             hears.signals.push(signal);
             // Read where it is kept: then it is written there and nowhere else.
-            let Some(signal) = hears.signals.last().filter(|s| s.on == On::Same) else {
+            let is_open = !tx.expected || tx.to == Some(link.to);
+            let signal = hears.signals.last();
+            let Some(signal) = signal.filter(|s| s.on == On::Same && is_open) else {
                 continue;
             };
-            if tx.expected && tx.to != Some(link.to) {
-                continue;
-            }
             let external = env.interference.at(ear_place, channel);
             if let Some(current) = &hears.locked {
                 let lock = (current, &mut hears.header_right);
@@ -179,8 +176,10 @@ impl Medium {
                 hears.since = at.as_nanos();
                 hears.header_right = false;
                 tx.locked.push(link.to);
-                let (ear, on) = (link.to, id);
-                locked.push(Locked { ear, on });
+                locked.push(Locked {
+                    ear: link.to,
+                    on: id,
+                });
             } else if tx.to == Some(link.to) {
                 unlocked = Some(*signal);
             }

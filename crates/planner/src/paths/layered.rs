@@ -289,31 +289,42 @@ pub(super) fn disjoint_paths(
                 }
             }
         }
-        let Some(mut state) = last else { return count };
+        let Some(last) = last else { return count };
         count += 1;
-        // Back along the way: undo first, then add (a relay may lose one hop and gain another).
-        let mut hops = vec![(state / 2, sink)];
-        let mut undone = Vec::new();
-        while let Some(from) = parent[state] {
-            let (a, b) = (from / 2, state / 2);
-            match (from % 2, state % 2) {
-                (1, _) if a != b => hops.push((a, b)),
-                (0, 1) => undone.push((b, a)),
-                _ => {}
-            }
-            state = from;
+        augment((source, sink), &parent, last, (&mut prev, &mut next));
+    }
+}
+
+/// Adds the path that ends at state `last`, back along its parents: undoes hops first, then adds (a relay may lose one
+/// hop and gain another).
+fn augment(
+    (source, sink): (usize, usize),
+    parent: &[Option<usize>],
+    last: usize,
+    (prev, next): (&mut [Option<usize>], &mut [Option<usize>]),
+) {
+    let mut state = last;
+    let mut hops = vec![(state / 2, sink)];
+    let mut undone = Vec::new();
+    while let Some(from) = parent[state] {
+        let (a, b) = (from / 2, state / 2);
+        match (from % 2, state % 2) {
+            (1, _) if a != b => hops.push((a, b)),
+            (0, 1) => undone.push((b, a)),
+            _ => {}
         }
-        for (a, b) in undone {
-            next[a] = None;
-            prev[b] = None;
+        state = from;
+    }
+    for (a, b) in undone {
+        next[a] = None;
+        prev[b] = None;
+    }
+    for (a, b) in hops {
+        if a != source {
+            next[a] = Some(b);
         }
-        for (a, b) in hops {
-            if a != source {
-                next[a] = Some(b);
-            }
-            if b != sink {
-                prev[b] = Some(a);
-            }
+        if b != sink {
+            prev[b] = Some(a);
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Board {
     /// Standard deviation of the start of a transmission strobed by software
     /// ([`thalweg_engine::When::Now`], which it only delays, and [`thalweg_engine::When::At`]).
     pub software_jitter: Duration,
-    /// How long a clear channel assessment looks; zero where it is one sample.
+    /// How long a clear channel assessment takes; zero where it is one sample.
     pub cca: Duration,
     /// When a sleeping radio begins to start up.
     pub wakes: Wakes,

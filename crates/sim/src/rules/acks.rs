@@ -10,7 +10,7 @@ use crate::board::{AckBy, Bus};
 use crate::hooks::{Activity, Kind};
 use crate::mcu::{Job, Level};
 use crate::queue::Rank;
-use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
+use crate::radio::{frame, CcaStep, Excursion, Filling, Mode, Pending, Trigger};
 use crate::world::{Event, Notice, World};
 use thalweg_engine::{Answering, OpId, Refusal};
 use thalweg_medium::{Air, EarId};
@@ -121,10 +121,11 @@ impl<A: Air> World<A> {
         let Some(until) = until else {
             return false;
         };
-        // Looks again when it is over: nothing else may happen then.
+        // Tries again when it is over: nothing else may happen then.
         let node = self.node_of(r) as u32;
         let soon = until.max(self.now + Duration::from_nanos(1));
-        self.queue.push(soon, Rank::Software, Event::Look { node });
+        self.queue
+            .push(soon, Rank::Software, Event::Resume { node });
         true
     }
 }
@@ -142,7 +143,7 @@ fn pending_ack(
         strobe,
         start,
         channel,
-        look: Look::No,
+        cca_step: CcaStep::No,
         filling: Filling::Loaded,
         trigger: Trigger::Timer,
         kind: Kind::Acknowledgement,

@@ -9,7 +9,7 @@ use crate::capture::{Captured, Side};
 use crate::energy::RadioState;
 use crate::hooks::{Activity, Kind, ReceptionTrace};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, LastRx, Look, Mode, Pending, Radio};
+use crate::radio::{CcaStep, Excursion, Filling, LastRx, Mode, Pending, Radio};
 use crate::world::{Event, Frame, Notice, World};
 use thalweg_engine::{Hear, Refusal};
 use thalweg_medium::chip::Band;
@@ -176,14 +176,14 @@ impl<A: Air> World<A> {
             return;
         };
         let (id, channel, start) = (pending.id, pending.channel, pending.start);
-        let (look, filling, bytes) = (pending.look, pending.filling, pending.frame.len());
-        if look != Look::No {
-            let busy = self.is_busy(n, channel) || look == Look::Again { busy: true };
+        let (cca_step, filling, bytes) = (pending.cca_step, pending.filling, pending.frame.len());
+        if cca_step != CcaStep::No {
+            let busy = self.is_busy(n, channel) || cca_step == CcaStep::Again { busy: true };
             let radio = &mut self.radios[n];
             let cca = radio.board.cca;
-            if look == Look::Ahead && !cca.is_zero() {
+            if cca_step == CcaStep::Ahead && !cca.is_zero() {
                 if let Some(pending) = &mut radio.pending {
-                    pending.look = Look::Again { busy };
+                    pending.cca_step = CcaStep::Again { busy };
                 }
                 let node = n as u32;
                 let what = Event::Strobe { node, token };

@@ -6,7 +6,7 @@
 
 use crate::hooks::{Activity, Kind};
 use crate::queue::Rank;
-use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
+use crate::radio::{frame, CcaStep, Excursion, Filling, Mode, Pending, Radio, Trigger};
 use crate::world::{Event, Notice, World};
 use thalweg_engine::{Cca, Condition, OpId, RadioId, RadioOp, Refusal, Request, When};
 use thalweg_medium::Air;
@@ -81,7 +81,7 @@ impl<A: Air> World<A> {
             RadioOp::Cancel => {
                 self.drop_conditional(n);
                 self.take_back(n);
-                self.drop_looking(n);
+                self.drop_assessment(n);
                 self.done(n, now, id);
             }
             RadioOp::Readout { bytes } => {
@@ -123,7 +123,7 @@ impl<A: Air> World<A> {
         self.stop_receiving(n);
         self.drop_pending(n);
         self.drop_conditional(n);
-        self.drop_looking(n);
+        self.drop_assessment(n);
         self.settle(n);
         self.done(n, self.now, id);
     }
@@ -142,7 +142,7 @@ impl<A: Air> World<A> {
         self.done(n, until, id);
     }
 
-    /// Accepts a transmission on a channel, at its time, after a look there or not; or refuses it.
+    /// Accepts a transmission on a channel, at its time, after a clear channel assessment or not; or refuses it.
     pub(crate) fn send(
         &mut self,
         n: usize,
@@ -157,7 +157,7 @@ impl<A: Air> World<A> {
         let turnaround = radio.board.timing.turnaround;
         let soonest = match cca {
             Cca::Skip => radio.soonest_strobe(now),
-            Cca::Require => radio.soonest_look(now, channel) + radio.board.cca,
+            Cca::Require => radio.soonest_cca(now, channel) + radio.board.cca,
         };
         let ready = soonest + turnaround;
         let nominal = match when {
@@ -175,23 +175,14 @@ impl<A: Air> World<A> {
             let by = ready.since(nominal);
             return self.refuse(n, id, Refusal::Late { by });
         }
-        let start = match when {
-            // Software is late, never early.
-            When::Now => {
-                let shifted = radio.with_software_jitter(nominal);
-                nominal + nominal.since(shifted).max(shifted.since(nominal))
-            }
-            When::At(_) => radio.with_software_jitter(nominal).max(ready),
-            // Armed in hardware, which may be early by its own rounding.
-            When::AfterRx(_) => radio.with_sync_jitter(nominal),
-        };
+        let start = with_jitter(radio, when, (nominal, ready));
         let trigger = match when {
             When::Now => Trigger::Software,
             _ => Trigger::Timer,
         };
-        let look = match cca {
-            Cca::Skip => Look::No,
-            Cca::Require => Look::Ahead,
+        let cca_step = match cca {
+            Cca::Skip => CcaStep::No,
+            Cca::Require => CcaStep::Ahead,
         };
         let strobe = start.saturating_sub(turnaround).max(soonest);
         if filling == Filling::Streamed {
@@ -204,15 +195,17 @@ impl<A: Air> World<A> {
             strobe,
             start,
             channel,
-            look,
+            cca_step,
             filling,
             trigger,
             kind: Kind::Data,
             frame: frame(mpdu),
         };
-        let first = match look {
-            Look::No => strobe,
-            Look::Ahead | Look::Again { .. } => strobe.saturating_sub(self.radios[n].board.cca),
+        let first = match cca_step {
+            CcaStep::No => strobe,
+            CcaStep::Ahead | CcaStep::Again { .. } => {
+                strobe.saturating_sub(self.radios[n].board.cca)
+            }
         };
         self.pend(n, pending, first);
     }
@@ -263,6 +256,20 @@ impl<A: Air> World<A> {
         } else {
             Dropped::Nothing
         }
+    }
+}
+
+/// When a transmission that is due at `nominal` begins, and that may begin from `ready` on.
+fn with_jitter(radio: &mut Radio, when: When, (nominal, ready): (SimTime, SimTime)) -> SimTime {
+    match when {
+        // Software is late, never early.
+        When::Now => {
+            let shifted = radio.with_software_jitter(nominal);
+            nominal + nominal.since(shifted).max(shifted.since(nominal))
+        }
+        When::At(_) => radio.with_software_jitter(nominal).max(ready),
+        // Armed in hardware, which may be early by its own rounding.
+        When::AfterRx(_) => radio.with_sync_jitter(nominal),
     }
 }
 

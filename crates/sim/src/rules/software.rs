@@ -248,7 +248,7 @@ impl<A: Air> World<A> {
         }
         let at = self.now + Duration::from_nanos(atomic.as_nanos() - since);
         let node = n as u32;
-        self.queue.push(at, Rank::Software, Event::Look { node });
+        self.queue.push(at, Rank::Software, Event::Resume { node });
         true
     }
 

@@ -74,7 +74,7 @@ impl<A: Air> World<A> {
             | Event::Assess { node, .. }
             | Event::Timer { node }
             | Event::Work { node, .. }
-            | Event::Look { node } => !is_own(node),
+            | Event::Resume { node } => !is_own(node),
             Event::Notify { .. }
             | Event::AirEnd { .. }
             | Event::Undeafen { .. }

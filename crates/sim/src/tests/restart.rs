@@ -1,4 +1,4 @@
-//! Nodes that start anew: what is lost, what stays, and that nothing of before comes after.
+//! Nodes that restart: what is lost, what stays, and that nothing of before comes after.
 
 use super::*;
 use crate::{ClockModel, Fault, SimError};
@@ -37,7 +37,7 @@ fn restarting(n: usize) -> Network<Puppet> {
     restarts(net(n))
 }
 
-/// Two nodes of which one starts anew after `strike_us`, off for `off_us`, whatever it is at then.
+/// Two nodes of which one restarts after `strike_us`, off for `off_us`, whatever it is at then.
 fn forgets<A: Air>(net: Network<Puppet, A>, (strike_us, off_us): (u64, u64)) {
     let mut net = restarts(net);
     net.command(1, Listen(26));
