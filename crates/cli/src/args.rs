@@ -239,7 +239,7 @@ pub(crate) struct CollectArgs {
 #[command(after_help = "\
 Examples:
   thalweg plan --testbed links.csv --from 12 --to 1
-  thalweg plan --testbed grenoble.k7.gz --svg plan.svg --graphml plan.graphml
+  thalweg plan --testbed grenoble.k7.gz --svg plan.svg
   thalweg plan --testbed indriya --protocol p3-best")]
 pub(crate) struct PlanArgs {
     /// The network: a CSV of links (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed;
@@ -276,9 +276,6 @@ pub(crate) struct PlanArgs {
     /// Print the plan as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the plan as a GraphML file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) graphml: Option<PathBuf>,
     /// Draw the plan over the map as an SVG file.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,

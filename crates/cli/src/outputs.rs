@@ -17,7 +17,6 @@ use crate::output::{cannot_write, WholeFile};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Svg,
-    GraphMl,
     Pcapng,
     Html,
     Json,
@@ -28,7 +27,6 @@ impl Kind {
     const fn name(self) -> &'static str {
         match self {
             Self::Svg => "an SVG picture",
-            Self::GraphMl => "a GraphML plan",
             Self::Pcapng => "a pcapng capture",
             Self::Html => "a page",
             Self::Json => "a JSON file",
@@ -38,7 +36,6 @@ impl Kind {
     const fn mark(self) -> &'static [u8] {
         match self {
             Self::Svg => b"<svg",
-            Self::GraphMl => b"<graphml",
             Self::Pcapng => &[0x0a, 0x0d, 0x0d, 0x0a],
             Self::Html => b"<html",
             Self::Json => b"{",

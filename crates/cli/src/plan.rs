@@ -20,9 +20,6 @@ use crate::table::{number, Table};
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let outputs = Outputs::beside(args.force, [Path::new(&args.testbed)]);
-    if let Some(path) = &args.graphml {
-        outputs.check("--graphml", path, Kind::GraphMl)?;
-    }
     if let Some(path) = &args.svg {
         outputs.check("--svg", path, Kind::Svg)?;
     }
@@ -51,9 +48,6 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
             print(&text(&shown, protocol, &ends))
         }
     };
-    if let Some(path) = &args.graphml {
-        write_file(path, &plan.to_graphml(Some(known.links())))?;
-    }
     if let Some(path) = &args.svg {
         write_file(path, &plots::plan(&plan, known.links()).to_svg())?;
     }

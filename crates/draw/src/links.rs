@@ -1,4 +1,4 @@
-//! What the links of a path did: a row for each, its frames as a bar stacked by what became of them,
+//! The links of a path: a row for each, its frames as a bar stacked by their fate,
 //! and beside it its sender's queue over time.
 
 use crate::style::{CURVE, FAINT, GRID, INK};
@@ -40,7 +40,7 @@ pub struct Row {
     pub parts: Vec<Part>,
     /// A line below the bar.
     pub note: String,
-    /// Packets in the sender's queue over time; empty where nobody looked.
+    /// Packets in the sender's queue over time; empty where it was not recorded.
     pub queue: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What is left of packets after each stage of a pipeline: stages from left to right, sub-groups in
+//! The packets left after each stage of a pipeline: stages from left to right, sub-groups in
 //! two lanes, nodes coloured by what they received, hops by what survived them, causes of loss as
 //! stacked bars.
 

@@ -70,7 +70,7 @@ pub(crate) const TIMES: [&str; 11] = [
     "#a3b18a", "#b8b0c8", "#dde5b6",
 ];
 
-/// Colours that are told apart by colour-blind eyes too (after Okabe and Ito, extended).
+/// Colours that colour-blind eyes can distinguish, too (after Okabe and Ito, extended).
 const SERIES: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e0a800", "#4d4d4d", "#7b4fc9",
     "#8a3c12", "#a5c814",

@@ -32,7 +32,7 @@ impl Svg {
     pub(crate) fn new(width: f64, height: f64, title: &str) -> Self {
         Self::of_role("img", (width, height), title)
     }
-    /// The same whose parts can be followed, and are told apart by screen readers.
+    /// The same whose parts can be followed, and that screen readers keep apart.
     pub(crate) fn group(width: f64, height: f64, title: &str) -> Self {
         Self::of_role("group", (width, height), title)
     }

@@ -1,8 +1,8 @@
-//! The air as a network of radios meets it: [`Air`], which both media are, and the words for it.
+//! The interface of a medium to a network of radios: [`Air`], which both media implement, and its types.
 //!
-//! Calls come in time order. Whoever listens calls [`Air::listen`], whoever stops [`Air::deafen`]; a
+//! Calls come in time order. A receiver goes on with [`Air::listen`] and off with [`Air::deafen`]; a
 //! frame lasts from [`Air::begin`] to [`Air::end`]. An ear is locked on one frame at most. Time base:
-//! [`SimTime`]. What a medium does not model is in [`Air::ABLE`]. Tests: `tests/same_air.rs`.
+//! [`SimTime`]. What a medium does not model is in [`Air::ABLE`]. Tests: `src/tests/same_air.rs`.
 
 use crate::cause::Cause;
 use crate::chip::Chip;
@@ -16,13 +16,13 @@ pub struct FrameId(pub u64);
 /// What a medium models beyond frames that contend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Able {
-    /// It tells which ears lock on a frame, and what the first bytes are before the rest.
+    /// It reports which ears lock on a frame, and a frame's first bytes before the rest.
     pub heads: bool,
     /// Equal frames that begin together are one frame to a receiver.
     pub synchronous: bool,
 }
 
-/// How a frame begins, and so who can lock on it.
+/// How a frame begins, and so which ears can lock on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lead {
     /// A preamble of so many bytes: any ear that listens.
@@ -37,7 +37,7 @@ pub enum Lead {
 pub struct Sending<'a> {
     /// Its sender.
     pub from: EarId,
-    /// Where it is meant for one ear: whose loss of it is told.
+    /// Its destination, where that is one ear: a loss there is reported.
     pub to: Option<EarId>,
     /// On which channel.
     pub on: Channel,
@@ -47,7 +47,7 @@ pub struct Sending<'a> {
     pub lead: Lead,
     /// From its first symbol to its last.
     pub air: Duration,
-    /// Its bytes, without check sequence: equal frames are told by them.
+    /// Its bytes, without check sequence: frames with the same bytes are equal.
     pub mpdu: &'a [u8],
 }
 
@@ -89,7 +89,7 @@ pub enum Explain {
 pub enum Outcome {
     /// Every symbol was right.
     Good,
-    /// At least one was wrong, and the check sequence tells; why, where that was asked for.
+    /// At least one was wrong, so the check sequence fails; with the cause, where that was requested.
     Corrupt(Option<Cause>),
 }
 
@@ -175,7 +175,7 @@ pub trait Air {
     /// [`Able::heads`].
     fn head(&mut self, at: SimTime, ear: EarId, of: FrameId, bytes: usize) -> Option<SimTime>;
     /// The frame's last symbol: pushes to `got` what every ear got that is still locked on it and got
-    /// its header right, and to `locked` who now locks on another. Says why the ear that it was
+    /// its header right, and to `locked` every ear that now locks on another. Says why the ear that it was
     /// meant for did not get it, where it did not.
     fn end(
         &mut self,

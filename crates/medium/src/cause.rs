@@ -1,4 +1,4 @@
-//! Why a frame did not arrive: the one list of what the air did to frames, whichever medium tells.
+//! Why a frame did not arrive: one list of causes for both media.
 //!
 //! The ear's causes are found by redraws of the same reception, with the same random draws: one
 //! thing after the other is taken away until the frame would have been right, and the last thing
@@ -24,7 +24,7 @@ pub enum Cause {
     BeatNull,
     /// A frame on another channel.
     AdjacentChannel,
-    /// Foreign traffic, or what a measured link loses for reasons that its trace does not tell.
+    /// Foreign traffic, or losses of a measured link that its trace does not explain.
     External,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Senses {
     No,
 }
 
-/// What is taken away in a redraw; each variant takes away what those before it did, too.
+/// Disturbances left out in a redraw; each variant leaves out those of the ones before it, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Without {
     Nothing,
@@ -73,7 +73,7 @@ pub(crate) enum Without {
 }
 
 impl Without {
-    /// The last thing that has to be taken away for `is_right`; none where nothing helps.
+    /// The last disturbance that has to be left out for `is_right`; none where nothing helps.
     pub(crate) fn least(mut is_right: impl FnMut(Self) -> bool) -> Option<Self> {
         [
             Self::CoChannel,

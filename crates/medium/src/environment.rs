@@ -54,7 +54,7 @@ impl Ear {
 pub struct Environment {
     /// Its radios, by [`EarId`].
     pub ears: Vec<Ear>,
-    /// Who hears whom.
+    /// Which ear hears which.
     pub links: Arc<Links>,
     /// Foreign traffic.
     pub interference: Interference,

@@ -1,11 +1,11 @@
 //! The physics of Thalweg's simulator: propagation, interference, modems.
 //!
 //! An [`Environment`] is a site (ears, links, interference), shared by all runs on it; a
-//! [`Medium`] is the air of one run: what is being sent, who is locked on what, and what each
-//! receiver makes of it, symbol by symbol. Protocols are unknown here, and so are the costs of
-//! radio operations. Time base: [`thalweg_units::SimTime`]. Same seed, same outcomes, on every
+//! [`Medium`] is the air of one run: what is being sent, which receiver is locked on what, and how
+//! each fares, symbol by symbol. This crate knows neither protocols nor the costs of radio
+//! operations. Time base: [`thalweg_units::SimTime`]. Same seed, same outcomes, on every
 //! machine: draws depend on (seed, transmission, ear), never on the order of calls of others.
-//! Tests: beside the modules; `tests/` holds a chip-level receiver and a naive medium to compare.
+//! Tests: beside the modules; `src/tests/` holds a naive medium to compare, `tests/all/` a chip-level receiver.
 
 mod air;
 mod building;

@@ -1,5 +1,5 @@
-//! What a receiver is, apart from what it hears: its thresholds and leaks as plain factors, what it
-//! synchronises on, and what its RSSI and LQI registers say. Tests: `tests/facts.rs`; LQI at the end.
+//! The constants of a receiver: its thresholds and leaks as plain factors, what it
+//! synchronises on, and what its RSSI and LQI registers say. Tests: `tests/all/facts.rs`; LQI at the end.
 
 use crate::chip::Chip;
 use crate::draws::Draws;
@@ -45,8 +45,8 @@ impl Fixed {
             rssi_bias: ear.rssi_bias.0,
         }
     }
-    /// Whether it could lock on what comes over `link` from who sends at most `power` milliwatts, with
-    /// nothing else on the air.
+    /// Whether it could lock on a sender of at most `power` milliwatts over `link`, with nothing else on
+    /// the air.
     pub(crate) fn could_lock(&self, link: &Link, power: f64) -> bool {
         f64::from(link.gain_mw) * power >= self.lock * self.noise
     }

@@ -1,11 +1,11 @@
-//! What a receiver that is locked on a frame makes of it: the hazard, cumulated over its symbols.
+//! How a receiver fares that is locked on a frame: the hazard, cumulated over its symbols.
 //!
 //! One sender: closed form per stretch of constant interference. Synchronous senders of the same
 //! frame: the sum of their phasors. Around the receiver's timing, MSK of senders that are off by
 //! `d` chips is `u` (useful, cos) plus `v` (misaligned, sin), both sums over senders with beating
 //! carriers; two samples a symbol, because beats reach 48 kHz (21 us) while a symbol takes 16 us.
 //! The average over both is of `S / (S + G)`, as a limiting (phase) demodulator averages.
-//! Not modelled: capture inside a symbol, carrier tracking. Tests: here, `tests/`.
+//! Not modelled: capture inside a symbol, carrier tracking. Tests: here, `tests/all/`.
 
 use crate::cause::Without;
 use crate::chip::{Chip, Modem};
@@ -17,7 +17,7 @@ use crate::EarId;
 /// Half a chip pair: the unit of timing errors, 0.5 us.
 const CHIP_NS: f64 = 500.0;
 /// How much of the misaligned part acts as noise; fitted to chip-level receptions of 2 to 10
-/// senders (see `tests/chip_level.rs`).
+/// senders (`tests/all/oracle/`).
 const MISALIGNED_WEIGHT: f64 = 0.45;
 /// Above this ratio of signal to everything else the hazard is nil (14 dB).
 const DOMINANT: f64 = 25.0;
@@ -35,7 +35,7 @@ pub(crate) struct Scratch {
     changes: Vec<Change>,
 }
 
-/// What came of a reception.
+/// The result of a reception.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heard {
     /// Cumulated hazard. Where the ear endures more than the whole frame can hold, or less than
@@ -49,7 +49,7 @@ pub(crate) struct Heard {
     pub(crate) senders: u16,
     /// Most interference at any time of it.
     pub(crate) interference: f64,
-    /// What there was to take away.
+    /// Its disturbances, to be left out one after the other.
     pub(crate) disturbed: Disturbed,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Disturbed {
 }
 
 impl Disturbed {
-    /// Whether `without` takes away anything that those before it left.
+    /// Whether there is any of what `without` leaves out.
     pub(crate) const fn by(&self, without: Without) -> bool {
         match without {
             Without::Nothing => false,
@@ -71,6 +71,16 @@ impl Disturbed {
             Without::OtherChannels => self.other_channels,
             Without::External => self.external,
             Without::OtherSenders => self.other_senders,
+        }
+    }
+    /// How a frame disturbs that is not the locked one's, and where that is noted.
+    #[inline]
+    fn kind(&mut self, is_copy: bool, on: On) -> (Without, &mut bool) {
+        match on {
+            // A copy too late to be of use.
+            _ if is_copy => (Without::OtherSenders, &mut self.other_senders),
+            On::Same => (Without::CoChannel, &mut self.co_channel),
+            On::Other => (Without::OtherChannels, &mut self.other_channels),
         }
     }
 }
@@ -132,37 +142,17 @@ impl Hearing<'_> {
                 }
                 continue;
             }
-            // A copy too late to be of use stays what the senders do to each other.
-            let (ignored, disturbed) = if is_copy {
-                let others = &mut heard.disturbed.other_senders;
-                (without >= Without::OtherSenders, others)
-            } else {
-                match signal.on {
-                    On::Same => {
-                        let others = &mut heard.disturbed.co_channel;
-                        (without >= Without::CoChannel, others)
-                    }
-                    On::Other => {
-                        let others = &mut heard.disturbed.other_channels;
-                        (without >= Without::OtherChannels, others)
-                    }
-                }
-            };
-            if !ignored {
+            let (kind, disturbed) = heard.disturbed.kind(is_copy, signal.on);
+            if without < kind {
                 let end = (signal.end() as i64 - self.locked.start as i64) as f64
                     + (f64::from(signal.delay) - f64::from(self.locked.delay));
                 *disturbed |= push_interval(changes, window, after, end, signal.power);
             }
         }
         if without < Without::External {
-            let zero = self.locked.start as f64 + f64::from(self.locked.delay);
-            for &(from, to) in self.bursts {
-                let (from, to) = (from as f64 - zero, to as f64 - zero);
-                heard.disturbed.external |=
-                    push_interval(changes, window, from, to, self.burst_power);
-            }
+            let has_bursts = self.push_bursts(changes, window);
             heard.hazard = symbols * erasure / heard.power;
-            heard.disturbed.external |= erasure > 0.0;
+            heard.disturbed.external = has_bursts || erasure > 0.0;
         }
         heard.interference = changes.iter().map(|c| c.power.max(0.0)).sum();
         changes.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
@@ -172,6 +162,17 @@ impl Hearing<'_> {
             self.several(heard, first..until, symbol_ns, scratch)
         };
         heard
+    }
+
+    /// Adds external bursts to `changes`; whether there is one in `window`.
+    fn push_bursts(&self, changes: &mut Vec<Change>, window: (f64, f64)) -> bool {
+        let zero = self.locked.start as f64 + f64::from(self.locked.delay);
+        let mut any = false;
+        for &(from, to) in self.bursts {
+            let (from, to) = (from as f64 - zero, to as f64 - zero);
+            any |= push_interval(changes, window, from, to, self.burst_power);
+        }
+        any
     }
 
     /// The locked frame's first symbol that counts.

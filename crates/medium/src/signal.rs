@@ -1,5 +1,5 @@
-//! Frames on the air, and what a listening ear keeps of each frame on the air that it can hear: enough to tell later
-//! what the frame did to a reception, without asking the transmission, which may be long gone.
+//! Frames on the air, and what a listening ear keeps of each frame that it can hear: enough to work out later what the
+//! frame did to a reception, when the transmission itself may be long gone.
 
 use crate::air::FrameId;
 use crate::cause::Cause;

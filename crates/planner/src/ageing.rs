@@ -1,11 +1,10 @@
-//! What links may have become since a single survey, which cannot tell it: both directions of a link are measured within a second,
-//! or a third of a minute.
+//! How links may have changed since a single survey, which cannot show it: it measures both directions within seconds.
 //!
-//! Links of other networks change by so much in a quarter of an hour, and a few by far more than most (the traces in
-//! `docs/radio-model.md`). What makes a link change comes at a moment: half of the links are taken to have changed after half a
-//! minute, for which there is no trace; simulated worlds assume the same. And a network has more weak links than strong ones: of
-//! links that look strong, more are weaker than they look than are stronger. Where several surveys tell how links change, that
-//! counts instead. Not modelled: in which surroundings the network is. Tests: below.
+//! The law of changes is that of traces of other networks (`docs/radio-model.md`): a few links change by far more than most.
+//! Changes are sudden: half of the links are taken to have changed after half a minute, for which there is no trace;
+//! simulated worlds assume the same. And a network has more weak links than strong ones: of links that look strong, more
+//! are weaker than they look than are stronger. Where several surveys show how links change, that counts
+//! instead. Not modelled: the surroundings of the network. Tests: below.
 
 use thalweg_units::{Db, Duration};
 
@@ -20,10 +19,10 @@ const WHOLE_S: f64 = 900.0;
 /// in which sweeps tell levels, so that none has a step more than the other.
 const BAND_DB: f64 = 12.0;
 const BANDS_FROM_DB: f64 = 9.0;
-/// Of fewer links nothing is learned.
+/// Fewer links than this say nothing of the slope.
 const ENOUGH: usize = 40;
 
-/// What links may have become since they were measured, beside what the measurement is off by.
+/// How links may have changed since they were measured, beyond the measurement's own error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ageing {
     /// Share of the links that have changed.
@@ -33,14 +32,14 @@ pub struct Ageing {
 }
 
 impl Ageing {
-    /// Nothing, or what is not known of a link has it in.
+    /// No change, or a link's own uncertainty includes it.
     pub const NONE: Self = Self {
         changed: 0.0,
         slope: 0.0,
     };
 
-    /// Since links with these margins over the floor, in decibels, were measured `age` ago, both directions so long `apart`: what comes
-    /// about in that time is in what they differ by.
+    /// Of links with these margins over the floor, in decibels, that were measured `age` ago, both directions so long `apart`:
+    /// changes within that time show in the difference of the directions.
     pub(crate) fn since(
         age: Duration,
         apart: Duration,
@@ -50,24 +49,24 @@ impl Ageing {
             return Self::NONE;
         }
         Self {
-            changed: come(age) - come(apart),
+            changed: changed_share(age) - changed_share(apart),
             slope: slope(margins),
         }
     }
-    /// Shares of links, and how far each is known where the measurement is off by `unknown`.
+    /// Shares of links, with the deviation of each where that of the measurement is `unknown`.
     pub(crate) fn deviations(&self, unknown: Db) -> [(f64, Db); 4] {
         let [most, some, few] =
             CHANGES.map(|(share, by)| (share * self.changed, Db(libm::hypot(unknown.0, by))));
         [(1.0 - self.changed, unknown), most, some, few]
     }
-    /// How much more links there are that differ `by` so much from one of any level.
+    /// How many more links there are `by` so much away from any level.
     pub(crate) fn weight(&self, by: Db) -> f64 {
         libm::exp(-self.slope * by.0)
     }
 }
 
-/// Share of links that have changed by an age: what makes them change comes at moments.
-pub(crate) fn come(age: Duration) -> f64 {
+/// The share of links that have changed by an age.
+pub(crate) fn changed_share(age: Duration) -> f64 {
     let age_s = age.as_secs_f64();
     0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0)
 }

@@ -1,16 +1,16 @@
-//! What a lean plan has ready for what it could not know: a node that stands by beside each relay.
+//! The backup relay of each relay of a lean plan, for links that have changed since the survey.
 //!
-//! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
-//! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/backups.rs.
+//! A backup relay hears the stage before on its relay's own channel, reaches the stage after, and hears the relay there. It
+//! takes over when it does not hear the relay forward a packet that it received itself. Tests: tests/all/backups.rs.
 
-use crate::channels::Tuned;
+use crate::channels::StageChannels;
 use crate::groups::{Group, Member};
 use crate::link_model::{fewer_than, Expected};
 use crate::links::Hop;
 use crate::protocol_constants;
 use thalweg_units::Channel;
 
-/// What the links of a node that stands by deliver, at least.
+/// Least delivery of a backup relay's links.
 const LEAST: f64 = 0.95;
 
 /// Beside every relay that is alone in its stage and group, the node that can best take its part.
@@ -18,7 +18,7 @@ pub(crate) fn backup_relays(
     expected: &Expected,
     (source, sink): (usize, usize),
     stages: &[Vec<Member>],
-    channels: Tuned<'_>,
+    channels: StageChannels<'_>,
 ) -> Vec<Vec<Member>> {
     let mut used = vec![false; expected.nodes()];
     for node in stages.iter().flatten().map(|member| member.node) {
@@ -34,8 +34,8 @@ pub(crate) fn backup_relays(
         let reach = expected.link(from, to, channel);
         reach.map_or(0.0, |reach| reach.delivery)
     };
-    let mut standing = vec![Vec::new(); stages.len()];
-    for (at, place) in standing.iter_mut().enumerate() {
+    let mut backups = vec![Vec::new(); stages.len()];
+    for (at, backups) in backups.iter_mut().enumerate() {
         // Stage k is `stages[k - 1]`, and has channel k.
         for (number, group) in Group::BOTH.into_iter().enumerate() {
             let channel = |stage| channels.of(number, stage);
@@ -67,7 +67,7 @@ pub(crate) fn backup_relays(
             let best = worth.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             if let Some((_, node)) = best {
                 used[node] = true;
-                place.push(Member {
+                backups.push(Member {
                     node,
                     group,
                     path: None,
@@ -75,11 +75,11 @@ pub(crate) fn backup_relays(
             }
         }
     }
-    standing
+    backups
 }
 
-/// How likely probes at the first packets find that `hop` loses too many, as far as the survey tells: in the first probe, or in a longer
-/// one, which follows where a few are lost.
+/// How likely a transfer's probe finds that `hop` loses too many packets, by the survey: in the first probe, or in a longer one,
+/// which follows where a few are lost.
 pub(crate) fn degraded(expected: &Expected, hop: Hop) -> f64 {
     let (first, enough) = protocol_constants::FIRST_PROBE;
     let (bad, longer) = protocol_constants::BAD;

@@ -1,10 +1,9 @@
-//! What a survey tells of itself: how far its own numbers can be trusted.
+//! How far a survey's numbers can be trusted, read off the survey itself.
 //!
-//! Three things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
-//! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
-//! many beacons arrived at each level tells how widely reception spreads around the radio's curve. What
-//! strong links lose is lost to others on the channel, where others are louder. Nothing else is known of the site. What
-//! several surveys tell is in `picture`. Tests: below.
+//! Links are reciprocal but for errors and changes, and a pair's directions are measured at different times: their
+//! difference beside the nodes' own offsets is the uncertainty of a link. The beacons that arrived at each level show how
+//! widely reception spreads around the radio's curve. Strong links lose frames to other users of the channel alone.
+//! Nothing else is known of the site. `link_fusion` does the same for several surveys. Tests: `calibration_tests.rs`.
 
 use crate::ageing::Ageing;
 use crate::link_model::LinkModel;
@@ -12,17 +11,18 @@ use crate::links::{LinkQualities, LinkQuality};
 use crate::protocol_constants;
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
-/// Of fewer pairs or links nothing is learned.
+/// Fewer pairs or links than this say nothing.
 const ENOUGH: usize = 40;
 /// Ratio from which a mean level is that of all frames, and not of the stronger ones that arrived.
 const WHOLE: f64 = 0.9;
-/// Spreads tried, in decibels: none is less than a radio's own curve, and beyond the last a survey tells nothing.
+/// Spreads tried, in steps: none is less than a radio's own curve, and beyond the last a survey says nothing.
 const SPREADS: std::ops::RangeInclusive<u32> = 2..=20;
+/// A step, in decibels.
 const SPREAD_STEP: f64 = 0.25;
 /// Share of frames that are lost for other reasons than their level; keeps one of them from deciding a fit.
 const OTHERWISE_LOST: f64 = 0.03;
-/// Beacons of a link from which their count tells of the curve. Links of which nothing came through are not known of, so
-/// that of fewer beacons those that are known have lost too little near the floor, whatever the spread.
+/// Beacons of a link from which their count says something of the curve. Links that lost all of their beacons are not in the
+/// table, so with fewer beacons the others have lost too little near the floor, whatever the spread.
 const COUNTED: u32 = 5;
 /// How far apart both directions of a pair are measured where nodes beacon in turns: a third of a survey, which takes a
 /// minute. In a sweep it is a second.
@@ -31,15 +31,15 @@ const TURNS_APART: Duration = Duration::from_secs(20);
 const SWEPT_BEFORE: Duration = Duration::from_millis(4_500);
 /// Margin from which a radio's curve loses nothing, in decibels.
 pub(crate) const STRONG_DB: f64 = 10.0;
-/// Links that tell of others' frames lie less than so much above that: stronger ones may be louder than what disturbs others, and are
+/// Links whose losses count as foreign frames lie less than this above that: stronger ones may drown foreign frames, and are
 /// seldom hops of a chain.
-const TELLING_DB: f64 = 15.0;
-/// Links that are looked at for a fit; more say the same.
-const LOOKED_AT: usize = 4_000;
+const OUTAGE_BAND_DB: f64 = 15.0;
+/// Links used for a fit; more say the same.
+const MOST_LINKS: usize = 4_000;
 
 impl LinkModel {
-    /// The model of a radio with this effective `floor` as `links` tell it; [`LinkModel::UNKNOWN`] spreads where they
-    /// tell too little.
+    /// The model of a radio with this effective `floor`, its spreads by `links`; those of [`LinkModel::UNKNOWN`] where they
+    /// are too few.
     pub fn learned(links: &LinkQualities, floor: Dbm) -> Self {
         let model = Self {
             floor,
@@ -53,7 +53,7 @@ impl LinkModel {
         }
     }
 
-    /// What links may have become since `links` were measured `age` ago.
+    /// How links may have changed since `links` were measured `age` ago.
     pub(crate) fn since(&self, links: &LinkQualities, age: Duration) -> Ageing {
         let (age, apart) = match all(links).any(|quality| quality.is_swept()) {
             true => (age + SWEPT_BEFORE, Duration::ZERO),
@@ -64,9 +64,9 @@ impl LinkModel {
         Ageing::since(age, apart, margins)
     }
 
-    /// The share of long frames that links far above the curve lose; none where too few beacons were sent over these. One of two
-    /// beacons that others took is half of a link's share, which does not make it a weak one: links of so few are known by what
-    /// came through. Where some of `surveys` were sent in turns, these tell it.
+    /// The share of long frames that links far above the curve lose; none where too few beacons were sent over these. A swept
+    /// link that lost one of two beacons is not weak, so its level is that of the beacons that arrived. Surveys in turns
+    /// count before sweeps.
     pub(crate) fn outage_in<'a>(
         &self,
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
@@ -83,7 +83,7 @@ impl LinkModel {
                 false => (self.power(&quality), &mut turns),
             };
             let over = level.map(|level| (level - self.floor).0 - STRONG_DB);
-            if over.is_some_and(|over| (0.0..TELLING_DB).contains(&over)) {
+            if over.is_some_and(|over| (0.0..OUTAGE_BAND_DB).contains(&over)) {
                 counts[0] += (1.0 - quality.prr) * sent;
                 counts[1] += sent;
             }
@@ -120,7 +120,7 @@ fn differences(links: &LinkQualities) -> Vec<(usize, usize, f64)> {
     found
 }
 
-/// Standard deviation of what is not known of one direction.
+/// Standard deviation of one direction's level.
 fn between_directions(links: &LinkQualities) -> Option<Db> {
     let found = differences(links);
     if found.len() < ENOUGH {
@@ -151,7 +151,7 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
                     continue;
                 };
                 let margin = power - model.floor;
-                // Far above the curve nothing is told of it.
+                // Links far above the curve say nothing of it.
                 if quality.prr > 0.0 && margin.0 < STRONG_DB && sent >= COUNTED {
                     let received = quality.prr * f64::from(sent);
                     counted.push((margin, received, f64::from(sent) - received));
@@ -162,7 +162,7 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
     if counted.len() < ENOUGH {
         return None;
     }
-    let step = counted.len().div_ceil(LOOKED_AT);
+    let step = counted.len().div_ceil(MOST_LINKS);
     let likelihood = |spread: u32| {
         let tried = LinkModel {
             packet: Db(f64::from(spread) * SPREAD_STEP),
@@ -182,113 +182,5 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bisect;
-    use rand::{Rng as _, SeedableRng as _};
-    use rand_pcg::Pcg64Mcg;
-
-    const FLOOR: Dbm = Dbm(-95.5);
-
-    /// A table whose two directions differ by `between` decibels (rms, over and above nodes' offsets), and whose
-    /// frames spread by `around` decibels.
-    fn table(between: f64, around: f64) -> LinkQualities {
-        let mut rng = Pcg64Mcg::seed_from_u64(7);
-        let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
-        let nodes = 30;
-        let mut links = LinkQualities::new(nodes);
-        let offsets: Vec<f64> = (0..nodes).map(|_| 2.0 * normal()).collect();
-        let truth = LinkModel {
-            packet: Db(around),
-            unknown: Db(0.0),
-            floor: FLOOR,
-            ..LinkModel::UNKNOWN
-        };
-        for a in 0..nodes {
-            for b in a + 1..nodes {
-                let level = -90.0 + 4.0 * normal();
-                for (from, to) in [(a, b), (b, a)] {
-                    let level = level + offsets[from] + between * normal();
-                    let p = truth.delivery_at(Db(level - FLOOR.0));
-                    let received = (0..20).filter(|_| normal() < inverse(p)).count() as u32;
-                    // As a register has it: with the noise.
-                    let rssi =
-                        (Dbm(level).milliwatts().0 + truth.register_noise.milliwatts().0).log10();
-                    let rssi = (received > 0).then_some(Dbm(10.0 * rssi));
-                    (links.record(from, to, Channel::LAST, received, 20, rssi)).unwrap();
-                }
-            }
-        }
-        links
-    }
-
-    /// The standard normal's quantile.
-    fn inverse(p: f64) -> f64 {
-        let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2) < p;
-        bisect::last(-6.0, 6.0, below)
-    }
-
-    #[test]
-    fn spreads_are_read_off_the_survey() {
-        for (between, around) in [(0.5, 1.0), (2.0, 1.0), (1.0, 3.0)] {
-            let model = LinkModel::learned(&table(between, around), FLOOR);
-            assert!(
-                (model.unknown.0 - between).abs() < 0.35,
-                "{between}: {:?}",
-                model.unknown
-            );
-            assert!(
-                (model.packet.0 - around).abs() < 0.8,
-                "{around}: {:?}",
-                model.packet
-            );
-        }
-    }
-
-    #[test]
-    fn what_strong_links_lose_is_the_outage() {
-        let mut links = LinkQualities::new(30);
-        for (from, to) in (0..900)
-            .map(|pair| (pair / 30, pair % 30))
-            .filter(|(a, b)| a != b)
-        {
-            // Those that are too loud to be disturbed tell nothing.
-            let (received, level) = match to {
-                0..15 => (10, -60.0),
-                _ => (9 + (from + to) as u32 % 2, -75.0),
-            };
-            (links.record(from, to, Channel::LAST, received, 10, Some(Dbm(level)))).unwrap();
-        }
-        let outage = LinkModel::learned(&links, FLOOR).outage;
-        assert!((outage - 0.05).abs() < 0.01, "{outage}");
-    }
-
-    #[test]
-    fn a_link_that_lost_one_of_two_is_as_strong_as_one_that_did_not() {
-        let mut links = LinkQualities::new(30);
-        let pairs = (0..900).map(|pair| (pair / 30, pair % 30));
-        for (from, to) in pairs.filter(|(a, b)| a != b) {
-            let received = 1 + u32::from((from + to) % 10 > 0);
-            // Half a decibel above what counts as strong.
-            let rssi = Some(Dbm(FLOOR.0 + STRONG_DB + 1.1));
-            (links.record(from, to, Channel::LAST, received, 2, rssi)).unwrap();
-        }
-        let lost = LinkModel::learned(&links, FLOOR).outage;
-        assert!(
-            (lost / protocol_constants::of_long_frames(0.05) - 1.0).abs() < 0.1,
-            "{lost}"
-        );
-    }
-
-    #[test]
-    fn too_few_links_tell_nothing() {
-        let mut links = LinkQualities::new(3);
-        links
-            .record(0, 1, Channel::LAST, 10, 10, Some(Dbm(-70.0)))
-            .unwrap();
-        let model = LinkModel::learned(&links, Dbm(-101.5));
-        assert_eq!(model.packet, LinkModel::UNKNOWN.packet);
-        assert_eq!(model.unknown, LinkModel::UNKNOWN.unknown);
-        assert_eq!(model.floor, Dbm(-101.5));
-    }
-}
+#[path = "calibration_tests.rs"]
+mod tests;

@@ -1,26 +1,26 @@
-//! Two node-disjoint chains of single relays, one for each group, over the links that can be trusted on
-//! the very channels that they get: the leanest plan of P3 (section IV-B asks for one relay per stage
-//! and group; more of them beat at the next receiver).
+//! Two node-disjoint chains of single relays, one for each group, over links that are strong on the channels
+//! that they get: the leanest plan of P3 (section IV-B asks for one relay per stage and group; more beat at the
+//! next receiver).
 //!
-//! For every length and order of channels the cheapest chain is sought by dynamic programming over
-//! (stage, node), then the other around it, in turns; the best pairs are judged as whole plans
-//! ([`crate::interference`]) and improved relay by relay. Nothing is drawn. Tests: tests/chains.rs.
+//! For every length and order of channels the cheapest chain is sought by dynamic programming over (stage, node),
+//! then the other around it, alternately; the best pairs are predicted as whole plans ([`crate::interference`]) and
+//! improved relay by relay. Nothing is drawn. Tests: tests/all/chains.rs.
 
 use crate::backups;
-use crate::channels::{Tuned, REUSE_DISTANCE};
-use crate::interference::{Layout, Stages};
+use crate::channels::{StageChannels, REUSE_DISTANCE};
+use crate::interference::Stages;
 use crate::link_model::Expected;
 use crate::links::Hop;
-use crate::predict::{predict, Feed, Patience, Prediction};
+use crate::predict::{predict, Patience, Prediction};
 use crate::request::Transfer;
 use thalweg_units::Channel;
 
-/// A hop with less than this is no hop.
+/// Least delivery of a hop.
 const LEAST: f64 = 0.3;
-/// Turns in which each chain is sought anew around the other.
+/// How often one of the chains is sought again around the other.
 const TURNS: usize = 3;
-/// Pairs of chains that are judged as whole plans.
-const JUDGED: usize = 24;
+/// Pairs of chains that are predicted as whole plans.
+const CANDIDATES: usize = 24;
 /// Of them, how many are improved.
 const IMPROVED: usize = 3;
 /// Sweeps of improvement.
@@ -31,7 +31,7 @@ const THIN: f64 = 0.998;
 const WORTH: f64 = 1e-3;
 /// Most relays of one stage and group.
 const MOST: usize = 3;
-/// The sink hears the even group on none of the channels of so many stages before it.
+/// The sink's channel for the even group differs from those of so many stages before it.
 const APART: usize = 2;
 /// What a second channel of the sink may cost, as a share of the expected time.
 const COST: f64 = 2e-3;
@@ -42,8 +42,8 @@ const FAIR: f64 = 0.9;
 /// How many hops more than the fewest possible are tried.
 const MORE_HOPS: usize = 4;
 
-/// What chains are sought for.
-pub(crate) struct Quest<'a> {
+/// A search for chains.
+pub(crate) struct Search<'a> {
     pub(crate) expected: &'a Expected,
     pub(crate) source: usize,
     pub(crate) sink: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Quest<'a> {
     pub(crate) count: Count,
     pub(crate) transfer: &'a Transfer,
     /// What a loss on the way back costs against one on the way forth.
-    pub(crate) back: f64,
+    pub(crate) reverse_cost: f64,
 }
 
 /// How many chains there may be.
@@ -82,8 +82,8 @@ impl Chains {
     pub(crate) fn hops(&self) -> usize {
         self.channels.len().saturating_sub(1)
     }
-    pub(crate) fn tuned(&self) -> Tuned<'_> {
-        Tuned {
+    pub(crate) fn stage_channels(&self) -> StageChannels<'_> {
+        StageChannels {
             stages: &self.channels,
             last_even: self.last_even,
         }
@@ -104,115 +104,99 @@ impl Chains {
     }
 }
 
-/// What to expect of a plan.
-pub(crate) fn judged(
-    expected: &Expected,
-    stages: &[Stages],
-    channels: Tuned<'_>,
-    transfer: &Transfer,
-) -> Prediction {
-    let layout = Layout::new(expected, stages, channels);
-    let feed = feed(stages.len(), channels.hops());
-    predict(&layout, stages, feed, Patience::Endless, transfer)
-}
-
-/// How often the source may send to so many groups over so many hops.
-pub(crate) fn feed(groups: usize, hops: usize) -> Feed {
-    if groups == 2 || hops == 1 {
-        Feed::EveryCycle
-    } else {
-        Feed::AlternateCycles
+impl Search<'_> {
+    fn predict(&self, stages: &[Stages], channels: StageChannels<'_>) -> Prediction {
+        let patience = Patience::Endless;
+        predict(self.expected, stages, channels, patience, self.transfer)
     }
-}
-
-impl Quest<'_> {
     /// Expected time of a plan, in seconds.
-    fn time(&self, stages: &[Stages], channels: Tuned<'_>) -> f64 {
-        let judged = judged(self.expected, stages, channels, self.transfer);
-        judged.time_s.unwrap_or(f64::INFINITY)
+    fn time(&self, stages: &[Stages], channels: StageChannels<'_>) -> f64 {
+        let prediction = self.predict(stages, channels);
+        prediction.time_s.unwrap_or(f64::INFINITY)
     }
 
     /// The best pair of chains; none where no two disjoint ones join the two nodes.
     pub(crate) fn best(&self) -> Option<Chains> {
+        let time = |chains: &Chains| self.time(&chains.stages(), chains.stage_channels());
+        let candidates = self.candidates().into_iter();
+        let mut timed: Vec<(f64, Chains)> = candidates
+            .map(|(_, chains)| (time(&chains), chains))
+            .collect();
+        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        timed.truncate(IMPROVED);
+        if self.count == Count::Two {
+            for (time_s, chains) in &mut timed {
+                self.improve(chains, time_s, &time);
+            }
+        }
+        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        timed.into_iter().next().map(|(_, chains)| chains)
+    }
+
+    /// The cheapest pairs over all lengths and orders of channels with their costs, cheapest first.
+    fn candidates(&self) -> Vec<(f64, Chains)> {
         let table = Table::new(self);
-        let mut found: Vec<(f64, Chains)> = Vec::new();
-        let mut fewest = None;
         let mut bounds = Bounds::new(self);
-        // Costs of the best so far, best first: what cannot be among them is not sought.
-        let mut leading: Vec<f64> = Vec::with_capacity(JUDGED + 1);
+        let mut found: Vec<(f64, Chains)> = Vec::with_capacity(CANDIDATES + 1);
+        let mut fewest = None;
         for hops in self.hops.clone() {
             if fewest.is_some_and(|fewest| hops > fewest + MORE_HOPS) {
                 break;
             }
-            let mut order = Vec::with_capacity(hops + 1);
-            self.orders(hops, &mut order, &mut |order| {
-                let length = 1e-3 * hops as f64;
+            let length = 1e-3 * hops as f64;
+            self.orders(hops, &mut Vec::with_capacity(hops + 1), &mut |order| {
                 let least = 2.0 * bounds.of(&table, order) + length;
-                let judged = leading.get(JUDGED - 1);
-                if least.is_infinite() || judged.is_some_and(|&last| least > last) {
+                let last = found.get(CANDIDATES - 1);
+                // No order that cannot be among the cheapest is searched.
+                if least.is_infinite() || last.is_some_and(|(last, _)| least > *last) {
                     return;
                 }
-                if let Some((cost, groups)) = self.pair(&table, order) {
-                    let (cost, channels) = (cost + length, order.iter());
-                    let channels = channels.map(|&at| self.channels[at]).collect();
-                    let place = leading.partition_point(|&better| better <= cost);
-                    leading.insert(place, cost);
-                    leading.truncate(JUDGED);
-                    let chains = Chains {
-                        groups,
-                        channels,
-                        last_even: None,
-                    };
-                    found.push((cost, chains));
-                    fewest.get_or_insert(hops);
-                }
+                let Some((cost, groups)) = self.pair(&table, order) else {
+                    return;
+                };
+                fewest.get_or_insert(hops);
+                let cost = cost + length;
+                let chains = Chains {
+                    groups,
+                    channels: order.iter().map(|&at| self.channels[at]).collect(),
+                    last_even: None,
+                };
+                let at = found.partition_point(|(better, _)| *better <= cost);
+                found.insert(at, (cost, chains));
+                found.truncate(CANDIDATES);
             });
         }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let time = |chains: &Chains| self.time(&chains.stages(), chains.tuned());
-        let mut judged: Vec<(f64, Chains)> = (found.into_iter().take(JUDGED))
-            .map(|(_, chains)| (time(&chains), chains))
-            .collect();
-        judged.sort_by(|a, b| a.0.total_cmp(&b.0));
-        judged.truncate(IMPROVED);
-        if self.count == Count::Two {
-            for (worth, chains) in &mut judged {
-                self.improve(chains, worth, &time);
-            }
-        }
-        judged.sort_by(|a, b| a.0.total_cmp(&b.0));
-        judged.into_iter().next().map(|(_, chains)| chains)
+        found
     }
 
-    /// Has the sink hear one group, which is the even one from then on, on a channel of its own, where last hops are as sure on it
-    /// and it is far enough from those of the stages before.
-    pub(crate) fn part_ends(&self, chains: &mut Chains) {
+    /// Gives the sink a channel of its own for one group, which becomes the even one, where last hops are as sure on it
+    /// and no stage shortly before has it.
+    pub(crate) fn separate_sink_channels(&self, chains: &mut Chains) {
         let hops = chains.hops();
         if hops < 2 || self.count == Count::One || chains.groups[0] == chains.groups[1] {
             return;
         }
-        let most = self.time(&chains.stages(), chains.tuned()) * (1.0 + COST);
-        let risk = self.risk_at_end(chains) + RISKIER;
+        let most_time = self.time(&chains.stages(), chains.stage_channels()) * (1.0 + COST);
+        let most_risk = self.risk_at_end(chains) + RISKIER;
         let near = &chains.channels[hops.saturating_sub(APART)..];
         let [odd, even] = &chains.groups;
         let pairs = [[odd, even], [even, odd]].map(|pair| pair.map(Vec::clone));
-        let far = self.channels.iter();
-        let far = far.filter(|channel| !near.contains(channel));
-        let parted = far.flat_map(|&last| {
+        let far = self.channels.iter().filter(|on| !near.contains(on));
+        let candidates = far.flat_map(|&last| {
             pairs.clone().map(|groups| Chains {
                 groups,
                 channels: chains.channels.clone(),
                 last_even: Some(last),
             })
         });
-        let risks = parted.map(|parted| (self.risk_at_end(&parted), parted));
-        let sound = risks.filter(|(of_parted, parted)| {
-            *of_parted <= risk
-                && self.goes_on(parted)
-                && self.time(&parted.stages(), parted.tuned()) <= most
+        let with_risk = candidates.map(|chains| (self.risk_at_end(&chains), chains));
+        let sound = with_risk.filter(|(risk, chains)| {
+            *risk <= most_risk
+                && self.can_share_last(chains)
+                && self.time(&chains.stages(), chains.stage_channels()) <= most_time
         });
-        if let Some((_, parted)) = sound.min_by(|a, b| a.0.total_cmp(&b.0)) {
-            *chains = parted;
+        if let Some((_, best)) = sound.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            *chains = best;
         }
     }
 
@@ -220,7 +204,7 @@ impl Quest<'_> {
     fn risk_at_end(&self, chains: &Chains) -> f64 {
         let hops = chains.hops();
         let bad = |group: usize| {
-            let channel = chains.tuned().of(group, hops)?;
+            let channel = chains.stage_channels().of(group, hops)?;
             let from = chains.groups[group][hops - 1];
             let to = self.sink;
             Some(backups::degraded(self.expected, Hop { from, to, channel }))
@@ -228,8 +212,8 @@ impl Quest<'_> {
         (0..chains.groups.len()).filter_map(bad).sum()
     }
 
-    /// Whether the odd group would do on the even group's channel as well.
-    fn goes_on(&self, chains: &Chains) -> bool {
+    /// Whether the odd group could go on over the even group's channel to the sink.
+    fn can_share_last(&self, chains: &Chains) -> bool {
         let (hops, Some(last)) = (chains.hops(), chains.last_even) else {
             return false;
         };
@@ -248,19 +232,24 @@ impl Quest<'_> {
         if chains.hops() < 2 || self.count == Count::One {
             return stages;
         }
-        let time = |stages: &[Stages]| self.time(stages, chains.tuned());
+        let time = |stages: &[Stages]| self.time(stages, chains.stage_channels());
         let mut now = time(&stages);
         loop {
-            let judged = judged(self.expected, &stages, chains.tuned(), self.transfer);
+            let prediction = self.predict(&stages, chains.stage_channels());
             let mut best = (now * (1.0 - WORTH), None);
-            for (group, hops) in judged.hop_delivery.iter().enumerate() {
+            for (group, hops) in prediction.hop_delivery.iter().enumerate() {
                 // A thin hop may be mended at either end.
                 let thin = |hop: usize| hops.get(hop).is_some_and(|&delivery| delivery < THIN);
                 for stage in (1..chains.hops()).filter(|&stage| thin(stage - 1) || thin(stage)) {
                     if stages[group][stage].len() >= MOST {
                         continue;
                     }
-                    for node in self.beside((group, &stages[group]), stage, chains.tuned(), &used) {
+                    for node in self.beside(
+                        (group, &stages[group]),
+                        stage,
+                        chains.stage_channels(),
+                        &used,
+                    ) {
                         stages[group][stage].push(node);
                         let then = time(&stages);
                         stages[group][stage].pop();
@@ -284,7 +273,7 @@ impl Quest<'_> {
         &self,
         (group, stages): (usize, &Stages),
         stage: usize,
-        channels: Tuned<'_>,
+        channels: StageChannels<'_>,
         used: &[bool],
     ) -> Vec<usize> {
         let reaches = |from: usize, to: usize, stage: usize| {
@@ -302,7 +291,7 @@ impl Quest<'_> {
             .collect()
     }
 
-    /// Calls `visit` with every order of channels (places in the list) for stages 0..=`hops` in which
+    /// Calls `visit` with every order of channels (indices into the list) for stages 0..=`hops` in which
     /// none comes twice within the distance of reuse.
     fn orders(&self, hops: usize, order: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize])) {
         if order.len() == hops + 1 {
@@ -332,13 +321,13 @@ impl Quest<'_> {
         let mut best = (first.0 + second.0, [first.1.clone(), second.1.clone()]);
         let mut pair = [first, second];
         for turn in 0..TURNS {
-            let (at, other) = (turn % 2, 1 - turn % 2);
+            let (at, kept) = (turn % 2, 1 - turn % 2);
             taken.fill(false);
-            mark(&mut taken, &pair[other].1);
-            let Some(anew) = self.chain(table, order, &taken) else {
+            mark(&mut taken, &pair[kept].1);
+            let Some(found) = self.chain(table, order, &taken) else {
                 break;
             };
-            pair[at] = anew;
+            pair[at] = found;
             let cost = pair[0].0 + pair[1].0;
             if cost < best.0 {
                 best = (cost, [pair[0].1.clone(), pair[1].1.clone()]);
@@ -393,35 +382,41 @@ impl Quest<'_> {
         Some((total, chain))
     }
 
-    /// Changes one relay at a time as long as the whole plan gets better.
-    fn improve(&self, chains: &mut Chains, worth: &mut f64, time: &impl Fn(&Chains) -> f64) {
+    /// Changes one relay at a time as long as the whole plan gets faster than `time_s`.
+    fn improve(&self, chains: &mut Chains, time_s: &mut f64, time: &impl Fn(&Chains) -> f64) {
         for _ in 0..SWEEPS {
-            let before = *worth;
-            for group in 0..2 {
-                for stage in 1..chains.hops() {
-                    let chain = &chains.groups[group];
-                    let (prev, mut best, next) = (chain[stage - 1], chain[stage], chain[stage + 1]);
-                    for (node, reach) in self.expected.reached(prev, chains.channels[stage]) {
-                        let onward = self.expected.link(*node, next, chains.channels[stage + 1]);
-                        let good = reach.delivery > LEAST
-                            && onward.is_some_and(|onward| onward.delivery > LEAST);
-                        let used = chains.groups.iter().any(|chain| chain.contains(node));
-                        if !good || used {
-                            continue;
-                        }
-                        chains.groups[group][stage] = *node;
-                        let now = time(chains);
-                        if now < *worth - 1e-9 {
-                            (*worth, best) = (now, *node);
-                        }
+            let before = *time_s;
+            let stages = 1..chains.hops();
+            for (group, stage) in (0..2).flat_map(|group| stages.clone().map(move |s| (group, s))) {
+                let mut best = chains.groups[group][stage];
+                for node in self.replacements(chains, group, stage) {
+                    chains.groups[group][stage] = node;
+                    let now = time(chains);
+                    if now < *time_s - 1e-9 {
+                        (*time_s, best) = (now, node);
                     }
-                    chains.groups[group][stage] = best;
                 }
+                chains.groups[group][stage] = best;
             }
-            if *worth > before - 1e-6 {
+            if *time_s > before - 1e-6 {
                 break;
             }
         }
+    }
+
+    /// Unused nodes that could take the place of a relay.
+    fn replacements(&self, chains: &Chains, group: usize, stage: usize) -> Vec<usize> {
+        let chain = &chains.groups[group];
+        let (before, after) = (chain[stage - 1], chain[stage + 1]);
+        let reached = self.expected.reached(before, chains.channels[stage]).iter();
+        let near = reached.filter(|(_, reach)| reach.delivery > LEAST);
+        near.map(|&(node, _)| node)
+            .filter(|&node| {
+                let onward = self.expected.link(node, after, chains.channels[stage + 1]);
+                onward.is_some_and(|onward| onward.delivery > LEAST)
+                    && !chains.groups.iter().any(|chain| chain.contains(&node))
+            })
+            .collect()
     }
 }
 
@@ -441,30 +436,30 @@ fn on_the_way(before: &[Vec<usize>], stage: usize, mut node: usize, relay: usize
     node == relay
 }
 
-/// What a chain costs at least on an order of channels: that of the cheapest walk, which may come by a node twice. Orders
-/// come in turn, so most begin as the one before did.
+/// A lower bound on a chain's cost on an order of channels: the cheapest walk, which may pass a node twice. Most orders
+/// begin as the one before did, so its costs are reused.
 struct Bounds {
     source: usize,
     sink: usize,
     /// The order before this one.
     order: Vec<usize>,
-    /// Per stage, what it costs at least to be at each node there; of no stage but those before the sink.
+    /// Per stage before the sink's: the least cost of reaching each node there.
     costs: Vec<Vec<f64>>,
 }
 
 impl Bounds {
-    fn new(quest: &Quest<'_>) -> Self {
-        let mut at_source = vec![f64::INFINITY; quest.expected.nodes()];
-        at_source[quest.source] = 0.0;
+    fn new(search: &Search<'_>) -> Self {
+        let mut at_source = vec![f64::INFINITY; search.expected.nodes()];
+        at_source[search.source] = 0.0;
         Self {
-            source: quest.source,
-            sink: quest.sink,
+            source: search.source,
+            sink: search.sink,
             order: Vec::new(),
             costs: vec![at_source],
         }
     }
 
-    /// No chain on `order` costs less, in sums of doubles as they are.
+    /// No chain on `order` costs less, rounding included.
     fn of(&mut self, table: &Table, order: &[usize]) -> f64 {
         let hops = order.len() - 1;
         let same = order.iter().zip(&self.order).take_while(|(a, b)| a == b);
@@ -495,21 +490,21 @@ impl Bounds {
     }
 }
 
-/// What hops cost: minus the logarithm of their delivery forth, and a little of that back, per
-/// pair of channels (places in the list) forth and back.
+/// Costs of hops: minus the logarithm of their delivery forth, and a little of that back, per
+/// pair of channels (indices into the list) forth and back.
 struct Table {
     channels: usize,
     rows: Vec<Vec<Vec<(usize, f64)>>>,
 }
 
 impl Table {
-    fn new(quest: &Quest<'_>) -> Self {
-        let &Quest {
+    fn new(search: &Search<'_>) -> Self {
+        let &Search {
             expected,
             channels,
-            back: weight,
+            reverse_cost,
             ..
-        } = quest;
+        } = search;
         let hop = |from: usize, forth: Channel, back: Channel| {
             let reached = expected.reached(from, forth).iter();
             reached
@@ -517,7 +512,7 @@ impl Table {
                 .map(|&(to, reach)| {
                     let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
                     let cost = -libm::log(reach.delivery.min(1.0))
-                        - weight * libm::log(back.clamp(1e-3, 1.0));
+                        - reverse_cost * libm::log(back.clamp(1e-3, 1.0));
                     (to, cost)
                 })
                 .collect()

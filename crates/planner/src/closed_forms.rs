@@ -1,5 +1,5 @@
-//! What the pipelines can do at best, in closed form: cycle time, cycles of a pass, the time of a link measurement (P3, equation 1) and of a control exchange; and what any
-//! forwarding over one radio per node can do at best (CIT, section 2).
+//! What the pipelines can do at best, in closed form: cycle time, cycles of a pass, the time of a link measurement (P3,
+//! equation 1) and of a control exchange; and bounds on any forwarding over one radio per node (CIT, section 2).
 //!
 //! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
 //! Tests: below, against the arithmetic on P3's own numbers.
@@ -57,13 +57,14 @@ impl Cycle {
         let slot = |bytes: usize| air_time(bytes) + self.gap;
         (slot(SHORT_REQUEST) + slot(SHORT_NACK)) * (hops + 1)
     }
-    /// From the first wake-up packet to the first data packet where the wake-up is told bit by bit, in one flood: it names `named`
-    /// nodes of `nodes`, source and sink included.
-    pub fn short_wake_up(&self, hops: u64, named: usize, nodes: usize) -> Duration {
+    /// From the first wake-up packet to the first data packet of a wake-up packed bit by bit in one flood. It names `active`
+    /// of `nodes` nodes, source and sink included.
+    pub fn short_wake_up(&self, hops: u64, active: usize, nodes: usize) -> Duration {
         let width = nodes.max(2).ilog2() as usize + 1;
         // Channels, three counts for each stage and group, and addresses.
         let bits =
-            4 * (hops as usize + 1) + 6 * hops.saturating_sub(1) as usize + named * (width + 1) - 2;
+            4 * (hops as usize + 1) + 6 * hops.saturating_sub(1) as usize + active * (width + 1)
+                - 2;
         let slot = air_time(FLOOD_BYTES + bits.div_ceil(8)) + self.gap;
         slot * (hops + protocol_constants::LATE_SLOTS).max(protocol_constants::LEAST_SLOTS)
             + protocol_constants::HANDOVER
@@ -75,7 +76,7 @@ const SHORT_REQUEST: usize = 19;
 /// Bytes of a NACK of the first sixteen packets, in slim frames.
 const SHORT_NACK: usize = 12;
 
-/// Bytes of a wake-up that names nobody: headers of a flood and of its segment, and a route's terms.
+/// Bytes of a wake-up that names no node: headers of a flood and of its segment, and a route's terms.
 const FLOOD_BYTES: usize = 22;
 
 /// Cycles until the last of `packets` has crossed `hops` where the source sends in every cycle.

@@ -2,7 +2,7 @@
 //!
 //! Works on a draft of the plan: the stages between source and sink with each relay's group. Invariant: the
 //! groups' path counts differ by at most one, and so do their sizes per stage until
-//! the last stage is thinned. Nothing here draws but the random halves. Tests: in tests/plans.rs.
+//! the last stage is thinned. Nothing here draws but the random halves. Tests: tests/all/plans.rs.
 
 use crate::interference::{Layout, Stages};
 use crate::link_model::Expected;

@@ -3,11 +3,10 @@
 //!
 //! In the cycle in which stage k receives for group g, stage j sends for g where j and k - 1 are
 //! both even or both odd, else for the other group. All members of a sending stage are taken to speak:
-//! never less interference than there is. NACKs travel alone. Tests: below.
+//! never less interference than there is. NACKs travel alone. Tests: `interference_tests.rs`.
 
-use crate::channels::Tuned;
+use crate::channels::StageChannels;
 use crate::link_model::Expected;
-use crate::predict::Air;
 
 /// Members of one group: source, relays stage by stage, sink.
 pub(crate) type Stages = Vec<Vec<usize>>;
@@ -15,14 +14,18 @@ pub(crate) type Stages = Vec<Vec<usize>>;
 /// Who is where, on which channel stage k receives, and what disturbs whom.
 pub(crate) struct Layout<'a> {
     expected: &'a Expected,
-    channels: Tuned<'a>,
+    channels: StageChannels<'a>,
     /// Per group and stage: receivers and the interference at each, in milliwatts.
     disturbed: Vec<Vec<Vec<(usize, f64)>>>,
 }
 
 impl<'a> Layout<'a> {
     /// `groups` are one or two, each from source to sink.
-    pub(crate) fn new(expected: &'a Expected, groups: &[Stages], channels: Tuned<'a>) -> Self {
+    pub(crate) fn new(
+        expected: &'a Expected,
+        groups: &[Stages],
+        channels: StageChannels<'a>,
+    ) -> Self {
         let heard = |place, to| (to, interference(expected, groups, channels, place, to));
         let group = |(group, stages): (usize, &Stages)| {
             let stages = stages.iter().enumerate();
@@ -36,7 +39,7 @@ impl<'a> Layout<'a> {
         }
     }
     /// The same where stages do not disturb each other.
-    pub(crate) fn quiet(expected: &'a Expected, channels: Tuned<'a>) -> Self {
+    pub(crate) fn quiet(expected: &'a Expected, channels: StageChannels<'a>) -> Self {
         Self {
             expected,
             channels,
@@ -49,7 +52,7 @@ impl<'a> Layout<'a> {
 pub(crate) fn interference(
     expected: &Expected,
     groups: &[Stages],
-    channels: Tuned<'_>,
+    channels: StageChannels<'_>,
     (group, stage): (usize, usize),
     to: usize,
 ) -> f64 {
@@ -76,13 +79,12 @@ pub(crate) fn interference(
     sum
 }
 
-impl Air for Layout<'_> {
-    fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
-        let Some(channel) = self
-            .channels
-            .of(group, stage)
-            .filter(|_| !senders.is_empty())
-        else {
+impl Layout<'_> {
+    /// Probability that a frame which `senders` of `stage - 1` send in step to `group` arrives at `to`, of `stage`. Stages
+    /// count from the source, 0..=H.
+    pub(crate) fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+        let channel = self.channels.of(group, stage);
+        let Some(channel) = channel.filter(|_| !senders.is_empty()) else {
             return 0.0;
         };
         let around = self.disturbed.get(group).and_then(|g| g.get(stage));
@@ -90,61 +92,13 @@ impl Air for Layout<'_> {
         let interference = here.map_or(0.0, |(_, power)| *power);
         self.expected.together(senders, to, channel, interference)
     }
-    fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+    /// The same from `stage + 1` to `stage`, for NACKs.
+    pub(crate) fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
         let channel = self.channels.of(group, stage);
         channel.map_or(0.0, |on| self.expected.together(senders, to, on, 0.0))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::link_model::LinkModel;
-    use crate::links::LinkQualities;
-    use crate::predict::both_ways;
-    use thalweg_units::{Channel, ChannelSet, Dbm};
-
-    /// A line 0..=5 of strong hops on all channels, where stage 4 is also heard at stage 1.
-    fn line(heard: f64) -> LinkQualities {
-        let mut links = LinkQualities::new(6);
-        for channel in Channel::all() {
-            for a in 0..5 {
-                for (from, to) in [(a, a + 1), (a + 1, a)] {
-                    let rssi = Some(Dbm(-80.0));
-                    links.record(from, to, channel, 10, 10, rssi).unwrap();
-                }
-            }
-            let rssi = Some(Dbm(heard));
-            links.record(4, 1, channel, 10, 10, rssi).unwrap();
-        }
-        links
-    }
-
-    fn delivered(heard: f64, numbers: &[u8]) -> f64 {
-        let links = line(heard);
-        let expected = Expected::new(&links, ChannelSet::ALL, &LinkModel::UNKNOWN);
-        let channels: Vec<Channel> = numbers.iter().map(|&n| Channel::new(n).unwrap()).collect();
-        let stages: Stages = (0..6).map(|node| vec![node]).collect();
-        let layout = Layout::new(
-            &expected,
-            std::slice::from_ref(&stages),
-            channels[..].into(),
-        );
-        both_ways(&layout, 0, &stages).0.end
-    }
-
-    #[test]
-    fn a_channel_used_again_is_heard_four_stages_on() {
-        // Stage 4 sends to stage 5 on the channel on which stage 1 receives, in the same cycle.
-        let [quiet, loud] =
-            [-100.0, -80.0].map(|heard| delivered(heard, &[26, 15, 20, 25, 26, 15]));
-        assert!(quiet > 0.99 && loud < 0.5, "{quiet} {loud}");
-        assert!(delivered(-80.0, &[26, 15, 20, 25, 26, 17]) > 0.99);
-    }
-
-    #[test]
-    fn loud_neighbours_leak_into_the_channel_beside() {
-        let [quiet, loud] = [-60.0, -40.0].map(|heard| delivered(heard, &[11, 26, 20, 15, 11, 25]));
-        assert!(quiet > 0.99 && loud < 0.9, "{quiet} {loud}");
-    }
-}
+#[path = "interference_tests.rs"]
+mod tests;

@@ -1,11 +1,12 @@
-//! One picture of a network's links out of several surveys, and of what transfers saw since.
+//! One table of a network's links out of several surveys and of what transfers have seen since.
 //!
-//! A link's level is the mean of its readings. Each weighs by the inverse of its variance: what a reading is off by where nothing
-//! changed, and what its pair of nodes changes by, of which the share counts that has come about by its age. The error of that mean is
-//! what is not known of the link. By how much pairs change is the mean square of what surveys that follow each other differ by,
-//! and of each pair its own, beside which that mean counts as one change. Of one survey alone nothing changes. Tests: `link_fusion_tests.rs`.
+//! A link's level is the mean of its readings, each weighted by the inverse of its variance: that of a reading where
+//! nothing changes, and that of the changes of its pair of nodes, as far as its age lets them have happened. The error of
+//! the mean is the link's uncertainty. How much a pair changes is the mean square of the differences between surveys that
+//! follow each other; the mean over all pairs counts as one more change of each. A single survey shows no
+//! changes. Tests: `link_fusion_tests.rs`.
 
-use crate::ageing::come;
+use crate::ageing::changed_share;
 use crate::bisect;
 use crate::calibration::STRONG_DB;
 use crate::link_model::LinkModel;
@@ -14,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
 /// So many surveys and sightings of a link count at most, the newest: each more would count less than a tenth.
-pub const MOST: usize = 8;
+pub const MOST_READINGS: usize = 8;
 /// Frames of a transfer that count as frames of one survey; links change while more are sent.
 const COUNTED: u32 = 30;
-/// Of fewer changes nothing is learned.
+/// Fewer changes than this say nothing of how links change.
 const ENOUGH: usize = 40;
 
 /// A survey, and how long before the coming transfer it was made.
@@ -46,7 +47,7 @@ pub struct Sighting {
     pub age: Duration,
 }
 
-/// What is known of a network's links.
+/// A network's links, as surveys and transfers have measured them.
 #[derive(Debug, Clone)]
 pub struct FusedLinks {
     /// Each link.
@@ -94,8 +95,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The level of a link as this survey has it. One that was not heard, though both nodes took part, was below what may be
-    /// missed.
+    /// The level of a link in this survey. One that was not heard, though both nodes took part, was below the level that may
+    /// be missed.
     fn reading(&self, from: usize, to: usize, channel: Channel) -> Option<Reading> {
         let age = self.age;
         if let Some(quality) = self.links.quality(from, to, channel) {
@@ -108,8 +109,8 @@ impl<'a> Source<'a> {
                 age,
             });
         }
-        let of = &self.took_part[channel.index()];
-        let both = of.get(from)?.0 && of.get(to)?.1;
+        let nodes = &self.took_part[channel.index()];
+        let both = nodes.get(from)?.0 && nodes.get(to)?.1;
         both.then(|| Reading {
             level: self.model.unheard().0,
             prr: 0.0,
@@ -120,7 +121,7 @@ impl<'a> Source<'a> {
 }
 
 impl FusedLinks {
-    /// What `newest`, surveys before it and what transfers saw tell of links whose radios have this effective `floor`.
+    /// The links by `newest`, surveys before it and what transfers saw, for radios with this effective `floor`.
     pub fn of(newest: Dated<'_>, earlier: &[Dated<'_>], seen: &[Sighting], floor: Dbm) -> Self {
         let mut model = LinkModel::learned(newest.links, floor);
         let links = newest.links.clone();
@@ -133,7 +134,7 @@ impl FusedLinks {
         let surveys: Vec<Dated<'_>> = ([newest].into_iter())
             .chain(earlier.iter().copied())
             .filter(|survey| survey.links.nodes() == links.nodes())
-            .take(MOST)
+            .take(MOST_READINGS)
             .collect();
         // Others use channels now and then: each survey saw some seconds of that.
         let tables = surveys.iter().map(|survey| survey.links);
@@ -145,7 +146,7 @@ impl FusedLinks {
             let of = (sighting.from, sighting.to, sighting.channel);
             sightings.entry(of).or_default().push(sighting);
         }
-        let mut picture = Self { links, model };
+        let mut fused = Self { links, model };
         for_each_link(&sources, |from, to, channel| {
             let read = |source: &Source<'_>| source.reading(from, to, channel);
             let mut readings: Vec<Reading> = sources.iter().filter_map(read).collect();
@@ -155,7 +156,7 @@ impl FusedLinks {
                 let seen = seen.iter().map(|sighting| model.sighted(sighting, level));
                 readings.extend(seen);
                 readings.sort_by_key(|reading| reading.age);
-                readings.truncate(MOST);
+                readings.truncate(MOST_READINGS);
             }
             if !readings.is_empty() {
                 let mean = spread.mean(&readings, change);
@@ -169,7 +170,7 @@ impl FusedLinks {
                     unknown: Some(mean.unknown),
                 };
                 // Both nodes are in the table.
-                let _ = picture.links.put(from, to, channel, quality);
+                let _ = fused.links.put(from, to, channel, quality);
             }
         });
         let of_age = |survey: &Dated<'_>| Reading {
@@ -179,8 +180,8 @@ impl FusedLinks {
             age: survey.age,
         };
         let ages: Vec<Reading> = surveys.iter().map(of_age).collect();
-        picture.model.unknown = spread.mean(&ages, spread.change).unknown;
-        picture
+        fused.model.unknown = spread.mean(&ages, spread.change).unknown;
+        fused
     }
 }
 
@@ -200,11 +201,11 @@ fn for_each_link(sources: &[Source<'_>], mut visit: impl FnMut(usize, usize, Cha
     }
 }
 
-/// What readings of a link come to.
+/// The mean of a link's readings.
 struct Mean {
     level: f64,
     prr: f64,
-    /// Standard deviation of what is not known of it in the coming transfer.
+    /// Standard deviation of its level in the coming transfer.
     unknown: Db,
 }
 
@@ -218,11 +219,11 @@ struct Spread {
 }
 
 impl Spread {
-    /// What `sources`, newest first, tell by strong links, where readings of one that did not change are off by `reading`. Strong is what
-    /// two surveys have on average: a link is not chosen for having become weaker, or stronger.
+    /// Of the strong links of `sources`, newest first, where readings of a link that does not change have the variance `reading`. A link
+    /// is strong by the average of two surveys, so that none is chosen for having become weaker, or stronger.
     fn of(sources: &[Source<'_>], reading: f64) -> Self {
         let strong = sources.first().map_or(0.0, |s| s.model.floor.0 + STRONG_DB);
-        // Half of the square of what two readings differ by, and so many of them, of which so many could change between.
+        // Per pair: half of the squared differences of two readings, and how many there are; in all, how many could change between.
         let mut pairs: BTreeMap<(usize, usize), [f64; 2]> = BTreeMap::new();
         let mut changed = 0.0;
         for_each_link(sources, |from, to, channel| {
@@ -237,7 +238,7 @@ impl Spread {
                         of[0] + 0.5 * (newer.level - older.level).powi(2),
                         of[1] + 1.0,
                     ];
-                    changed += come(older.age.saturating_sub(newer.age));
+                    changed += changed_share(older.age.saturating_sub(newer.age));
                 }
             }
         });
@@ -254,7 +255,7 @@ impl Spread {
         // Links that stand still may be read better than the survey thought; not even then are they read without error.
         let reading = reading.min(mean).max(1e-3);
         let change = |both: f64| ((both - reading) * count / changed).max(0.0);
-        // Both directions change alike: what they tell counts once.
+        // Both directions change alike, so they count once.
         let own = |[sum, count]: [f64; 2]| change((mean + 0.5 * sum) / (1.0 + 0.5 * count));
         Self {
             reading,
@@ -271,7 +272,7 @@ impl Spread {
     }
     /// The mean of `readings`, one or more, of a link that changes so.
     fn mean(&self, readings: &[Reading], change: f64) -> Mean {
-        let changed = |reading: &Reading| change * come(reading.age);
+        let changed = |reading: &Reading| change * changed_share(reading.age);
         // A reading differs from what is to come by either's change.
         let weight = |reading: &Reading| 1.0 / (self.reading + 2.0 * changed(reading)).max(1e-9);
         let all: f64 = readings.iter().map(weight).sum();
@@ -282,7 +283,7 @@ impl Spread {
                 .sum()
         };
         let of_readings = mean(&|w, reading| w * w * (self.reading + changed(reading)));
-        let old = mean(&|w, reading| w * come(reading.age));
+        let old = mean(&|w, reading| w * changed_share(reading.age));
         Mean {
             level: mean(&|w, reading| w * reading.level),
             prr: mean(&|w, reading| w * reading.prr).clamp(0.0, 1.0),
@@ -292,15 +293,15 @@ impl Spread {
 }
 
 impl LinkModel {
-    /// What a register reads of a link of `level`, of whose frames a share of `prr` arrives: what [`LinkModel::power`] takes
-    /// back.
+    /// The RSSI register's reading of a link of `level`, of whose frames the share `prr` arrives: the inverse of
+    /// [`LinkModel::power`].
     fn register(&self, level: Dbm, prr: f64) -> Dbm {
         let heard = (level + Db(2.0 * (1.0 - prr))).milliwatts().0;
         let read = heard + self.register_noise.milliwatts().0;
         Dbm(10.0 * libm::log10(read))
     }
 
-    /// The reading that `sighting` makes of a link which is at `level` by all else that is known: that level, or the nearest
+    /// `sighting` as a reading of a link which is at `level` by all its other readings: that level, or the nearest
     /// under which the count is no surprise.
     fn sighted(&self, sighting: &Sighting, level: f64) -> Reading {
         let sent = f64::from(sighting.sent.max(1));
@@ -310,7 +311,7 @@ impl LinkModel {
             (share + 0.5 / sent) / (1.0 + 1.0 / sent),
             (share * (1.0 - share) / sent + 0.25 / (sent * sent)).sqrt() / (1.0 + 1.0 / sent),
         );
-        // What others take of the channel is no fault of the link.
+        // Frames lost to other users of the channel say nothing of the link.
         let kept = 1.0 - self.outage;
         let low = self.margin_of((middle - wide) / kept.max(0.5));
         let high = self.margin_of((middle + wide) / kept.max(0.5));

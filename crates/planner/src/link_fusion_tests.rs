@@ -1,4 +1,4 @@
-//! Pictures of links that change by a known law.
+//! Links that change by a known law.
 
 use super::*;
 use crate::ageing::Ageing;
@@ -34,7 +34,7 @@ fn surveys(count: usize, by: f64) -> Vec<LinkQualities> {
     all
 }
 
-fn picture(surveys: &[LinkQualities], seen: &[Sighting]) -> FusedLinks {
+fn fused(surveys: &[LinkQualities], seen: &[Sighting]) -> FusedLinks {
     let dated = (1..).zip(surveys).map(|(hours, links)| Dated {
         links,
         age: HOUR * hours,
@@ -46,7 +46,7 @@ fn picture(surveys: &[LinkQualities], seen: &[Sighting]) -> FusedLinks {
 #[test]
 fn one_survey_is_taken_as_it_is() {
     let all = surveys(1, 3.0);
-    let one = picture(&all, &[]);
+    let one = fused(&all, &[]);
     let ageing = one.model.ageing;
     let learned = LinkModel::learned(&all[0], FLOOR);
     assert_eq!(one.model, LinkModel { ageing, ..learned });
@@ -72,7 +72,7 @@ fn one_sweep_ages_and_nothing_that_tells_of_change_does() {
     };
     let hour = at(HOUR);
     assert_ne!(hour.ageing, Ageing::NONE);
-    assert_eq!(picture(&all, &[]).model.ageing, Ageing::NONE);
+    assert_eq!(fused(&all, &[]).model.ageing, Ageing::NONE);
     // Ten beacons in turns: what comes about between a pair's turns is in what its directions differ by.
     let mut turns = LinkQualities::new(NODES);
     for (from, to) in [(0, 1), (1, 0), (1, 2)] {
@@ -91,7 +91,7 @@ fn one_sweep_ages_and_nothing_that_tells_of_change_does() {
 #[test]
 fn what_links_change_by_is_read_off_two_surveys() {
     for by in [0.0, 2.0, 5.0] {
-        let of_two = picture(&surveys(2, by), &[]).model.unknown.0;
+        let of_two = fused(&surveys(2, by), &[]).model.unknown.0;
         // Two readings, each off by its change and its own error, against the change of the transfer. One pair in seven changes by three
         // times as much.
         let mean = (6.0 + 9.0) / 7.0 * by * by;
@@ -105,9 +105,9 @@ fn what_links_change_by_is_read_off_two_surveys() {
 
 #[test]
 fn pairs_that_change_more_are_trusted_less() {
-    let picture = picture(&surveys(3, 2.0), &[]);
+    let fused = fused(&surveys(3, 2.0), &[]);
     let mean = |from: usize| {
-        let heard = picture.links.heard_from(from, Channel::new(15).unwrap());
+        let heard = fused.links.heard_from(from, Channel::new(15).unwrap());
         let unknown: Vec<f64> = heard.map(|(_, q)| q.unknown.unwrap().0).collect();
         unknown.iter().sum::<f64>() / unknown.len() as f64
     };
@@ -127,11 +127,11 @@ fn what_a_transfer_lost_makes_a_link_weaker_and_what_it_brought_surer() {
             received,
             age: Duration::from_secs(60),
         };
-        let picture = picture(&all, &[sighting]);
-        let quality = picture.links.quality(2, 4, channel).unwrap();
-        (quality, picture.model.delivery(&quality))
+        let fused = fused(&all, &[sighting]);
+        let quality = fused.links.quality(2, 4, channel).unwrap();
+        (quality, fused.model.delivery(&quality))
     };
-    let before = picture(&all, &[]).links.quality(2, 4, channel).unwrap();
+    let before = fused(&all, &[]).links.quality(2, 4, channel).unwrap();
     let ((whole, _), (degraded, delivery)) = (at(250), at(10));
     assert!(
         whole.unknown.unwrap().0 < before.unknown.unwrap().0,
@@ -151,7 +151,7 @@ fn a_link_that_fell_silent_counts_as_weak() {
     let channel = Channel::new(25).unwrap();
     let heard = all[0].quality(1, 2, channel).unwrap();
     all[0] = all[0].filtered(|from, to, on| (from, to, on) != (1, 2, channel));
-    let now = picture(&all, &[]).links.quality(1, 2, channel).unwrap();
+    let now = fused(&all, &[]).links.quality(1, 2, channel).unwrap();
     assert!(
         now.rssi.unwrap().0 < heard.rssi.unwrap().0 - 5.0,
         "{now:?} {heard:?}"

@@ -1,9 +1,9 @@
-//! What to expect of a link in a coming transfer, after what was measured of it.
+//! The delivery of a link in a coming transfer, from its measurements.
 //!
 //! Ten beacons of ten cannot tell a link at the edge of sensitivity from a strong one; the received
 //! power can. Power varies from packet to packet, has moved since the survey, and receivers differ:
 //! all normal in decibels, so the chance of a frame is a normal integral over the margin. What was
-//! counted corrects it. Other senders of the pipeline raise the floor. Tests: below.
+//! counted corrects it. Other senders of the pipeline raise the floor. Tests: `link_model_tests.rs`.
 
 use crate::ageing::Ageing;
 use crate::beating::{self, Lead};
@@ -34,10 +34,10 @@ const SHIFTS: [(f64, f64); 5] = [
 ];
 
 /// Interference from beside the channel that a transfer puts up with, as a multiple of the floor: links
-/// have about as much to alternate, and what is lost costs less than sinks that have nothing to do.
+/// have about as much to spare, and the loss costs less than idle sinks.
 const QUIET: f64 = 4.0;
 
-/// Changes of a link that are weighed, in standard deviations: so many steps to either side, of this size.
+/// Changes of a link that are averaged over, in standard deviations: so many steps to either side, of this size.
 const CHANGES: i32 = 16;
 const CHANGE_STEP: f64 = 0.25;
 
@@ -61,10 +61,10 @@ pub struct LinkModel {
     pub register_noise: Dbm,
     /// Standard deviation of received power from packet to packet.
     pub packet: Db,
-    /// Standard deviation of what is not known of a link's mean in the coming run: its change since
-    /// the survey, the receiver's floor and RSSI error. Links of which more is known have their own ([`LinkQuality::unknown`]).
+    /// Standard deviation of a link's mean in the coming run: its change since the survey, the receiver's
+    /// floor and RSSI error. A link may have its own ([`LinkQuality::unknown`]).
     pub unknown: Db,
-    /// What links may have become beside that since a single survey. Chances of degraded hops have it in, and what links deliver does not.
+    /// How links may have changed beyond that since a single survey. It counts for the chance of a degraded hop, not for delivery.
     pub ageing: Ageing,
     /// Share of long frames that are lost however strong the link: others use the channel.
     pub outage: f64,
@@ -75,9 +75,9 @@ pub struct LinkModel {
 }
 
 impl LinkModel {
-    /// A CC2420 at a site of which nobody knows anything: floor and adjacent channels as of the data sheet (see
+    /// A CC2420 at an unknown site: floor and adjacent channels as of the data sheet (see
     /// [`LinkRule::CC2420_FLOOR`]), and as much spread as links change by in hours (the traces in `docs/radio-model.md`:
-    /// 0.9 to 2.9 dB). [`LinkModel::learned`] has what a survey tells.
+    /// 0.9 to 2.9 dB). [`LinkModel::learned`] fits a survey.
     pub const UNKNOWN: Self = Self {
         floor: LinkRule::CC2420_FLOOR,
         register_noise: Dbm(-99.2),
@@ -93,13 +93,13 @@ impl LinkModel {
     pub fn delivery_at(&self, margin: Db) -> f64 {
         self.delivery_over(margin, self.unknown)
     }
-    /// The same of a link of which `unknown` is not known.
+    /// The same of a link whose mean has the standard deviation `unknown`.
     pub(crate) fn delivery_over(&self, margin: Db, unknown: Db) -> f64 {
         let (packet, unknown) = (self.packet.0, unknown.0);
         let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
         0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * SQRT_2))
     }
-    /// What is not known of a link of this quality.
+    /// Standard deviation of the mean of a link of this quality.
     pub(crate) fn unknown_of(&self, quality: &LinkQuality) -> Db {
         quality.unknown.unwrap_or(self.unknown)
     }
@@ -112,13 +112,13 @@ impl LinkModel {
                 let expected = self.delivery_over(margin, self.unknown_of(quality));
                 (expected * prior + quality.prr * sent) / (prior + sent)
             }
-            // A ratio that stands on nobody knows how many frames is taken as it is.
+            // A ratio of an unknown number of frames is taken as it is.
             (_, None) => quality.prr,
             (None, Some(sent)) => (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0),
         }
     }
-    /// The mean of what `of` makes of a link's delivery over all that it may have become since the survey: of one whose mean
-    /// power lay `margin` above the floor, of which `unknown` is not known, and which has aged so.
+    /// The mean of `of`, a function of a link's delivery, over all changes since the survey: of a link whose mean power lay
+    /// `margin` above the floor with the standard deviation `unknown`, and which has aged so.
     fn over_changes(
         &self,
         margin: Db,
@@ -131,7 +131,7 @@ impl LinkModel {
                 let change = f64::from(step) * CHANGE_STEP;
                 let by = Db(change * deviation.0);
                 let weight = share * ageing.weight(by) * libm::exp(-0.5 * change * change);
-                // Known apart from its change, a link has its packets' spread alone.
+                // Given its change, a link has its packets' spread alone.
                 let delivery = self.delivery_over(margin + by, Db(0.0));
                 all += weight;
                 sum += weight * of(delivery);
@@ -185,7 +185,7 @@ pub(crate) struct Reach {
     pub(crate) delivery: f64,
     /// Mean power in milliwatts, where known.
     pub(crate) power: Option<f64>,
-    /// Standard deviation of what is not known of it.
+    /// Standard deviation of that.
     pub(crate) unknown: Db,
 }
 
@@ -237,7 +237,7 @@ impl Expected {
         let at = row.binary_search_by_key(&to, |(to, _)| *to).ok()?;
         Some(&row[at].1)
     }
-    /// Has `hop` deliver what `change` makes of what it was to deliver. What was never heard stays so.
+    /// Changes the delivery of `hop`. A link that was never heard stays unheard.
     pub(crate) fn change(&mut self, hop: Hop, change: impl FnOnce(f64) -> f64) {
         let row = self.rows[hop.channel.index()].get_mut(hop.from);
         let reach = row.and_then(|row| {
@@ -248,13 +248,13 @@ impl Expected {
             reach.delivery = change(reach.delivery).clamp(0.0, 1.0);
         }
     }
-    /// Has every link deliver what `change` makes of what it was to deliver.
+    /// Changes the delivery of every link.
     pub(crate) fn change_all(&mut self, change: impl Fn(f64) -> f64) {
         for (_, reach) in self.rows.iter_mut().flatten().flatten() {
             reach.delivery = change(reach.delivery).clamp(0.0, 1.0);
         }
     }
-    /// Has nothing be known of `nodes`.
+    /// Removes all links of `nodes`.
     pub(crate) fn forget(&mut self, nodes: &[usize]) {
         for (from, row) in (self.rows.iter_mut()).flat_map(|table| table.iter_mut().enumerate()) {
             let is_gone = nodes.contains(&from);
@@ -274,15 +274,15 @@ impl Expected {
         power.map_or(0.0, |power| power * self.model.leak_factor(tuned, sent))
     }
     /// Whether `from`, sending on `sent`, reaches `to` where that listens to the same channel, or raises its floor by more
-    /// than [`QUIET`] where it listens to `tuned`. Who was heard on any channel reaches on all of them: the few beacons of a
-    /// survey that missed it on one are no proof that its data raise nobody's floor there.
+    /// than [`QUIET`] where it listens to `tuned`. A node that was heard on any channel reaches on all of them: a few beacons
+    /// missed on one are no proof that its data raise no floor there.
     pub(crate) fn disturbs(&self, from: usize, to: usize, tuned: Channel, sent: Channel) -> bool {
         match tuned == sent {
             true => Channel::all().any(|channel| self.link(from, to, channel).is_some()),
             false => self.interference(from, to, tuned, sent) > QUIET * self.floor_mw,
         }
     }
-    /// The mean of what `of` makes of the delivery of `hop` over all that it may have been when it was surveyed.
+    /// The mean of `of`, a function of the delivery of `hop`, over all levels that it may have had when it was surveyed.
     pub(crate) fn as_surveyed(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
         self.over_unknown(hop, &Ageing::NONE, of)
     }
@@ -305,8 +305,7 @@ impl Expected {
             Some(Reach { delivery, .. }) => of(*delivery),
         }
     }
-    /// Probability that of `frames` frames over `hop` fewer than `enough` arrive: it may have become weaker, or a burst takes
-    /// them.
+    /// Probability that of `frames` frames over `hop` fewer than `enough` arrive: it has become weaker, or a burst takes them.
     pub(crate) fn degraded(&self, hop: Hop, (frames, enough): (u32, u32)) -> f64 {
         let weak = self.over_unknown(hop, &self.model.ageing, |delivery| {
             fewer_than(enough, frames, delivery)
@@ -367,55 +366,5 @@ impl Expected {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(received: u32, rssi: f64) -> LinkQualities {
-        let mut links = LinkQualities::new(4);
-        for from in [0, 2, 3] {
-            let rssi = Some(Dbm(rssi));
-            (links.record(from, 1, Channel::LAST, received, 10, rssi)).unwrap();
-        }
-        links
-    }
-
-    fn expected(received: u32, rssi: f64) -> Expected {
-        Expected::new(&table(received, rssi), ChannelSet::ALL, &LinkModel::UNKNOWN)
-    }
-
-    #[test]
-    fn margin_tells_what_ten_beacons_cannot() {
-        let at = |received, rssi| expected(received, rssi).together(&[0], 1, Channel::LAST, 0.0);
-        assert!(at(10, -94.0) < 0.9, "{}", at(10, -94.0));
-        assert!(at(10, -87.0) > 0.999, "{}", at(10, -87.0));
-        assert!(at(8, -87.0) < at(10, -87.0));
-        assert!(at(10, -91.0) > at(10, -92.0));
-    }
-
-    #[test]
-    fn interference_counts_by_its_power() {
-        let table = expected(10, -85.0);
-        let at = |level: f64| table.together(&[0], 1, Channel::LAST, Dbm(level).milliwatts().0);
-        assert!(at(-110.0) > 0.99);
-        assert!(at(-85.0) < 0.3, "{}", at(-85.0));
-        assert!(at(-92.0) < at(-96.0));
-    }
-
-    #[test]
-    fn equal_senders_beat_and_unequal_ones_may_not() {
-        let table = expected(10, -80.0);
-        let one = table.together(&[0], 1, Channel::LAST, 0.0);
-        let two = table.together(&[0, 2], 1, Channel::LAST, 0.0);
-        assert!(two < 0.9 && one > 0.999, "{two} {one}");
-    }
-
-    #[test]
-    fn ratios_without_counts_or_power_are_taken_as_they_are() {
-        let mut links = LinkQualities::new(2);
-        links.record_prr(0, 1, Channel::LAST, 0.93, None).unwrap();
-        let table = Expected::new(&links, ChannelSet::ALL, &LinkModel::UNKNOWN);
-        assert_eq!(table.together(&[0], 1, Channel::LAST, 1.0), 0.93);
-        assert_eq!(table.together(&[1], 0, Channel::LAST, 0.0), 0.0);
-        assert_eq!(table.interference(0, 1, Channel::LAST, Channel::LAST), 0.0);
-    }
-}
+#[path = "link_model_tests.rs"]
+mod tests;

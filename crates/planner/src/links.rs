@@ -1,7 +1,7 @@
 //! What was measured: beacons received of beacons sent and mean RSSI, per directed pair of nodes
 //! and channel (P3, section IV-D), and where the nodes are, if known.
 //! Invariants: node indices are 0..nodes(), a reception ratio is 0..=1, no node has a link to itself.
-//! Not modelled: when a measurement was made; every table is one campaign. Tests: below.
+//! Not modelled: when a measurement was made; every table is one campaign. Tests: `links_tests.rs`.
 
 use serde::Serialize;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm};
@@ -19,17 +19,16 @@ pub struct Place {
     pub floor: u16,
 }
 
-/// What is known of one directed link on one channel.
+/// The measurement of one directed link on one channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkQuality {
     /// Packet reception ratio, 0..=1.
     pub prr: f64,
-    /// Mean received power of what was received; none where nothing was, or nobody noted it.
+    /// Mean received power of what was received; none where nothing was, or power was not recorded.
     pub rssi: Option<Dbm>,
     /// How many beacons the ratio stands on; none where the source of the data does not say.
     pub sent: Option<u32>,
-    /// Standard deviation of what is not known of its level in the coming transfer, in decibels; none where that is the same
-    /// as of other links ([`crate::LinkModel::unknown`]).
+    /// Standard deviation of its level in the coming transfer, in decibels; none where that is the same as of other links ([`crate::LinkModel::unknown`]).
     pub unknown: Option<Db>,
 }
 
@@ -144,10 +143,10 @@ impl LinkQualities {
         self.ids = Some(ids);
         Ok(())
     }
-    /// The id by which users know `node`; its index where none was told.
+    /// The id by which users know `node`; its index where none was set.
     pub fn id(&self, node: usize) -> usize {
-        let told = self.ids.as_ref().and_then(|ids| ids.get(node));
-        told.map_or(node, |id| usize::from(*id))
+        let id = self.ids.as_ref().and_then(|ids| ids.get(node));
+        id.map_or(node, |id| usize::from(*id))
     }
     /// Says where every node is.
     ///
@@ -168,15 +167,15 @@ impl LinkQualities {
     pub fn without(&self, nodes: &[usize]) -> Self {
         self.filtered(|from, to, _| !nodes.contains(&from) && !nodes.contains(&to))
     }
-    /// The same with links known to no better than `least`.
-    pub(crate) fn known_to(&self, least: Db) -> Self {
+    /// The same with at least this uncertainty of every link's level.
+    pub(crate) fn with_least_unknown(&self, least: Db) -> Self {
         let mut links = self.clone();
         for (_, quality) in links.rows.iter_mut().flatten().flatten() {
             quality.unknown = quality.unknown.map(|unknown| Db(unknown.0.max(least.0)));
         }
         links
     }
-    /// The links from node to node on a channel that `keeps` says.
+    /// The links from node to node on a channel for which `keeps` holds.
     pub(crate) fn filtered(&self, keeps: impl Fn(usize, usize, Channel) -> bool) -> Self {
         let mut kept = self.clone();
         for (channel, table) in Channel::all().zip(&mut kept.rows) {
@@ -246,7 +245,7 @@ impl LinkQualities {
         };
         self.put(from, to, channel, quality)
     }
-    /// Replaces what is known of a link.
+    /// Replaces the measurement of a link.
     pub(crate) fn put(
         &mut self,
         from: usize,
@@ -272,7 +271,7 @@ impl LinkQualities {
         }
         Ok(())
     }
-    /// What is known of the link from `from` to `to` on `channel`; none where nothing was recorded.
+    /// The measurement of the link from `from` to `to` on `channel`; none where nothing was recorded.
     pub fn quality(&self, from: usize, to: usize, channel: Channel) -> Option<LinkQuality> {
         let row = self.rows[channel.index()].get(from)?;
         let at = row.binary_search_by_key(&to, |(to, _)| *to).ok()?;
@@ -338,44 +337,5 @@ fn merged(old: LinkQuality, new: LinkQuality, received: u32, sent: u32) -> LinkQ
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_add_up() {
-        let mut links = LinkQualities::new(3);
-        for (received, rssi) in [(10, -80.0), (5, -86.0)] {
-            let rssi = Some(Dbm(rssi));
-            (links.record(0, 1, Channel::LAST, received, 10, rssi)).unwrap();
-        }
-        assert_eq!(links.prr(0, 1, Channel::LAST), 0.75);
-        assert_eq!(links.rssi(0, 1, Channel::LAST), Some(Dbm(-82.0)));
-        assert_eq!(links.prr(1, 0, Channel::LAST), 0.0);
-        assert_eq!(links.channels().len(), 1);
-        let summary = links.summary(Channel::LAST);
-        assert_eq!((summary.heard_pairs, summary.mean_prr), (1, 0.75));
-    }
-
-    #[test]
-    fn nonsense_is_refused_by_name() {
-        let mut links = LinkQualities::new(3);
-        let c = Channel::LAST;
-        let (node, nodes) = (3, 3);
-        let unknown = LinkError::UnknownNode { node, nodes };
-        assert_eq!(links.record(0, 3, c, 1, 1, None), Err(unknown));
-        let own = LinkError::OwnLink { node: 1 };
-        assert_eq!(links.record(1, 1, c, 1, 1, None), Err(own));
-        for (received, sent) in [(2, 1), (0, 0)] {
-            let refused = links.record(0, 1, c, received, sent, None);
-            assert!(matches!(refused, Err(LinkError::Count { .. })));
-        }
-        for prr in [1.1, f64::NAN] {
-            let refused = links.record_prr(0, 1, c, prr, None);
-            assert!(matches!(refused, Err(LinkError::Ratio { .. })));
-        }
-        assert!(links.set_places(vec![]).is_err());
-        let said = unknown.to_string();
-        assert_eq!(said, "node 3 is not one of the 3 nodes (0 to 2)");
-        assert!(links.channels().is_empty());
-    }
-}
+#[path = "links_tests.rs"]
+mod tests;

@@ -1,12 +1,12 @@
-//! Which pairs of nodes and which channels a network supports: for choosing routes to try, and for
-//! traces whose nodes and channels nobody has an opinion on.
+//! Which pairs of nodes and which channels a network supports: for choosing routes to try where the user
+//! names none.
 //!
 //! A pair supports a transfer if at least N node-distinct paths of one length join it under the link
-//! rule asked for; no weaker rule counts here. Tests: below.
+//! rule asked for; no weaker rule counts here. Tests: `pairs_tests.rs`.
 
 use crate::channels::{apart, spread_order};
 use crate::links::LinkQualities;
-use crate::paths::{self, Quest};
+use crate::paths::{self, Query};
 use crate::request::RouteRequest;
 use crate::topology::{LinkRule, Topology};
 use rand::seq::SliceRandom;
@@ -95,23 +95,7 @@ pub fn suggest_pairs(
     let hops: Vec<_> = (0..links.nodes())
         .map(|node| topology.hops_from(node))
         .collect();
-    let other_floor = |a: usize, b: usize| match (request.floors, links.places()) {
-        (Floors::Different, Some(places)) => places[a].floor != places[b].floor,
-        _ => true,
-    };
-    // With too few neighbours there is no need to search; a direct link needs none.
-    let open = |node: usize| topology.neighbours(node).len() >= wanted;
-    let mut candidates: Vec<(usize, usize, usize)> = Vec::new();
-    for (source, to) in hops.iter().enumerate().filter(|&(node, _)| open(node)) {
-        for (sink, far) in to.iter().enumerate().filter(|&(node, _)| open(node)) {
-            let Some(far) = far.filter(|&far| far >= request.min_hops.max(1)) else {
-                continue;
-            };
-            if far <= route.max_hops && other_floor(source, sink) {
-                candidates.push((far, source, sink));
-            }
-        }
-    }
+    let mut candidates = candidates(links, request, &topology, &hops);
     // By chance in any case: among pairs equally far apart no node is favoured.
     candidates.shuffle(rng);
     if request.order == PairOrder::Farthest {
@@ -131,7 +115,7 @@ pub fn suggest_pairs(
         let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
         for length in shortest..=route.max_hops {
             let (from, to) = (&hops[source], &hops[sink]);
-            let quest = Quest {
+            let query = Query {
                 topology: &topology,
                 source,
                 sink,
@@ -139,7 +123,7 @@ pub fn suggest_pairs(
                 from,
                 to,
             };
-            let found = paths::find(&quest, &ordered, route.search, rng).paths.len();
+            let found = paths::find(&query, &ordered, route.search, rng).paths.len();
             if found >= wanted {
                 (serving[source], serving[sink]) = (true, true);
                 pairs.push(Pair {
@@ -154,6 +138,32 @@ pub fn suggest_pairs(
         }
     }
     pairs
+}
+
+/// Pairs that qualify by floor and distance, each with enough neighbours: hops, source, sink.
+fn candidates(
+    links: &LinkQualities,
+    request: &PairRequest,
+    topology: &Topology,
+    hops: &[Vec<Option<usize>>],
+) -> Vec<(usize, usize, usize)> {
+    let route = &request.route;
+    let other_floor = |a: usize, b: usize| match (request.floors, links.places()) {
+        (Floors::Different, Some(places)) => places[a].floor != places[b].floor,
+        _ => true,
+    };
+    let has_neighbours = |node: usize| topology.neighbours(node).len() >= route.min_paths.max(1);
+    let lengths = request.min_hops.max(1)..=route.max_hops;
+    let mut candidates = Vec::new();
+    for (source, to) in (hops.iter().enumerate()).filter(|&(node, _)| has_neighbours(node)) {
+        for (sink, far) in (to.iter().enumerate()).filter(|&(node, _)| has_neighbours(node)) {
+            let far = far.filter(|far| lengths.contains(far));
+            if let Some(far) = far.filter(|_| other_floor(source, sink)) {
+                candidates.push((far, source, sink));
+            }
+        }
+    }
+    candidates
 }
 
 /// What one channel offers under a link rule.
@@ -205,65 +215,5 @@ pub fn best_channels(links: &LinkQualities, rule: &LinkRule, count: usize) -> Ve
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::links::Place;
-    use rand::SeedableRng;
-    use thalweg_units::Channel;
-
-    /// A grid of 12 x 7 nodes, linked to their eight neighbours, on two channels; the second
-    /// channel lacks the links of the last column.
-    fn grid() -> LinkQualities {
-        let at = |node: usize| ((node / 7) as f64, (node % 7) as f64);
-        let mut links = LinkQualities::new(84);
-        for a in 0..84 {
-            for b in 0..84 {
-                let ((ax, ay), (bx, by)) = (at(a), at(b));
-                if a == b || (ax - bx).abs() > 1.0 || (ay - by).abs() > 1.0 {
-                    continue;
-                }
-                links.record(a, b, Channel::LAST, 10, 10, None).unwrap();
-                if ax.max(bx) < 11.0 {
-                    links.record(a, b, Channel::FIRST, 10, 10, None).unwrap();
-                }
-            }
-        }
-        let place = |node| Place {
-            x_m: at(node).0,
-            y_m: at(node).1,
-            z_m: 0.0,
-            floor: 0,
-        };
-        links.set_places((0..84).map(place).collect()).unwrap();
-        links
-    }
-
-    #[test]
-    fn far_pairs_first_and_each_node_once() {
-        let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(1);
-        let mut request = PairRequest::new(5);
-        request.route.min_paths = 3;
-        let pairs = suggest_pairs(&grid(), &request, &mut rng);
-        assert_eq!(pairs.len(), 5);
-        assert!(pairs
-            .windows(2)
-            .all(|two| two[0].shortest >= two[1].shortest));
-        assert!(pairs.iter().all(|pair| pair.paths >= 3 && pair.hops <= 6));
-        let mut nodes: Vec<usize> = pairs.iter().flat_map(|p| [p.source, p.sink]).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        assert_eq!(nodes.len(), 10);
-        // Nobody has nine neighbours.
-        request.route.min_paths = 9;
-        assert!(suggest_pairs(&grid(), &request, &mut rng).is_empty());
-    }
-
-    #[test]
-    fn channels_by_what_they_connect() {
-        let support = channel_support(&grid(), &LinkRule::default());
-        assert_eq!(support[0].channel, Channel::LAST);
-        assert_eq!((support[0].largest_part, support[1].largest_part), (84, 77));
-        let best = best_channels(&grid(), &LinkRule::default(), 4);
-        assert_eq!(best, [Channel::LAST, Channel::FIRST]);
-    }
-}
+#[path = "pairs_tests.rs"]
+mod tests;

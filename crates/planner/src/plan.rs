@@ -2,9 +2,9 @@
 //!
 //! Invariants of a [`Plan`]: no node is on two stages; there is a reception channel for each stage
 //! 0..=H; the paths are node-distinct and all have H hops. A stage may hold fewer relays than there are
-//! paths (relays left out of the last stage) or more (extra ones). Made in `route`; tests: tests/plans.rs.
+//! paths (relays left out of the last stage) or more (extra ones). Made in `route`; tests: tests/all/plans.rs.
 
-use crate::channels::Tuned;
+use crate::channels::StageChannels;
 use crate::evidence::Basis;
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
@@ -130,7 +130,7 @@ pub struct PipPlan {
     pub prediction: Prediction,
 }
 
-/// Everything that the nodes of a transfer need to know, and what to expect of it.
+/// Everything that the nodes of a transfer need to know, and its prediction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// The node that has the data.
@@ -165,22 +165,22 @@ pub struct Plan {
     pub feed: Feed,
     /// The link rule under which the paths were found.
     pub rule_used: LinkRule,
-    /// What to know before trusting it.
+    /// Reasons to trust it less.
     pub warnings: Vec<Warning>,
-    /// What to expect of P3.
+    /// The prediction for this plan.
     pub prediction: Prediction,
     /// The same pair with PIP.
     pub pip: PipPlan,
-    /// Beside the relays of stages 1..=H-1: who stands by, at most one for each group.
+    /// The backup relays of stages 1..=H-1, at most one for each group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub backup_relays: Vec<Vec<Member>>,
     /// For stages 1..=H-1: the relays of chains that may join the odd group's, or the even's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternates: Vec<Vec<Member>>,
-    /// Plans to take where this one fails, and others made anew do: many paths.
+    /// Plans for when this one and new ones of its kind have failed: many paths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Plan>,
-    /// What it was made of, where it may have to be made anew.
+    /// What it was made from, where it may have to be made again.
     #[serde(skip)]
     pub(crate) basis: Option<Arc<Basis>>,
 }
@@ -198,15 +198,16 @@ fn some_number<S: Serializer>(channel: &Option<Channel>, serializer: S) -> Resul
 
 impl Plan {
     /// On which channel each stage hears each group.
-    pub(crate) fn tuned(&self) -> Tuned<'_> {
-        Tuned {
+    pub(crate) fn stage_channels(&self) -> StageChannels<'_> {
+        StageChannels {
             stages: &self.channels,
             last_even: self.last_even,
         }
     }
     /// On which channel stage `stage` (1..=H) hears `group`.
     pub fn channel(&self, stage: usize, group: Group) -> Option<Channel> {
-        self.tuned().of(usize::from(group == Group::Even), stage)
+        self.stage_channels()
+            .of(usize::from(group == Group::Even), stage)
     }
     /// Every node that takes part, with its stage (0 is the source, H the sink), stage by stage.
     pub fn active_nodes(&self) -> Vec<(usize, usize)> {

@@ -1,12 +1,15 @@
 //! What to expect of a plan: delivery per stage, first-round reliability, rounds, time, goodput, energy.
 //!
-//! Model: a frame gets from one sender to one receiver with what [`crate::link_model`] makes of the survey;
-//! receivers and senders are independent (P3, section III-B); who holds a packet at a stage is
+//! Model: a frame gets from one sender to one receiver with the probability that [`crate::link_model`] gives;
+//! receivers and senders are independent (P3, section III-B); which relays of a stage hold a packet is
 //! followed exactly, set by set; frames of several senders beat against each other ([`crate::beating`]);
-//! the other stages interfere (`assess`).
-//! Not modelled: clocks, relays that silence themselves. Tests: below and tests/.
+//! the other stages interfere (`interference`).
+//! Not modelled: clocks, relays that silence themselves. Tests: `predict_tests.rs`, tests/all/plans.rs.
 
+use crate::channels::StageChannels;
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
+use crate::interference::{Layout, Stages};
+use crate::link_model::Expected;
 use crate::protocol_constants;
 use crate::request::Transfer;
 use serde::Serialize;
@@ -28,11 +31,22 @@ pub enum Feed {
     AlternateCycles,
 }
 
+impl Feed {
+    /// To so many groups over so many hops.
+    pub(crate) fn of(groups: usize, hops: usize) -> Self {
+        if groups == 2 || hops == 1 {
+            Self::EveryCycle
+        } else {
+            Self::AlternateCycles
+        }
+    }
+}
+
 /// What is expected of a transfer over a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Per group (one, or odd then even) and hop: if anybody of the stage before holds a packet, the
-    /// probability that somebody of the next gets it.
+    /// Per group (one, or odd then even) and hop: if a relay of the stage before holds a packet, the
+    /// probability that one of the next gets it.
     pub hop_delivery: Vec<Vec<f64>>,
     /// Per group: probability that a packet of the source reaches the sink in one pass.
     pub group_delivery: Vec<f64>,
@@ -56,29 +70,22 @@ pub struct Prediction {
     pub active_nodes: usize,
 }
 
-/// How frames fare between neighbouring stages of a plan. Stages count from the source, 0..=H.
-pub(crate) trait Air {
-    /// Probability that a frame which `senders` of `stage - 1` send in step to `group` arrives at `to`,
-    /// of `stage`.
-    fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64;
-    /// The same from `stage + 1` to `stage`, for NACKs.
-    fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64;
-}
-
 /// One hop: senders, receiver, probability.
 type Hop<'a> = &'a dyn Fn(&[usize], usize) -> f64;
 
-/// What a packet meets on its way down one group's stages.
+/// How packets fare on their way down one group's stages.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chain {
+    /// Per hop: the probability that a packet which reached the stage before reaches the next.
     pub(crate) hops: Vec<f64>,
+    /// Probability that it reaches the last stage.
     pub(crate) end: f64,
     /// Expected senders over all stages but the first, per packet.
     pub(crate) relayed: f64,
 }
 
-/// Follows a packet from `stages[0]`, all of whose members hold it, to the last stage; `hop` tells,
-/// for the place of the receivers in `stages`, how a frame fares.
+/// Follows a packet from `stages[0]`, all of whose members hold it, to the last stage; `hop` gives the probability
+/// that a frame arrives, by the index of the receivers' stage, the senders and the receiver.
 pub(crate) fn chain(stages: &[Vec<usize>], hop: impl Fn(usize, &[usize], usize) -> f64) -> Chain {
     let mut hops = Vec::new();
     let mut relayed = 0.0;
@@ -103,20 +110,20 @@ pub(crate) fn chain(stages: &[Vec<usize>], hop: impl Fn(usize, &[usize], usize) 
 }
 
 /// Both directions of `group`, whose members are `stages`, source to sink.
-pub(crate) fn both_ways(air: &dyn Air, group: usize, stages: &[Vec<usize>]) -> (Chain, Chain) {
+pub(crate) fn both_ways(layout: &Layout<'_>, group: usize, stages: &Stages) -> (Chain, Chain) {
     let last = stages.len().saturating_sub(1);
     let back: Vec<Vec<usize>> = stages.iter().rev().cloned().collect();
     (
         chain(stages, |stage, senders, to| {
-            air.forward(group, stage, senders, to)
+            layout.forward(group, stage, senders, to)
         }),
         chain(&back, |at, senders, to| {
-            air.backward(group, last - at, senders, to)
+            layout.backward(group, last - at, senders, to)
         }),
     )
 }
 
-/// Who of a stage holds a packet.
+/// Which relays of a stage hold a packet.
 enum Holders {
     /// The probability of every set, by bit mask.
     Sets(Vec<f64>),
@@ -251,103 +258,116 @@ pub(crate) enum Patience {
     Tries(u32),
 }
 
-/// The prediction for groups of stages (each from source to sink) that are fed as `feed` says.
+/// The prediction for one or two groups of stages, each from source to sink.
 pub(crate) fn predict(
-    air: &dyn Air,
-    groups: &[Vec<Vec<usize>>],
-    feed: Feed,
+    expected: &Expected,
+    groups: &[Stages],
+    channels: StageChannels<'_>,
     patience: Patience,
     transfer: &Transfer,
 ) -> Prediction {
+    let layout = Layout::new(expected, groups, channels);
+    let feed = Feed::of(groups.len(), channels.hops());
     let both: Vec<(Chain, Chain)> = (groups.iter().enumerate())
-        .map(|(group, stages)| both_ways(air, group, stages))
+        .map(|(group, stages)| both_ways(&layout, group, stages))
         .collect();
-    let forward: Vec<&Chain> = both.iter().map(|(forward, _)| forward).collect();
+    let mean = |of: &dyn Fn(&Chain) -> f64| {
+        both.iter().map(|(forward, _)| of(forward)).sum::<f64>() / groups.len().max(1) as f64
+    };
+    let relayed = mean(&|chain| chain.relayed);
+    let group_delivery: Vec<f64> = both.iter().map(|(forward, _)| forward.end).collect();
     let reverse_delivery: Vec<f64> = both.iter().map(|(_, back)| back.end).collect();
-    let group_delivery: Vec<f64> = forward.iter().map(|chain| chain.end).collect();
-    let mean =
-        |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / groups.len().max(1) as f64;
-    let first_round = mean(&mut group_delivery.iter().copied());
     // A control frame goes out once per group; one arrival is enough.
     let any = |each: &[f64]| 1.0 - each.iter().map(|p| 1.0 - p).product::<f64>();
-    let exchange = any(&group_delivery) * any(&reverse_delivery);
-    let mut relays: Vec<usize> = groups.iter().flatten().flatten().copied().collect();
-    relays.sort_unstable();
-    relays.dedup();
-    let active_nodes = relays.len();
+    let mut active: Vec<usize> = groups.iter().flatten().flatten().copied().collect();
+    active.sort_unstable();
+    active.dedup();
     let mut prediction = Prediction {
-        hop_delivery: forward.iter().map(|chain| chain.hops.clone()).collect(),
+        hop_delivery: both
+            .iter()
+            .map(|(forward, _)| forward.hops.clone())
+            .collect(),
+        first_round: mean(&|chain| chain.end),
+        exchange: any(&group_delivery) * any(&reverse_delivery),
         group_delivery,
         reverse_delivery,
-        first_round,
-        exchange,
         completion: 0.0,
         rounds: None,
         time_s: None,
         energy_j: None,
         goodput_kbps: 0.0,
-        active_nodes,
+        active_nodes: active.len(),
     };
-    let packets = f64::from(transfer.packets);
-    if first_round < DEAD {
+    if prediction.first_round < DEAD {
         return prediction;
     }
-    let rounds = expected_rounds(packets, first_round);
-    if exchange < DEAD && rounds > 1.001 {
+    let rounds = expected_rounds(f64::from(transfer.packets), prediction.first_round);
+    if prediction.exchange < DEAD && rounds > 1.001 {
         return prediction;
     }
-    let stages = groups.first().map_or(0, Vec::len);
-    let hops = stages.saturating_sub(1) as u64;
-    let exchanges = rounds - 1.0;
     prediction.completion = match patience {
         Patience::Endless => 1.0,
         Patience::Tries(tries) => {
-            libm::pow(1.0 - libm::pow(1.0 - exchange, f64::from(tries)), exchanges)
+            let failed = libm::pow(1.0 - prediction.exchange, f64::from(tries));
+            libm::pow(1.0 - failed, rounds - 1.0)
         }
     };
-    let cycle = &transfer.cycle;
-    // Packets sent in all rounds: n (1 + q + q^2 + ...).
-    let sent = packets / first_round;
-    // Beside the packets' own time, a round's last one is on its way.
-    let passing = match feed {
-        Feed::EveryCycle => p3_pass_cycles(0, hops),
-        Feed::AlternateCycles => pip_pass_cycles(0, hops),
-    };
-    let data_s = sent * transfer.data_period(feed, hops).as_secs_f64()
-        + rounds * passing as f64 * cycle.period().as_secs_f64();
-    let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
-    let control_s = match exchanges > 0.0 {
-        true => exchanges / exchange * exchange_s,
-        false => 0.0,
-    };
-    let time_s = transfer.wake_up.as_secs_f64() + data_s + control_s;
-    let relayed = mean(&mut forward.iter().map(|chain| chain.relayed));
-    let sending_s = sent * (1.0 + relayed) * cycle.air_time().as_secs_f64();
-    let currents = &transfer.currents;
-    let listening_s = (active_nodes as f64 * time_s - sending_s).max(0.0);
-    // Code waits for a frame to end that it sends, and works in the gaps that follow at either end.
-    let gap_s = transfer.gap(feed, hops).as_secs_f64();
-    let handled_s = 2.0 * sent * (1.0 + relayed) * gap_s;
-    let charge_mas = currents.receive_ma * listening_s
-        + currents.send_ma * sending_s
-        + currents.code_ma * (sending_s + handled_s);
     prediction.rounds = Some(rounds);
-    prediction.time_s = Some(time_s);
-    prediction.energy_j = Some(charge_mas * 1e-3 * currents.supply_v);
-    prediction.goodput_kbps = packets * cycle.payload_bytes as f64 * 8e-3 / time_s;
-    prediction
+    let stages = groups.first().map_or(0, Vec::len);
+    let hops = stages.saturating_sub(1) as u64;
+    prediction.with_costs(rounds, relayed, (feed, hops), transfer)
 }
 
 impl Prediction {
-    /// The same beside `stand` backup relays, which listen in windows, and `alternate` alternate ones, which rest; an exchange
-    /// after the first packets tells how they came. Not modelled: what becomes of transfers that call backups, and the
-    /// pauses of long rounds, which are .2 % of them.
-    pub(crate) fn with_backups(
+    /// With time, energy and goodput of a transfer in so many `rounds`, each of whose packets is `relayed` so often.
+    fn with_costs(
         mut self,
-        (stand, alternate): (usize, usize),
+        rounds: f64,
+        relayed: f64,
+        (feed, hops): (Feed, u64),
         transfer: &Transfer,
     ) -> Self {
-        self.active_nodes += stand + alternate;
+        let (cycle, packets) = (&transfer.cycle, f64::from(transfer.packets));
+        // Packets sent in all rounds: n (1 + q + q^2 + ...).
+        let sent = packets / self.first_round;
+        // Beside the packets' own time, a round's last one is on its way.
+        let passing = match feed {
+            Feed::EveryCycle => p3_pass_cycles(0, hops),
+            Feed::AlternateCycles => pip_pass_cycles(0, hops),
+        };
+        let data_s = sent * transfer.data_period(feed, hops).as_secs_f64()
+            + rounds * passing as f64 * cycle.period().as_secs_f64();
+        let exchanges = rounds - 1.0;
+        let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
+        let control_s = match exchanges > 0.0 {
+            true => exchanges / self.exchange * exchange_s,
+            false => 0.0,
+        };
+        let time_s = transfer.wake_up.as_secs_f64() + data_s + control_s;
+        let sending_s = sent * (1.0 + relayed) * cycle.air_time().as_secs_f64();
+        let currents = &transfer.currents;
+        let listening_s = (self.active_nodes as f64 * time_s - sending_s).max(0.0);
+        // Code waits for a frame to end that it sends, and works in the gaps that follow at either end.
+        let gap_s = transfer.gap(feed, hops).as_secs_f64();
+        let handled_s = 2.0 * sent * (1.0 + relayed) * gap_s;
+        let charge_mas = currents.receive_ma * listening_s
+            + currents.send_ma * sending_s
+            + currents.code_ma * (sending_s + handled_s);
+        self.time_s = Some(time_s);
+        self.energy_j = Some(charge_mas * 1e-3 * currents.supply_v);
+        self.goodput_kbps = packets * cycle.payload_bytes as f64 * 8e-3 / time_s;
+        self
+    }
+    /// The same beside so many backup relays, which listen in windows, and so many alternate relays, which rest. A probe
+    /// of the first packets is a round of its own, as transfers count it. Not modelled: what becomes of transfers that
+    /// call backups, and the pauses of long rounds, which take .2 % of them.
+    pub(crate) fn with_backups(
+        mut self,
+        (backups, alternates): (usize, usize),
+        transfer: &Transfer,
+    ) -> Self {
+        let (active, ready) = (self.active_nodes as f64, backups + alternates);
+        self.active_nodes += ready;
         let (Some(base_s), Some(base_j)) = (self.time_s, self.energy_j) else {
             return self;
         };
@@ -355,30 +375,24 @@ impl Prediction {
         let hops = self.hop_delivery.first().map_or(0, Vec::len) as u64;
         let period_s = cycle.period().as_secs_f64();
         let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
-        let word_s = cycle.short_exchange_time(hops).as_secs_f64() + pass_s;
-        let is_looked_at =
-            transfer.packets >= protocol_constants::PROBED_FROM && stand + alternate > 0;
-        let probes = f64::from(u8::from(is_looked_at));
-        let probe_s = probes * word_s;
+        let exchange_s = cycle.short_exchange_time(hops).as_secs_f64() + pass_s;
+        let is_probed = transfer.packets >= protocol_constants::PROBED_FROM && ready > 0;
+        let probes = f64::from(u8::from(is_probed));
+        let probe_s = probes * exchange_s;
         let time_s = base_s + probe_s;
         let wake_up_s = transfer.wake_up.as_secs_f64();
-        let first_s = f64::from(protocol_constants::PROBE) * period_s + word_s;
+        let first_s = f64::from(protocol_constants::PROBE) * period_s + exchange_s;
         let after_s = (time_s - wake_up_s - first_s).max(0.0);
-        let (window, rest) = (
-            protocol_constants::WINDOW,
-            f64::from(protocol_constants::REST),
-        );
+        let window = protocol_constants::WINDOW;
+        let rest = f64::from(protocol_constants::REST);
         let windows_s = probes * window * period_s + after_s * window / (window + rest);
         let resting_s = (time_s - wake_up_s) * protocol_constants::resting_awake(hops);
-        let (active, stand, alternate) = (
-            (self.active_nodes - stand - alternate) as f64,
-            stand as f64,
-            alternate as f64,
-        );
+        let (backups, alternates) = (backups as f64, alternates as f64);
         let awake_s = active * probe_s
-            + (stand + alternate) * (wake_up_s + probe_s)
-            + stand * windows_s
-            + alternate * resting_s;
+            + (backups + alternates) * (wake_up_s + probe_s)
+            + backups * windows_s
+            + alternates * resting_s;
+        self.rounds = self.rounds.map(|rounds| rounds + probes);
         self.time_s = Some(time_s);
         self.energy_j = Some(base_j + awake_s * transfer.currents.listening_w());
         self.goodput_kbps *= base_s / time_s;
@@ -412,62 +426,5 @@ pub fn expected_rounds(packets: f64, delivery: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Senders and receivers that are independent, and do not beat.
-    fn hop(links: &[(usize, usize, f64)]) -> impl Fn(usize, &[usize], usize) -> f64 + '_ {
-        move |_, senders, to| {
-            let heard = |(a, b, _): &&(usize, usize, f64)| *b == to && senders.contains(a);
-            let missed = links.iter().filter(heard);
-            1.0 - missed.map(|(_, _, prr)| 1.0 - prr).product::<f64>()
-        }
-    }
-
-    #[test]
-    fn a_single_path_multiplies() {
-        let links = [(0, 1, 0.9), (1, 2, 0.8)];
-        let chain = chain(&[vec![0], vec![1], vec![2]], hop(&links));
-        assert!((chain.end - 0.72).abs() < 1e-12);
-        assert!((chain.hops[1] - 0.8).abs() < 1e-12);
-        assert!((chain.relayed - 0.9).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_chain_that_does_not_join_is_dead() {
-        // 1 gets the packet, 2 has the link onward.
-        let links = [(0, 1, 1.0), (2, 3, 1.0)];
-        let chain = chain(&[vec![0], vec![1, 2], vec![3]], hop(&links));
-        assert_eq!(chain.hops, [1.0, 0.0]);
-        assert_eq!(chain.end, 0.0);
-    }
-
-    #[test]
-    fn two_ways_are_followed_set_by_set() {
-        let links = [(0, 1, 0.5), (0, 2, 0.5), (1, 3, 1.0), (2, 3, 1.0)];
-        let chain = chain(&[vec![0], vec![1, 2], vec![3]], hop(&links));
-        assert!((chain.end - 0.75).abs() < 1e-12, "{}", chain.end);
-    }
-
-    #[test]
-    fn many_members_are_close_to_few() {
-        let links: Vec<(usize, usize, f64)> =
-            (0..10).flat_map(|a| [(20, a, 0.6), (a, 21, 0.3)]).collect();
-        let run = |n: usize| chain(&[vec![20], (0..n).collect(), vec![21]], hop(&links)).end;
-        let closed = |n: i32| 1.0 - (1.0f64 - 0.6 * 0.3).powi(n);
-        assert!((run(8) - closed(8)).abs() < 0.02);
-        assert!((run(9) - closed(9)).abs() < 0.02);
-    }
-
-    #[test]
-    fn rounds_of_sure_and_of_lossy_packets() {
-        assert_eq!(expected_rounds(500.0, 1.0), 1.0);
-        assert!((expected_rounds(1.0, 0.5) - 2.0).abs() < 1e-6);
-        let rounds = expected_rounds(500.0, 0.92);
-        assert!((3.0..3.6).contains(&rounds), "{rounds}");
-        assert!(expected_rounds(10.0, 0.0).is_infinite());
-        let [few, fewer] = [1.001e-3, 0.999e-3].map(|p| expected_rounds(500.0, p));
-        assert!((few / fewer - 1.0).abs() < 0.01, "{few} {fewer}");
-        assert!(expected_rounds(500.0, 1e-12) > 1e12);
-    }
-}
+#[path = "predict_tests.rs"]
+mod tests;

@@ -1,9 +1,9 @@
-//! Rules of Thalweg's transfers and of sweeps that a plan counts with. They are the protocols' (`thalweg_protocols::thalweg`, `sweep`), which a planner
-//! does not know; a test of `thalweg_host::carry`, which knows both, holds one against the other.
+//! Constants of Thalweg's transfers and of sweeps that predictions need. The protocols own them (`thalweg_protocols::thalweg`, `sweep`),
+//! and the planner does not depend on these; a test of `thalweg_host::transfer`, which depends on both, compares them.
 
 use thalweg_units::Duration;
 
-/// Transfers of fewer packets do not probe at them.
+/// Transfers of fewer packets have no probe.
 pub const PROBED_FROM: u32 = 64;
 /// Packets of a probe.
 pub const PROBE: u32 = 16;
@@ -11,7 +11,7 @@ pub const PROBE: u32 = 16;
 pub const FIRST_PROBE: (u32, u32) = (PROBE / 2, 5);
 /// A chain that loses so many of so many, in a longer probe, is degraded where another is at hand.
 pub const BAD: (u32, u32) = (3, 16);
-/// Cycles between two windows of a node that stands by.
+/// Cycles between two windows of a backup relay.
 pub const REST: u32 = 100;
 /// Cycles of a window in which it is awake: three packets, and until the first.
 pub(crate) const WINDOW: f64 = 7.0;
@@ -19,18 +19,18 @@ pub(crate) const WINDOW: f64 = 7.0;
 pub const LATE_SLOTS: u64 = 3;
 /// All of them, at least.
 pub const LEAST_SLOTS: u64 = 6;
-/// From its last slot to the first packet, half of the millisecond included to which that is told.
+/// From its last slot to the first packet, with half of the millisecond to which the wake-up announces that.
 pub const HANDOVER: Duration = Duration::from_micros(2_500);
 /// One regular rendezvous in so many is for any sink.
 pub const WHOLE: u64 = 4;
 /// Listening at such a rendezvous, in seconds, guards included.
 const WHOLE_S: f64 = 0.064;
-/// The same for one that is known: guards, and slots of so many seconds, of which three are to alternate.
+/// The same at a rendezvous for a known sink: guards, and slots of so many seconds, three more than the hops.
 const GUARDS_S: f64 = 0.004;
 const SLOT_S: f64 = 0.004_4;
 const MARGIN: f64 = 3.0;
 
-/// Share of the time that a alternate relay of a chain of `hops` is awake without a part: at two rendezvous a second, of which one in
+/// Share of the time that an alternate relay of a chain of `hops` is awake while it does not relay: at two rendezvous a second, of which one in
 /// four is for any sink. Half of the hops lie between it and the sink.
 pub(crate) fn resting_awake(hops: u64) -> f64 {
     let near_s = GUARDS_S + SLOT_S * (hops as f64 / 2.0 + MARGIN);
@@ -47,9 +47,9 @@ const FOREIGN_MS: f64 = 0.5;
 const fn exposed_ms(bytes: usize) -> f64 {
     (bytes + 6) as f64 * 0.032 + FOREIGN_MS
 }
-/// So many times as long as such a beacon is a long frame exposed.
+/// How many times longer than such a beacon a long frame is exposed.
 const EXPOSED: f64 = exposed_ms(127) / exposed_ms(SWEPT_BYTES);
-/// The share of long frames that others take who take such a share of a sweep's beacons, at any moment as likely.
+/// The share of long frames lost to foreign frames, where these take the share `lost` of a sweep's beacons.
 pub(crate) fn of_long_frames(lost: f64) -> f64 {
     1.0 - libm::pow(1.0 - lost, EXPOSED)
 }

@@ -1,6 +1,5 @@
-//! What is asked of the planner: the pair, how routes are sought, grouped and given channels, and
-//! the transfer that is to be predicted. Defaults are P3's (sections IV-C and V).
-//! Not here: what comes out of it (`plan`). Tests: in `plan` and tests/.
+//! A request to the planner: the pair, how routes are sought, grouped and given channels, and the transfer to
+//! predict. Defaults are P3's (sections IV-C and V). The answer is in `plan`. Tests: tests/all/.
 
 use crate::channels::Assignment;
 use crate::closed_forms::Cycle;
@@ -41,20 +40,20 @@ pub enum Style {
     /// Node-distinct paths sought on one channel, then groups and channels (P3, section IV-C).
     #[default]
     Paths,
-    /// One relay per stage and group, chosen on the channels that they use by what all of them were
-    /// measured to be; relays beside them only where that is expected to save time. Falls back on
+    /// One relay per stage and group, chosen by the measured links on the channels that they use; relays beside
+    /// them only where that is expected to save time. Falls back on
     /// `Paths` where fewer channels were measured than a route needs, or no two such chains exist.
     Chains,
 }
 
-/// What a plan has ready.
+/// What a plan has ready for links that have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backups {
     /// Nothing.
     #[default]
     None,
-    /// Nodes that stand by, alternate relays, and many paths where lean chains fail.
+    /// Backup relays, alternate relays, and many paths where lean chains fail.
     Relays,
 }
 
@@ -190,7 +189,7 @@ pub struct RouteRequest {
     pub fallback: Vec<LinkRule>,
     /// PIP's path.
     pub pip: PipChoice,
-    /// What [`Style::Chains`] has ready for what it could not know.
+    /// What [`Style::Chains`] has ready for links that have changed.
     pub backups: Backups,
     /// The transfer to predict.
     pub transfer: Transfer,
@@ -228,7 +227,7 @@ impl RouteRequest {
             model: LinkModel::default(),
         }
     }
-    /// The same where links are as `model` has them: routing links are those that it takes for sure.
+    /// The same with links as `model` has them: routing links are those that it takes for sure.
     #[must_use]
     pub fn trusting(mut self, model: LinkModel) -> Self {
         self.rule = LinkRule {

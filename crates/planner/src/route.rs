@@ -1,32 +1,28 @@
 //! Route selection (P3, sections IV-C and IV-D): from links and a request to a plan.
 //!
 //! For each link rule in turn and for H from the shortest length up, node-distinct paths of exactly
-//! H hops are sought until there are N of them; else the most that were met are taken, with a warning.
-//! Then groups, extra relays, channels, speakers of the last stage, prediction. The generator is drawn
-//! from in a fixed order: same links, request and generator, same plan. Tests: tests/plans.rs.
+//! H hops are sought until there are N of them; else the largest set found is taken, with a warning.
+//! Then groups, extra relays, channels, speakers of the last stage, prediction. Lean chains are `chain_plan`'s.
+//! The generator is drawn from in a fixed order: same links, request and generator, same plan.
+//! Tests: tests/all/plans.rs.
 
-use crate::backups;
-use crate::chains::{self, Chains};
+use crate::chain_plan::plan_chains;
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::evidence::{Basis, Evidence};
 use crate::groups::{random_halves, Draft, Group, Member};
-use crate::interference::Layout;
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
-use crate::pairs::best_channels;
-use crate::paths::{self, PathSet, Quest};
+use crate::paths::{self, PathSet, Query};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
-use crate::predict::{predict, Feed, Patience};
-use crate::request::{
-    Backups, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style, Transfer,
-};
+use crate::predict::{predict, Feed, Patience, Prediction};
+use crate::request::{Backups, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style};
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use thalweg_units::{Channel, ChannelSet};
 
-/// A set of paths and how it came about.
+/// A set of paths, and the rule and length that led to it.
 struct Route {
     set: PathSet,
     hops: usize,
@@ -47,63 +43,43 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     check(links, request)?;
     if request.style == Style::Chains {
-        let chained = chained(links, request, &Evidence::default(), |expected, chains| {
+        let chains = plan_chains(links, request, &Evidence::default(), |expected, chains| {
             let (paths, channels) = (chains.paths(), &chains.channels);
             pip(expected, request, &paths, channels, rng)
         });
-        if let Some(mut plan) = chained {
+        if let Some(mut plan) = chains {
             if request.backups == Backups::Relays {
                 // Where lean chains fail again and again, many paths may do.
-                plan.others.extend(over_paths(links, request, rng));
+                plan.others.extend(plan_paths(links, request, rng));
                 let (links, request) = (links.clone(), request.clone());
                 plan.basis = Some(Arc::new(Basis { links, request }));
             }
             return Ok(plan);
         }
     }
-    over_paths(links, request, rng)
+    plan_paths(links, request, rng)
 }
 
 /// A plan of node-distinct paths.
-fn over_paths(
+fn plan_paths(
     links: &LinkQualities,
     request: &RouteRequest,
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
-    let mut route = route(links, request, rng)?;
+    let mut route = find_route(links, request, rng)?;
     if let Some(most) = request.max_paths {
         let channel = request.routing_channel;
         keep_best(&mut route.set.paths, most.max(1), links, channel);
     }
+    let mut warnings = route_warnings(&route, request);
     let (hops, paths) = (route.hops, route.set.paths);
-    let mut warnings = Vec::new();
-    if route.weaker {
-        warnings.push(Warning::WeakerRule);
-    }
-    if paths.len() < request.min_paths {
-        warnings.push(Warning::FewPaths {
-            found: paths.len(),
-            wanted: request.min_paths,
-        });
-    }
-
-    let halves = random_halves(paths.len(), rng);
-    let members = |stage: usize| {
-        let members = paths.iter().zip(&halves).enumerate();
-        let member = |(at, (path, &group)): (usize, (&Vec<usize>, &Group))| Member {
-            node: path[stage],
-            group,
-            path: Some(at),
-        };
-        members.map(member).collect()
-    };
     let measured = links.channels();
     let expected = Expected::new(links, measured, &request.model);
     let mut draft = Draft {
         expected: &expected,
         source: request.source,
         sink: request.sink,
-        stages: (1..hops).map(members).collect(),
+        stages: grouped_stages(&paths, hops, rng),
     };
     if let Diversity::FillTo(least) = request.diversity {
         draft.fill_to(&route.topology, least);
@@ -113,27 +89,17 @@ fn over_paths(
     if request.last_stage == LastStage::Best {
         draft.thin_last_stage(&channels);
     }
-    for channel in &channels {
-        let unmeasured = Warning::UnmeasuredChannel {
-            channel: channel.number(),
-        };
-        if !measured.contains(*channel) && !warnings.contains(&unmeasured) {
-            warnings.push(unmeasured);
-        }
-    }
-
     let groups = draft.groups();
-    let feed = chains::feed(groups.len(), hops);
-    let prediction = chains::judged(&expected, &groups, channels[..].into(), &request.transfer);
-    if feed == Feed::AlternateCycles {
-        warnings.push(Warning::OneGroup);
-    } else if hops > 1 {
-        for (&group, &delivery) in Group::BOTH.iter().zip(&prediction.group_delivery) {
-            if delivery < 0.2 {
-                warnings.push(Warning::DeadGroup { group, delivery });
-            }
-        }
-    }
+    let prediction = predict(
+        &expected,
+        &groups,
+        channels[..].into(),
+        Patience::Endless,
+        &request.transfer,
+    );
+    let feed = Feed::of(groups.len(), hops);
+    warnings.extend(unmeasured(&channels, measured));
+    warnings.extend(dead_groups(feed, hops, &prediction));
     let pip = pip(&expected, request, &paths, &channels, rng);
     Ok(Plan {
         source: request.source,
@@ -159,173 +125,51 @@ fn over_paths(
     })
 }
 
-/// What a loss on the way back costs against one on the way forth: NACKs are few, and go twice.
-const BACK: f64 = 0.1;
-/// The same where links may have changed: a transfer whose way back is dead ends.
-const BACK_OF_STANDING: f64 = 0.4;
-
-impl Plan {
-    /// Lean chains between the same two nodes, after what was seen of links since this plan was made; none where there are
-    /// none, or this plan is not of lean chains with backups.
-    pub fn anew(&self, seen: &Evidence) -> Option<Self> {
-        let Basis { links, request } = self.basis.as_deref()?;
-        chained(links, request, seen, |_, _| self.pip.clone())
-    }
+/// The relays of stages 1..`hops`, each path's in a group drawn for it.
+fn grouped_stages(paths: &[Vec<usize>], hops: usize, rng: &mut impl Rng) -> Vec<Vec<Member>> {
+    let halves = random_halves(paths.len(), rng);
+    let members = |stage: usize| {
+        let members = paths.iter().zip(&halves).enumerate();
+        let member = |(at, (path, &group)): (usize, (&Vec<usize>, &Group))| Member {
+            node: path[stage],
+            group,
+            path: Some(at),
+        };
+        members.map(member).collect()
+    };
+    (1..hops).map(members).collect()
 }
 
-/// Chains are sought for every order of their channels, which are too many of more channels than so many.
-const MOST_CHANNELS: usize = 5;
-
-/// The measured channels of `request`; the best of them where they are more than [`MOST_CHANNELS`].
-fn to_give_out(links: &LinkQualities, request: &RouteRequest) -> Vec<Channel> {
-    let measured = links.channels();
-    let wanted = |channel: &Channel| request.channels.contains(channel);
-    let channels = request.channels.iter().copied();
-    let channels: Vec<Channel> = channels.filter(|&on| measured.contains(on)).collect();
-    if channels.len() <= MOST_CHANNELS {
-        return channels;
-    }
-    let best = best_channels(links, &request.rule, Channel::COUNT);
-    best.into_iter()
-        .filter(wanted)
-        .take(MOST_CHANNELS)
-        .collect()
+fn route_warnings(route: &Route, request: &RouteRequest) -> Vec<Warning> {
+    let (found, wanted) = (route.set.paths.len(), request.min_paths);
+    let few = (found < wanted).then_some(Warning::FewPaths { found, wanted });
+    let weaker = route.weaker.then_some(Warning::WeakerRule);
+    weaker.into_iter().chain(few).collect()
 }
 
-/// A plan of two lean chains, or of one where no more paths are allowed; none where what was measured
-/// allows none.
-fn chained(
-    links: &LinkQualities,
-    request: &RouteRequest,
-    seen: &Evidence,
-    pip: impl FnOnce(&Expected, &Chains) -> PipPlan,
-) -> Option<Plan> {
-    let channels = to_give_out(links, request);
-    let set: ChannelSet = channels.iter().copied().collect();
-    let expected = seen.expected(links, set, request);
-    let hops = match request.hops {
-        Some(hops) => hops..=hops,
-        None => 1..=request.max_hops,
-    };
-    let quest = chains::Quest {
-        expected: &expected,
-        source: request.source,
-        sink: request.sink,
-        hops,
-        channels: &channels,
-        count: match request.max_paths {
-            Some(0 | 1) => chains::Count::One,
-            _ => chains::Count::Two,
-        },
-        transfer: &request.transfer,
-        back: match request.backups {
-            Backups::None => BACK,
-            Backups::Relays => BACK_OF_STANDING,
-        },
-    };
-    let mut chains = quest.best()?;
-    if request.backups == Backups::Relays {
-        quest.part_ends(&mut chains);
-    }
-    let hops = chains.hops();
-    let paths = chains.paths();
-    // Relays beside a chain's own mend what is known to be thin. Where links are less trusted, all would be.
-    let groups = match *seen == Evidence::default() {
-        true => quest.thickened(&chains),
-        false => chains.stages(),
-    };
-    let members = |stage: usize| -> Vec<Member> {
-        let own = |group: usize| paths.get(group).and_then(|path| path.get(stage));
-        let each = groups.iter().zip(Group::BOTH).enumerate();
-        each.flat_map(|(at, (stages, group))| {
-            stages[stage].iter().map(move |&node| Member {
-                node,
-                group,
-                path: (own(at) == Some(&node)).then_some(at),
-            })
-        })
-        .collect()
-    };
-    let feed = chains::feed(groups.len(), hops);
-    let warnings = match feed {
-        Feed::EveryCycle => Vec::new(),
-        Feed::AlternateCycles => vec![Warning::OneGroup],
-    };
-    let prediction = chains::judged(&expected, &groups, chains.tuned(), &request.transfer);
-    let pip = pip(&expected, &chains);
-    let stages: Vec<Vec<Member>> = (1..hops).map(members).collect();
-    let ends = (request.source, request.sink);
-    let backup_relays = match request.backups {
-        Backups::None => Vec::new(),
-        Backups::Relays => backups::backup_relays(&expected, ends, &stages, chains.tuned()),
-    };
-    let plan = Plan {
-        source: request.source,
-        sink: request.sink,
-        hops,
-        packets: request.transfer.packets,
-        shortest: hops,
-        path_bound: paths.len(),
-        paths,
-        stages,
-        channels: chains.channels,
-        last_even: chains.last_even,
-        routing_channel: request.routing_channel,
-        feed,
-        rule_used: request.rule,
-        warnings,
-        prediction,
-        pip,
-        backup_relays,
-        alternates: Vec::new(),
-        others: Vec::new(),
-        basis: None,
-    };
-    if request.backups == Backups::None {
-        return Some(plan);
-    }
-    let alternates = alternates(&quest, &plan);
-    let count = |backups: &[Vec<Member>]| backups.iter().map(Vec::len).sum();
-    let (stand, alternate) = (count(&plan.backup_relays), count(&alternates));
-    let named = plan.active_nodes().len() + stand + alternate;
-    let cycle = &request.transfer.cycle;
-    let told = Transfer {
-        wake_up: cycle.short_wake_up(hops as u64, named, links.nodes()),
-        ..request.transfer
-    };
-    let prediction = chains::judged(&expected, &groups, plan.tuned(), &told);
-    let prediction = prediction.with_backups((stand, alternate), &told);
-    Some(Plan {
-        alternates,
-        prediction,
-        ..plan
-    })
-}
-
-/// Another chain for each group of `plan`, where there is one.
-fn alternates(quest: &chains::Quest<'_>, plan: &Plan) -> Vec<Vec<Member>> {
-    let mut alternates = vec![Vec::new(); plan.stages.len()];
-    let mut taken: Vec<usize> = plan.active_nodes().into_iter().map(|(n, _)| n).collect();
-    taken.extend(
-        plan.backup_relays
-            .iter()
-            .flatten()
-            .map(|member| member.node),
-    );
-    for (number, group) in Group::BOTH.into_iter().enumerate() {
-        let channels = (0..=plan.hops).filter_map(|stage| plan.tuned().of(number, stage));
-        let channels: Vec<Channel> = channels.collect();
-        let chain = quest.another(&channels, &taken).unwrap_or_default();
-        taken.extend(&chain);
-        for (stage, &node) in alternates.iter_mut().zip(chain.iter().skip(1)) {
-            stage.push(Member {
-                node,
-                group,
-                path: None,
-            });
+/// A warning for each channel that was not measured.
+fn unmeasured(channels: &[Channel], measured: ChannelSet) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for channel in channels.iter().filter(|&&on| !measured.contains(on)) {
+        let channel = channel.number();
+        let warning = Warning::UnmeasuredChannel { channel };
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
         }
     }
-    alternates
+    warnings
+}
+
+/// Warnings of groups that carry little or nothing.
+fn dead_groups(feed: Feed, hops: usize, prediction: &Prediction) -> Vec<Warning> {
+    if feed == Feed::AlternateCycles {
+        return vec![Warning::OneGroup];
+    }
+    let groups = Group::BOTH.iter().zip(&prediction.group_delivery);
+    groups
+        .filter(|&(_, &delivery)| hops > 1 && delivery < 0.2)
+        .map(|(&group, &delivery)| Warning::DeadGroup { group, delivery })
+        .collect()
 }
 
 fn check(links: &LinkQualities, request: &RouteRequest) -> Result<(), PlanError> {
@@ -377,7 +221,7 @@ pub fn count_paths(
     let wanted = request.min_paths.max(1);
     let mut best = None;
     for hops in lengths(request, shortest) {
-        let quest = Quest {
+        let query = Query {
             topology,
             source,
             sink,
@@ -385,7 +229,7 @@ pub fn count_paths(
             from: &from,
             to: &to,
         };
-        let found = paths::count(&quest, &ordered, wanted);
+        let found = paths::count(&query, &ordered, wanted);
         if found > best.map_or(0, |(most, _)| most) {
             best = Some((found, hops));
         }
@@ -397,66 +241,17 @@ pub fn count_paths(
 }
 
 /// The first route, by rule and then by length, that has enough paths; else the one with most.
-fn route(
+fn find_route(
     links: &LinkQualities,
     request: &RouteRequest,
     rng: &mut impl Rng,
 ) -> Result<Route, PlanError> {
-    let (source, sink, channel) = (request.source, request.sink, request.routing_channel);
     let wanted = request.min_paths.max(1);
     let mut best: Option<Route> = None;
     let mut failure = None;
     let rules = [&request.rule].into_iter().chain(&request.fallback);
     for (rank, rule) in rules.enumerate() {
-        let topology = Topology::new(links, channel, rule);
-        let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
-        let Some(shortest) = from[sink] else {
-            let reached = from.iter().flatten().filter(|&&hops| hops > 0);
-            failure = Some(PlanError::Unreachable {
-                source_node: source,
-                sink,
-                channel,
-                reached: reached.clone().count(),
-                far: reached.max().copied().unwrap_or(0),
-                rule: *rule,
-            });
-            continue;
-        };
-        let (ends, order) = ((source, sink), request.order);
-        let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
-        let lengths = lengths(request, shortest);
-        failure = Some(PlanError::NoPath {
-            hops: *lengths.start(),
-            source_node: source,
-            sink,
-            shortest,
-        });
-        for hops in lengths {
-            let quest = Quest {
-                topology: &topology,
-                source,
-                sink,
-                hops,
-                from: &from,
-                to: &to,
-            };
-            let set = paths::find(&quest, &ordered, request.search, rng);
-            let found = set.paths.len();
-            if found > best.as_ref().map_or(0, |best| best.set.paths.len()) {
-                let (rule, topology) = (*rule, topology.clone());
-                best = Some(Route {
-                    set,
-                    hops,
-                    shortest,
-                    rule,
-                    topology,
-                    weaker: rank > 0,
-                });
-            }
-            if found >= wanted {
-                break;
-            }
-        }
+        failure = Some(search_under(links, request, (rank, rule), &mut best, rng));
         if (best.as_ref()).is_some_and(|best| best.set.paths.len() >= wanted) {
             break;
         }
@@ -464,11 +259,71 @@ fn route(
     best.ok_or_else(|| {
         failure.unwrap_or(PlanError::NoPath {
             hops: 0,
-            source_node: source,
-            sink,
+            source_node: request.source,
+            sink: request.sink,
             shortest: 0,
         })
     })
+}
+
+/// Seeks routes under one rule, the shortest first, until one has enough paths. Puts what has more paths than `best` in
+/// its place; gives the error to report where nothing was found.
+fn search_under(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    (rank, rule): (usize, &LinkRule),
+    best: &mut Option<Route>,
+    rng: &mut impl Rng,
+) -> PlanError {
+    let (source, sink, channel) = (request.source, request.sink, request.routing_channel);
+    let topology = Topology::new(links, channel, rule);
+    let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
+    let Some(shortest) = from[sink] else {
+        let reached = from.iter().flatten().filter(|&&hops| hops > 0);
+        return PlanError::Unreachable {
+            source_node: source,
+            sink,
+            channel,
+            reached: reached.clone().count(),
+            far: reached.max().copied().unwrap_or(0),
+            rule: *rule,
+        };
+    };
+    let (ends, order) = ((source, sink), request.order);
+    let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
+    let lengths = lengths(request, shortest);
+    let failure = PlanError::NoPath {
+        hops: *lengths.start(),
+        source_node: source,
+        sink,
+        shortest,
+    };
+    for hops in lengths {
+        let query = Query {
+            topology: &topology,
+            source,
+            sink,
+            hops,
+            from: &from,
+            to: &to,
+        };
+        let set = paths::find(&query, &ordered, request.search, rng);
+        let found = set.paths.len();
+        if found > best.as_ref().map_or(0, |best| best.set.paths.len()) {
+            *best = Some(Route {
+                set,
+                hops,
+                shortest,
+                rule: *rule,
+                topology: topology.clone(),
+                weaker: rank > 0,
+            });
+        }
+        if found >= request.min_paths.max(1) {
+            break;
+        }
+    }
+    failure
 }
 
 /// Keeps the `most` paths whose weakest link is best, in the order they were in.
@@ -547,13 +402,10 @@ fn pip(
     let patience = Patience::Tries(request.transfer.pip_tries);
     let on = |path: &[usize]| {
         let stages = [path.iter().map(|&node| vec![node]).collect()];
-        let feed = chains::feed(1, path.len().saturating_sub(1));
         let transfer = &request.transfer;
-        let layout = Layout::new(expected, &stages, channels.into());
-        let prediction = predict(&layout, &stages, feed, patience, transfer);
         PipPlan {
             path: path.to_vec(),
-            prediction,
+            prediction: predict(expected, &stages, channels.into(), patience, transfer),
         }
     };
     // Drawn in any case, so that the choice shifts nothing else.

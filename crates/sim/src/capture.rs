@@ -1,7 +1,7 @@
 //! Writing what is on the air to a file: the [`Capture`] trait and its pcapng writer.
 //!
 //! The format is pcapng (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3) with link type 283, IEEE
-//! 802.15.4 TAP, whose TLVs hold channel (and its page, which tells a node's two radios apart), time
+//! 802.15.4 TAP, whose TLVs hold channel (and its page, which differs between a node's two radios), time
 //! of the SFD, RSS and LQI. One interface per node, named `node NAME`: a transmission is a packet sent on its sender's interface, a reception (only if
 //! asked for) one received on its receiver's. Frames carry their real FCS. Packets are stamped
 //! with the end of their last symbol in true time, so stamps never go back. Tests: at the end.
@@ -94,7 +94,7 @@ const TLV_RSS: u16 = 1;
 const TLV_CHANNEL: u16 = 3;
 const TLV_SFD_TIME: u16 = 5;
 const TLV_LQI: u16 = 10;
-/// Channel pages (IEEE 802.15.4-2006, 6.1.2.1): in each, channels count anew.
+/// Channel pages (IEEE 802.15.4-2006, 6.1.2.1): in each, channels count from its own first.
 const PAGE_2450_MHZ: u8 = 0;
 const PAGE_915_MHZ_OQPSK: u8 = 2;
 /// FCS type: 16-bit CRC.
@@ -237,7 +237,7 @@ impl<W: Write + Send> Capture for Pcapng<W> {
 
 impl<W: Write + Send> Drop for Pcapng<W> {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // No caller is left to report to.
         drop(self.out.flush());
     }
 }

@@ -3,7 +3,7 @@
 //! Invariants: readings never decrease with true time, from one start of the node to the next; a time-out set for a local instant fires at
 //! the first nanosecond of true time at which the clock reads that instant or later. All in
 //! integers, so that no conversion depends on a machine's rounding. Does not model a drift that
-//! changes (temperature). Tests: at the end of this file.
+//! changes (temperature). Tests: `clock_tests.rs`.
 
 use thalweg_medium::random;
 use thalweg_units::{Duration, Instant, SimTime};
@@ -37,7 +37,7 @@ impl ClockModel {
     }
 
     /// What becomes of `clock` of node `node` when the node starts for the time number `start`, from 0, at `at`: the
-    /// crystal stays, its count begins anew.
+    /// crystal stays, its count begins at zero.
     pub(crate) fn draw_anew(
         &self,
         clock: Clock,
@@ -141,97 +141,5 @@ fn saturate(ns: i128) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_perfect_clock_reads_true_time() {
-        let clock = ClockModel::PERFECT.draw(1, 2);
-        for ns in [0, 1, 12_345, u64::MAX / 2] {
-            assert_eq!(clock.read(SimTime::from_nanos(ns)), Instant::from_nanos(ns));
-            assert_eq!(clock.when(Instant::from_nanos(ns)), SimTime::from_nanos(ns));
-        }
-    }
-
-    #[test]
-    fn ten_ppm_are_ten_microseconds_a_second() {
-        let clock = Clock::new(500, 10.0, Duration::ZERO);
-        let read = clock.read(SimTime::from_nanos(1_000_000_000)).as_nanos();
-        assert!(read.abs_diff(1_000_010_500) <= 1, "{read}");
-        let gap = clock.after(SimTime::from_nanos(77), Duration::from_millis(100));
-        assert!(
-            gap.as_nanos().abs_diff(77 + 100_000_000 - 1_000) <= 1,
-            "{gap:?}"
-        );
-    }
-
-    #[test]
-    fn instants_before_the_beginning_have_come() {
-        let clock = Clock::new(1_000_000, -20.0, Duration::from_nanos(250));
-        assert_eq!(clock.when(Instant::from_nanos(999_999)), SimTime::ZERO);
-        assert_eq!(clock.when(Instant::MAX).as_nanos(), u64::MAX);
-    }
-
-    #[test]
-    fn nodes_draw_their_own() {
-        let model = ClockModel {
-            max_offset: Duration::from_secs(1),
-            drift_sigma_ppm: 10.0,
-            ..ClockModel::PERFECT
-        };
-        let (a, b, again) = (model.draw(3, 0), model.draw(3, 1), model.draw(3, 0));
-        assert_ne!((a.offset, a.rate), (b.offset, b.rate));
-        assert_eq!((a.offset, a.rate), (again.offset, again.rate));
-    }
-
-    #[test]
-    fn a_node_that_starts_anew_counts_anew_with_the_same_crystal() {
-        let model = ClockModel {
-            max_offset: Duration::from_millis(5),
-            drift_sigma_ppm: 10.0,
-            tick: Duration::from_nanos(250),
-        };
-        let (at, second) = (SimTime::from_nanos(70_000_000_123), Duration::from_secs(1));
-        let first = model.draw(3, 7);
-        let again = |start| model.draw_anew(first, (3, 7, start), at);
-        let (one, two) = (again(1), again(2));
-        assert!(one.read(at) < Instant::from_nanos(5_000_000));
-        assert_ne!(one.read(at), two.read(at));
-        assert_eq!((one.rate, one.tick), (first.rate, first.tick));
-        assert_eq!(
-            one.value(i128::from((at + second).as_nanos())) - one.value(i128::from(at.as_nanos())),
-            first.value(i128::from((at + second).as_nanos()))
-                - first.value(i128::from(at.as_nanos()))
-        );
-        let due = one.read(at) + second;
-        assert!(one.read(one.when(due)) >= due && one.when(due) > at);
-    }
-
-    proptest! {
-        #[test]
-        fn a_timeout_fires_at_the_first_nanosecond_that_reads_it(
-            offset in 0..2_000_000_000u64,
-            ppm in -100.0..100.0f64,
-            tick in 0..40_000u64,
-            local in 0..1_000_000_000_000_000u64,
-        ) {
-            let clock = Clock::new(offset, ppm, Duration::from_nanos(tick));
-            let local = Instant::from_nanos(local);
-            let t = clock.when(local);
-            prop_assert!(clock.read(t) >= local);
-            if t > SimTime::ZERO {
-                prop_assert!(clock.read(t.saturating_sub(Duration::from_nanos(1))) < local);
-            }
-        }
-
-        #[test]
-        fn readings_never_go_back(
-            ppm in -1000.0..1000.0f64, tick in 0..1000u64, t in 0..u64::MAX / 2, step in 0..1000u64,
-        ) {
-            let clock = Clock::new(5, ppm, Duration::from_nanos(tick));
-            let (a, b) = (SimTime::from_nanos(t), SimTime::from_nanos(t + step));
-            prop_assert!(clock.read(a) <= clock.read(b));
-        }
-    }
-}
+#[path = "clock_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! Faults that experiments inject: a node that dies or starts anew, a receiver that goes deaf, everywhere or on a
+//! Faults that experiments inject: a node that dies or restarts, a receiver that goes deaf, everywhere or on a
 //! channel. What they do is in `rules/fault.rs`, a start in `rules/start.rs`.
 
 use thalweg_units::{Channel, SimTime};
@@ -9,9 +9,9 @@ pub enum Fault {
     /// Neither engine nor radio runs: nothing is heard, sent, handled or timed. Events and
     /// time-outs that come due meanwhile are given at once when it is healthy again.
     Dead,
-    /// Its power fails, and with it goes what only RAM held: the engine's state, what the radio was told, operations and
-    /// time-outs. All is off until it has booted; then its clock counts anew and an engine begins as at first, which
-    /// [`crate::Network::starts_anew`] makes. A dead node boots once it is healthy. Deafness is around the node, and stays.
+    /// Its power fails, and with it goes what only RAM held: the engine's state, the radio's settings, operations and
+    /// time-outs. All is off until it has booted; then its clock counts from zero and a new engine starts, which
+    /// [`crate::Network::restart_with`] makes. A dead node boots once it is healthy. Deafness is around the node, and stays.
     Reboot {
         /// When it has booted.
         until: SimTime,

@@ -1,7 +1,7 @@
-//! What the simulator tells about itself: counts, frames on the air, receptions, spans of time.
+//! Reports of the simulator: counts, frames on the air, receptions, spans of time.
 //!
-//! An [`Observer`] sees what engines tell and each frame that ends, without dynamic dispatch. The
-//! other hooks are boxed and cost nothing unless somebody asks. Nodes, not radios, are named.
+//! An [`Observer`] sees the events of engines and each frame that ends, without dynamic dispatch. The
+//! other hooks are boxed and cost nothing where they are not set. Nodes, not radios, are named.
 
 use std::ops::ControlFlow;
 use thalweg_engine::RadioId;
@@ -26,8 +26,8 @@ pub struct Stats {
 /// Sees what happens in a network.
 pub trait Observer<V> {
     /// An engine's event for the layer above: when, by which node. The run ends where it breaks.
-    fn told(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()>;
-    /// A node has started anew: its engine has forgotten what it was at, its clock counts anew. The run ends where it breaks.
+    fn event(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()>;
+    /// A node has restarted: with a new engine, its clock from zero. The run ends where it breaks.
     fn started(&mut self, _at: SimTime, _node: usize) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -53,7 +53,7 @@ pub struct Aired<'a> {
     pub end: SimTime,
     /// Its sender.
     pub from: usize,
-    /// Whom it was meant for, where that is one node whose engine gave an address.
+    /// Its destination, where that is one node whose engine gave an address.
     pub to: Option<usize>,
     /// On which channel.
     pub channel: Channel,
@@ -82,9 +82,9 @@ pub struct ReceptionTrace<'a> {
     pub mpdu: &'a [u8],
     /// Whether it arrived right, and if not, why.
     pub outcome: Outcome,
-    /// Received signal strength as the chip tells it.
+    /// Received signal strength as the chip reports it.
     pub rssi: Dbm,
-    /// Link quality as the chip tells it.
+    /// Link quality as the chip reports it.
     pub lqi: u8,
     /// How many senders of the same frame the receiver heard at once.
     pub senders: u16,
@@ -93,7 +93,7 @@ pub struct ReceptionTrace<'a> {
 /// What is called with each reception, in the order in which they end.
 pub type TraceHook = Box<dyn FnMut(&ReceptionTrace<'_>) + Send>;
 
-/// What the end of a frame brought to a receiver.
+/// How a frame ended at a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It was locked on the frame and got all of it right.
@@ -109,7 +109,7 @@ pub enum Ending {
     Other(Standing),
 }
 
-/// When something is told of a frame on the air.
+/// When a frame on the air is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment<'a> {
     /// It begins: how each watched receiver but the sender's stands to it.
@@ -163,7 +163,7 @@ pub enum Activity {
     Read,
     /// Microcontroller and bus: a frame into the transmit buffer.
     Load,
-    /// Microcontroller: tells the radio to send.
+    /// Microcontroller: commands the radio to send.
     Strobe,
     /// Microcontroller and bus: another channel.
     Retune,

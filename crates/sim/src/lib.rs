@@ -35,4 +35,4 @@ pub use hooks::{
     SpanHook, Stats, TraceHook,
 };
 pub use mcu::BackgroundRuns;
-pub use network::{Anew, Network, NetworkError, SimError, Stop};
+pub use network::{Network, NetworkError, Remake, SimError, Stop};

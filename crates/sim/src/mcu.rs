@@ -18,7 +18,7 @@ pub(crate) enum Level {
     Background,
 }
 
-/// What is done when the time of a piece of work has passed.
+/// The effect of a piece of work, when its time has passed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Job {
     /// Nothing: it was time that something took.
@@ -36,11 +36,11 @@ pub(crate) enum Job {
     Loaded(Loading, FrameBuf),
     /// A reception was read out; the operating system passes it up.
     Read {
-        telling: u32,
+        notice: u32,
         pass_up: Duration,
     },
-    Tell {
-        telling: u32,
+    Notify {
+        notice: u32,
     },
     Do(OpId, Deferred),
     /// An acknowledgement goes out.
@@ -82,7 +82,7 @@ pub(crate) struct Mcu {
     pub(crate) running: Option<Running>,
     /// What became of background work.
     pub(crate) background: BackgroundRuns,
-    /// Counts what was begun, to tell stale events.
+    /// Counts what was begun, to recognise stale events.
     pub(crate) begun: u32,
 }
 

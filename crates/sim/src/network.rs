@@ -75,13 +75,13 @@ pub enum SimError {
         /// When.
         at: SimTime,
     },
-    /// A node has booted, and [`Network::starts_anew`] was not called.
+    /// A node has booted, and [`Network::restart_with`] was not called.
     #[error("node {node} starts anew, and nobody says with which engine")]
     NoEngine {
         /// Which.
         node: usize,
     },
-    /// An engine that begins anew wants what its node's radios do not do.
+    /// The engine of a restarted node wants what its radios do not do.
     #[error("node {node}: {what}")]
     Misfit {
         /// Which node.
@@ -101,20 +101,20 @@ pub enum Stop {
     Deadline,
     /// The observer wanted it.
     Observer,
-    /// Nothing is left to happen, ever, unless somebody gives a command. The time is the deadline.
+    /// Nothing will happen any more without a command. The time is the deadline.
     Idle,
 }
 
-/// Makes the engine of a node that starts anew, of the engine that it had: to take out what is in flash, not in RAM.
-pub type Anew<E> = Box<dyn FnMut(usize, &mut E) -> E + Send>;
+/// Makes the engine of a node that restarts, from the one that it had: to take over what is in flash, but not RAM.
+pub type Remake<E> = Box<dyn FnMut(usize, &mut E) -> E + Send>;
 
 /// The network: engines on boards, in the air `A`.
 pub struct Network<E: Engine, A = Medium> {
     drivers: Vec<Driver<E>>,
     world: World<A>,
-    anew: Option<Anew<E>>,
+    remake: Option<Remake<E>>,
     /// Events that the observer has not seen.
-    told: VecDeque<(SimTime, usize, E::Event)>,
+    events: VecDeque<(SimTime, usize, E::Event)>,
     failed: Option<SimError>,
 }
 
@@ -191,8 +191,8 @@ impl<E: Engine, A: Air> Network<E, A> {
         let mut network = Self {
             drivers,
             world,
-            anew: None,
-            told: VecDeque::new(),
+            remake: None,
+            events: VecDeque::new(),
             failed: None,
         };
         for n in 0..nodes {
@@ -288,9 +288,9 @@ impl<E: Engine, A: Air> Network<E, A> {
     pub fn fault_at(&mut self, at: SimTime, n: usize, fault: Fault) {
         self.world.plan_fault(at, n, fault);
     }
-    /// Has `engine` make the engines of nodes that start anew, after [`Fault::Reboot`].
-    pub fn starts_anew(&mut self, engine: Anew<E>) {
-        self.anew = Some(engine);
+    /// Sets what makes the engine of a node that restarts after [`Fault::Reboot`].
+    pub fn restart_with(&mut self, engine: Remake<E>) {
+        self.remake = Some(engine);
     }
     /// Writes what is on the air from now on to `to`, instead of to what it was written to before,
     /// which is flushed.
@@ -343,7 +343,7 @@ impl<E: Engine, A: Air> Network<E, A> {
         deadline: SimTime,
         observer: impl FnMut(SimTime, usize, E::Event) -> ControlFlow<()>,
     ) -> Result<Stop, SimError> {
-        self.run_with(deadline, &mut Ears(observer))
+        self.run_with(deadline, &mut EventObserver(observer))
     }
 
     /// The same for an observer that sees frames too.
@@ -356,8 +356,8 @@ impl<E: Engine, A: Air> Network<E, A> {
         observer: &mut impl Observer<E::Event>,
     ) -> Result<Stop, SimError> {
         loop {
-            while let Some((at, n, event)) = self.told.pop_front() {
-                if observer.told(at, n, event).is_break() {
+            while let Some((at, n, event)) = self.events.pop_front() {
+                if observer.event(at, n, event).is_break() {
                     return Ok(Stop::Observer);
                 }
             }
@@ -369,14 +369,14 @@ impl<E: Engine, A: Air> Network<E, A> {
                 return Err(failed.into());
             }
             match next.map_err(|stuck| SimError::StandingStill { at: stuck.at })? {
-                Next::Tell { radio, telling } => self.tell(radio, telling),
+                Next::Notify { radio, notice } => self.deliver(radio, notice),
                 Next::Timeout { node } => {
                     let now = self.world.now;
                     self.world.radios[node].handles(now);
                     self.call(node, |driver, _, at| Some(driver.timer(at)));
                 }
                 Next::Booted { node } => {
-                    self.start_anew(node)?;
+                    self.restart(node)?;
                     if observer.started(self.world.now, node).is_break() {
                         return Ok(Stop::Observer);
                     }
@@ -415,21 +415,21 @@ impl<E: Engine, A: Air> Network<E, A> {
         self.world.is_clean()
     }
 
-    /// Node `node` has booted: an engine begins, as one does at first.
-    fn start_anew(&mut self, node: usize) -> Result<(), SimError> {
-        let anew = self.anew.as_mut().ok_or(SimError::NoEngine { node })?;
-        let engine = anew(node, self.drivers[node].engine_mut());
+    /// Node `node` has booted: a new engine starts.
+    fn restart(&mut self, node: usize) -> Result<(), SimError> {
+        let make = self.remake.as_mut().ok_or(SimError::NoEngine { node })?;
+        let engine = make(node, self.drivers[node].engine_mut());
         let driver = drive(&mut self.world, node, engine);
         self.drivers[node] = driver.map_err(|what| SimError::Misfit { node, what })?;
         self.call(node, |driver, _, _| Some(driver.start()));
         Ok(())
     }
 
-    /// Tells engines what prompt boards have to tell.
+    /// Delivers the notices of prompt boards.
     fn answer(&mut self) {
         loop {
             match self.world.next_prompt() {
-                Ok(Some((radio, telling))) => self.tell(radio, telling),
+                Ok(Some((radio, notice))) => self.deliver(radio, notice),
                 Ok(None) => return,
                 Err(stuck) => {
                     self.failed = Some(SimError::StandingStill { at: stuck.at });
@@ -439,11 +439,11 @@ impl<E: Engine, A: Air> Network<E, A> {
         }
     }
 
-    fn tell(&mut self, radio: usize, telling: u32) {
+    fn deliver(&mut self, radio: usize, notice: u32) {
         let node = self.world.node_of(radio);
         let which = self.world.which(radio);
         self.call(node, |driver, world, at| {
-            world.told(radio, telling, |event| driver.radio(at, which, event))
+            world.deliver(radio, notice, |event| driver.radio(at, which, event))
         });
     }
 
@@ -456,7 +456,7 @@ impl<E: Engine, A: Air> Network<E, A> {
         let Self {
             drivers,
             world,
-            told,
+            events,
             failed,
             ..
         } = self;
@@ -464,7 +464,7 @@ impl<E: Engine, A: Air> Network<E, A> {
         let Some(undrained) = what(&mut drivers[n], world, at) else {
             return;
         };
-        match undrained.drain(&mut Door { world, told, n }) {
+        match undrained.drain(&mut NodePort { world, events, n }) {
             Ok(timeout) => world.set_timeout(n, timeout),
             Err(how) => *failed = Some(SimError::Livelock { node: n, how }),
         }
@@ -491,29 +491,29 @@ fn drive<E: Engine, A: Air>(
     Driver::new(engine, &caps)
 }
 
-/// Where operations and events of node `n` go.
-struct Door<'a, A, V> {
+/// Takes the operations and events of node `n`'s engine.
+struct NodePort<'a, A, V> {
     world: &'a mut World<A>,
-    told: &'a mut VecDeque<(SimTime, usize, V)>,
+    events: &'a mut VecDeque<(SimTime, usize, V)>,
     n: usize,
 }
 
-impl<A: Air, V> Port<V> for Door<'_, A, V> {
+impl<A: Air, V> Port<V> for NodePort<'_, A, V> {
     #[inline]
     fn submit(&mut self, request: Request<'_>) {
         self.world.submit(self.n, request);
     }
     #[inline]
     fn tell(&mut self, event: V) {
-        self.told.push_back((self.world.now, self.n, event));
+        self.events.push_back((self.world.now, self.n, event));
     }
 }
 
 /// An observer of events alone.
-struct Ears<F>(F);
+struct EventObserver<F>(F);
 
-impl<V, F: FnMut(SimTime, usize, V) -> ControlFlow<()>> Observer<V> for Ears<F> {
-    fn told(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
+impl<V, F: FnMut(SimTime, usize, V) -> ControlFlow<()>> Observer<V> for EventObserver<F> {
+    fn event(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
         (self.0)(at, node, event)
     }
 }

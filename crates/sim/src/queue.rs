@@ -2,9 +2,9 @@
 //!
 //! Order at one instant, declared once for the whole simulator: what ends on the air, then what
 //! receivers and senders turn to, then what begins on the air, then what is read out of frames
-//! still coming in, then what software is done with, then what engines are told, then their time-outs ([`Rank`]). Within one rank,
+//! still coming in, then finished software, then notices to engines, then their time-outs ([`Rank`]). Within one rank,
 //! events happen in the order in which they were caused. Time base: [`SimTime`]. No allocation in
-//! steady state. Tests: at the end of this file.
+//! steady state. Tests: `queue_tests.rs`.
 
 use thalweg_units::SimTime;
 
@@ -22,8 +22,8 @@ pub(crate) enum Rank {
     Head,
     /// A microcontroller is done with something.
     Software,
-    /// An engine is told something.
-    Tell,
+    /// An engine gets a notice.
+    Notify,
     /// An engine's time-out.
     Timeout,
 }
@@ -166,74 +166,5 @@ impl<T> Slab<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_then_rank_then_cause() {
-        let mut queue = Queue::new();
-        let at = SimTime::from_nanos;
-        queue.push(at(5), Rank::Timeout, "timeout");
-        queue.push(at(5), Rank::Tell, "told first");
-        queue.push(at(5), Rank::Tell, "told second");
-        queue.push(at(5), Rank::AirStart, "start");
-        queue.push(at(5), Rank::AirEnd, "end");
-        queue.push(at(4), Rank::Timeout, "earlier");
-        queue.push(at(5), Rank::Turn, "tune");
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop())
-            .map(|(_, what)| what)
-            .collect();
-        assert_eq!(
-            order,
-            [
-                "earlier",
-                "end",
-                "tune",
-                "start",
-                "told first",
-                "told second",
-                "timeout"
-            ]
-        );
-    }
-
-    #[test]
-    fn what_comes_out_is_what_went_in_sorted() {
-        let (mut queue, mut sorted) = (Queue::new(), std::collections::BTreeSet::new());
-        let mut state = 1u64;
-        for k in 0..20_000u64 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            // Filled, held, emptied; many events of one instant.
-            let pops = match k {
-                0..5_000 => state >> 40 & 1,
-                5_000..10_000 => 1,
-                _ => 2,
-            };
-            let at = state >> 33 & 0xff;
-            queue.push(SimTime::from_nanos(at), Rank::Tell, k);
-            sorted.insert((at, k));
-            for _ in 0..pops {
-                let popped = queue.pop().map(|(at, what)| (at.as_nanos(), what));
-                assert_eq!(
-                    queue.peek().map(|(_, k)| *k),
-                    sorted.iter().nth(1).map(|s| s.1)
-                );
-                assert_eq!(popped, sorted.pop_first());
-            }
-        }
-    }
-
-    #[test]
-    fn a_slab_gives_names_again_only_after_their_end() {
-        let mut slab = Slab::new();
-        let (a, b) = (slab.insert('a'), slab.insert('b'));
-        slab.free(a);
-        assert_eq!(slab.get(a), None);
-        slab.free(a);
-        let c = slab.insert('c');
-        assert_eq!((c, slab.get(b), slab.get(c)), (a, Some(&'b'), Some(&'c')));
-        assert_eq!(slab.len(), 2);
-    }
-}
+#[path = "queue_tests.rs"]
+mod tests;

@@ -82,13 +82,13 @@ pub(crate) enum Filling {
     Streamed,
 }
 
-/// What a pending transmission has to look at before it is strobed.
+/// The clear channel assessment that a pending transmission needs before it is strobed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum CcaStep {
     No,
-    /// At the channel, for as long as the board looks.
+    /// A first sample of the channel.
     Ahead,
-    /// The same once more, at the end of that time: it was busy at the beginning, or not.
+    /// A second one, at the end of the board's time for it: the first was busy, or not.
     Again {
         busy: bool,
     },
@@ -96,14 +96,14 @@ pub(crate) enum Look {
 
 /// A transmission that was accepted and is not on the air yet.
 pub(crate) struct Pending {
-    /// Its operation; none for an acknowledgement that nobody asked for.
+    /// Its operation; none for an acknowledgement by the radio itself.
     pub(crate) id: Option<OpId>,
-    /// Tells it from those before, to events that outlive it.
+    /// Its number, by which events that outlive an earlier one are recognised.
     pub(crate) token: u32,
     pub(crate) strobe: SimTime,
     pub(crate) start: SimTime,
     pub(crate) channel: Channel,
-    pub(crate) look: Look,
+    pub(crate) cca_step: CcaStep,
     pub(crate) filling: Filling,
     pub(crate) trigger: Trigger,
     pub(crate) kind: Kind,
@@ -154,10 +154,10 @@ pub(crate) enum Buffer {
 
 /// An assessment of the channel that goes on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Looking {
+pub(crate) struct OpenAssessment {
     pub(crate) op: OpId,
     pub(crate) assessment: Assessment,
-    /// Looks to come.
+    /// Samples to come.
     pub(crate) left: u8,
     /// When the next one is.
     pub(crate) due: SimTime,
@@ -171,7 +171,7 @@ pub(crate) struct LastRx {
     pub(crate) from: usize,
 }
 
-/// What of a radio every frame that it hears is held against, kept apart since that is often.
+/// The filters of a radio, which every frame that it hears passes: kept apart, since that is often.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     pub(crate) hear: Hear,
@@ -185,7 +185,7 @@ pub(crate) struct Filter {
 #[repr(C)]
 pub(crate) struct Radio {
     pub(crate) board: Arc<Board>,
-    /// Counts the times that the receiver was turned elsewhere, to tell stale events.
+    /// Counts the times that the receiver was turned elsewhere, to recognise stale events.
     pub(crate) tuning: u32,
     pub(crate) dead: bool,
     /// The receiver is on.
@@ -197,8 +197,8 @@ pub(crate) struct Radio {
     pub(crate) clock: Clock,
     /// Of its readings of signal strength.
     pub(crate) fluctuation: Fluctuation,
-    pub(crate) looking: Option<Looking>,
-    /// The channel of the last mode asked for, whether or not software has come to it.
+    pub(crate) open_assessment: Option<OpenAssessment>,
+    /// The channel of the last mode requested, whether or not software has come to it.
     pub(crate) aimed_at: Option<Channel>,
     pub(crate) mode: Mode,
     pub(crate) answering: Answering,
@@ -256,7 +256,7 @@ impl Radio {
             readout: u8::MAX,
             answering: Answering::Withheld,
             preamble: board.chip.phy.preamble_bytes as u16,
-            looking: None,
+            open_assessment: None,
             waiting: None,
             numbers: 0,
             received: VecDeque::new(),
@@ -271,7 +271,7 @@ impl Radio {
             board,
         }
     }
-    /// The same radio when its node has started anew, with such a clock: as it was at first, but for what is around it and
+    /// The same radio when its node has restarted, with this clock: as it was at first, but for what is around it and
     /// for a frame on the air, which goes on to its end.
     pub(crate) fn start_anew(&mut self, clock: Clock, seed: u64, node: u64, which: u64) {
         let fresh = Self::new(Arc::clone(&self.board), seed, node, which, self.caps);
@@ -289,7 +289,7 @@ impl Radio {
     pub(crate) fn take_on(&mut self, wants: &Wants) {
         self.tx_power = wants.power.unwrap_or(self.tx_power);
     }
-    /// Whether what it answers, or has to tell, is there at once.
+    /// Whether its answers and notices come at once.
     #[inline]
     pub(crate) fn is_prompt(&self) -> bool {
         matches!(self.board.timing.software, Software::Prompt)
@@ -307,7 +307,7 @@ impl Radio {
     pub(crate) fn read(&self, at: SimTime) -> Instant {
         self.clock.read(at)
     }
-    /// The soonest strobe of a transmission asked for at `now`: after a frame on the air, copies
+    /// The soonest strobe of a transmission submitted at `now`: after a frame on the air, copies
     /// on the bus and the oscillator's start.
     pub(crate) fn soonest_strobe(&self, now: SimTime) -> SimTime {
         let free = match self.excursion {
@@ -319,7 +319,7 @@ impl Radio {
     }
     /// When the channel can be looked at the soonest: the receiver must have been on for long enough,
     /// on that channel.
-    pub(crate) fn soonest_look(&self, now: SimTime, channel: Channel) -> SimTime {
+    pub(crate) fn soonest_cca(&self, now: SimTime, channel: Channel) -> SimTime {
         let soonest = self.soonest_strobe(now);
         let settle = self.board.timing.software.costs().cca_settle;
         if settle.is_zero() {

@@ -1,4 +1,4 @@
-//! What a radio says of signal strength, of the power that is there.
+//! A radio's reading of signal strength, from the power that is there.
 //!
 //! Logarithms come of a table ([`Logarithm`]); what depends on power alone is kept for the
 //! radio's next reading: carrier sense takes several, and mostly nothing changes between them. Tests: `tests/sensing.rs`.

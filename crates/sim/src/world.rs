@@ -1,9 +1,9 @@
 //! The world below the engines: radios, their event queue and the air.
 //!
-//! Owns time, the queue, timers and what engines are told; what happens in it is in `rules/`. Not
-//! generic over engines. Time base: [`SimTime`]; calls into the air come in time order. What a prompt
-//! board has to tell passes the queue by: it is told once what is happening has happened. Invariant:
-//! each telling is told once. Tests: `tests/`.
+//! Owns time, the queue, timers and notices to engines; the rules of what happens are in `rules/`. Not
+//! generic over engines. Time base: [`SimTime`]; calls into the air come in time order. Notices of prompt
+//! boards bypass the queue: they are delivered right after the present event. Invariant: each notice is
+//! delivered once. Tests: `tests/`.
 
 use crate::capture::{Capture, CaptureError};
 use crate::fault::{Fault, Power};
@@ -18,10 +18,10 @@ use thalweg_medium::{Air, Cause, FrameId, Locked, Logarithm, Reception};
 use thalweg_units::{Channel, Dbm, Instant, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
-/// A frame that was sent, kept while somebody may still be told of it.
+/// A frame that was sent, kept while notices of it may be outstanding.
 pub(crate) struct Frame {
     pub(crate) id: FrameId,
-    /// The operation that it answers, where somebody asked for it.
+    /// The operation that sent it; none for an acknowledgement by the radio itself.
     pub(crate) op: Option<OpId>,
     /// The radio that sent it.
     pub(crate) from: usize,
@@ -37,17 +37,17 @@ pub(crate) struct Frame {
     pub(crate) users: u32,
 }
 
-/// What an engine will be told.
+/// A message to an engine about one of its radios.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Telling {
+pub(crate) enum Notice {
     Done(OpId),
     /// The receiver is on; not, if it was sent to sleep meanwhile.
     On(OpId),
     Sent(OpId, Instant),
     Refused(OpId, Refusal),
-    /// What a reading says when it is told.
+    /// A reading, taken when it is delivered.
     Sense(OpId),
-    /// What the last look of an assessment found.
+    /// The last sample of an assessment.
     Found(OpId, Dbm, RadioActivity),
     Head {
         frame: u32,
@@ -68,10 +68,10 @@ pub(crate) enum Telling {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work`, `Background`, `Look` and `Boot`, else a radio's (see
+/// `node` is a node's number in `Timer`, `Work`, `Background`, `Resume` and `Boot`, else a radio's (see
 /// [`World::new`]).
 #[derive(Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum Event {
     /// A sleeping radio's oscillator starts, for a transmission.
     Wake {
         node: u32,
@@ -97,14 +97,14 @@ pub(crate) enum What {
         frame: u32,
         tuning: u32,
     },
-    Tell {
+    Notify {
         node: u32,
-        telling: u32,
+        notice: u32,
     },
     Timer {
         node: u32,
     },
-    /// The next look of an assessment is due.
+    /// The next sample of an assessment is due.
     Assess {
         node: u32,
         op: OpId,
@@ -122,7 +122,7 @@ pub(crate) enum What {
         node: u32,
     },
     /// A bus that was held may be free, or interrupts are on again.
-    Look {
+    Resume {
         node: u32,
     },
     /// A fault that was planned strikes.
@@ -147,8 +147,8 @@ pub(crate) struct Timer {
 
 /// What comes next for the engines.
 pub(crate) enum Next {
-    /// A node is told something by radio `radio`: see [`World::told`].
-    Tell { radio: usize, telling: u32 },
+    /// A notice of radio `radio` to its node: see [`World::deliver`].
+    Notify { radio: usize, notice: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
     /// Node `n` has booted and wants an engine.
@@ -175,7 +175,7 @@ pub(crate) struct World<A> {
     pub(crate) spans: Option<SpanHook>,
     pub(crate) failed: Option<CaptureError>,
     pub(crate) air: A,
-    pub(crate) queue: Queue<What>,
+    pub(crate) queue: Queue<Event>,
     /// The first radios of all nodes, then all second ones; so are the air's ears.
     pub(crate) radios: Vec<Radio>,
     /// By radio.
@@ -193,10 +193,10 @@ pub(crate) struct World<A> {
     pub(crate) frames: Slab<Frame>,
     /// Of these, what has not ended, where ears lock on frames before their end.
     pub(crate) on_air: Vec<u32>,
-    pub(crate) tellings: Slab<Telling>,
-    /// What prompt boards have to tell, by radio, oldest first.
+    pub(crate) notices: Slab<Notice>,
+    /// Notices of prompt boards, by radio, oldest first.
     prompt: VecDeque<(u32, u32)>,
-    /// What dead nodes are owed, by radio.
+    /// Notices to dead nodes, by radio.
     held: Vec<(u32, u32)>,
     /// Faults to come, and those that came.
     pub(crate) planned: Vec<(usize, Fault)>,
@@ -230,7 +230,7 @@ impl<A: Air> World<A> {
             by_address: Vec::new(),
             frames: Slab::new(),
             on_air: Vec::new(),
-            tellings: Slab::new(),
+            notices: Slab::new(),
             prompt: VecDeque::new(),
             held: Vec::new(),
             planned: Vec::new(),
@@ -243,7 +243,7 @@ impl<A: Air> World<A> {
 
     #[cfg(test)]
     pub(crate) fn is_clean(&self) -> bool {
-        self.frames.len() == 0 && self.tellings.len() == 0 && self.held.is_empty()
+        self.frames.len() == 0 && self.notices.len() == 0 && self.held.is_empty()
     }
     /// Node `n` is reached by `address`.
     pub(crate) fn name(&mut self, n: usize, address: NodeId) {
@@ -281,19 +281,14 @@ impl<A: Air> World<A> {
     /// Lets things happen until one of them is for an engine, or until `deadline`.
     pub(crate) fn next(&mut self, deadline: SimTime) -> Result<Next, Stuck> {
         loop {
-            if let Some((radio, telling)) = self.next_prompt()? {
-                return Ok(Next::Tell { radio, telling });
+            if let Some((radio, notice)) = self.next_prompt()? {
+                return Ok(Next::Notify { radio, notice });
             }
             let Some((at, what)) = self.queue.peek() else {
                 return Ok(Next::Idle);
             };
-            if let What::Timer { node } = *what {
-                let n = node as usize;
-                if !self.timers[n].is_due(at) {
-                    self.queue.pop();
-                    if self.timers[n].passed(at) {
-                        self.arm(n);
-                    }
+            if let Event::Timer { node } = *what {
+                if self.skip_timer(node as usize, at) {
                     continue;
                 }
             }
@@ -308,43 +303,39 @@ impl<A: Air> World<A> {
                 continue;
             };
             match what {
-                What::Wake { node, token } => self.wake(node as usize, token),
-                What::Strobe { node, token } => self.strobe(node as usize, token),
-                What::Tune { node, tuning } => self.tune(node as usize, tuning),
-                What::AirStart { node, token } => self.air_start(node as usize, token),
-                What::AirEnd { frame } => {
+                Event::Wake { node, token } => self.wake(node as usize, token),
+                Event::Strobe { node, token } => self.strobe(node as usize, token),
+                Event::Tune { node, tuning } => self.tune(node as usize, tuning),
+                Event::AirStart { node, token } => self.air_start(node as usize, token),
+                Event::AirEnd { frame } => {
                     let lost = self.air_end(frame);
                     return Ok(Next::Aired { frame, lost });
                 }
-                What::Head {
+                Event::Head {
                     node,
                     frame,
                     tuning,
                 } => self.head(node as usize, frame, tuning),
-                What::Assess { node, op } => self.look(node as usize, op),
-                What::Work { node, begun } => self.end_work(node as usize, begun),
-                What::Undeafen { node } => self.undeafen(node as usize),
-                What::Background { node } => self.background_due(node as usize),
-                What::Look { node } => self.begin_work(node as usize),
-                What::Strike { planned } => self.strike(planned as usize),
-                What::Boot { node } => {
+                Event::Assess { node, op } => self.sample(node as usize, op),
+                Event::Work { node, begun } => self.end_work(node as usize, begun),
+                Event::Undeafen { node } => self.undeafen(node as usize),
+                Event::Background { node } => self.background_due(node as usize),
+                Event::Resume { node } => self.begin_work(node as usize),
+                Event::Strike { planned } => self.strike(planned as usize),
+                Event::Boot { node } => {
                     let node = node as usize;
                     if self.boot(node) {
                         return Ok(Next::Booted { node });
                     }
                 }
-                What::Tell { node, telling } => {
+                Event::Notify { node, notice } => {
                     let radio = node as usize;
-                    return Ok(Next::Tell { radio, telling });
+                    return Ok(Next::Notify { radio, notice });
                 }
-                What::Timer { node } => {
-                    let n = node as usize;
-                    self.timers[n].armed = None;
-                    if !self.radios[n].dead {
-                        self.timers[n].wanted = None;
-                        self.timers[n].local = None;
-                        self.pass_timeout(n);
-                        return Ok(Next::Timeout { node: n });
+                Event::Timer { node } => {
+                    let node = node as usize;
+                    if self.time_out(node) {
+                        return Ok(Next::Timeout { node });
                     }
                 }
             }
@@ -354,15 +345,39 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// What a prompt board has to tell now.
+    /// Takes the event of node `n`'s timer off the queue where it is not the one due at `at`; whether it did.
+    fn skip_timer(&mut self, n: usize, at: SimTime) -> bool {
+        if self.timers[n].is_due(at) {
+            return false;
+        }
+        self.queue.pop();
+        if self.timers[n].passed(at) {
+            self.arm(n);
+        }
+        true
+    }
+
+    /// Node `n`'s time-out is due; whether its engine gets it.
+    fn time_out(&mut self, n: usize) -> bool {
+        self.timers[n].armed = None;
+        if self.radios[n].dead {
+            return false;
+        }
+        self.timers[n].wanted = None;
+        self.timers[n].local = None;
+        self.pass_timeout(n);
+        true
+    }
+
+    /// The next notice of a prompt board.
     #[inline]
     pub(crate) fn next_prompt(&mut self) -> Result<Option<(usize, u32)>, Stuck> {
-        let Some((radio, telling)) = self.prompt.pop_front() else {
+        let Some((radio, notice)) = self.prompt.pop_front() else {
             return Ok(None);
         };
         self.standing += 1;
         self.check_standing(self.now)?;
-        Ok(Some((radio as usize, telling)))
+        Ok(Some((radio as usize, notice)))
     }
 
     fn check_standing(&self, at: SimTime) -> Result<(), Stuck> {
@@ -393,93 +408,91 @@ impl<A: Air> World<A> {
     /// that an engine that puts off its time-out with every frame does not fill the queue.
     fn arm(&mut self, n: usize) {
         if let Some(wanted) = self.timers[n].arm() {
-            let what = What::Timer { node: n as u32 };
+            let what = Event::Timer { node: n as u32 };
             self.queue.push(wanted, Rank::Timeout, what);
         }
     }
 
-    /// The engine of radio `n`'s node is told something at `at`. Inlined everywhere, so that what is told
-    /// is made where it is kept: bytes that were written one by one are slow to copy at once.
+    /// Sends `notice` to the engine of radio `n`'s node at `at`. Inlined everywhere, so that it is made where
+    /// it is kept: bytes that were written one by one are slow to copy at once.
     #[inline(always)]
-    pub(crate) fn tell(&mut self, n: usize, at: SimTime, telling: Telling) {
-        let telling = self.tellings.insert(telling);
-        self.tell_kept(n, at, telling);
+    pub(crate) fn notify(&mut self, n: usize, at: SimTime, notice: Notice) {
+        let notice = self.notices.insert(notice);
+        self.notify_kept(n, at, notice);
     }
-    /// The same of what is kept.
+    /// The same of a notice that is kept.
     #[inline]
-    fn tell_kept(&mut self, n: usize, at: SimTime, telling: u32) {
+    fn notify_kept(&mut self, n: usize, at: SimTime, notice: u32) {
         let node = n as u32;
         if at <= self.now && self.radios[n].is_prompt() {
-            return self.prompt.push_back((node, telling));
+            return self.prompt.push_back((node, notice));
         }
-        let what = What::Tell { node, telling };
-        self.queue.push(at, Rank::Tell, what);
+        let what = Event::Notify { node, notice };
+        self.queue.push(at, Rank::Notify, what);
     }
     pub(crate) fn refuse(&mut self, n: usize, id: OpId, why: Refusal) {
-        self.tell(n, self.now, Telling::Refused(id, why));
+        self.notify(n, self.now, Notice::Refused(id, why));
     }
     pub(crate) fn done(&mut self, n: usize, at: SimTime, id: OpId) {
-        self.tell(n, at, Telling::Done(id));
+        self.notify(n, at, Notice::Done(id));
     }
-    /// Takes what is owed to radios that `is_own` says, or is to be told to them at once, into `untold`.
-    pub(crate) fn take_untold(&mut self, is_own: impl Fn(u32) -> bool, untold: &mut Vec<u32>) {
-        let mut keep = |&(radio, telling): &(u32, u32)| {
+    /// Moves held and prompt notices of radios for which `is_own` holds into `undelivered`.
+    pub(crate) fn take_undelivered(
+        &mut self,
+        is_own: impl Fn(u32) -> bool,
+        undelivered: &mut Vec<u32>,
+    ) {
+        let mut keep = |&(radio, notice): &(u32, u32)| {
             let own = is_own(radio);
             if own {
-                untold.push(telling);
+                undelivered.push(notice);
             }
             !own
         };
         self.held.retain(&mut keep);
         self.prompt.retain(&mut keep);
     }
-    /// What node `n` is owed is told now.
-    pub(crate) fn tell_held(&mut self, n: usize) {
-        for (radio, telling) in std::mem::take(&mut self.held) {
+    /// Sends the notices that were held for node `n`.
+    pub(crate) fn notify_held(&mut self, n: usize) {
+        for (radio, notice) in std::mem::take(&mut self.held) {
             if self.node_of(radio as usize) == n {
-                self.tell_kept(radio as usize, self.now, telling);
+                self.notify_kept(radio as usize, self.now, notice);
             } else {
-                self.held.push((radio, telling));
+                self.held.push((radio, notice));
             }
         }
     }
 
-    /// Gives `handle` what radio `r` tells its engine now; nothing where the node is dead, or the
-    /// head of a frame was aborted meanwhile.
+    /// Hands `notice` of radio `r` to `handle`; not where the node is dead, or the head of a frame was
+    /// aborted meanwhile.
     #[inline]
-    pub(crate) fn told<R>(
+    pub(crate) fn deliver<R>(
         &mut self,
         r: usize,
-        telling: u32,
+        notice: u32,
         handle: impl FnOnce(RadioEvent<'_>) -> R,
     ) -> Option<R> {
         if self.radios[r].dead {
-            self.held.push((r as u32, telling));
+            self.held.push((r as u32, notice));
             return None;
         }
         let (node, now) = (self.node_of(r), self.now);
         // Read field by field where it is kept, not moved.
-        let kept = self.tellings.get(telling)?;
+        let kept = self.notices.get(notice)?;
         let mut of = None;
         let event = match *kept {
-            Telling::Done(op) => Some(RadioEvent::Done { op }),
-            Telling::Sent(op, sfd) => Some(RadioEvent::Sent { op, sfd }),
-            Telling::Refused(op, why) => Some(RadioEvent::Refused { op, why }),
-            Telling::Corrupt { sfd } => Some(RadioEvent::Corrupt { sfd }),
-            Telling::On(op) => Some(match self.radios[r].mode {
-                Mode::Sleep => RadioEvent::Refused {
-                    op,
-                    why: Refusal::Superseded,
-                },
-                Mode::Listen { .. } => RadioEvent::Done { op },
-            }),
-            Telling::Sense(op) => Some(self.sense(r, op)),
-            Telling::Found(op, power, activity) => Some(RadioEvent::Sensed {
+            Notice::Done(op) => Some(RadioEvent::Done { op }),
+            Notice::Sent(op, sfd) => Some(RadioEvent::Sent { op, sfd }),
+            Notice::Refused(op, why) => Some(RadioEvent::Refused { op, why }),
+            Notice::Corrupt { sfd } => Some(RadioEvent::Corrupt { sfd }),
+            Notice::On(op) => Some(turned_on(self.radios[r].mode, op)),
+            Notice::Sense(op) => Some(self.sense(r, op)),
+            Notice::Found(op, power, activity) => Some(RadioEvent::Sensed {
                 op,
                 power,
                 activity,
             }),
-            Telling::Head {
+            Notice::Head {
                 frame,
                 bytes,
                 sfd,
@@ -493,7 +506,7 @@ impl<A: Air> World<A> {
                     sfd,
                 })
             }
-            Telling::Frame {
+            Notice::Frame {
                 frame,
                 bytes,
                 sfd,
@@ -515,13 +528,13 @@ impl<A: Air> World<A> {
             self.radios[node].handles(now);
             handle(event)
         });
-        self.tellings.free(telling);
+        self.notices.free(notice);
         if let Some(frame) = of {
             self.release(frame);
         }
         handled
     }
-    /// One fewer may be told of `frame`.
+    /// One notice of `frame` fewer is outstanding.
     #[inline]
     pub(crate) fn release(&mut self, frame: u32) {
         let Some(kept) = self.frames.get_mut(frame) else {
@@ -557,6 +570,17 @@ impl<A: Air> World<A> {
                 mpdu,
             });
         }
+    }
+}
+
+/// The answer to an operation that turned the receiver on, where the radio has `mode` by now.
+const fn turned_on(mode: Mode, op: OpId) -> RadioEvent<'static> {
+    match mode {
+        Mode::Sleep => RadioEvent::Refused {
+            op,
+            why: Refusal::Superseded,
+        },
+        Mode::Listen { .. } => RadioEvent::Done { op },
     }
 }
 

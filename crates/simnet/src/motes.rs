@@ -159,7 +159,7 @@ impl<V> Ear<'_, V> {
 }
 
 impl<V> Observer<V> for Ear<'_, V> {
-    fn told(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
+    fn event(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
         self.hear(node, Notice::Told(at, self.ids[node], event))
     }
     fn started(&mut self, _at: SimTime, node: usize) -> ControlFlow<()> {
@@ -227,7 +227,7 @@ impl<E: Engine + Holds> SimNetwork<E> {
     /// Has nodes that start anew do so as `engine` makes them, with what their memories keep.
     pub fn starts_anew(&mut self, engine: impl Fn(NodeId) -> E + Send + 'static) {
         let ids = self.ids.clone();
-        self.net.starts_anew(Box::new(move |node, before| {
+        self.net.restart_with(Box::new(move |node, before| {
             let mut fresh = engine(ids[node]);
             *fresh.memory() = before.memory().kept();
             fresh

@@ -20,7 +20,7 @@ pub struct TestbedError {
     pub others: Box<[(Place, Problem)]>,
 }
 
-/// Most problems of one file that are told at once.
+/// Most problems of one file that are reported at once.
 pub const MAX_PROBLEMS: usize = 20;
 
 impl fmt::Display for TestbedError {

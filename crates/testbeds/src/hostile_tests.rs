@@ -1,4 +1,4 @@
-//! Input that nobody should ever see: arbitrary bytes, files cut short anywhere, single wrong bytes.
+//! Hostile input: arbitrary bytes, files cut short anywhere, single wrong bytes.
 
 use std::io::Write;
 

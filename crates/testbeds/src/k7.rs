@@ -1,7 +1,7 @@
 //! K7 link traces (as the 6TiSCH simulator reads them): gzip or plain text; a JSON header line, a CSV header, then
 //! one row per (time, sender, receiver, channel) in which something was heard. [`campaign`] has the rounds of
-//! nodes that probe their links, [`counters`] what running networks count of their traffic; of those nobody
-//! knows the channel, or how frames were spaced. Header values that are absent, `null` or `"null"` are the same.
+//! nodes that probe their links, [`counters`] the counters of running networks, whose channels and spacing of
+//! frames are not known. Header values that are absent, `null` or `"null"` are the same.
 //! Sources: github.com/keomabrun/k7, README (unknown channels, rows about all neighbours, percent).
 //! Tests: `k7_tests.rs`, `hostile_tests.rs`.
 
@@ -80,8 +80,8 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
     };
     // A node that neither heard nor was heard has no row, but is there all the same: when ids
     // count from 0 or 1, the header's count says which they are.
-    let said = header.nodes.unwrap_or(0);
-    let mut ranges = [0..said, 1..said.saturating_add(1)].into_iter();
+    let count = header.nodes.unwrap_or(0);
+    let mut ranges = [0..count, 1..count.saturating_add(1)].into_iter();
     if let Some(all) = ranges.find(|range| ids.iter().all(|id| range.contains(&id.get()))) {
         for id in all.flat_map(NodeId::new) {
             if !ids.contains(&id) {
@@ -143,21 +143,12 @@ impl Table {
                 own += 1;
                 continue;
             }
-            let unlisted = header.channels.and_then(|listed| {
-                let beyond = on?.iter().find(|c| !listed.contains(*c));
-                beyond.map(|c| Problem::unlisted(c, listed))
-            });
-            let nodes = (self.nodes.index(from)).and_then(|from| Ok((from, self.nodes.index(to)?)));
-            let more = header
-                .nodes
-                .filter(|said| self.nodes.len() > usize::from(*said));
-            let more = more.map(|said| Problem::HeaderNodes(said.into(), to.get()));
-            let (from, to) = match (unlisted.or(more), nodes) {
-                (Some(problem), _) | (None, Err(problem)) => {
+            let (from, to) = match self.indices(header, (from, to), on) {
+                Ok(indices) => indices,
+                Err(problem) => {
                     rows.fault(problem);
                     continue;
                 }
-                (None, Ok(nodes)) => nodes,
             };
             let (Some(at_s), Some(prr), Some(rssi_dbm), Some(frames)) =
                 (at_s, prr, rssi_dbm, frames)
@@ -165,11 +156,11 @@ impl Table {
                 continue;
             };
             self.open += u64::from(on.is_none());
-            let mut named: Vec<_> = on.iter().flat_map(|c| c.iter()).map(Some).collect();
-            if named.is_empty() {
-                named.push(None);
+            let mut each: Vec<_> = on.iter().flat_map(|c| c.iter()).map(Some).collect();
+            if each.is_empty() {
+                each.push(None);
             }
-            self.rows.extend(named.into_iter().map(|channel| Row {
+            self.rows.extend(each.into_iter().map(|channel| Row {
                 at_s,
                 src: from,
                 dst: to,
@@ -187,6 +178,27 @@ impl Table {
         ];
         let some = counts.into_iter().filter(|(count, _)| *count > 0);
         self.assumed.extend(some.map(|(_, assumed)| assumed));
+    }
+
+    /// The indices of a row's nodes; an error where the row has more nodes or channels than the header.
+    fn indices(
+        &mut self,
+        header: &Header,
+        (from, to): (NodeId, NodeId),
+        on: Option<ChannelSet>,
+    ) -> Result<(u16, u16), Problem> {
+        let indices = (self.nodes.index(from)).and_then(|from| Ok((from, self.nodes.index(to)?)));
+        if let (Some(listed), Some(on)) = (header.channels, on) {
+            if let Some(beyond) = on.iter().find(|c| !listed.contains(*c)) {
+                return Err(Problem::unlisted(beyond, listed));
+            }
+        }
+        match header.nodes {
+            Some(count) if self.nodes.len() > usize::from(count) => {
+                Err(Problem::HeaderNodes(count.into(), to.get()))
+            }
+            _ => indices,
+        }
     }
 }
 

@@ -183,7 +183,7 @@ fn windows_line_ends_and_a_byte_order_mark_change_nothing() {
     assert_eq!(read(&windows), read(&text));
 }
 
-/// A trace as tools write it of a SmartMesh network: nothing known of frames, channels and times.
+/// A trace as tools write it of a SmartMesh network: without frames, channels and times.
 const COUNTERS: &str = r#"{"location": "null", "tx_length": "null", "start_date": "null", "node_count": "null", "channels": "null", "interframe_duration": null}
 datetime,src,dst,channel,mean_rssi,pdr,tx_count
 2018-03-01 10:00:00,0,1,,-70,1.0,300

@@ -2,7 +2,7 @@
 //!
 //! A [`Testbed`] says what a network is and whence its physics come: a generated building, placed nodes,
 //! or measured links (a K7 trace, a link matrix); [`Testbed::load`] finds one by name or file. A [`Site`]
-//! is a testbed as a seed realises it, with the losses that somebody injects: where everything runs.
+//! is a testbed as a seed realises it, with injected losses: where everything runs.
 //! Knows neither protocols nor plans. Formats: `docs/testbeds.md`. Tests: beside each file, `tests/`.
 
 mod assumed;

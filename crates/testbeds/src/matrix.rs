@@ -1,11 +1,11 @@
 //! A link matrix: a table `src,dst,channel,prr[,rssi_dbm]`, one row per directed link and
 //! channel; columns in any order, others ignored. A pair without a row has no link.
-//! Tests: below and `hostile_tests.rs`.
+//! Tests: `matrix_tests.rs` and `hostile_tests.rs`.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{BufRead, Read};
 
-use thalweg_units::{ChannelSet, NodeId};
+use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::assumed::Assumed;
 use crate::columns;
@@ -37,77 +37,20 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
         return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
-    let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
-    let (channel, prr) = (rows.column(&columns::CHANNEL), rows.ratio_column());
-    let rssi = rows.find(&columns::RSSI);
-
-    let mut all: Vec<Row> = Vec::new();
-    let mut seen = BTreeSet::new();
-    while rows.next_row() {
-        let from = rows.node(src);
-        let to = rows.node(dst);
-        let channels = rows.channels(channel);
-        let prr = rows.ratio(prr);
-        let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
-        let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
-            continue;
-        };
-        if from == to {
-            rows.fault(Problem::SelfLink(from.get()));
-            continue;
-        }
-        let mut named: Vec<_> = channels.iter().flat_map(|c| c.iter()).map(Some).collect();
-        if named.is_empty() {
-            named.push(None);
-        }
-        if let Some(twice) = named.into_iter().find(|on| !seen.insert((from, to, *on))) {
-            let twice = twice.map(|on| on.number());
-            rows.fault(Problem::DuplicateLink(from.get(), to.get(), twice));
-            continue;
-        }
-        if let (Some(prr), Some(rssi_dbm)) = (prr, rssi_dbm) {
-            all.push(Row {
-                from,
-                to,
-                channels,
-                prr,
-                rssi_dbm,
-            });
-        }
-    }
+    let mut matrix = Matrix::default();
+    matrix.read(&mut rows);
     let ratios = rows.finish()?;
-
-    let named = all.iter().filter_map(|row| row.channels);
-    let named: ChannelSet = named
-        .flat_map(|set| set.iter().collect::<Vec<_>>())
-        .collect();
-    let channels = match named.is_empty() && !all.is_empty() {
-        true => ChannelSet::ALL,
-        false => named,
-    };
-    let mut nodes = NodeTable::default();
-    let mut links = Vec::new();
-    let whole = |p: Problem| p.at(source_name, crate::error::Place::Whole);
-    for row in &all {
-        let (from, to) = (nodes.index(row.from), nodes.index(row.to));
-        let (from, to) = (from.map_err(whole)?, to.map_err(whole)?);
-        let free = |c: &_| row.channels.is_some() || !seen.contains(&(row.from, row.to, Some(*c)));
-        for channel in row.channels.unwrap_or(channels).iter().filter(free) {
-            links.push(TraceLink {
-                from,
-                to,
-                channel,
-                prr: row.prr * ratios.factor(),
-                rssi_dbm: row.rssi_dbm,
-            });
-        }
-    }
-    let open = all.iter().filter(|row| row.channels.is_none()).count() as u64;
     let percent = ratios.are_percent().then_some(Assumed::Percent);
+    let open = matrix
+        .rows
+        .iter()
+        .filter(|row| row.channels.is_none())
+        .count() as u64;
     let open = (open > 0).then_some(Assumed::AllChannels(open));
+    let (nodes, links) = matrix.links(ratios.factor(), source_name)?;
     let mut trace = Trace {
         nodes: nodes.into_ids(),
-        channels,
+        channels: matrix.channels(),
         links,
         visits: Visits::default(),
         name: None,
@@ -117,120 +60,97 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
     Ok(trace)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::MAX_PROBLEMS;
+/// All rows.
+#[derive(Default)]
+struct Matrix {
+    rows: Vec<Row>,
+    /// The links that rows give, each on a channel or on all.
+    given: BTreeSet<(NodeId, NodeId, Option<Channel>)>,
+}
 
-    fn read(text: &str) -> Result<Trace, String> {
-        read_matrix(text.as_bytes(), "m.csv").map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn ids_are_sorted_and_columns_come_in_any_order() {
-        let trace = read("prr,channel,dst,src\r\n0.5,26,3,40\r\n1,11,40,3\r\n\r\n").unwrap();
-        assert!(trace.nodes.iter().map(|n| n.get()).eq([3, 40]));
-        assert_eq!(trace.channels.len(), 2);
-        let TraceLink { from, to, prr, .. } = trace.links[1];
-        assert_eq!((from, to, prr, trace.links[1].rssi_dbm), (1, 0, 0.5, None));
-    }
-
-    #[test]
-    fn every_error_names_the_line_and_what_was_expected() {
-        let refused = |text: &str, expected: &str| {
-            let error = read(text).unwrap_err();
-            assert!(error.contains(expected), "{text:?}: {error}");
-            assert_eq!(error.lines().count(), 1);
-        };
-        let lacks = "m.csv, line 1: the CSV header lacks the column `channel`";
-        refused("", "m.csv, line 1: the file is empty");
-        refused("\n\n", "m.csv, line 1: the file is empty");
-        refused("src,dst,prr\n", lacks);
-        refused("a;b\n", "lacks the column `src`");
-        refused("src,dst,channel,prr\n", "m.csv: no links");
-        let twice = "line 3: the link 1 -> 2 on channel 26 is given twice";
-        for (rows, expected) in [
-            ("1,2,26", "line 2: the row has 3 columns, the header 4"),
-            ("1,2,27,1", "line 2: channel is `27`; expected"),
-            ("1,2,26,1.5", "line 2: prr is `1.5`; expected a ratio"),
-            ("1,2,26,NaN", "line 2: prr is `NaN`"),
-            ("1,2,26,-0.1", "prr is `-0.1`"),
-            ("1,70000,26,1", "dst is `70000`; expected a node's number"),
-            ("1,65535,26,1", "dst is `65535`"),
-            ("1,1,26,1", "line 2: node 1 has a link to itself"),
-            ("1,2,26,1\n1,2,26,0.5", twice),
-        ] {
-            refused(&format!("src,dst,channel,prr\n{rows}\n"), expected);
+impl Matrix {
+    fn read<R: BufRead>(&mut self, rows: &mut Rows<'_, R>) {
+        let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
+        let (channel, prr) = (rows.column(&columns::CHANNEL), rows.ratio_column());
+        let rssi = rows.find(&columns::RSSI);
+        while rows.next_row() {
+            let from = rows.node(src);
+            let to = rows.node(dst);
+            let channels = rows.channels(channel);
+            let prr = rows.ratio(prr);
+            let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
+            let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
+                continue;
+            };
+            if from == to {
+                rows.fault(Problem::SelfLink(from.get()));
+                continue;
+            }
+            let mut each: Vec<_> = channels.iter().flat_map(|c| c.iter()).map(Some).collect();
+            if each.is_empty() {
+                each.push(None);
+            }
+            let mut each = each.into_iter();
+            if let Some(twice) = each.find(|on| !self.given.insert((from, to, *on))) {
+                let twice = twice.map(|on| on.number());
+                rows.fault(Problem::DuplicateLink(from.get(), to.get(), twice));
+                continue;
+            }
+            if let (Some(prr), Some(rssi_dbm)) = (prr, rssi_dbm) {
+                self.rows.push(Row {
+                    from,
+                    to,
+                    channels,
+                    prr,
+                    rssi_dbm,
+                });
+            }
         }
-        for (rssi, expected) in [("-300", "is `-300`; expected"), ("inf", "is `inf`")] {
-            let text = format!("src,dst,channel,prr,rssi_dbm\n1,2,26,1,{rssi}\n");
-            refused(&text, &format!("rssi_dbm {expected}"));
+    }
+
+    /// The channels that rows name; all where none does.
+    fn channels(&self) -> ChannelSet {
+        let named = self.rows.iter().filter_map(|row| row.channels);
+        let named: ChannelSet = named
+            .flat_map(|set| set.iter().collect::<Vec<_>>())
+            .collect();
+        match named.is_empty() && !self.rows.is_empty() {
+            true => ChannelSet::ALL,
+            false => named,
         }
-        let error = read_matrix(&b"src,dst,channel,prr\n1,\xff,26,1\n"[..], "m.csv").unwrap_err();
-        assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
     }
 
-    #[test]
-    fn all_that_is_wrong_is_told_at_once() {
-        let text =
-            "src,dst,channel,prr\n1,x,26,1\n# a remark\n\n1,2,99,1.5\n2,1,26,0.9\n2,1,26,0.9\n";
-        let error = read(text).unwrap_err();
-        let expected = "m.csv, line 2: dst is `x`; expected a node's number, 0..65533 (column 2)\n\
-            m.csv, line 5: channel is `99`; expected a channel of the 2.4 GHz band, 11..26 (column 3)\n\
-            m.csv, line 5: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
-            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link";
-        assert_eq!(error, expected);
-        let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
-        let error = read(&many).unwrap_err();
-        assert!(error.lines().count() <= MAX_PROBLEMS + 2, "{error}");
-        assert!(
-            error.ends_with("m.csv: the rest was not looked at"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn tables_of_other_programs_are_the_same() {
-        let plain = read("src,dst,channel,prr,rssi_dbm\n1,2,26,0.98,-71.5\n2,1,26,0.9,\n").unwrap();
-        for text in [
-            "src;dst;channel;prr;rssi_dbm\n1;2;26;0.98;-71.5\n2;1;26;0.9;\n",
-            "From;To;Ch;PDR;Mean_RSSI\n1;2;26;0,98;-71,5\n2;1;26;0,9;\n",
-            "# site A\nsrc\tdst\tchannel\tprr\trssi\n1\t2\t26\t0.98\t-71.5\n# later\n2\t1\t26\t0.9\t\n",
-        ] {
-            assert_eq!(read(text).as_ref(), Ok(&plain), "{text}");
+    /// The nodes, and the links on each channel, ratios multiplied by `factor`. A row for all channels gives way to one
+    /// for a channel.
+    fn links(
+        &self,
+        factor: f64,
+        source_name: &str,
+    ) -> Result<(NodeTable, Vec<TraceLink>), TestbedError> {
+        let channels = self.channels();
+        let mut nodes = NodeTable::default();
+        let mut links = Vec::new();
+        let whole = |p: Problem| p.at(source_name, crate::error::Place::Whole);
+        for row in &self.rows {
+            let (from, to) = (nodes.index(row.from), nodes.index(row.to));
+            let (from, to) = (from.map_err(whole)?, to.map_err(whole)?);
+            let free = |c: &_| {
+                row.channels.is_some() || !self.given.contains(&(row.from, row.to, Some(*c)))
+            };
+            for channel in row.channels.unwrap_or(channels).iter().filter(free) {
+                links.push(TraceLink {
+                    from,
+                    to,
+                    channel,
+                    prr: row.prr * factor,
+                    rssi_dbm: row.rssi_dbm,
+                });
+            }
         }
-        for text in [
-            "src,dst,channel,prr,rssi_dbm\n1,2,26,98,-71.5\n2,1,26,90,\n",
-            "src,dst,channel,prr (%),rssi_dbm\n1,2,26,98,-71.5\n2,1,26,90,\n",
-            "src,dst,channel,prr,rssi_dbm\n1,2,26,98%,-71.5\n2,1,26,90 %,\n",
-        ] {
-            let trace = read(text).unwrap();
-            assert_eq!(trace.links, plain.links, "{text}");
-            assert_eq!(trace.assumed, [Assumed::Percent]);
-        }
-        // One slip in a table of ratios does not make it one of percent.
-        let slip = read("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,90\n3,1,26,1\n").unwrap_err();
-        assert!(slip.contains("line 3: prr is `90`"), "{slip}");
-        // Nor does a decimal comma shift what stands behind it.
-        let shifted = read("src,dst,channel,prr\n1,2,26,0,98\n").unwrap_err();
-        assert!(
-            shifted.contains("the row has 5 columns, the header 4"),
-            "{shifted}"
-        );
-    }
-
-    #[test]
-    fn a_row_without_a_channel_holds_on_all() {
-        let trace = read("src,dst,channel,prr\n1,2,25,0.5\n1,2,,0.9\n2,1,26,1\n").unwrap();
-        let there: Vec<f64> = trace.links.iter().map(|l| l.prr).collect();
-        assert_eq!(there, [0.5, 0.9, 1.0]);
-        assert_eq!(trace.assumed, [Assumed::AllChannels(1)]);
-    }
-
-    #[test]
-    fn an_endless_line_is_refused() {
-        let error = read(&"1".repeat(1 << 17)).unwrap_err();
-        let expected = "more than 65536 bytes in one line";
-        assert!(error.contains(expected), "{error}");
+        Ok((nodes, links))
     }
 }
+
+#[cfg(test)]
+#[path = "matrix_tests.rs"]
+mod tests;

@@ -1,5 +1,5 @@
 //! Reception ratios of a link file, which may be percent: by the heading, by a `%` behind the value, or
-//! because most of them are above 2. A table of ratios with a slip stays one of ratios, and the slip is told.
+//! because most of them are above 2. A table of ratios with a slip stays one of ratios, and the slip is an error.
 //! Tests: `matrix.rs`.
 
 use crate::error::{Place, Problem, MAX_PROBLEMS};
@@ -16,7 +16,7 @@ pub(crate) struct Ratios {
 }
 
 impl Ratios {
-    /// Says whether the heading tells percent.
+    /// Sets whether the heading says percent.
     pub(crate) fn headed(&mut self, percent: bool) {
         self.headed = percent;
     }

@@ -278,7 +278,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             channels.collect::<Option<ChannelSet>>().map(Some)
         })
     }
-    /// A reception ratio as it stands there; [`Rows::finish`] tells what it is to be multiplied by.
+    /// A reception ratio as it stands there; [`Rows::finish`] returns its factor.
     pub(crate) fn ratio(&mut self, column: usize) -> Option<f64> {
         let text = self.field(column).unwrap_or_default();
         if let Some(share) = text.strip_suffix('%') {

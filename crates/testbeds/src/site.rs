@@ -1,4 +1,4 @@
-//! Sites: a testbed as a seed realises it, with the losses that somebody injects. Everything that runs
+//! Sites: a testbed as a seed realises it, with injected losses. Everything that runs
 //! runs on one.
 //!
 //! Invariants: the same testbed, board and seed give the same site; losses befall what comes after
@@ -17,7 +17,7 @@ use thalweg_units::{Channel, Db, Dbm, Duration, NodeId};
 /// Path loss at one metre is less in the 900 MHz band by 20 log10(2440 / 915).
 const LESS_AT_900: Db = Db(8.5);
 
-/// How long before a transfer its links were surveyed, unless somebody says: P3's 400 s from the first beacon to the
+/// How long before a transfer its links were surveyed by default: P3's 400 s from the first beacon to the
 /// last of 100 objects (section IV-D), on average.
 pub const AGE: Duration = Duration::from_secs(300);
 
@@ -47,7 +47,7 @@ pub enum SiteError {
     /// they were measured with, the board that its nodes were to be.
     #[error("{0}: its links were measured with one {1}; board {2} has other radios")]
     Radios(String, &'static str, String),
-    /// A loss at a node that the testbed does not have, or of what nobody hears: testbed, sender,
+    /// A loss at a node that the testbed does not have, or of an address that no node hears: testbed, sender,
     /// receiver, and what is wrong.
     #[error("{0}: loss on {1}-{2}: {3}")]
     Loss(String, NodeId, NodeId, String),
@@ -107,7 +107,7 @@ impl Site {
     /// measured more than once change from one visit to another; any time later is a visit later.
     ///
     /// # Errors
-    /// None where there are no losses; those are injected anew.
+    /// None where there are no losses; those are injected each time.
     pub fn aged(&self, age: Duration) -> Result<Self, SiteError> {
         let Losses { links, psdu_bytes } = &self.losses;
         let environment = match self.testbed.visits() > 1 {

@@ -52,7 +52,7 @@ pub(crate) fn name_of(path: &Path) -> String {
     }
 }
 
-/// Opens a file, or standard input for `-`, and tells by its first bytes what it is.
+/// Opens a file, or standard input for `-`, and finds out by its first bytes what it is.
 pub(crate) fn open(path: &Path) -> Result<(Kind, Box<dyn BufRead>), TestbedError> {
     let name = name_of(path);
     let io_error = |e: io::Error| {

@@ -12,7 +12,7 @@ const APART_M: f64 = 1.0;
 /// Why a station cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StationError {
-    /// Base stations cannot be put up on a testbed of which nobody knows where anything is.
+    /// Base stations need a testbed whose places are known.
     #[error("{0}: the places of its nodes are not known; name nodes as base stations")]
     NoPlaces(String),
     /// A testbed, and a node that it does not have.

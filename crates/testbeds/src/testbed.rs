@@ -12,7 +12,7 @@ use thalweg_medium::{BuildingModel, Change, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
 use thalweg_units::{ChannelSet, Db, Dbm, Duration, NodeId};
 
-/// The board of nodes of which nobody says what they are.
+/// The board of nodes whose file names none.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
 
 /// A network, before a seed makes it a [`crate::Site`].
@@ -30,7 +30,7 @@ pub struct Testbed {
     pub nodes: Vec<Node>,
     /// The channels that may be used: those listed in its file, or measured, or all.
     pub channels: ChannelSet,
-    /// The node that data goes to unless told otherwise; one of `nodes`.
+    /// The node that data goes to by default; one of `nodes`.
     pub sink: NodeId,
     /// Why it is that node.
     pub sink_by: SinkBy,
@@ -44,7 +44,7 @@ pub struct Testbed {
     pub assumed: Vec<Assumed>,
 }
 
-/// Whether those who plan routes know where the nodes of a testbed are. Pictures and those who draw experiments do.
+/// Whether the planner knows where the nodes of a testbed are. Pictures and draws of experiments always do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Places {
@@ -117,7 +117,7 @@ impl Measured {
     /// is lost more often than a measured one.
     pub const DEFAULT_FRAME_BYTES: u16 = 127;
 
-    /// Gives every link without an RSSI a level estimated from its reception ratio, and tells how many those are.
+    /// Gives every link without an RSSI a level estimated from its reception ratio, and returns how many those are.
     ///
     /// A ratio below [`Self::SURE_PRR`] is that of a link at the edge of sensitivity: the level is the one at which
     /// `board`'s radio receives so many frames. Better links may have any level above; they get the fade margin of

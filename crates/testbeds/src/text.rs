@@ -32,7 +32,7 @@ pub(crate) fn beginning(start: &[u8]) -> Vec<u8> {
     let mut decoder = MultiGzDecoder::new(start);
     let mut length = 0;
     while let Some(rest) = first.get_mut(length..).filter(|rest| !rest.is_empty()) {
-        // A stream that is cut short has told what it has; what is damaged is told when it is read.
+        // What a stream that is cut short holds is used; damage is reported where it is read.
         match decoder.read(rest) {
             Ok(0) | Err(_) => break,
             Ok(more) => length += more,

@@ -1,4 +1,4 @@
-//! Measured links as every link file gives them: who heard whom on which channel, how often and
+//! Measured links as every link file gives them: sender, receiver and channel, how often and
 //! how loud. Indices are places in the sorted list of node ids.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +32,11 @@ pub struct Visits {
     pub links: Vec<Vec<TraceLink>>,
     /// From one visit to the next.
     pub period: Duration,
-    /// The visit at which surveys are; one that the seed draws where nobody says.
+    /// The visit at which surveys are; none for one that the seed draws.
     pub survey: Option<usize>,
 }
 
-/// What a link file says.
+/// The contents of a link file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
     /// The nodes' ids, ascending; a link's indices point here.

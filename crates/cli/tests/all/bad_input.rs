@@ -441,7 +441,7 @@ fn outputs_take_no_place_of_inputs_of_the_store_or_of_strangers_files() {
             input,
         ),
         (
-            &["plan", "--testbed", "links.csv", "--graphml", "./links.csv"],
+            &["plan", "--testbed", "links.csv", "--svg", "./links.csv"],
             input,
         ),
         (

@@ -82,7 +82,7 @@ impl Scale {
     pub(crate) fn ticks(&self, count: usize, grain: Grain) -> Vec<(f64, String)> {
         let step = grain.step((self.high - self.low) / count.max(1) as f64);
         let first = libm::ceil(self.low / step - 1e-9);
-        // Bounded whatever the range: more ticks than pixels help nobody.
+        // Bounded whatever the range: more ticks than pixels are of no use.
         let values = (0..200).map(|i| (first + f64::from(i)) * step);
         values
             .take_while(|value| self.reaches(*value))

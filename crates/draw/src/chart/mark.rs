@@ -1,4 +1,4 @@
-//! Marks and dashes that tell ten series apart without colour. Tests: `tests.rs`.
+//! Marks and dashes that distinguish ten series without colour. Tests: `tests.rs`.
 
 use crate::svg::{num, Svg};
 use std::f64::consts::TAU;

@@ -293,7 +293,7 @@ const fn pen(weight: Weight) -> (f64, f64) {
     }
 }
 
-/// Dashes that tell several levels apart.
+/// Dashes that distinguish several levels.
 const DASHES: [&str; 4] = ["7 4", "2 3", "10 3 2 3", "14 5"];
 
 /// The dashed line of reference `index`.

@@ -1,4 +1,4 @@
-//! Where to draw nodes whose places nobody knows: a force-directed layout (good links pull, nodes
+//! Where to draw nodes whose places are unknown: a force-directed layout (good links pull, nodes
 //! push), from a circle in the order of hops, so the same links give the same picture everywhere.
 //! Not a reconstruction of real places. Tests: below.
 

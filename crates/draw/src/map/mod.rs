@@ -1,7 +1,7 @@
 //! Maps: nodes at their places, floor by floor, links between them, a legend, charts below.
 //!
 //! Places are metres, the picture is 1000 pixels wide; how far an axis is stretched stands beside
-//! the scale bar. Where nobody knows places, nodes are drawn by their links or in columns.
+//! the scale bar. Without places, nodes are drawn by their links or in columns.
 //! Tests: `tests.rs`; how a map looks is judged by eye.
 
 mod ground;
@@ -50,7 +50,7 @@ pub struct Map {
 pub enum Places {
     /// At these places.
     Known(Vec<Place>),
-    /// Nobody knows: neighbours are drawn near each other, not as they really lie.
+    /// Unknown: neighbours are drawn near each other, not as they really lie.
     ByLinks {
         /// Each node's neighbours.
         neighbours: Vec<Vec<usize>>,

@@ -52,7 +52,7 @@ fn floors_keep_their_metres_apart() {
 }
 
 #[test]
-fn places_that_nobody_knows_are_drawn_all_the_same() {
+fn unknown_places_are_drawn_all_the_same() {
     let columns = [("a".to_owned(), vec![0]), ("b".to_owned(), vec![1, 2])];
     let svg = map(Places::Columns(columns.to_vec()), 4).to_svg();
     let xs = numbers(&svg, "cx=\"");

@@ -161,7 +161,7 @@ impl Reroute {
         };
         let asleep = asleep.iter().filter_map(|member| again.index(member.node));
         let asleep = asleep.collect();
-        again.seen.away(asleep);
+        again.seen.exclude(asleep);
         self.turn += 1;
         if let Some(way) = again.way(self.turn) {
             self.now = way;
@@ -176,7 +176,7 @@ impl Again {
     /// The way of turn `turn`; none where there is none.
     fn way(&self, turn: u32) -> Option<RoutePlan> {
         let fits = |plan: &Plan| RoutePlan::of(plan, self.scheme, &self.terms, &self.ids).ok();
-        let anew = || self.plan.anew(&self.seen).and_then(|plan| fits(&plan));
+        let anew = || self.plan.replan(&self.seen).and_then(|plan| fits(&plan));
         let paths = || self.plan.others.iter().find_map(fits);
         match is_last(turn) {
             true => paths().or_else(anew),
@@ -193,7 +193,7 @@ impl Again {
             let pairs = counts.stages().windows(2);
             for (stage, (hop, pair)) in (1..).zip(hops.iter().zip(pairs)) {
                 let (of, came) = (u32::from(pair[0]), u32::from(pair[1]));
-                self.seen.crossed(*hop, came, of);
+                self.seen.record_hop(*hop, came, of);
                 let [from, to] = [hop.from, hop.to].map(|n| self.ids.get(n).copied());
                 let is_bad = came + of / BAD < of;
                 has_bad[group.index()] |= is_bad;
@@ -247,9 +247,9 @@ impl Again {
         }
         degraded
             .into_iter()
-            .for_each(|chain| self.seen.degraded(chain));
+            .for_each(|chain| self.seen.suspect(chain));
         for (node, channel) in deaf {
-            self.seen.deaf(node, channel);
+            self.seen.record_deaf(node, channel);
         }
         bad
     }

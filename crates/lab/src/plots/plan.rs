@@ -118,7 +118,7 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
 }
 
 fn predicted(plan: &Plan) -> String {
-    let p3 = &plan.prediction;
+    let prediction = &plan.prediction;
     let outcome = |p: &Prediction| match p.time_s {
         Some(time) if p.completion >= 0.01 => {
             format!("{:.0} kbit/s, {time:.1} s", p.goodput_kbps)
@@ -126,10 +126,10 @@ fn predicted(plan: &Plan) -> String {
         _ => "does not complete".into(),
     };
     format!(
-        "Predicted: P3 {} (first round {:.0} %, {} active nodes) · PIP on one of the paths: {}",
-        outcome(p3),
-        p3.first_round * 100.0,
-        p3.active_nodes,
+        "Predicted: {} (first round {:.0} %, {} active nodes) · PIP on one of the paths: {}",
+        outcome(prediction),
+        prediction.first_round * 100.0,
+        prediction.active_nodes,
         outcome(&plan.pip.prediction),
     )
 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// Bursts are looked for this much time ahead, nanoseconds.
 const AHEAD: u64 = 50_000_000;
 
-/// Who is seen at a set of ears.
+/// A source of bursts and the ears that it reaches.
 #[derive(Debug)]
 struct Source {
     /// In [`Bursts`].
@@ -117,7 +117,7 @@ impl Ether {
             }
             if let Some(source) = self.foreign.sources.get_mut(number) {
                 core::mem::swap(&mut source.ears, &mut ears);
-                // Up to here it was as before: losses are told by what was on.
+                // Up to here it was as before: losses have the cause that was on the air.
                 source.is_on = by == Some(1);
             }
             let next = self.foreign.sources.iter().map(Source::next).min();

@@ -1,4 +1,4 @@
-//! Who locks on which frame: ears that a frame reaches when it begins, and idle ears that look for a
+//! Which ear locks on which frame: ears that a frame reaches when it begins, and idle ears that look for a
 //! preamble that is still going on.
 
 use super::loss::Blame;

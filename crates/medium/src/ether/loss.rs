@@ -4,7 +4,7 @@
 use super::{milliwatts, Ether, Grains, Lock};
 use crate::cause::{Cause, Senses};
 
-/// What the strongest other sender would have done alone, summed over a reception, and who did most.
+/// What the strongest other sender would have done alone, summed over a reception, and which sender did most.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Blame {
     hazard: f64,
@@ -130,7 +130,7 @@ impl Ether {
         if !lock.stands(alone, &self.logarithm) {
             Cause::Weak
         } else if !wanted {
-            // Nobody kept account: whoever is the loudest now.
+            // Without an account, the sender that is loudest now.
             let others = ear.near.iter().filter(|(tx, _)| *tx != lock.tx);
             let loudest = others.max_by_key(|(_, level)| *level);
             let by = loudest.and_then(|(tx, _)| self.frames.get(*tx as usize));

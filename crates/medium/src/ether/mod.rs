@@ -3,7 +3,8 @@
 //! The same chips, links, modems and capture rules as [`crate::Medium`], in return for a cost that
 //! does not depend on how many frames are on the air: each ear keeps the sum of what it hears, in
 //! whole units of 1e-18 mW, so that what was added can be taken away again exactly. Hazard is summed
-//! piecewise between changes. Not modelled: other channels, synchronous senders, propagation delay, and who locks before a frame is over. Tests: `tests.rs`, `../tests/same_air.rs`.
+//! piecewise between changes. Not modelled: other channels, synchronous senders, propagation delay,
+//! reports of locks before a frame is over. Tests: `tests.rs`, `../tests/same_air.rs`.
 
 mod foreign;
 mod lock;
@@ -189,7 +190,7 @@ impl Ether {
         }
     }
 
-    /// Who reaches whom.
+    /// Which ear reaches which.
     pub fn reach(&self) -> &Reach {
         &self.reach
     }
@@ -272,6 +273,42 @@ impl Ether {
             *old = frame;
         }
         tx
+    }
+}
+
+impl Ether {
+    /// The frame of `lock` ends that arrived from `from` at `level`: what became of it, and the reception, where the header
+    /// was right.
+    fn receive(
+        &mut self,
+        at: SimTime,
+        to: u32,
+        (from, level): (u32, Grains),
+        lock: Lock,
+        explained: bool,
+    ) -> (Outcome, Option<Reception>) {
+        let e = to as usize;
+        self.tallies.dismiss(e);
+        let tally = self.tallies.get(e);
+        let (whole, header) = tally.map_or((0.0, 0.0), |tally| (tally.hazard, tally.header_hazard));
+        let outcome = match lock.stands(whole, &self.logarithm) {
+            true => Outcome::Good,
+            false => Outcome::Corrupt(explained.then(|| self.why_corrupt(e, from, level, lock))),
+        };
+        let frame = self
+            .frames
+            .get(lock.tx as usize)
+            .filter(|_| outcome == Outcome::Good || lock.stands(header, &self.logarithm));
+        let reception = frame.map(|frame| Reception {
+            ear: self.reach.order.ear(to),
+            outcome,
+            senders: 1,
+            sfd: SimTime::from_nanos(frame.sfd_end),
+            end: at,
+            power: MilliWatts(milliwatts(level)),
+            interference: MilliWatts(self.tallies.others(e)),
+        });
+        (outcome, reception)
     }
 }
 
@@ -388,7 +425,6 @@ impl Air for Ether {
         let levels = core::mem::take(&mut frame.levels);
         let (from, to) = (frame.from, frame.to);
         let reach = Arc::clone(&self.reach);
-        let sfd = SimTime::from_nanos(frame.sfd_end);
         let mut got_it = false;
         let (near, far) = reach.row(from as usize);
         let (near_levels, far_levels) = levels.split_at(near.len().min(levels.len()));
@@ -404,41 +440,20 @@ impl Air for Ether {
             if let Some(found) = ear.near.iter().position(|(other, _)| *other == tx) {
                 ear.near.swap_remove(found);
             }
-            match ear.lock {
-                Some(lock) if lock.tx == tx => {
-                    ear.lock = None;
-                    self.tallies.dismiss(place);
-                    let suffered = self.tallies.get(place);
-                    let (whole, header) =
-                        suffered.map_or((0.0, 0.0), |tally| (tally.hazard, tally.header_hazard));
-                    let good = lock.stands(whole, &self.logarithm);
-                    let wanted = to == Some(path.to);
-                    let asked = wanted || explain == Explain::Losses;
-                    let cause =
-                        (!good && asked).then(|| self.why_corrupt(place, from, level, lock));
-                    if wanted {
-                        got_it = good;
-                        if let Some(cause) = cause {
-                            self.explain(tx, place, cause);
-                        }
-                    }
-                    if good || lock.stands(header, &self.logarithm) {
-                        got.push(Reception {
-                            ear: reach.order.ear(path.to),
-                            outcome: match good {
-                                true => Outcome::Good,
-                                false => Outcome::Corrupt(cause),
-                            },
-                            senders: 1,
-                            sfd,
-                            end: at,
-                            power: MilliWatts(milliwatts(level)),
-                            interference: MilliWatts(self.tallies.others(place)),
-                        });
+            if let Some(lock) = ear.lock.take_if(|lock| lock.tx == tx) {
+                let wanted = to == Some(path.to);
+                let explained = wanted || explain == Explain::Losses;
+                let (outcome, reception) =
+                    self.receive(at, path.to, (from, level), lock, explained);
+                if wanted {
+                    got_it = outcome == Outcome::Good;
+                    if let Outcome::Corrupt(Some(cause)) = outcome {
+                        self.explain(tx, place, cause);
                     }
                 }
-                Some(_) => continue,
-                None => {}
+                got.extend(reception);
+            } else if ear.lock.is_some() {
+                continue;
             }
             if self.ears.get(place).is_some_and(|ear| !ear.near.is_empty()) {
                 self.seek(now, place);
@@ -477,7 +492,7 @@ impl Air for Ether {
         let (chip, power) = (self.reach.chip, reception.power.0);
         let thermal = self.ears.get(e).map_or(0.0, |ear| ear.thermal);
         let strength = rssi(&self.logarithm, chip.rssi_step, power, thermal, 0.0);
-        // Who demodulates bit by bit correlates nothing.
+        // A receiver that demodulates bit by bit correlates nothing.
         if let Modem::Fsk { .. } = chip.modem {
             return (strength, 0);
         }

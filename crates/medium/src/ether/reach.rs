@@ -1,4 +1,4 @@
-//! Who reaches whom on one channel, for [`super::Ether`]: one row of ears per sender, those that
+//! Which ears a sender reaches on one channel, for [`super::Ether`]: one row of ears per sender, those that
 //! could receive it first, those that it merely disturbs after them. 8 bytes per link. Gains are
 //! relative to 0 dBm nominal transmit power. Built of an [`Environment`], or of places and a path
 //! loss through a grid, so that building is not quadratic in the number of nodes. Tests: `tests.rs`.
@@ -225,12 +225,12 @@ impl Reach {
         }?;
         Some(f64::from(path.gain))
     }
-    /// Where the paths of who is at place `from` begin among all.
+    /// Where the paths of the sender at place `from` begin among all.
     #[inline]
     pub(super) fn start(&self, from: usize) -> usize {
         self.starts.get(from).copied().unwrap_or(0) as usize
     }
-    /// The ears that could receive who is at place `from`, and those that it only disturbs.
+    /// The ears that could receive the sender at place `from`, and those that it only disturbs.
     #[inline]
     pub(super) fn row(&self, from: usize) -> (&[Path], &[Path]) {
         let bounds = (self.starts.get(from), self.starts.get(from + 1));
@@ -291,7 +291,7 @@ impl Builder {
         let mut row: Vec<Path> = paths.filter(audible).collect();
         let is_far =
             |path: &Path| path.gain * self.power_mw * self.headroom < self.lock * noise(path);
-        // Who could receive, by number, in which order they are told; the others as they lie.
+        // Ears that could receive come by number, the order of reports; the others as they lie.
         let order = &self.reach.order;
         row.sort_by_key(|path| match is_far(path) {
             false => (false, order.ear(path.to).0),

@@ -1,8 +1,8 @@
 //! Why frames are lost: how an ear stands to a frame on the air, and what would have saved it.
 //!
 //! Of frames that are meant for one ear, the first reason found is kept; all else is looked at only
-//! where somebody asks, and changes nothing. Meaningful from a frame's beginning to its end. Tests:
-//! here, and `tests/same_air.rs`.
+//! on request, and changes nothing. Meaningful from a frame's beginning to its end. Tests: here, and
+//! `src/tests/same_air.rs`.
 
 use super::{place_of, Medium, Receiver};
 use crate::air::{FrameId, Standing};
@@ -50,7 +50,7 @@ impl Medium {
     }
 
     /// `ear` came on in time for the long preamble of a frame that is meant for it: if it does not get
-    /// it, what kept it from locking is why, and not that it was off when it began.
+    /// it, the cause is what kept it from locking, and not that it was off when the frame began.
     pub(super) fn excuse_sleep(
         &mut self,
         at: SimTime,
@@ -111,7 +111,7 @@ impl Medium {
         }
     }
 
-    /// Whether the ear at `place` could lock on `from`, who sends as the sender of `like` does.
+    /// Whether the ear at `place` could lock on `from`, were it to send as the sender of `like` does.
     fn is_near(&self, from: EarId, place: usize, like: FrameId) -> bool {
         let (Some(fixed), Some(tx)) = (self.fixed.get(place), self.transmission(like)) else {
             return false;

@@ -1,11 +1,14 @@
-//! Who locks on which frame: ears that a frame reaches when it begins, ears that begin to listen, and
+//! Which ear locks on which frame: ears that a frame reaches when it begins, ears that begin to listen, and
 //! ears that a frame's end sets free in the middle of another's preamble.
 
-use super::{link, place_of, Hears, Medium, Receiver};
+use super::{link, place_of, Medium, Receiver};
 use crate::air::{FrameId, Locked};
 use crate::cause::Without;
-use crate::receiver::{arrive, can_lock};
-use crate::reception::Hearing;
+use crate::environment::Environment;
+use crate::interference::Bursts;
+use crate::phasors::Carrier;
+use crate::receiver::{arrive, can_lock, Fixed};
+use crate::reception::{Hearing, Scratch};
 use crate::signal::{On, Signal};
 use crate::EarId;
 use std::sync::Arc;
@@ -112,35 +115,34 @@ impl Medium {
     }
 
     /// The frame at `place` begins: every ear that it reaches hears it, and may lock on it. Gives how
-    /// the ear that it is meant for hears it, where that one tried to and could not.
+    /// the ear that it is meant for hears it, where that one tried to lock and could not.
     pub(super) fn arrive_everywhere(
         &mut self,
         at: SimTime,
         place: u32,
         locked: &mut Vec<Locked>,
     ) -> Option<Signal> {
-        let Self {
-            env,
-            fixed,
-            receivers,
-            hears,
-            transmissions,
-            draws,
-            held,
-            bursts,
-            stolen,
-            ..
-        } = self;
-        let tx = transmissions.get_mut(place as usize)?;
+        let (env, draws, receivers) = (&*self.env, &mut self.draws, &self.receivers);
+        let tx = self.transmissions.get_mut(place as usize)?;
         let (id, channel, mut unlocked) = (tx.id, tx.channel, None);
         let audible = tx.power * draws.most;
+        let mut contest = Contest {
+            at,
+            env,
+            carriers: &self.carriers,
+            bursts: &mut self.bursts,
+            burst_list: &mut self.burst_list,
+            scratch: &mut self.scratch,
+        };
         let links = env.links.heard_by(tx.from, channel);
-        for (link, held) in links.iter().zip(held.of(tx.from, channel, links.len())) {
+        let held = self.held.of(tx.from, channel, links.len());
+        for (link, held) in links.iter().zip(held) {
             let ear_place = link.to.0 as usize;
             let Some(&Receiver::On(tuned)) = receivers.get(ear_place) else {
                 continue;
             };
-            let (Some(ear), Some(hears)) = (fixed.get(ear_place), hears.get_mut(ear_place)) else {
+            let (ear, hears) = (self.fixed.get(ear_place), self.hears.get_mut(ear_place));
+            let (Some(ear), Some(hears)) = (ear, hears) else {
                 continue;
             };
             if tuned != channel
@@ -153,77 +155,26 @@ impl Medium {
             };
             hears.forget(at);
             hears.signals.push(signal);
-            let Hears {
-                locked: lock,
-                header_right,
-                signals,
-                since,
-                ..
-            } = hears;
-            // Looked at where it is kept: then it is written there and nowhere else.
-            let Some(signal) = signals.last().filter(|signal| signal.on == On::Same) else {
+            // Read where it is kept: then it is written there and nowhere else.
+            let is_open = !tx.expected || tx.to == Some(link.to);
+            let signal = hears.signals.last();
+            let Some(signal) = signal.filter(|s| s.on == On::Same && is_open) else {
                 continue;
             };
-            if tx.expected && tx.to != Some(link.to) {
-                continue;
-            }
             let external = env.interference.at(ear_place, channel);
-            if let Some(current) = lock {
-                if *header_right || signal.is_synchronous_with(current) {
+            if let Some(current) = &hears.locked {
+                let lock = (current, &mut hears.header_right);
+                if contest.keeps(ear, lock, &hears.signals, external, tx.expected) {
                     continue;
                 }
-                let phy = ear.chip.phy.with_preamble(current.preamble);
-                let age = at.as_nanos().saturating_sub(current.start);
-                if age < phy.stealable().as_nanos() {
-                    let group: f64 = signals
-                        .iter()
-                        .filter(|s| s.is_synchronous_with(current))
-                        .map(|s| s.power)
-                        .sum();
-                    // Who waits for an acknowledgement does not look for preambles.
-                    if signal.power < ear.steal * group && !tx.expected {
-                        continue;
-                    }
-                } else {
-                    // It is free again if the header of what it was locked on was wrong.
-                    if age < phy.header().as_nanos() {
-                        continue;
-                    }
-                    bursts.gather(
-                        &env.interference,
-                        external,
-                        current.start,
-                        at,
-                        &mut self.burst_list,
-                    );
-                    let heard = Hearing {
-                        demodulator: env.demodulator(),
-                        chip: ear.chip,
-                        noise: ear.noise,
-                        locked: current,
-                        signals,
-                        bursts: &self.burst_list,
-                        burst_power: external.map_or(0.0, |(_, power)| power),
-                        carriers: &self.carriers,
-                    }
-                    .assess(
-                        phy.mpdu_symbol(),
-                        Without::Nothing,
-                        &mut self.scratch,
-                    );
-                    if heard.hazard < current.endurance() {
-                        *header_right = true;
-                        continue;
-                    }
-                }
             }
-            let burst = || bursts.power_at(&env.interference, external, at);
-            if can_lock(ear, signals, signal, at, burst) {
-                if let Some(old) = lock.replace(*signal) {
-                    stolen.push((old.tx, link.to));
+            let burst = || contest.bursts.power_at(&env.interference, external, at);
+            if can_lock(ear, &hears.signals, signal, at, burst) {
+                if let Some(old) = hears.locked.replace(*signal) {
+                    self.stolen.push((old.tx, link.to));
                 }
-                *since = at.as_nanos();
-                *header_right = false;
+                hears.since = at.as_nanos();
+                hears.header_right = false;
                 tx.locked.push(link.to);
                 locked.push(Locked {
                     ear: link.to,
@@ -234,5 +185,69 @@ impl Medium {
             }
         }
         unlocked
+    }
+}
+
+/// What decides whether an ear that is locked on one frame leaves it for another.
+struct Contest<'a> {
+    at: SimTime,
+    env: &'a Environment,
+    carriers: &'a [Carrier],
+    bursts: &'a mut Bursts,
+    burst_list: &'a mut Vec<(u64, u64)>,
+    scratch: &'a mut Scratch,
+}
+
+impl Contest<'_> {
+    /// Whether `ear`, locked on `current`, stays so though the last of `signals` has begun. Notes where the header of
+    /// `current` turns out to be right.
+    fn keeps(
+        &mut self,
+        ear: &Fixed,
+        (current, header_right): (&Signal, &mut bool),
+        signals: &[Signal],
+        external: Option<(usize, f64)>,
+        expected: bool,
+    ) -> bool {
+        let is_copy = |signal: &Signal| signal.is_synchronous_with(current);
+        let Some(signal) = signals.last() else {
+            return true;
+        };
+        if *header_right || is_copy(signal) {
+            return true;
+        }
+        let phy = ear.chip.phy.with_preamble(current.preamble);
+        let age = self.at.as_nanos().saturating_sub(current.start);
+        if age < phy.stealable().as_nanos() {
+            let group = signals.iter().filter(|s| is_copy(s));
+            let group: f64 = group.map(|s| s.power).sum();
+            // A node that waits for an acknowledgement does not look for preambles.
+            return signal.power < ear.steal * group && !expected;
+        }
+        // The ear is free again if the header of the frame that it was locked on was wrong.
+        if age < phy.header().as_nanos() {
+            return true;
+        }
+        let interference = &self.env.interference;
+        self.bursts.gather(
+            interference,
+            external,
+            current.start,
+            self.at,
+            self.burst_list,
+        );
+        let hearing = Hearing {
+            demodulator: self.env.demodulator(),
+            chip: ear.chip,
+            noise: ear.noise,
+            locked: current,
+            signals,
+            bursts: self.burst_list,
+            burst_power: external.map_or(0.0, |(_, power)| power),
+            carriers: self.carriers,
+        };
+        let heard = hearing.assess(phy.mpdu_symbol(), Without::Nothing, self.scratch);
+        *header_right = heard.hazard < current.endurance();
+        *header_right
     }
 }

@@ -1,10 +1,10 @@
-//! The air of one run: what is being sent, who listens to what, who is locked on which frame.
+//! The air of one run: what is being sent, which ear listens to what, which is locked on which frame.
 //!
 //! A transmission costs one look at the ears its sender can reach; sleeping ears cost nothing and
 //! find out what is on the air when they begin to listen. Invariants: an ear is locked on at most one
 //! frame; what it keeps of frames on the air is bounded by what overlaps its reception. Draws depend
-//! on (seed, transmission, ear) only. Who locks on what is in `lock.rs`, what is received in
-//! `receive.rs`, causes of loss in `explain.rs`. Tests: `../tests/`.
+//! on (seed, transmission, ear) only. Locks are in `lock.rs`, receptions in `receive.rs`, causes of
+//! loss in `explain.rs`. Tests: `../tests/`.
 
 mod explain;
 mod lock;
@@ -49,8 +49,8 @@ struct Hears {
 }
 
 impl Hears {
-    /// Makes room for a signal that begins at `at`. Those that can have no part in a reception any
-    /// more go at the next idle moment, or when they are many: nobody minds them.
+    /// Makes room for a signal that begins at `at`. Signals that can have no part in a reception any
+    /// more do no harm; they go when the ear is idle, or when they are many.
     #[inline]
     fn forget(&mut self, at: SimTime) {
         if self.locked.is_none() || self.signals.len() >= self.room {

@@ -1,4 +1,4 @@
-//! What an ear that is locked on a frame makes of it: its head, the whole of it, its registers.
+//! Receptions of an ear that is locked on a frame: the head, the whole frame, the registers.
 
 use super::{number_of, Medium, Receiver};
 use crate::air::{Explain, FrameId, Locked, Outcome, Reception};

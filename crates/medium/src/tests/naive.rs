@@ -317,7 +317,7 @@ impl Naive {
         locked
     }
 
-    /// Frame `i` is over: who could have received it, and is idle, looks for another's preamble.
+    /// Frame `i` is over: idle ears that could have received it look for another's preamble.
     pub(super) fn seek(&mut self, i: usize) -> Vec<Locked> {
         let (over, mut locked) = (self.sent[i].clone(), Vec::new());
         for ear in 0..self.tuned.len() {

@@ -1,5 +1,5 @@
 //! The two media held against each other: the same unsynchronised traffic through both, frame by
-//! frame, with the same draws: who received what, and why whom it was meant for did not.
+//! frame, with the same draws: which ear received what, and why the destination did not.
 
 use crate::air::{Air, Deaf, Explain, FrameId, Lead, Outcome, Sending};
 use crate::chip::{Chip, CC1000, CC2420};
@@ -82,18 +82,18 @@ fn script(chip: &Chip, seed: u64, frames: u32, gap: Duration) -> BTreeSet<(u64, 
     acts
 }
 
-/// What came of a frame: why whom it was meant for did not get it; who got it, right or wrong, when
+/// The fate of a frame: why its destination did not get it; which ears got it, right or wrong, when
 /// its SFD ended there, and how strong.
 #[derive(Debug, Clone, PartialEq)]
-struct Told {
+struct Fate {
     frame: Frame,
     lost: Option<Cause>,
     got: Vec<(u32, bool, u64, f64)>,
 }
 
 /// What comes of `acts`, frame by frame.
-fn run<A: Air>(air: &mut A, chip: &Chip, acts: &BTreeSet<(u64, Act)>) -> Vec<Told> {
-    let (mut on_air, mut told) = (BTreeMap::new(), Vec::new());
+fn run<A: Air>(air: &mut A, chip: &Chip, acts: &BTreeSet<(u64, Act)>) -> Vec<Fate> {
+    let (mut on_air, mut fates) = (BTreeMap::new(), Vec::new());
     let (mut got, mut locked) = (Vec::new(), Vec::new());
     for &(at, act) in acts {
         let at = SimTime::from_nanos(at);
@@ -128,11 +128,11 @@ fn run<A: Air>(air: &mut A, chip: &Chip, acts: &BTreeSet<(u64, Act)>) -> Vec<Tol
                     })
                     .collect();
                 got.sort_by_key(|got| got.0);
-                told.push(Told { frame, lost, got });
+                fates.push(Fate { frame, lost, got });
             }
         }
     }
-    told
+    fates
 }
 
 /// Drawn over a square.
@@ -190,7 +190,7 @@ fn the_same_traffic_comes_to_the_same_frame_by_frame() {
         for (medium, ether) in one.iter().zip(&two) {
             assert_eq!(medium, ether, "{} {side}", chip.name);
         }
-        let lost = |cause| one.iter().filter(|told| told.lost == cause).count();
+        let lost = |cause| one.iter().filter(|fate| fate.lost == cause).count();
         use Cause::{Collision, Deaf, External, Hidden, NoiseFloor, Weak};
         assert_eq!(lost(Some(External)) < 20, is_calm);
         for cause in [Collision, Deaf, Hidden, NoiseFloor, Weak] {
@@ -209,6 +209,6 @@ fn how_ears_lie_in_memory_changes_nothing() {
     let lie = Reach::of_places(&places, &CC2420, loss.0, loss.1, Dbm(0.0));
     let numbered = Reach::as_numbered(&places, &CC2420, loss, Dbm(0.0));
     let acts = script(&CC2420, 3, 1_000, Duration::from_micros(700));
-    let [told, same] = [lie, numbered].map(|reach| run(&mut Ether::new(reach, 3), &CC2420, &acts));
-    assert_eq!(told, same);
+    let [fates, same] = [lie, numbered].map(|reach| run(&mut Ether::new(reach, 3), &CC2420, &acts));
+    assert_eq!(fates, same);
 }

@@ -1,6 +1,6 @@
-//! What the transfers of a wave leave to others: the nodes without a part in it, and of the links among
-//! them those that nobody's data disturbs and that disturb nobody's (P3 has no such case).
-//! Not modelled: NACKs, which are short and few. Tests: tests/waves.rs.
+//! What the transfers of a wave leave to others: the nodes without a part in it, and those links among them
+//! whose data would neither disturb the wave nor be disturbed (P3 has no such case).
+//! Not modelled: NACKs, which are short and few. Tests: tests/all/waves.rs.
 
 use super::by_stage;
 use crate::link_model::Expected;
@@ -8,13 +8,13 @@ use crate::links::LinkQualities;
 use crate::plan::Plan;
 use thalweg_units::{Channel, ChannelSet};
 
-/// Who is disturbed by, and who disturbs, the data of the transfers of a wave, on its channel or from
-/// one beside it.
+/// Which nodes the data of a wave's transfers disturb, and which would disturb it, on the same channel or from the one
+/// beside it.
 #[derive(Default)]
 pub(super) struct Earshot {
-    /// By node: the channels on which it hears somebody who sends data.
+    /// By node: the channels on which it hears a sender of data.
     deafened: Vec<ChannelSet>,
-    /// By node: the channels on which it would be heard by somebody who listens.
+    /// By node: the channels on which a listener would hear it.
     deafening: Vec<ChannelSet>,
 }
 
@@ -25,7 +25,7 @@ impl Earshot {
         for plan in plans {
             let stages = by_stage(plan);
             for (stage, &used) in plan.channels.iter().enumerate() {
-                // Who listens at stage 0 is the source, for NACKs.
+                // At stage 0 the source listens, for NACKs.
                 let senders = stage.checked_sub(1).map_or(&[][..], |s| &stages[s]);
                 for &channel in channels {
                     for node in 0..expected.nodes() {

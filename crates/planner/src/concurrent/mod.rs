@@ -1,11 +1,11 @@
 //! Waves of transfers that run at once: each into a sink of its own, over relays of its own, on
 //! channels of its own (P3 leaves concurrency open; section IV-D3 counts one transfer after another).
 //!
-//! The farthest source comes first, then for every other sink the farthest source that fits beside
-//! what is chosen: its relays are free, enough channels are, and what is predicted of it keeps its share
-//! of what it would do alone. Lean chains are sought around what others disturb (`earshot.rs`).
+//! The farthest source comes first, then for every other sink the farthest source that fits beside the chosen
+//! ones: its relays are free, enough channels are, and its predicted goodput keeps a share of that which it has
+//! alone. Lean chains avoid links that would disturb others (`earshot.rs`).
 //! Invariants: no node has two parts in a wave, sinks never relay, two transfers share a channel only
-//! under [`Reuse::OutOfEarshot`]. Tests: tests/waves.rs.
+//! under [`Reuse::OutOfEarshot`]. Tests: tests/all/waves.rs.
 
 mod earshot;
 
@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use thalweg_units::{Channel, ChannelSet};
 
-/// Fewer channels than the best plan has are worth having where so much of its goodput is left.
+/// A plan on fewer channels is preferred where it keeps so much of the best plan's goodput.
 const THRIFT: f64 = 0.97;
 
 /// Whether two transfers of a wave may use the same channel.
@@ -50,8 +50,8 @@ pub struct WaveRequest {
     pub channels: Vec<Channel>,
     /// Whether channels may be used twice.
     pub reuse: Reuse,
-    /// A transfer joins a wave if its predicted goodput is at least this share of what is predicted
-    /// of it alone, 0..=1.
+    /// A transfer joins a wave if its predicted goodput is at least this share of that which it has
+    /// alone, 0..=1.
     pub least_share: f64,
     /// How many sources of each distance are tried for a sink.
     pub tries: usize,
@@ -91,7 +91,7 @@ pub enum Obstacle {
     Relays,
     /// Too few channels are free.
     Channels,
-    /// What would be left of its goodput is too little.
+    /// Too little of its goodput would be left.
     Goodput,
 }
 
@@ -100,7 +100,7 @@ pub enum Obstacle {
 pub struct Wave {
     /// Their plans, each into another sink.
     pub plans: Vec<Plan>,
-    /// The sinks that have nothing to do, and what hindered most of the sources tried for them.
+    /// The idle sinks, and what hindered most of the sources tried for each.
     pub idle: Vec<(usize, Obstacle)>,
     /// Sources that no route leads away from, even alone.
     pub lost: Vec<(usize, PlanError)>,
@@ -113,8 +113,8 @@ pub struct Waves<'a> {
     request: WaveRequest,
     /// Hops to each sink, without other sinks between.
     hops: Vec<Vec<Option<usize>>>,
-    /// What every source would do alone, in kbit/s.
-    alone: BTreeMap<usize, f64>,
+    /// Each source's goodput alone, in kbit/s.
+    goodput_alone: BTreeMap<usize, f64>,
     expected: Expected,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Waves<'a> {
             .map(|&sink| {
                 let others = |node: usize| node != sink && request.sinks.contains(&node);
                 let free = without(links, &[route.routing_channel], others);
-                // Distances order the sources; whether there is a route is asked of the planner.
+                // Distances order the sources; whether there is a route, the planner finds out.
                 let weakest = route.fallback.last().unwrap_or(&route.rule);
                 Topology::new(&free, route.routing_channel, weakest).hops_from(sink)
             })
@@ -144,7 +144,7 @@ impl<'a> Waves<'a> {
             links,
             request,
             hops,
-            alone: BTreeMap::new(),
+            goodput_alone: BTreeMap::new(),
             expected,
         }
     }
@@ -165,7 +165,7 @@ impl<'a> Waves<'a> {
             let Some((source, at)) = self.farthest(&pending, &sinks) else {
                 break;
             };
-            match self.alone(source, at, rng) {
+            match self.plan_alone(source, at, rng) {
                 Ok(plan) => {
                     wave.plans.push(plan);
                     sinks.retain(|&sink| sink != at);
@@ -180,7 +180,7 @@ impl<'a> Waves<'a> {
             return wave;
         }
         while !sinks.is_empty() {
-            match self.beside(&wave.plans, &pending, &sinks, rng) {
+            match self.plan_beside(&wave.plans, &pending, &sinks, rng) {
                 Ok((plan, at)) => {
                     pending.retain(|&node| node != plan.source);
                     sinks.retain(|&sink| sink != at);
@@ -195,9 +195,9 @@ impl<'a> Waves<'a> {
         wave
     }
 
-    /// Plans of `source` with nothing beside it, with so many `backups`, into every sink that it reaches: the nearest
-    /// first. `rng` draws what routes draw.
-    pub fn by_itself(&self, source: usize, backups: Backups, rng: &mut impl Rng) -> Vec<Plan> {
+    /// Plans of `source` with nothing beside it, with `backups`, into every sink that it reaches, the nearest first. `rng`
+    /// draws what routes draw.
+    pub fn plans_of(&self, source: usize, backups: Backups, rng: &mut impl Rng) -> Vec<Plan> {
         let sinks = &self.request.sinks;
         let reached = (0..sinks.len()).filter_map(|at| self.nearest(source, &[at]));
         let mut reached: Vec<(usize, usize)> = reached.collect();
@@ -246,7 +246,7 @@ impl<'a> Waves<'a> {
     }
 
     /// The plan of `source` into sink number `at` with nothing beside it.
-    fn alone(
+    fn plan_alone(
         &mut self,
         source: usize,
         at: usize,
@@ -268,12 +268,12 @@ impl<'a> Waves<'a> {
                 })
             }
         };
-        self.alone.insert(source, expected(&plan));
+        self.goodput_alone.insert(source, expected(&plan));
         Ok(plan)
     }
 
     /// One more transfer beside `plans`, and the number of its sink.
-    fn beside(
+    fn plan_beside(
         &mut self,
         plans: &[Plan],
         pending: &[usize],
@@ -290,7 +290,7 @@ impl<'a> Waves<'a> {
             nodes,
             earshot,
         };
-        // Those at home at a free sink first, then by distance, the farthest first.
+        // Sources whose nearest sink is free first, then by distance, the farthest first.
         let all: Vec<usize> = (0..self.request.sinks.len()).collect();
         let candidate = |&node: &usize| {
             let (hops, at) = self.nearest(node, sinks)?;
@@ -310,9 +310,11 @@ impl<'a> Waves<'a> {
             }
             let why = match self.try_one(source, at, &taken, rng) {
                 Ok(plan) => {
-                    let alone = match self.alone.get(&source) {
+                    let alone = match self.goodput_alone.get(&source) {
                         Some(alone) => *alone,
-                        None => self.alone(source, at, rng).map_or(0.0, |p| expected(&p)),
+                        None => self
+                            .plan_alone(source, at, rng)
+                            .map_or(0.0, |p| expected(&p)),
                     };
                     if expected(&plan) >= self.request.least_share * alone {
                         return Ok((plan, at));
@@ -328,7 +330,7 @@ impl<'a> Waves<'a> {
         Err(most.map_or(Obstacle::Sources, |(why, _)| why))
     }
 
-    /// A plan from `source` into sink number `at` that leaves alone what is taken.
+    /// A plan from `source` into sink number `at` without nodes and channels that are taken.
     fn try_one(
         &self,
         source: usize,
@@ -356,7 +358,7 @@ impl<'a> Waves<'a> {
         };
         let draft = plan(&free, &draft, &mut rng.clone()).map_err(Refused::Plan)?;
         let needed = draft.hops.min(REUSE_DISTANCE);
-        // What others need is not taken for variety's sake.
+        // Where there are other sinks, a route takes no more channels than it needs.
         let wanted = match self.request.sinks[..] {
             [_, _, ..] => needed,
             _ => REUSE_DISTANCE.min(self.request.channels.len()),
@@ -382,9 +384,8 @@ impl<'a> Waves<'a> {
         plan(&free, &route, rng).map_err(Refused::Plan)
     }
 
-    /// The same of lean chains, which are sought on the channels that they get: over the hops that
-    /// nobody in the wave disturbs or is disturbed by, on as few channels as will do where others
-    /// may need the rest.
+    /// The same for lean chains, which are sought on the channels that they get: over hops that disturb no transfer of
+    /// the wave and that none disturbs, on as few channels as will do where others may need the rest.
     fn try_chains(
         &self,
         source: usize,
@@ -397,7 +398,7 @@ impl<'a> Waves<'a> {
         let open = |c: &Channel| self.request.reuse == Reuse::OutOfEarshot || !used(c);
         let mut channels: Vec<Channel> = self.request.channels.clone();
         channels.retain(open);
-        // Best first, but those that nobody uses before all others.
+        // Best first, but unused ones before all others.
         channels.sort_by_key(used);
         channels.truncate(REUSE_DISTANCE);
         if channels.is_empty() {
@@ -448,7 +449,7 @@ impl<'a> Waves<'a> {
             return !channels.iter().any(shared);
         }
         let (here, there) = (by_stage(draft), by_stage(other));
-        // Who listens at a stage must not hear who sends data to a stage of the other transfer on
+        // The listeners of a stage must not hear the senders of data to a stage of the other transfer on
         // the same channel. NACKs are short and few.
         let disturbed = |channel: Channel, listeners: &[usize], senders: Option<&Vec<usize>>| {
             senders.into_iter().flatten().any(|&from| {

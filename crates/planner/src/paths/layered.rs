@@ -6,7 +6,7 @@
 //! max-flow; otherwise a local optimum, left by taking out random paths and filling up again.
 //! Invariant: `prev` and `next` of relays in use chain source to sink, one layer a step.
 
-use super::Quest;
+use super::Query;
 use crate::topology::Topology;
 use rand::seq::SliceRandom;
 use rand::Rng;
@@ -34,27 +34,27 @@ enum State {
 
 #[derive(Clone)]
 struct Paths<'a> {
-    quest: &'a Quest<'a>,
+    query: &'a Query<'a>,
     used: Vec<Option<Used>>,
     count: usize,
 }
 
 /// `paths` and more, up to `bound` of them.
 pub(super) fn enlarge(
-    quest: &Quest<'_>,
+    query: &Query<'_>,
     ordered: &[Vec<usize>],
     paths: Vec<Vec<usize>>,
     bound: usize,
     rng: &mut impl Rng,
 ) -> Vec<Vec<usize>> {
     let mut current = Paths {
-        quest,
+        query,
         used: vec![None; ordered.len()],
         count: 0,
     };
     paths.iter().for_each(|path| current.insert(path));
     current.fill(ordered);
-    if quest.from[quest.sink] == Some(quest.hops) {
+    if query.from[query.sink] == Some(query.hops) {
         // One layer per relay: what augmentation cannot enlarge is the maximum.
         return current.list();
     }
@@ -91,7 +91,7 @@ impl Paths<'_> {
         self.count += 1;
     }
     fn list(&self) -> Vec<Vec<usize>> {
-        let source = self.quest.source;
+        let source = self.query.source;
         let is_first = |&node: &usize| self.used[node].is_some_and(|used| used.prev == source);
         let path = |first| {
             let onward = |&node: &usize| self.used[node].map(|used| used.next);
@@ -119,15 +119,15 @@ impl Paths<'_> {
     }
     /// An augmenting path from the source to the hop before the sink.
     fn augmenting(&self, ordered: &[Vec<usize>]) -> Option<Vec<State>> {
-        let (quest, nodes) = (self.quest, self.used.len());
+        let (query, nodes) = (self.query, self.used.len());
         let slot = |state: State| match state {
             State::Out { node, layer } => layer * nodes + node,
-            State::In { node } => quest.hops * nodes + node,
+            State::In { node } => query.hops * nodes + node,
         };
         // The states reached, each with the place of the one it was reached from.
-        let (node, layer) = (quest.source, 0);
+        let (node, layer) = (query.source, 0);
         let mut reached = vec![(State::Out { node, layer }, None)];
-        let mut seen = vec![false; (quest.hops + 1) * nodes];
+        let mut seen = vec![false; (query.hops + 1) * nodes];
         seen[slot(reached[0].0)] = true;
         let mut next = 0;
         while next < reached.len() {
@@ -137,7 +137,7 @@ impl Paths<'_> {
                 State::In { node } => {
                     // Undo the hop that led here.
                     if let Some(Used { prev, layer, .. }) = self.used[node] {
-                        if prev != quest.source {
+                        if prev != query.source {
                             let (node, layer) = (prev, layer - 1);
                             onward.push(State::Out { node, layer });
                         }
@@ -146,9 +146,9 @@ impl Paths<'_> {
                 State::Out { node, layer } => {
                     let used = self.used[node];
                     for &next in &ordered[node] {
-                        if next == quest.sink {
-                            let anew = used.is_none_or(|used| used.next != quest.sink);
-                            if layer + 1 == quest.hops && anew {
+                        if next == query.sink {
+                            let is_new = used.is_none_or(|used| used.next != query.sink);
+                            if layer + 1 == query.hops && is_new {
                                 return Some(chain(&reached, at));
                             }
                             continue;
@@ -157,7 +157,7 @@ impl Paths<'_> {
                             Some(there) if there.layer == layer + 1 && there.prev != node => {
                                 onward.push(State::In { node: next });
                             }
-                            None if quest.fits(next, layer + 1)
+                            None if query.fits(next, layer + 1)
                                 && !on_the_way(&reached, at, next) =>
                             {
                                 let (node, layer) = (next, layer + 1);
@@ -182,7 +182,7 @@ impl Paths<'_> {
     }
     /// Undoes and adds the hops of an augmenting path.
     fn apply(&mut self, steps: &[State]) {
-        let sink = self.quest.sink;
+        let sink = self.query.sink;
         let (mut gone, mut added) = (Vec::new(), Vec::new());
         for pair in steps.windows(2) {
             let (State::Out { node: to, .. } | State::In { node: to }) = pair[1];
@@ -209,7 +209,7 @@ impl Paths<'_> {
             *used = None;
         }
         for (node, next, layer) in added {
-            if node != self.quest.source {
+            if node != self.query.source {
                 let used = self.used[node].get_or_insert(Used {
                     layer,
                     prev: node,
@@ -289,31 +289,42 @@ pub(super) fn disjoint_paths(
                 }
             }
         }
-        let Some(mut state) = last else { return count };
+        let Some(last) = last else { return count };
         count += 1;
-        // Back along the way: undo first, then add (a relay may lose one hop and gain another).
-        let mut hops = vec![(state / 2, sink)];
-        let mut undone = Vec::new();
-        while let Some(from) = parent[state] {
-            let (a, b) = (from / 2, state / 2);
-            match (from % 2, state % 2) {
-                (1, _) if a != b => hops.push((a, b)),
-                (0, 1) => undone.push((b, a)),
-                _ => {}
-            }
-            state = from;
+        augment((source, sink), &parent, last, (&mut prev, &mut next));
+    }
+}
+
+/// Adds the path that ends at state `last`, back along its parents: undoes hops first, then adds (a relay may lose one
+/// hop and gain another).
+fn augment(
+    (source, sink): (usize, usize),
+    parent: &[Option<usize>],
+    last: usize,
+    (prev, next): (&mut [Option<usize>], &mut [Option<usize>]),
+) {
+    let mut state = last;
+    let mut hops = vec![(state / 2, sink)];
+    let mut undone = Vec::new();
+    while let Some(from) = parent[state] {
+        let (a, b) = (from / 2, state / 2);
+        match (from % 2, state % 2) {
+            (1, _) if a != b => hops.push((a, b)),
+            (0, 1) => undone.push((b, a)),
+            _ => {}
         }
-        for (a, b) in undone {
-            next[a] = None;
-            prev[b] = None;
+        state = from;
+    }
+    for (a, b) in undone {
+        next[a] = None;
+        prev[b] = None;
+    }
+    for (a, b) in hops {
+        if a != source {
+            next[a] = Some(b);
         }
-        for (a, b) in hops {
-            if a != source {
-                next[a] = Some(b);
-            }
-            if b != sink {
-                prev[b] = Some(a);
-            }
+        if b != sink {
+            prev[b] = Some(a);
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct PathSet {
 
 /// What to search for: `hops`-hop paths from `source` to `sink`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quest<'a> {
+pub(crate) struct Query<'a> {
     pub(crate) topology: &'a Topology,
     pub(crate) source: usize,
     pub(crate) sink: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Quest<'a> {
     pub(crate) to: &'a [Option<usize>],
 }
 
-impl Quest<'_> {
+impl Query<'_> {
     /// Whether `node` may be a relay `layer` hops from the source.
     pub(crate) fn fits(&self, node: usize, layer: usize) -> bool {
         let near = |hops: Option<usize>, within: usize| hops.is_some_and(|h| h <= within);
@@ -154,34 +154,34 @@ fn distance_from_line(place: Place, from: Place, to: Place) -> f64 {
 /// Node-distinct paths of exactly `hops` hops from `source` to `sink`, as many as `search` finds.
 /// `ordered` lists every node's neighbours in the order of preference.
 pub(crate) fn find(
-    quest: &Quest<'_>,
+    query: &Query<'_>,
     ordered: &[Vec<usize>],
     search: PathSearch,
     rng: &mut impl Rng,
 ) -> PathSet {
-    if quest.hops <= 1 {
-        let paths: Vec<Vec<usize>> = quest.direct().into_iter().collect();
+    if query.hops <= 1 {
+        let paths: Vec<Vec<usize>> = query.direct().into_iter().collect();
         return PathSet {
             upper_bound: paths.len(),
             paths,
         };
     }
-    let upper_bound = quest.upper_bound();
+    let upper_bound = query.upper_bound();
     let mut paths = match upper_bound {
         0 => Vec::new(),
-        _ => dfs::paths(quest, ordered).collect(),
+        _ => dfs::paths(query, ordered).collect(),
     };
     if search == PathSearch::Layered && paths.len() < upper_bound {
-        paths = layered::enlarge(quest, ordered, paths, upper_bound, rng);
+        paths = layered::enlarge(query, ordered, paths, upper_bound, rng);
     }
     PathSet { paths, upper_bound }
 }
 
 /// How many node-distinct paths the paper's search finds, counted up to `most`.
-pub(crate) fn count(quest: &Quest<'_>, ordered: &[Vec<usize>], most: usize) -> usize {
-    match quest.hops {
-        0 | 1 => usize::from(quest.direct().is_some()),
-        _ => dfs::paths(quest, ordered).take(most).count(),
+pub(crate) fn count(query: &Query<'_>, ordered: &[Vec<usize>], most: usize) -> usize {
+    match query.hops {
+        0 | 1 => usize::from(query.direct().is_some()),
+        _ => dfs::paths(query, ordered).take(most).count(),
     }
 }
 
@@ -200,7 +200,7 @@ pub fn node_distinct_paths(
         return PathSet::default();
     }
     let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
-    let quest = Quest {
+    let query = Query {
         topology,
         source,
         sink,
@@ -208,7 +208,7 @@ pub fn node_distinct_paths(
         from: &from,
         to: &to,
     };
-    find(&quest, topology.all_neighbours(), search, rng)
+    find(&query, topology.all_neighbours(), search, rng)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a lean plan has ready: nodes that can take a relay's part, and plans made anew by what was seen of links.
+//! What a lean plan has ready: nodes that can take a relay's part, and plans made again from what was seen of links.
 
 use super::common::{building, rng};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ fn chain(plan: &Plan, group: Group) -> Vec<Hop> {
 #[test]
 fn the_sink_hears_its_groups_on_two_channels_where_last_hops_are_as_sure_on_both() {
     let links = building(139, 4);
-    let mut parted = 0;
+    let mut separate = 0;
     for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71), (5, 100), (61, 12)] {
         let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
         let last = [Group::Odd, Group::Even].map(|group| made.channel(made.hops, group).unwrap());
@@ -38,7 +38,7 @@ fn the_sink_hears_its_groups_on_two_channels_where_last_hops_are_as_sure_on_both
             assert_eq!(last[0], last[1]);
             continue;
         };
-        parted += 1;
+        separate += 1;
         assert_eq!(last[1], even);
         // Stages that send at the same time are on others.
         assert!(!made.channels[made.hops - 2..].contains(&even));
@@ -54,7 +54,7 @@ fn the_sink_hears_its_groups_on_two_channels_where_last_hops_are_as_sure_on_both
         let lean = RouteRequest::planned(source, sink);
         assert_eq!(plan(&links, &lean, &mut rng(1)).unwrap().last_even, None);
     }
-    assert!(parted >= 2, "{parted}");
+    assert!(separate >= 2, "{separate}");
 }
 
 #[test]
@@ -90,22 +90,22 @@ fn who_stands_by_hears_what_its_relay_hears_and_the_relay_and_is_heard() {
 }
 
 #[test]
-fn a_plan_made_anew_leaves_out_a_hop_that_was_seen_to_be_bad_and_keeps_good_ones() {
+fn a_new_plan_leaves_out_a_hop_that_was_seen_to_be_bad_and_keeps_good_ones() {
     let links = building(139, 4);
     for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71)] {
         let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
         let chains = [Group::Odd, Group::Even].map(|group| chain(&made, group));
         for bad in 0..made.hops {
-            let mut seen = Evidence::default();
+            let mut evidence = Evidence::default();
             for (at, hops) in chains.iter().enumerate() {
                 for (stage, hop) in hops.iter().enumerate() {
                     let came = if (at, stage) == (0, bad) { 1 } else { 8 };
-                    seen.crossed(*hop, came, 8);
+                    evidence.record_hop(*hop, came, 8);
                 }
             }
-            let anew = made.anew(&seen).unwrap();
+            let again = made.replan(&evidence).unwrap();
             let hops = [Group::Odd, Group::Even]
-                .map(|group| chain(&anew, group))
+                .map(|group| chain(&again, group))
                 .concat();
             assert!(!hops.contains(&chains[0][bad]), "hop {bad}");
             let kept = chains
@@ -123,16 +123,16 @@ fn a_chain_that_is_bad_somewhere_is_not_taken_again_nor_a_deaf_receiver() {
     let links = building(139, 4);
     let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
     let odd = chain(&made, Group::Odd);
-    let mut seen = Evidence::default();
-    seen.degraded(odd.clone());
-    let anew = made.anew(&seen).unwrap();
+    let mut evidence = Evidence::default();
+    evidence.suspect(odd.clone());
+    let again = made.replan(&evidence).unwrap();
     for group in [Group::Odd, Group::Even] {
-        assert_ne!(chain(&anew, group), odd);
+        assert_ne!(chain(&again, group), odd);
     }
     let last = *made.channels.last().unwrap();
-    seen.deaf(made.sink, last);
-    let anew = made.anew(&seen).unwrap();
-    assert_ne!(anew.channels.last(), Some(&last));
+    evidence.record_deaf(made.sink, last);
+    let again = made.replan(&evidence).unwrap();
+    assert_ne!(again.channels.last(), Some(&last));
 }
 
 /// A hop that was good while other frames were on the air is suspected, too, once its chain is degraded.
@@ -141,19 +141,19 @@ fn a_chain_that_was_good_before_it_was_bad_is_not_taken_again() {
     let links = building(139, 4);
     let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
     let odd = chain(&made, Group::Odd);
-    let mut seen = Evidence::default();
-    odd.iter().for_each(|hop| seen.crossed(*hop, 8, 8));
-    let is_kept = |seen: &Evidence| {
-        let anew = made.anew(seen).unwrap();
-        [Group::Odd, Group::Even].map(|group| chain(&anew, group) == odd)
+    let mut evidence = Evidence::default();
+    odd.iter().for_each(|hop| evidence.record_hop(*hop, 8, 8));
+    let is_kept = |evidence: &Evidence| {
+        let again = made.replan(evidence).unwrap();
+        [Group::Odd, Group::Even].map(|group| chain(&again, group) == odd)
     };
-    assert!(is_kept(&seen).contains(&true), "it was good");
-    seen.degraded(odd.clone());
-    assert_eq!(is_kept(&seen), [false; 2]);
+    assert!(is_kept(&evidence).contains(&true), "it was good");
+    evidence.suspect(odd.clone());
+    assert_eq!(is_kept(&evidence), [false; 2]);
 }
 
 #[test]
-fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
+fn many_paths_are_the_last_resort_and_plans_without_backups_have_none() {
     let links = building(139, 4);
     let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
     let [paths] = &made.others[..] else {
@@ -162,5 +162,5 @@ fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
     assert!(paths.path_count() > 2 && paths.backup_relays.is_empty());
     let plain = plan(&links, &RouteRequest::planned(3, 120), &mut rng(1)).unwrap();
     assert!(plain.others.is_empty() && plain.backup_relays.is_empty());
-    assert!(plain.anew(&Evidence::default()).is_none());
+    assert!(plain.replan(&Evidence::default()).is_none());
 }

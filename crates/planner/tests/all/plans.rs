@@ -376,12 +376,6 @@ fn plans_can_be_written_down() {
     assert_eq!(json["rule_used"]["margin_db"].as_f64(), margin);
     assert!(margin.is_some());
     assert_eq!(json["stages"][0][0]["node"], made.stages[0][0].node);
-    let graphml = made.to_graphml(Some(&links));
-    let count = |what: &str| graphml.matches(what).count();
-    assert_eq!(count("<node "), made.active_nodes().len());
-    assert_eq!(count(">path<"), made.hops * made.paths.len());
-    assert!(count(">air<") > made.hops);
-    assert_eq!(count("<edge "), count("</edge>"));
 }
 
 #[test]

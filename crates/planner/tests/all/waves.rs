@@ -1,4 +1,4 @@
-//! Waves of transfers on made-up buildings: what may never be, and that everyone's turn comes.
+//! Waves of transfers on made-up buildings: what may never be, and that the turn of every source comes.
 
 use super::common::{building, rng};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ fn request(links: &LinkQualities, sinks: &[usize], reuse: Reuse) -> WaveRequest 
     request
 }
 
-/// All waves until nobody is left.
+/// All waves until no source is left.
 fn waves(links: &LinkQualities, request: WaveRequest, seed: u64) -> Vec<Wave> {
     let mut rng = rng(seed);
     let mut pending: Vec<usize> = (0..links.nodes()).collect();
@@ -157,14 +157,14 @@ fn heard(hears: &dyn Fn(usize, usize, Channel) -> bool, a: &Plan, b: &Plan, leas
 }
 
 #[test]
-fn whoever_is_left_over_has_a_plan_with_reserves_into_each_sink() {
+fn a_source_left_over_has_a_plan_with_backups_into_each_sink() {
     let links = building(NODES, 2);
     let sinks = [30, 59];
     let request = WaveRequest::new(&links, RouteRequest::planned(0, 0), sinks.to_vec());
     let planner = Waves::new(&links, request);
     let mut second = 0;
     for source in [0, 29, 75] {
-        let plans = planner.by_itself(source, Backups::Relays, &mut rng(1));
+        let plans = planner.plans_of(source, Backups::Relays, &mut rng(1));
         assert_eq!(plans.len(), sinks.len());
         assert!(plans[0].shortest <= plans[1].shortest, "node {source}");
         second += usize::from(plans[0].sink == sinks[1]);

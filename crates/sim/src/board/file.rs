@@ -1,7 +1,7 @@
 //! Board files: TOML with times in microseconds, as `boards/telosb.toml` shows.
 //!
-//! A file may extend another: it says what differs, key by key. What nobody says is zero (a cost) or
-//! unlimited (a buffer); chip, turnaround and currents must stand there. Tests: at the end.
+//! A file may extend another: it holds what differs, key by key. A key that is missing is zero (a cost) or
+//! unlimited (a buffer); chip, turnaround and currents are required. Tests: `file_tests.rs`.
 
 use super::{
     AckBy, Acks, Background, Board, Bus, Costs, Currents, Detector, McuRuns, PreCopy, SecondRadio,
@@ -21,9 +21,9 @@ pub enum BoardError {
     /// Neither a built-in board nor a file.
     #[error("no board and no file is called {name:?}; built in are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name given.
         name: String,
-        /// What there is.
+        /// The built-in boards.
         known: String,
     },
     /// The file cannot be read.
@@ -370,38 +370,6 @@ impl File {
             _ => Wakes::WhenAsked,
         };
         let switch = self.background.as_ref().map(|b| b.switch_us.0);
-        let software = match self.software {
-            Kind::Overlapped => Software::Overlapped,
-            Kind::Prompt(_) => Software::Prompt,
-            Kind::Serial(s) => Software::Serial(Costs {
-                strobe: s.strobe_us.0,
-                read_base: s.read_base_us.0,
-                read_byte: s.read_byte_us.0,
-                os: s.os_us.0,
-                condition: s.condition_us.0,
-                retune: s.retune_us.0,
-                cca_settle: s.cca_settle_us.0,
-                rx_fifo_bytes: s.rx_fifo_bytes.unwrap_or(u32::MAX),
-                precopy: match s.precopy {
-                    true => PreCopy::Yes,
-                    false => PreCopy::No,
-                },
-                atomic: s.atomic_us.0,
-                switch: switch.unwrap_or_default(),
-            }),
-        };
-        // IEEE 802.15.4-2006, 7.5.6.4.2: after aTurnaroundTime.
-        let standard = Acknowledge::Hardware {
-            gap_us: Us(thalweg_wire::phy::TURNAROUND),
-        };
-        let acks = match self.acknowledge.unwrap_or(standard) {
-            Acknowledge::Hardware { gap_us } => (AckBy::Hardware, gap_us.0, None),
-            Acknowledge::Driver { strobe_us } => {
-                let strobe = strobe_us.0;
-                (AckBy::Driver { strobe }, timing.turnaround_us.0, None)
-            }
-            Acknowledge::Engine { gap_us, bare_bytes } => (AckBy::Engine, gap_us.0, bare_bytes),
-        };
         Board {
             name: self.name,
             chip: self.chip.chip(),
@@ -413,7 +381,7 @@ impl File {
                 load_byte: timing.load_byte_us.0,
                 wake: timing.wake_us.0,
                 to_receive: timing.to_receive_us.unwrap_or(timing.turnaround_us).0,
-                software,
+                software: software(self.software, switch.unwrap_or_default()),
             },
             clock: ClockModel {
                 max_offset: clock.max_offset_us.0,
@@ -436,11 +404,7 @@ impl File {
                 McuName::ForEvents => McuRuns::ForEvents,
                 McuName::WithRadio => McuRuns::WithRadio,
             },
-            acks: Acks {
-                by: acks.0,
-                gap: acks.1,
-                bare_bytes: acks.2,
-            },
+            acks: acks(self.acknowledge, timing.turnaround_us.0),
             bus: match self.bus {
                 BusName::Released => Bus::Released,
                 BusName::Held => Bus::Held,
@@ -455,64 +419,67 @@ impl File {
                 receive_ma: second.radio_receive_ma,
                 transmit_ma: second.radio_transmit_ma,
             }),
-            currents: Currents {
-                supply_v: e.supply_v,
-                radio_sleep_ma: e.radio_sleep_ma,
-                radio_idle_ma: e.radio_idle_ma,
-                radio_calibrate_ma: e.radio_calibrate_ma,
-                radio_receive_ma: e.radio_receive_ma,
-                radio_transmit_ma: e.radio_transmit_ma,
-                mcu_active_ma: e.mcu_active_ma,
-                mcu_low_power_ma: e.mcu_low_power_ma,
-            },
+            currents: currents(&e),
         }
+    }
+}
+
+fn software(kind: Kind, switch: Duration) -> Software {
+    match kind {
+        Kind::Overlapped => Software::Overlapped,
+        Kind::Prompt(_) => Software::Prompt,
+        Kind::Serial(s) => Software::Serial(Costs {
+            strobe: s.strobe_us.0,
+            read_base: s.read_base_us.0,
+            read_byte: s.read_byte_us.0,
+            os: s.os_us.0,
+            condition: s.condition_us.0,
+            retune: s.retune_us.0,
+            cca_settle: s.cca_settle_us.0,
+            rx_fifo_bytes: s.rx_fifo_bytes.unwrap_or(u32::MAX),
+            precopy: match s.precopy {
+                true => PreCopy::Yes,
+                false => PreCopy::No,
+            },
+            atomic: s.atomic_us.0,
+            switch,
+        }),
+    }
+}
+
+fn acks(acknowledge: Option<Acknowledge>, turnaround: Duration) -> Acks {
+    // IEEE 802.15.4-2006, 7.5.6.4.2: after aTurnaroundTime.
+    let standard = Acknowledge::Hardware {
+        gap_us: Us(thalweg_wire::phy::TURNAROUND),
+    };
+    let (by, gap, bare_bytes) = match acknowledge.unwrap_or(standard) {
+        Acknowledge::Hardware { gap_us } => (AckBy::Hardware, gap_us.0, None),
+        Acknowledge::Driver { strobe_us } => {
+            let strobe = strobe_us.0;
+            (AckBy::Driver { strobe }, turnaround, None)
+        }
+        Acknowledge::Engine { gap_us, bare_bytes } => (AckBy::Engine, gap_us.0, bare_bytes),
+    };
+    Acks {
+        by,
+        gap,
+        bare_bytes,
+    }
+}
+
+const fn currents(energy: &Energy) -> Currents {
+    Currents {
+        supply_v: energy.supply_v,
+        radio_sleep_ma: energy.radio_sleep_ma,
+        radio_idle_ma: energy.radio_idle_ma,
+        radio_calibrate_ma: energy.radio_calibrate_ma,
+        radio_receive_ma: energy.radio_receive_ma,
+        radio_transmit_ma: energy.radio_transmit_ma,
+        mcu_active_ma: energy.mcu_active_ma,
+        mcu_low_power_ma: energy.mcu_low_power_ma,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn board(text: &str) -> Result<Board, BoardError> {
-        let ideal = include_str!("../../../../boards/ideal.toml");
-        read("x", text, &|name| match name {
-            "ideal" => Ok(ideal.to_owned()),
-            _ => Ok("extends = \"loop\"".to_owned()),
-        })
-    }
-
-    #[test]
-    fn nonsense_is_one_line_with_its_place() {
-        let good = include_str!("../../../../boards/ideal.toml");
-        assert!(board(good).is_ok());
-        for (from, to, wanted) in [
-            ("cc2420", "cc9999", "cc9999"),
-            ("turnaround_us = 192", "turnaround_us = -1", "10000000"),
-            ("turnaround_us = 192", "turnaround_us = = 1", "line 9"),
-            ("kind = \"serial\"", "kind = \"serial\"\nspeed = 1", "speed"),
-            ("kind = \"serial\"", "kind = \"prompt\"\nspeed = 1", "speed"),
-            ("supply_v = 3.0", "supply_v = nan", "energy"),
-            ("tx_power_dbm = 0.0", "tx_power_dbm = 99", "tx_power_dbm"),
-            (
-                "[energy]",
-                "[background]\nevery_us = 10\ntakes_us = 11\n[energy]",
-                "takes_us",
-            ),
-        ] {
-            assert!(good.contains(from), "{from}");
-            let error = board(&good.replace(from, to)).unwrap_err();
-            let line = error.to_string();
-            assert!(line.contains(wanted) && !line.contains('\n'), "{line}");
-        }
-    }
-
-    #[test]
-    fn what_a_file_extends_it_may_say_otherwise() {
-        let text = "extends = \"ideal\"\nname = \"slow\"\n[timing]\nload_byte_us = 3";
-        let (slow, ideal) = (board(text).unwrap(), board("extends = \"ideal\"").unwrap());
-        assert_eq!(slow.timing.load_byte.as_micros(), 3);
-        assert_eq!(slow.timing.turnaround, ideal.timing.turnaround);
-        assert_eq!((slow.name, slow.currents), ("slow".into(), ideal.currents));
-        assert!(board("extends = \"loop\"").is_err());
-    }
-}
+#[path = "file_tests.rs"]
+mod tests;

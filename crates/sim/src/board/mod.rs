@@ -35,7 +35,7 @@ pub struct Board {
     /// Standard deviation of the start of a transmission strobed by software
     /// ([`thalweg_engine::When::Now`], which it only delays, and [`thalweg_engine::When::At`]).
     pub software_jitter: Duration,
-    /// How long a clear channel assessment looks; zero where it is one sample.
+    /// How long a clear channel assessment takes; zero where it is one sample.
     pub cca: Duration,
     /// When a sleeping radio begins to start up.
     pub wakes: Wakes,
@@ -52,7 +52,7 @@ pub struct Board {
     pub currents: Currents,
     /// How acknowledgements come about.
     pub acks: Acks,
-    /// Who may use the bus while a radio is on the air.
+    /// Whether the bus may be used while a radio is on the air.
     pub bus: Bus,
     /// What its microcontroller does when nothing else wants it.
     pub background: Option<Background>,
@@ -76,10 +76,10 @@ pub struct SecondRadio {
 /// When a sleeping radio begins to start up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wakes {
-    /// When it is asked for, which takes its time.
+    /// On demand, which takes its time.
     #[default]
     WhenAsked,
-    /// Ahead: its driver knows when it will be wanted, and the receiver is on when asked for.
+    /// Ahead: its driver knows when it will be wanted, and the receiver is on in time.
     Ahead,
 }
 
@@ -107,7 +107,7 @@ pub enum McuRuns {
 /// How acknowledgements come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acks {
-    /// Who sends them.
+    /// What sends them.
     pub by: AckBy,
     /// From the last symbol of the frame to the first of the acknowledgement, where that is fixed.
     pub gap: Duration,
@@ -115,18 +115,18 @@ pub struct Acks {
     pub bare_bytes: Option<u32>,
 }
 
-/// Who acknowledges frames.
+/// What acknowledges frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckBy {
-    /// The chip, if [`thalweg_engine::RadioOp::Answer`] lets it, or when it is told to.
+    /// The chip, if [`thalweg_engine::RadioOp::Answer`] lets it, or on command.
     Hardware,
     /// The driver as soon as it has read the frame, if `Answer` lets it: TinyOS's drivers for RF212
     /// and RF231.
     Driver {
-        /// What telling the radio to costs.
+        /// What notice the radio to costs.
         strobe: Duration,
     },
-    /// The engine, which tells the radio to.
+    /// The engine, which commands the radio to.
     Engine,
 }
 

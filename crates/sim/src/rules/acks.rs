@@ -1,17 +1,17 @@
-//! Acknowledgements: by hardware, by a driver that has read the frame, or because the engine asked; and
-//! who holds the bus meanwhile.
+//! Acknowledgements: by hardware, by a driver that has read the frame, or on command of the engine; and
+//! the bus meanwhile.
 //!
 //! A good frame that is addressed to the node and asks for it (IEEE 802.15.4-2006, 7.5.6.4) is
 //! answered as [`crate::AckBy`] says. An acknowledgement needs no transmit buffer of the engine's; one
-//! that nobody asked for and that finds its radio busy is not sent. Tests: `tests/dual.rs`,
+//! that the radio sends by itself and that finds its radio busy is not sent. Tests: `tests/dual.rs`,
 //! `tests/sensing.rs`.
 
 use crate::board::{AckBy, Bus};
 use crate::hooks::{Activity, Kind};
 use crate::mcu::{Job, Level};
 use crate::queue::Rank;
-use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
-use crate::world::{Telling, What, World};
+use crate::radio::{frame, CcaStep, Excursion, Filling, Mode, Pending, Trigger};
+use crate::world::{Event, Notice, World};
 use thalweg_engine::{Answering, OpId, Refusal};
 use thalweg_medium::{Air, EarId};
 use thalweg_units::{Channel, Duration, SimTime};
@@ -42,12 +42,12 @@ impl<A: Air> World<A> {
     }
 
     /// The driver has read a frame out of radio `r`: it acknowledges.
-    pub(crate) fn acknowledge_read(&mut self, r: usize, telling: u32) {
+    pub(crate) fn acknowledge_read(&mut self, r: usize, notice: u32) {
         let AckBy::Driver { strobe } = self.radios[r].board.acks.by else {
             return;
         };
-        let mpdu = match self.tellings.get(telling) {
-            Some(Telling::Frame { frame, .. }) => self.frames.get(*frame).map(|kept| kept.mpdu),
+        let mpdu = match self.notices.get(notice) {
+            Some(Notice::Frame { frame, .. }) => self.frames.get(*frame).map(|kept| kept.mpdu),
             _ => None,
         };
         if let Some(ack) = mpdu.and_then(|mpdu| self.wanted_ack(r, &mpdu)) {
@@ -56,7 +56,7 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// The driver has told radio `r` to acknowledge.
+    /// The driver has commanded radio `r` to acknowledge.
     pub(crate) fn acknowledge(&mut self, r: usize, ack: Ack) {
         self.send_ack(r, ack, self.now + self.radios[r].board.timing.turnaround);
     }
@@ -121,10 +121,11 @@ impl<A: Air> World<A> {
         let Some(until) = until else {
             return false;
         };
-        // Looks again when it is over: nothing else may happen then.
+        // Tries again when it is over: nothing else may happen then.
         let node = self.node_of(r) as u32;
         let soon = until.max(self.now + Duration::from_nanos(1));
-        self.queue.push(soon, Rank::Software, What::Look { node });
+        self.queue
+            .push(soon, Rank::Software, Event::Resume { node });
         true
     }
 }
@@ -142,7 +143,7 @@ fn pending_ack(
         strobe,
         start,
         channel,
-        look: Look::No,
+        cca_step: CcaStep::No,
         filling: Filling::Loaded,
         trigger: Trigger::Timer,
         kind: Kind::Acknowledgement,

@@ -3,13 +3,13 @@
 //!
 //! Owns when a run is due and what became of it; `software.rs` gives it its time. A board's file
 //! switches it on. Runs fall due at the board's interval from an instant drawn per node; one that falls
-//! due while one is under way follows it, further ones are missed. Not modelled: work that needs the bus. Tests:
-//! `tests/background.rs`.
+//! due while one is under way follows it, further ones are missed. Not modelled: work that needs the
+//! bus. Tests: `tests/background.rs`.
 
 use crate::hooks::Activity;
 use crate::mcu::{Job, Level};
 use crate::queue::Rank;
-use crate::world::{What, World};
+use crate::world::{Event, World};
 use thalweg_medium::{random, Air};
 use thalweg_units::Duration;
 
@@ -25,7 +25,7 @@ impl<A: Air> World<A> {
             let at = self.now + Duration::from_nanos(phase as u64);
             let node = node as u32;
             self.queue
-                .push(at, Rank::Software, What::Background { node });
+                .push(at, Rank::Software, Event::Background { node });
         }
     }
 
@@ -35,7 +35,7 @@ impl<A: Air> World<A> {
             return;
         };
         let again = self.now + background.every;
-        let what = What::Background { node: n as u32 };
+        let what = Event::Background { node: n as u32 };
         self.queue.push(again, Rank::Software, what);
         if self.radios[n].dead {
             return;

@@ -4,7 +4,7 @@
 use crate::fault::{Fault, Power};
 use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
-use crate::world::{What, World};
+use crate::world::{Event, World};
 use thalweg_medium::{Air, Deaf, EarId};
 use thalweg_units::SimTime;
 
@@ -25,7 +25,7 @@ impl<A: Air> World<A> {
                 for r in self.radios_of(n) {
                     self.radios[r].deaf_until = Some(until);
                     self.go_deaf(r);
-                    let what = What::Undeafen { node: r as u32 };
+                    let what = Event::Undeafen { node: r as u32 };
                     self.queue.push(until.max(self.now), Rank::Turn, what);
                 }
             }
@@ -62,7 +62,7 @@ impl<A: Air> World<A> {
     }
 
     pub(crate) fn plan_fault(&mut self, at: SimTime, n: usize, fault: Fault) {
-        let what = What::Strike {
+        let what = Event::Strike {
             planned: self.planned.len() as u32,
         };
         self.planned.push((n, fault));
@@ -80,7 +80,7 @@ impl<A: Air> World<A> {
             self.radios[r].dead = false;
             self.settle(r);
         }
-        self.tell_held(n);
+        self.notify_held(n);
         self.renew_timeout(n);
         self.begin_work(n);
     }

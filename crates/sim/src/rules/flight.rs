@@ -2,21 +2,21 @@
 //!
 //! A strobe leaves the mode one turnaround before the first symbol; the receiver is on one
 //! turnaround after the last. CCA looks at the strobe, or for a while before it, free of charge
-//! whatever the mode. What is told to engines comes the board's event latency later, or when its
+//! whatever the mode. Notices come the board's event latency later, or when its
 //! software comes to it (`software.rs`). Tests: `tests/contract.rs`, `tests/whole.rs`.
 
 use crate::capture::{Captured, Side};
 use crate::energy::RadioState;
 use crate::hooks::{Activity, Kind, ReceptionTrace};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, LastRx, Look, Mode, Pending};
-use crate::world::{Frame, Telling, What, World};
+use crate::radio::{CcaStep, Excursion, Filling, LastRx, Mode, Pending, Radio};
+use crate::world::{Event, Frame, Notice, World};
 use thalweg_engine::{Hear, Refusal};
 use thalweg_medium::chip::Band;
 use thalweg_medium::{
     Air, Cause, Deaf, EarId, Explain, FrameId, Lead, Outcome, Reception, Sending,
 };
-use thalweg_units::{Channel, Channel900, Dbm, NodeId, SimTime, Tuning};
+use thalweg_units::{Channel, Channel900, Dbm, Duration, NodeId, SimTime, Tuning};
 use thalweg_wire::addressed;
 
 impl<A: Air> World<A> {
@@ -57,7 +57,7 @@ impl<A: Air> World<A> {
         if let Some((strobe, token)) = pending {
             let at = strobe.saturating_sub(wake).max(now);
             let node = n as u32;
-            self.queue.push(at, Rank::Turn, What::Wake { node, token });
+            self.queue.push(at, Rank::Turn, Event::Wake { node, token });
         }
     }
 
@@ -88,7 +88,8 @@ impl<A: Air> World<A> {
                 .radio(now, RadioState::Calibrate, [receive, None]);
         }
         let (node, tuning) = (n as u32, radio.tuning);
-        self.queue.push(on, Rank::Turn, What::Tune { node, tuning });
+        self.queue
+            .push(on, Rank::Turn, Event::Tune { node, tuning });
         self.span(n, calibrate, on, Activity::Calibrate, None, None);
         on
     }
@@ -138,7 +139,7 @@ impl<A: Air> World<A> {
             let symbols = header + u64::from(phy.symbols_per_byte) * head as u64;
             let at = kept.sfd + phy.symbol * symbols;
             let (node, tuning) = (n as u32, radio.tuning);
-            let what = What::Head {
+            let what = Event::Head {
                 node,
                 frame,
                 tuning,
@@ -147,7 +148,7 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// Ears have locked on frames, as the air tells.
+    /// Ears have locked on frames, as the air reports.
     fn all_locked(&mut self) {
         if !A::ABLE.heads {
             return;
@@ -175,17 +176,17 @@ impl<A: Air> World<A> {
             return;
         };
         let (id, channel, start) = (pending.id, pending.channel, pending.start);
-        let (look, filling, bytes) = (pending.look, pending.filling, pending.frame.len());
-        if look != Look::No {
-            let busy = self.is_busy(n, channel) || look == Look::Again { busy: true };
+        let (cca_step, filling, bytes) = (pending.cca_step, pending.filling, pending.frame.len());
+        if cca_step != CcaStep::No {
+            let busy = self.is_busy(n, channel) || cca_step == CcaStep::Again { busy: true };
             let radio = &mut self.radios[n];
             let cca = radio.board.cca;
-            if look == Look::Ahead && !cca.is_zero() {
+            if cca_step == CcaStep::Ahead && !cca.is_zero() {
                 if let Some(pending) = &mut radio.pending {
-                    pending.look = Look::Again { busy };
+                    pending.cca_step = CcaStep::Again { busy };
                 }
                 let node = n as u32;
-                let what = What::Strobe { node, token };
+                let what = Event::Strobe { node, token };
                 return self.queue.push(now + cca, Rank::Turn, what);
             }
             if busy {
@@ -222,7 +223,7 @@ impl<A: Air> World<A> {
         self.span(n, now, start, Activity::Calibrate, Some(channel), None);
         let node = n as u32;
         self.queue
-            .push(start, Rank::AirStart, What::AirStart { node, token });
+            .push(start, Rank::AirStart, Event::AirStart { node, token });
     }
 
     /// What clear channel assessment finds: energy at the chip's threshold, or a frame that is being
@@ -252,19 +253,9 @@ impl<A: Air> World<A> {
         else {
             return;
         };
-        let chip = radio.board.chip;
-        let usual = chip.phy.preamble_bytes as u16;
-        let byte = chip.phy.symbol * u64::from(chip.phy.symbols_per_byte);
-        let (lead, air) = match (kind, radio.board.acks.bare_bytes) {
-            (Kind::Acknowledgement, Some(bytes)) => (Lead::Expected, byte * u64::from(bytes)),
-            (Kind::Acknowledgement, None) => (Lead::Preamble(usual), chip.phy.air_time(mpdu.len())),
-            (Kind::Data, _) => {
-                let phy = chip.phy.with_preamble(radio.preamble);
-                (Lead::Preamble(radio.preamble), phy.air_time(mpdu.len()))
-            }
-        };
+        let (lead, air) = lead_and_air_time(radio, kind, mpdu.len());
         let sfd = match lead {
-            Lead::Preamble(bytes) => now + chip.phy.with_preamble(bytes).sfd_offset(),
+            Lead::Preamble(bytes) => now + radio.board.chip.phy.with_preamble(bytes).sfd_offset(),
             Lead::Expected => now,
         };
         let end = now + air;
@@ -310,7 +301,7 @@ impl<A: Air> World<A> {
         if self.watch.is_some() {
             self.watch_beginning(frame);
         }
-        self.queue.push(end, Rank::AirEnd, What::AirEnd { frame });
+        self.queue.push(end, Rank::AirEnd, Event::AirEnd { frame });
     }
 
     /// The radio that `address` is of, on the band of radio `like`.
@@ -334,13 +325,13 @@ impl<A: Air> World<A> {
         kept.users += 1;
         let sfd = radio.read(sfd.min(now));
         let at = now + radio.board.timing.event_latency;
-        let telling = Telling::Head {
+        let notice = Notice::Head {
             frame,
             bytes: bytes as u8,
             sfd,
             tuning,
         };
-        self.tell(n, at, telling);
+        self.notify(n, at, notice);
     }
 
     /// The last symbol of a frame, which is kept until it is released; why it did not arrive where it
@@ -364,7 +355,7 @@ impl<A: Air> World<A> {
         };
         let lost = (self.air).end(now, id, explain, &mut received, &mut self.locked);
         if self.watch.is_some() {
-            self.tell_end(frame, &received);
+            self.watch_ending(frame, &received);
         }
 
         self.radios[from].excursion = Excursion::No;
@@ -374,8 +365,8 @@ impl<A: Air> World<A> {
         if let Some(op) = op {
             let radio = &self.radios[from];
             let at = now + radio.board.timing.event_latency;
-            let telling = Telling::Sent(op, radio.read(sfd));
-            self.tell(from, at, telling);
+            let notice = Notice::Sent(op, radio.read(sfd));
+            self.notify(from, at, notice);
         }
         let is_quiet = self.capture.is_none() && self.trace.is_none() && self.spans.is_none();
         for r in &received {
@@ -390,13 +381,13 @@ impl<A: Air> World<A> {
             } else {
                 self.stats.corrupt += 1;
             }
-            let is_told = filter.hear == Hear::Everything
+            let is_notified = filter.hear == Hear::Everything
                 || match kind {
                     Kind::Data => destination.is_none() || destination == filter.address,
                     Kind::Acknowledgement => to == Some(n),
                 };
-            if is_told || !is_quiet {
-                self.receive(frame, r, is_told);
+            if is_notified || !is_quiet {
+                self.receive(frame, r, is_notified);
             }
         }
         self.received = received;
@@ -404,8 +395,8 @@ impl<A: Air> World<A> {
         lost
     }
 
-    /// A radio has received a frame that ends now, right or wrong; its engine is told of it, or not.
-    fn receive(&mut self, frame: u32, r: &Reception, is_told: bool) {
+    /// A radio has received a frame that ends now, right or wrong; with a notice to its engine, or without.
+    fn receive(&mut self, frame: u32, r: &Reception, is_notified: bool) {
         let n = r.ear.0 as usize;
         let (Some(kept), radio) = (self.frames.get_mut(frame), &self.radios[n]) else {
             return;
@@ -416,7 +407,7 @@ impl<A: Air> World<A> {
         let (sfd, last) = (radio.read(r.sfd), radio.read(r.end));
         let (bytes, readout) = (kept.mpdu.len(), radio.readout);
         let (rssi, lqi) = self.air.registers(kept.id, r);
-        if is_told && good {
+        if is_notified && good {
             kept.users += 1;
         }
         let (start, channel) = (kept.start, kept.channel);
@@ -429,9 +420,9 @@ impl<A: Air> World<A> {
             let mpdu = kept.mpdu;
             self.span(n, start, end, activity, Some(channel), Some(&mpdu));
         }
-        if is_told {
-            let telling = match good {
-                true => Telling::Frame {
+        if is_notified {
+            let notice = match good {
+                true => Notice::Frame {
                     frame,
                     bytes: readout.min(bytes as u8),
                     sfd,
@@ -439,7 +430,7 @@ impl<A: Air> World<A> {
                     rssi,
                     lqi,
                 },
-                false => Telling::Corrupt { sfd },
+                false => Notice::Corrupt { sfd },
             };
             let good = self.frames.get(frame).filter(|_| good);
             let (ack, met) = good.map_or((None, None), |kept| {
@@ -450,9 +441,9 @@ impl<A: Air> World<A> {
             }
             let timing = &self.radios[n].board.timing;
             if timing.software.is_serial() {
-                self.take_in(n, telling, bytes, met);
+                self.take_in(n, notice, bytes, met);
             } else {
-                self.tell(n, end + timing.event_latency, telling);
+                self.notify(n, end + timing.event_latency, notice);
                 self.set_off(n, met);
             }
         }
@@ -509,4 +500,21 @@ impl<A: Air> World<A> {
 
 pub(crate) fn ear(n: usize) -> EarId {
     EarId(n as u32)
+}
+
+/// How a frame of so many MPDU bytes begins, and how long it takes.
+fn lead_and_air_time(radio: &Radio, kind: Kind, bytes: usize) -> (Lead, Duration) {
+    let phy = &radio.board.chip.phy;
+    let byte = phy.symbol * u64::from(phy.symbols_per_byte);
+    match (kind, radio.board.acks.bare_bytes) {
+        (Kind::Acknowledgement, Some(bare)) => (Lead::Expected, byte * u64::from(bare)),
+        (Kind::Acknowledgement, None) => {
+            let usual = phy.preamble_bytes as u16;
+            (Lead::Preamble(usual), phy.air_time(bytes))
+        }
+        (Kind::Data, _) => {
+            let phy = phy.with_preamble(radio.preamble);
+            (Lead::Preamble(radio.preamble), phy.air_time(bytes))
+        }
+    }
 }

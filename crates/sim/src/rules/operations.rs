@@ -1,13 +1,13 @@
 //! What operations do: accepted, refused, superseded.
 //!
 //! The contract is [`thalweg_engine::RadioOp`]'s. Refused operations change nothing. A frame is
-//! taken from the buffer when `Transmit` is asked for. Tests: `tests/contract.rs`,
+//! taken from the buffer when `Transmit` is submitted. Tests: `tests/contract.rs`,
 //! `tests/random_operations.rs`.
 
 use crate::hooks::{Activity, Kind};
 use crate::queue::Rank;
-use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
-use crate::world::{Telling, What, World};
+use crate::radio::{frame, CcaStep, Excursion, Filling, Mode, Pending, Radio, Trigger};
+use crate::world::{Event, Notice, World};
 use thalweg_engine::{Cca, Condition, OpId, RadioId, RadioOp, Refusal, Request, When};
 use thalweg_medium::Air;
 use thalweg_units::{Channel, SimTime};
@@ -71,38 +71,17 @@ impl<A: Air> World<A> {
                 ..
             } => self.await_condition(n, id, condition, (channel, cca)),
             RadioOp::Acknowledge { mpdu } => self.acknowledge_asked(n, id, mpdu),
-            RadioOp::Sense => self.tell(n, now, Telling::Sense(id)),
+            RadioOp::Sense => self.notify(n, now, Notice::Sense(id)),
             RadioOp::Assess(assessment) => self.assess(n, id, assessment),
             RadioOp::Listen {
                 channel,
                 head_bytes,
-            } => {
-                self.radios[n].mode = Mode::Listen {
-                    channel,
-                    head_bytes,
-                };
-                self.radios[n].aimed_at = Some(channel);
-                self.stop_receiving(n);
-                if self.radios[n].excursion == Excursion::No {
-                    let on = self.begin_tuning(n);
-                    self.tell(n, on, Telling::On(id));
-                } else {
-                    self.done(n, now, id);
-                }
-            }
-            RadioOp::Sleep => {
-                self.radios[n].mode = Mode::Sleep;
-                self.stop_receiving(n);
-                self.drop_pending(n);
-                self.drop_conditional(n);
-                self.drop_looking(n);
-                self.settle(n);
-                self.done(n, now, id);
-            }
+            } => self.listen(n, id, (channel, head_bytes)),
+            RadioOp::Sleep => self.sleep(n, id),
             RadioOp::Cancel => {
                 self.drop_conditional(n);
                 self.take_back(n);
-                self.drop_looking(n);
+                self.drop_assessment(n);
                 self.done(n, now, id);
             }
             RadioOp::Readout { bytes } => {
@@ -124,6 +103,31 @@ impl<A: Air> World<A> {
         }
     }
 
+    fn listen(&mut self, n: usize, id: OpId, (channel, head_bytes): (Channel, u8)) {
+        self.radios[n].mode = Mode::Listen {
+            channel,
+            head_bytes,
+        };
+        self.radios[n].aimed_at = Some(channel);
+        self.stop_receiving(n);
+        if self.radios[n].excursion == Excursion::No {
+            let on = self.begin_tuning(n);
+            self.notify(n, on, Notice::On(id));
+        } else {
+            self.done(n, self.now, id);
+        }
+    }
+
+    fn sleep(&mut self, n: usize, id: OpId) {
+        self.radios[n].mode = Mode::Sleep;
+        self.stop_receiving(n);
+        self.drop_pending(n);
+        self.drop_conditional(n);
+        self.drop_assessment(n);
+        self.settle(n);
+        self.done(n, self.now, id);
+    }
+
     /// Copies a frame into the buffer, on boards where nothing waits for that.
     fn load(&mut self, n: usize, id: OpId, mpdu: &[u8]) {
         let node = self.node_of(n);
@@ -138,7 +142,7 @@ impl<A: Air> World<A> {
         self.done(n, until, id);
     }
 
-    /// Accepts a transmission on a channel, at its time, after a look there or not; or refuses it.
+    /// Accepts a transmission on a channel, at its time, after a clear channel assessment or not; or refuses it.
     pub(crate) fn send(
         &mut self,
         n: usize,
@@ -153,7 +157,7 @@ impl<A: Air> World<A> {
         let turnaround = radio.board.timing.turnaround;
         let soonest = match cca {
             Cca::Skip => radio.soonest_strobe(now),
-            Cca::Require => radio.soonest_look(now, channel) + radio.board.cca,
+            Cca::Require => radio.soonest_cca(now, channel) + radio.board.cca,
         };
         let ready = soonest + turnaround;
         let nominal = match when {
@@ -168,26 +172,17 @@ impl<A: Air> World<A> {
             },
         };
         if nominal < ready {
-            let why = Refusal::Late {
-                by: ready.since(nominal),
-            };
-            return self.refuse(n, id, why);
+            let by = ready.since(nominal);
+            return self.refuse(n, id, Refusal::Late { by });
         }
-        let start = match when {
-            // Software is late, never early.
-            When::Now => {
-                let shifted = radio.with_software_jitter(nominal);
-                nominal + nominal.since(shifted).max(shifted.since(nominal))
-            }
-            When::At(_) => radio.with_software_jitter(nominal).max(ready),
-            // Armed in hardware, which may be early by its own rounding.
-            When::AfterRx(_) => radio.with_sync_jitter(nominal),
+        let start = with_jitter(radio, when, (nominal, ready));
+        let trigger = match when {
+            When::Now => Trigger::Software,
+            _ => Trigger::Timer,
         };
-        let (trigger, look) = match (when, cca) {
-            (When::Now, Cca::Skip) => (Trigger::Software, Look::No),
-            (When::Now, Cca::Require) => (Trigger::Software, Look::Ahead),
-            (_, Cca::Skip) => (Trigger::Timer, Look::No),
-            (_, Cca::Require) => (Trigger::Timer, Look::Ahead),
+        let cca_step = match cca {
+            Cca::Skip => CcaStep::No,
+            Cca::Require => CcaStep::Ahead,
         };
         let strobe = start.saturating_sub(turnaround).max(soonest);
         if filling == Filling::Streamed {
@@ -200,15 +195,17 @@ impl<A: Air> World<A> {
             strobe,
             start,
             channel,
-            look,
+            cca_step,
             filling,
             trigger,
             kind: Kind::Data,
             frame: frame(mpdu),
         };
-        let first = match look {
-            Look::No => strobe,
-            Look::Ahead | Look::Again { .. } => strobe.saturating_sub(self.radios[n].board.cca),
+        let first = match cca_step {
+            CcaStep::No => strobe,
+            CcaStep::Ahead | CcaStep::Again { .. } => {
+                strobe.saturating_sub(self.radios[n].board.cca)
+            }
         };
         self.pend(n, pending, first);
     }
@@ -231,7 +228,7 @@ impl<A: Air> World<A> {
         }
         let node = n as u32;
         self.queue
-            .push(first, Rank::Turn, What::Strobe { node, token });
+            .push(first, Rank::Turn, Event::Strobe { node, token });
     }
 
     /// Answers the pending transmission, if there is one, that it will not be, and turns back.
@@ -259,6 +256,20 @@ impl<A: Air> World<A> {
         } else {
             Dropped::Nothing
         }
+    }
+}
+
+/// When a transmission that is due at `nominal` begins, and that may begin from `ready` on.
+fn with_jitter(radio: &mut Radio, when: When, (nominal, ready): (SimTime, SimTime)) -> SimTime {
+    match when {
+        // Software is late, never early.
+        When::Now => {
+            let shifted = radio.with_software_jitter(nominal);
+            nominal + nominal.since(shifted).max(shifted.since(nominal))
+        }
+        When::At(_) => radio.with_software_jitter(nominal).max(ready),
+        // Armed in hardware, which may be early by its own rounding.
+        When::AfterRx(_) => radio.with_sync_jitter(nominal),
     }
 }
 

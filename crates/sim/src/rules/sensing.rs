@@ -1,10 +1,10 @@
-//! Readings of signal strength, and assessments that take several. Each is taken when the engine is
-//! told of it. Tests: `tests/sensing.rs`.
+//! Readings of signal strength, and assessments that take several. Each is taken when its notice is
+//! delivered. Tests: `tests/sensing.rs`.
 
 use crate::queue::Rank;
-use crate::radio::Looking;
+use crate::radio::OpenAssessment;
 use crate::strength;
-use crate::world::{Telling, What, World};
+use crate::world::{Event, Notice, World};
 use thalweg_engine::{Activity, Assessment, OpId, RadioEvent, Refusal};
 use thalweg_medium::{Air, EarId};
 use thalweg_units::{Channel, Dbm};
@@ -40,46 +40,46 @@ impl<A: Air> World<A> {
 
     /// Begins an assessment in place of the one that goes on.
     pub(crate) fn assess(&mut self, n: usize, op: OpId, assessment: Assessment) {
-        self.drop_looking(n);
-        self.radios[n].looking = Some(Looking {
+        self.drop_assessment(n);
+        self.radios[n].open_assessment = Some(OpenAssessment {
             op,
             assessment,
             left: assessment.looks,
             due: self.now,
         });
-        self.look(n, op);
+        self.sample(n, op);
     }
 
-    /// The next look of assessment `op`, if that still goes on.
-    pub(crate) fn look(&mut self, n: usize, op: OpId) {
+    /// The next sample of assessment `op`, if that still goes on.
+    pub(crate) fn sample(&mut self, n: usize, op: OpId) {
         let now = self.now;
         let radio = &self.radios[n];
         let is_due = radio
-            .looking
-            .is_some_and(|looking| looking.op == op && looking.due == now);
+            .open_assessment
+            .is_some_and(|open| open.op == op && open.due == now);
         if !is_due || radio.dead {
             return; // one that was ended
         }
         let (power, activity) = self.measured(n);
-        let Some(looking) = &mut self.radios[n].looking else {
+        let Some(open) = &mut self.radios[n].open_assessment else {
             return;
         };
-        let Assessment { between, clear, .. } = looking.assessment;
-        if activity != Activity::Idle || power.0 <= clear.0 || looking.left <= 1 {
-            self.radios[n].looking = None;
-            return self.tell(n, now, Telling::Found(op, power, activity));
+        let Assessment { between, clear, .. } = open.assessment;
+        if activity != Activity::Idle || power.0 <= clear.0 || open.left <= 1 {
+            self.radios[n].open_assessment = None;
+            return self.notify(n, now, Notice::Found(op, power, activity));
         }
-        looking.left -= 1;
-        looking.due = now + between;
-        let (due, node) = (looking.due, n as u32);
-        let what = What::Assess { node, op };
+        open.left -= 1;
+        open.due = now + between;
+        let (due, node) = (open.due, n as u32);
+        let what = Event::Assess { node, op };
         self.queue.push(due, Rank::Timeout, what);
     }
 
     /// Answers the assessment, if there is one, that it will not be.
-    pub(crate) fn drop_looking(&mut self, n: usize) {
-        if let Some(looking) = self.radios[n].looking.take() {
-            self.refuse(n, looking.op, Refusal::Superseded);
+    pub(crate) fn drop_assessment(&mut self, n: usize) {
+        if let Some(open) = self.radios[n].open_assessment.take() {
+            self.refuse(n, open.op, Refusal::Superseded);
         }
     }
 }

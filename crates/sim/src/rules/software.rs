@@ -13,7 +13,7 @@ use crate::hooks::Activity;
 use crate::mcu::{Job, Level, Running, Work};
 use crate::queue::Rank;
 use crate::radio::{frame, Deferred, Excursion, Loading, Mode};
-use crate::world::{Telling, What, World};
+use crate::world::{Event, Notice, World};
 use thalweg_engine::{OpId, PreCopy, RadioOp, TxSlot};
 use thalweg_medium::{Air, EarId};
 use thalweg_units::{Channel, Duration, SimTime};
@@ -91,12 +91,12 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// A reception of node `n` ended, of `bytes` MPDU bytes, which `telling` tells of. `met`: the
+    /// A reception of node `n` ended, of `bytes` MPDU bytes, with `notice`. `met`: the
     /// conditional transmission that it sets off.
-    pub(crate) fn take_in(&mut self, n: usize, telling: Telling, bytes: usize, met: Option<u32>) {
-        // The driver passes an acknowledgement on to whoever waits for it, not up.
-        let is_ack = match &telling {
-            Telling::Frame { frame, .. } => (self.frames.get(*frame))
+    pub(crate) fn take_in(&mut self, n: usize, notice: Notice, bytes: usize, met: Option<u32>) {
+        // The driver keeps an acknowledgement for the operation that waits for it.
+        let is_ack = match &notice {
+            Notice::Frame { frame, .. } => (self.frames.get(*frame))
                 .is_some_and(|kept| addressed::Ack::parse(&kept.mpdu).is_ok()),
             _ => false,
         };
@@ -120,32 +120,32 @@ impl<A: Air> World<A> {
         let unread = self.unread(n);
         let overflow = unread > 0 && unread + u64::from(in_buffer) > u64::from(costs.rx_fifo_bytes);
         let overflown = std::mem::take(&mut self.radios[n].overflown) || overflow;
-        let telling = match (overflown, telling) {
-            (true, Telling::Frame { frame, sfd, .. }) => {
+        let notice = match (overflown, notice) {
+            (true, Notice::Frame { frame, sfd, .. }) => {
                 self.stats.overflows += 1;
                 self.release(frame);
-                Telling::Corrupt { sfd }
+                Notice::Corrupt { sfd }
             }
-            (_, telling) => telling,
+            (_, notice) => notice,
         };
-        let read = match (&telling, overflown) {
+        let read = match (&notice, overflown) {
             (_, true) => Duration::ZERO,
-            (Telling::Frame { bytes: 0, .. }, _) => Duration::ZERO,
-            (Telling::Frame { bytes: read, .. }, _) => costs.read(usize::from(*read), bytes),
+            (Notice::Frame { bytes: 0, .. }, _) => Duration::ZERO,
+            (Notice::Frame { bytes: read, .. }, _) => costs.read(usize::from(*read), bytes),
             _ => costs.read_base + costs.read_byte * bytes as u64,
         };
-        let pass_up = match telling {
-            Telling::Frame { .. } if is_ack => Duration::ZERO,
-            Telling::Frame { .. } => costs.os,
+        let pass_up = match notice {
+            Notice::Frame { .. } if is_ack => Duration::ZERO,
+            Notice::Frame { .. } => costs.os,
             _ => Duration::ZERO,
         };
-        let telling = self.tellings.insert(telling);
+        let notice = self.notices.insert(notice);
         if overflown {
-            let job = Job::Tell { telling };
+            let job = Job::Notify { notice };
             return self.work(n, Level::Task, job, Duration::ZERO, Activity::Os);
         }
         self.radios[n].received.push_back(in_buffer);
-        let job = Job::Read { telling, pass_up };
+        let job = Job::Read { notice, pass_up };
         self.work(n, Level::Task, job, read, Activity::Read);
     }
 
@@ -248,7 +248,7 @@ impl<A: Air> World<A> {
         }
         let at = self.now + Duration::from_nanos(atomic.as_nanos() - since);
         let node = n as u32;
-        self.queue.push(at, Rank::Software, What::Look { node });
+        self.queue.push(at, Rank::Software, Event::Resume { node });
         true
     }
 
@@ -279,7 +279,7 @@ impl<A: Air> World<A> {
             self.overwritten(work.radio);
         }
         self.queue
-            .push(now + work.left, Rank::Software, What::Work { node, begun });
+            .push(now + work.left, Rank::Software, Event::Work { node, begun });
     }
 
     /// Puts what is running back to the front of its queue; what it takes to leave it.
@@ -328,8 +328,8 @@ impl<A: Air> World<A> {
         }
         let mpdu = match work.job {
             Job::Loaded(_, frame) => Some(frame),
-            Job::Read { telling, .. } | Job::Tell { telling } => match self.tellings.get(telling) {
-                Some(Telling::Frame { frame, .. }) => self.frames.get(*frame).map(|f| f.mpdu),
+            Job::Read { notice, .. } | Job::Notify { notice } => match self.notices.get(notice) {
+                Some(Notice::Frame { frame, .. }) => self.frames.get(*frame).map(|f| f.mpdu),
                 _ => None,
             },
             _ => None,
@@ -374,23 +374,23 @@ impl<A: Air> World<A> {
                 }
             }
             Job::Loaded(loading, frame) => self.loaded(n, loading, frame),
-            Job::Read { telling, pass_up } => {
+            Job::Read { notice, pass_up } => {
                 self.radios[n].received.pop_front();
                 let os = Work {
                     radio: n,
-                    job: Job::Tell { telling },
+                    job: Job::Notify { notice },
                     activity: Activity::Os,
                     total: pass_up,
                     left: pass_up,
                 };
                 // The process that read it passes it up before anything else.
                 self.mcus[node].queues[Level::Task as usize].push_front(os);
-                self.acknowledge_read(n, telling);
+                self.acknowledge_read(n, notice);
             }
-            Job::Tell { telling } => {
+            Job::Notify { notice } => {
                 let (now, node) = (self.now, n as u32);
                 self.queue
-                    .push(now, Rank::Tell, What::Tell { node, telling });
+                    .push(now, Rank::Notify, Event::Notify { node, notice });
             }
             Job::Do(id, deferred) => self.carry_out(n, id, deferred.op()),
         }

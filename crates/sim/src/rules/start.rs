@@ -1,4 +1,4 @@
-//! How a node starts anew after its power failed: what RAM and radio held is gone, and nothing of it comes later.
+//! How a node restarts after its power failed: what RAM and radio held is gone, and nothing of it comes later.
 //!
 //! Owns when a node boots, and the end of all that was under way. What it had put on the air goes on to
 //! its end, unanswered. The engine is the network's. Tests: `tests/restart.rs`.
@@ -7,7 +7,7 @@ use crate::fault::{Fault, Power};
 use crate::mcu::{Job, Mcu};
 use crate::queue::Rank;
 use crate::radio::Filter;
-use crate::world::{Telling, Timer, What, World};
+use crate::world::{Event, Notice, Timer, World};
 use thalweg_medium::Air;
 
 impl<A: Air> World<A> {
@@ -26,7 +26,7 @@ impl<A: Air> World<A> {
         };
         if let Power::Booting(until) = is {
             if was != is {
-                let what = What::Boot { node: n as u32 };
+                let what = Event::Boot { node: n as u32 };
                 self.queue.push(until.max(self.now), Rank::Turn, what);
             }
         }
@@ -56,38 +56,38 @@ impl<A: Air> World<A> {
         true
     }
 
-    /// Takes out all that waits for node `n`, or would be told to it.
+    /// Takes out all events and notices of node `n`.
     fn forget(&mut self, n: usize) {
         let nodes = self.mcus.len().max(1);
         let is_own = |r: u32| r as usize % nodes == n;
-        let mut untold = Vec::new();
+        let mut undelivered = Vec::new();
         self.queue.retain(|what| match *what {
-            What::Tell { node, telling } if is_own(node) => {
-                untold.push(telling);
+            Event::Notify { node, notice } if is_own(node) => {
+                undelivered.push(notice);
                 false
             }
-            What::Wake { node, .. }
-            | What::Strobe { node, .. }
-            | What::Tune { node, .. }
-            | What::AirStart { node, .. }
-            | What::Head { node, .. }
-            | What::Assess { node, .. }
-            | What::Timer { node }
-            | What::Work { node, .. }
-            | What::Look { node } => !is_own(node),
-            What::Tell { .. }
-            | What::AirEnd { .. }
-            | What::Undeafen { .. }
-            | What::Background { .. }
-            | What::Strike { .. }
-            | What::Boot { .. } => true,
+            Event::Wake { node, .. }
+            | Event::Strobe { node, .. }
+            | Event::Tune { node, .. }
+            | Event::AirStart { node, .. }
+            | Event::Head { node, .. }
+            | Event::Assess { node, .. }
+            | Event::Timer { node }
+            | Event::Work { node, .. }
+            | Event::Resume { node } => !is_own(node),
+            Event::Notify { .. }
+            | Event::AirEnd { .. }
+            | Event::Undeafen { .. }
+            | Event::Background { .. }
+            | Event::Strike { .. }
+            | Event::Boot { .. } => true,
         });
-        self.take_untold(is_own, &mut untold);
+        self.take_undelivered(is_own, &mut undelivered);
         let mcu = std::mem::take(&mut self.mcus[n]);
         let running = mcu.running.into_iter().map(|running| running.work);
         for work in mcu.queues.into_iter().flatten().chain(running) {
-            if let Job::Read { telling, .. } | Job::Tell { telling } = work.job {
-                untold.push(telling);
+            if let Job::Read { notice, .. } | Job::Notify { notice } = work.job {
+                undelivered.push(notice);
             }
         }
         self.mcus[n] = Mcu {
@@ -95,8 +95,8 @@ impl<A: Air> World<A> {
             begun: mcu.begun.wrapping_add(1),
             ..Mcu::default()
         };
-        for telling in untold {
-            self.leave_untold(telling);
+        for notice in undelivered {
+            self.drop_undelivered(notice);
         }
         for frame in self.frames.values_mut() {
             if is_own(frame.from as u32) {
@@ -106,10 +106,10 @@ impl<A: Air> World<A> {
         self.timers[n] = Timer::default();
     }
 
-    fn leave_untold(&mut self, telling: u32) {
-        let kept = self.tellings.get(telling).copied();
-        self.tellings.free(telling);
-        if let Some(Telling::Head { frame, .. } | Telling::Frame { frame, .. }) = kept {
+    fn drop_undelivered(&mut self, notice: u32) {
+        let kept = self.notices.get(notice).copied();
+        self.notices.free(notice);
+        if let Some(Notice::Head { frame, .. } | Notice::Frame { frame, .. }) = kept {
             self.release(frame);
         }
     }

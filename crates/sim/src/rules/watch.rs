@@ -1,4 +1,4 @@
-//! Frames on the air as the watched receivers see them; does nothing unless somebody watches.
+//! Frames on the air as the watched receivers see them; does nothing where none is watched.
 //!
 //! The medium forgets what an ear was synchronised on when a frame ends, so ears are looked at
 //! before that, and what they received is put to it afterwards. Tests: `tests/whole.rs`.
@@ -66,8 +66,8 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// Puts the receptions to it and tells.
-    pub(crate) fn tell_end(&mut self, frame: u32, received: &[Reception]) {
+    /// Adds the receptions, and reports.
+    pub(crate) fn watch_ending(&mut self, frame: u32, received: &[Reception]) {
         let Self {
             now, frames, watch, ..
         } = self;

@@ -1,4 +1,4 @@
-//! Two radios on one bus, and acknowledgements that nobody asked for.
+//! Two radios on one bus, and acknowledgements that the radio sends by itself.
 
 use crate::{boards, AckBy, Acks, Board, Bus, Network};
 use std::collections::VecDeque;

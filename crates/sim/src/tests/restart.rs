@@ -1,4 +1,4 @@
-//! Nodes that start anew: what is lost, what stays, and that nothing of before comes after.
+//! Nodes that restart: what is lost, what stays, and that nothing of before comes after.
 
 use super::*;
 use crate::{ClockModel, Fault, SimError};
@@ -13,7 +13,7 @@ fn reboot(until_us: u64) -> Fault {
 
 /// Has nodes of `net` start anew as puppets that know the first operation of those before them.
 fn restarts<A: Air>(mut net: Network<Puppet, A>) -> Network<Puppet, A> {
-    net.starts_anew(Box::new(|_, before| Puppet {
+    net.restart_with(Box::new(|_, before| Puppet {
         asked: before.asked.first().cloned().into_iter().collect(),
         wanted: before.wanted,
         ..Puppet::default()
@@ -37,7 +37,7 @@ fn restarting(n: usize) -> Network<Puppet> {
     restarts(net(n))
 }
 
-/// Two nodes of which one starts anew after `strike_us`, off for `off_us`, whatever it is at then.
+/// Two nodes of which one restarts after `strike_us`, off for `off_us`, whatever it is at then.
 fn forgets<A: Air>(net: Network<Puppet, A>, (strike_us, off_us): (u64, u64)) {
     let mut net = restarts(net);
     net.command(1, Listen(26));
@@ -102,7 +102,7 @@ fn the_clock_counts_anew_from_its_start() {
         ..boards::exact(BoardTiming::IDEAL)
     };
     let mut net = net_on(board, 1);
-    net.starts_anew(Box::new(|_, _| Puppet::default()));
+    net.restart_with(Box::new(|_, _| Puppet::default()));
     let reads = [20_000, 40_000].map(|time| {
         net.fault(0, reboot(time));
         run(&mut net, time);
@@ -126,7 +126,7 @@ fn a_dead_node_boots_when_it_is_healthy_and_a_boot_is_not_healed() {
     net.fault_at(at(21_000), 1, Fault::Dead);
     struct Starts<'a>(&'a mut Vec<(SimTime, usize)>);
     impl crate::Observer<usize> for Starts<'_> {
-        fn told(&mut self, _: SimTime, _: usize, _: usize) -> ControlFlow<()> {
+        fn event(&mut self, _: SimTime, _: usize, _: usize) -> ControlFlow<()> {
             ControlFlow::Continue(())
         }
         fn started(&mut self, at: SimTime, node: usize) -> ControlFlow<()> {

@@ -252,7 +252,7 @@ pub fn empty(
         let left = Left {
             tried,
             object: objects.get(&source).map(|object| &**object),
-            plans: waves.by_itself(source, Backups::Relays, &mut rng),
+            plans: waves.plans_of(source, Backups::Relays, &mut rng),
             scheme: settings.scheme,
             terms: settings.terms,
             pause: linger(settings.scheme),

@@ -72,7 +72,7 @@ impl Upper for Asks {
 #[derive(Default)]
 struct Taken([usize; PLACES.len()]);
 impl Observer<Event<Reading>> for Taken {
-    fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) -> ControlFlow<()> {
+    fn event(&mut self, _at: SimTime, node: usize, event: Event<Reading>) -> ControlFlow<()> {
         self.0[node] += usize::from(matches!(event, Event::Taken { .. }));
         ControlFlow::Continue(())
     }

@@ -243,7 +243,7 @@ impl Ledger {
 }
 
 impl Observer<Event<Reading>> for Ledger {
-    fn told(&mut self, at: SimTime, node: usize, event: Event<Reading>) -> ControlFlow<()> {
+    fn event(&mut self, at: SimTime, node: usize, event: Event<Reading>) -> ControlFlow<()> {
         self.note(at, node, event);
         ControlFlow::Continue(())
     }

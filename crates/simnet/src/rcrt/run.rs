@@ -68,7 +68,7 @@ struct Watch<'a> {
 }
 
 impl Observer<Event<Heard>> for Watch<'_> {
-    fn told(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
+    fn event(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
         match event {
             Event::Upper(Heard::Base(handed)) => {
                 self.incoming = Some((node, handed));

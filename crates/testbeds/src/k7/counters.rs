@@ -1,7 +1,7 @@
 //! A K7 trace of counters: what the nodes of a running network (SmartMesh and its like) counted of their own
-//! traffic. A row tells frames sent and the share that arrived; without a row there was no traffic, which says
-//! nothing of the link. So only what rows tell is averaged, and a direction that none tells is taken to be like
-//! the other. Rows bear the time of a report, not of a frame, so times do not count. Tests: `k7_tests.rs`.
+//! traffic. A row has frames sent and the share that arrived; without a row there was no traffic, which says
+//! nothing of the link. So only rows are averaged, and a direction without any is taken to be like the
+//! other. Rows bear the time of a report, not of a frame, so times do not count. Tests: `k7_tests.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,12 +48,12 @@ pub(super) fn links(rows: &[Row], channels: ChannelSet) -> (Vec<TraceLink>, Vec<
         let key = (row.src, row.dst, row.channel);
         sums.entry(key).or_default().add(row);
     }
-    let told: BTreeSet<(u16, u16)> = sums.keys().map(|(from, to, _)| (*from, *to)).collect();
+    let counted: BTreeSet<(u16, u16)> = sums.keys().map(|(from, to, _)| (*from, *to)).collect();
     let sum = |key| sums.get(&key).copied().unwrap_or_default();
     let mut links = Vec::new();
     let mut alike = 0;
-    for &(from, to) in &told {
-        let is_alone = !told.contains(&(to, from));
+    for &(from, to) in &counted {
+        let is_alone = !counted.contains(&(to, from));
         alike += usize::from(is_alone);
         for channel in channels.iter() {
             let all = sum((from, to, None)).and(sum((from, to, Some(channel))));

@@ -16,7 +16,7 @@ pub(super) const JSON_HEADER: &str =
 /// Between two frames of a sender where the file does not say, milliseconds.
 pub(super) const SPACING_MS: f64 = 100.0;
 
-/// What it says; everything may be left open.
+/// Its values; all may be missing.
 #[derive(Debug)]
 pub(super) struct Header {
     /// How many nodes there are.
@@ -57,7 +57,7 @@ impl Header {
             expected,
             0.0..=1e9,
         )?;
-        let location = said(keys, "location").and_then(Value::as_str);
+        let location = value(keys, "location").and_then(Value::as_str);
         Ok(Self {
             nodes: nodes.map(|n| n as u16),
             frames: frames.map(|n| n as u32),
@@ -68,8 +68,8 @@ impl Header {
     }
 }
 
-/// What the header says of `key`; a value of `"null"` is none.
-fn said<'a>(keys: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+/// The header's value of `key`; `"null"` is none.
+fn value<'a>(keys: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     keys.get(key).filter(|value| match value {
         Value::Null => false,
         Value::String(text) => !is_nothing(text.trim()),
@@ -86,7 +86,7 @@ fn number(
 ) -> Result<Option<f64>, Problem> {
     let found = names
         .iter()
-        .find_map(|name| Some((name, said(keys, name)?)));
+        .find_map(|name| Some((name, value(keys, name)?)));
     let Some((name, value)) = found else {
         return Ok(None);
     };
@@ -101,7 +101,7 @@ fn number(
 }
 
 fn channels(keys: &Map<String, Value>) -> Result<Option<ChannelSet>, Problem> {
-    let Some(listed) = said(keys, "channels") else {
+    let Some(listed) = value(keys, "channels") else {
         return Ok(None);
     };
     let expected = "channels of the 2.4 GHz band, 11..26";
