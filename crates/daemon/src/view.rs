@@ -227,13 +227,13 @@ pub(super) struct Link {
 /// The links of node number `index` among `links`, channel by channel.
 pub(super) fn links(facts: &Facts, links: &LinkQualities, index: usize) -> Vec<Link> {
     let ids = &facts.network.place.ids;
-    let mut told = Vec::new();
+    let mut rows = Vec::new();
     for channel in links.channels().iter() {
         for (other, to) in ids.iter().enumerate().take(links.nodes()) {
             let out = links.prr(index, other, channel);
             let back = links.prr(other, index, channel);
             if out > 0.0 || back > 0.0 {
-                told.push(Link {
+                rows.push(Link {
                     channel: channel.number(),
                     back,
                     node: to.get(),
@@ -242,7 +242,7 @@ pub(super) fn links(facts: &Facts, links: &LinkQualities, index: usize) -> Vec<L
             }
         }
     }
-    told
+    rows
 }
 
 /// A number of the JSON that a job's `expected` or `outcome` is.

@@ -120,7 +120,7 @@ impl Summary {
     }
 
     /// Takes `next`, the transfer of the object's next part, as one with this after a pause of `pause_s` seconds.
-    pub fn goes_on(&mut self, next: &Self, pause_s: f64) {
+    pub fn append(&mut self, next: &Self, pause_s: f64) {
         let (before, bytes) = (self.clone(), self.bytes as f64);
         self.bytes += next.bytes;
         self.verified &= next.verified;
@@ -147,7 +147,7 @@ impl Summary {
 
     /// Counts a transfer that failed before this one as part of it: its time, the pause of
     /// `pause_s` seconds between them, its energy and its attempts.
-    pub fn follows(&mut self, failed: &Self, pause_s: f64) {
+    pub fn add_failed(&mut self, failed: &Self, pause_s: f64) {
         let duration_s = failed.duration_s + pause_s + self.waited_s + self.duration_s;
         if duration_s > 0.0 {
             let share = self.duration_s / duration_s;
@@ -178,9 +178,9 @@ pub fn over_plans<P, X, T, E>(
         let (mut outcome, brought) = run(&plan, tried)?;
         tried += 1;
         if let Some(failed) = &failed {
-            outcome.summary.follows(failed, pause.as_secs_f64());
+            outcome.summary.add_failed(failed, pause.as_secs_f64());
         }
-        let again = !outcome.summary.verified && retry.follows(tried);
+        let again = !outcome.summary.verified && retry.allows(tried);
         match again.then(|| next(&plan, tried)).flatten() {
             Some(again) => (plan, failed) = (again, Some(outcome.summary)),
             None => return Ok((outcome, brought, tried)),
@@ -229,13 +229,13 @@ pub(crate) fn whole_and_failed() -> (Summary, Summary) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Again;
+    use crate::job::RetryMode;
 
     #[test]
     fn a_failed_transfer_costs_time_energy_and_goodput() {
         let (whole, failed) = whole_and_failed();
         let mut both = whole.clone();
-        both.follows(&failed, 4.0);
+        both.add_failed(&failed, 4.0);
         let told = (both.duration_s, both.energy_j, both.attempts);
         assert_eq!(told, (12.0, Some(3.0), 2));
         assert_eq!((both.goodput_kbps, both.utilisation), (40.0, Some(0.2)));
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_survey_costs_time_and_energy_of_the_network_alone() {
         let (mut cold, failed) = whole_and_failed();
-        cold.follows(&failed, 4.0);
+        cold.add_failed(&failed, 4.0);
         cold.after(48.0, Some(70.0));
         assert_eq!((cold.duration_s, cold.energy_j), (12.0, Some(3.0)));
         assert_eq!(cold.network_energy_j, Some(100.0));
@@ -265,13 +265,13 @@ mod tests {
     fn parts_are_one_transfer() {
         let (whole, failed) = whole_and_failed();
         let mut both = whole.clone();
-        both.goes_on(&whole, 1.0);
+        both.append(&whole, 1.0);
         assert_eq!(both.bytes, 2 * whole.bytes);
         let bits = |summary: &Summary| summary.goodput_kbps * summary.duration_s;
         assert!((bits(&both) - 2.0 * bits(&whole)).abs() < 1e-9);
         assert_eq!(both.duration_s, 2.0 * whole.duration_s + 1.0);
         assert_eq!((both.verified, both.attempts), (true, 2));
-        both.goes_on(&failed, 0.0);
+        both.append(&failed, 0.0);
         assert_eq!((both.verified, both.bytes), (false, 0));
         assert_eq!(both.goodput_kbps, 0.0);
     }
@@ -282,7 +282,7 @@ mod tests {
         let tried = |good: u32, attempts| {
             let retry = Retry {
                 attempts,
-                again: Again::NewPlan,
+                mode: RetryMode::NewPlan,
             };
             let run = |plan: &u32, tried: u32| {
                 assert_eq!(*plan, 10 + tried);

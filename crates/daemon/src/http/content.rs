@@ -54,11 +54,11 @@ pub(super) async fn content(
     Path(id): Path<i64>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let opened = app.ask(move |stations| {
-        let found = stations.common().store().transfer(TransferId(id))?;
-        let nothing = || Refusal::nothing(format!("there is no object {id}"));
-        let found = found.ok_or_else(nothing)?;
-        let path = found.object.clone().ok_or_else(nothing)?;
+    let opened = app.with_stations(move |stations| {
+        let found = stations.shared().store().transfer(TransferId(id))?;
+        let not_found = || Refusal::not_found(format!("there is no object {id}"));
+        let found = found.ok_or_else(not_found)?;
+        let path = found.object.clone().ok_or_else(not_found)?;
         let gone = |_| Refusal::new(StatusCode::GONE, "the object's file is gone");
         let mut file = File::open(&path).map_err(gone)?;
         let len = file.metadata().map_err(gone)?.len();

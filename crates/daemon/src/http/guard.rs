@@ -84,7 +84,7 @@ impl Guard {
     }
 
     /// Whether whoever asks has the token, or none is wanted.
-    fn knows(&self, headers: &HeaderMap) -> bool {
+    fn set_links(&self, headers: &HeaderMap) -> bool {
         let Some([_, cookie]) = &self.prints else {
             return true;
         };
@@ -133,7 +133,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     let path = request.uri().path();
     let is_open = matches!(path, "/healthz" | "/login" | "/style.css" | "/page.js");
-    if !is_open && !guard.knows(headers) {
+    if !is_open && !guard.set_links(headers) {
         let is_page = !path.starts_with("/api/") && path != "/metrics";
         if reads && is_page {
             return Redirect::to("/login").into_response();
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_host_is_an_address_or_a_name_of_ours() {
-        let knows = |host: &str| guard().knows_host(&headers(&[("host", host)]));
+        let set_links = |host: &str| guard().knows_host(&headers(&[("host", host)]));
         for ours in [
             "localhost",
             "LOCALHOST:8654",
@@ -174,16 +174,16 @@ mod tests {
             "[::1]:8654",
             "[::1]",
         ] {
-            assert!(knows(ours), "{ours}");
+            assert!(set_links(ours), "{ours}");
         }
-        assert!(knows("gateway.example:8654") && knows("10.0.0.7"));
+        assert!(set_links("gateway.example:8654") && set_links("10.0.0.7"));
         for other in [
             "evil.example",
             "localhost.evil.example",
             "",
             "127.0.0.1.evil.example:80",
         ] {
-            assert!(!knows(other), "{other}");
+            assert!(!set_links(other), "{other}");
         }
         assert!(!guard().knows_host(&HeaderMap::new()));
     }
@@ -191,19 +191,19 @@ mod tests {
     #[test]
     fn the_token_or_its_cookie_is_wanted() {
         let guard = guard();
-        let knows = |pairs: &[(&'static str, &str)]| guard.knows(&headers(pairs));
-        assert!(knows(&[("authorization", "Bearer 0123456789abcdef")]));
-        assert!(!knows(&[("authorization", "Bearer 0123456789abcdeF")]));
-        assert!(!knows(&[]));
+        let set_links = |pairs: &[(&'static str, &str)]| guard.set_links(&headers(pairs));
+        assert!(set_links(&[("authorization", "Bearer 0123456789abcdef")]));
+        assert!(!set_links(&[("authorization", "Bearer 0123456789abcdeF")]));
+        assert!(!set_links(&[]));
         let set = guard.cookie();
         let cookie = format!("a=b; {}", set.split(';').next().unwrap());
         assert!(
             !set.contains("0123456789abcdef"),
             "the token itself is not in it"
         );
-        assert!(knows(&[("cookie", &cookie)]));
-        assert!(!knows(&[("cookie", "thalweg=0123456789abcdef")]));
-        assert!(Guard::new(&Config::default()).knows(&HeaderMap::new()));
+        assert!(set_links(&[("cookie", &cookie)]));
+        assert!(!set_links(&[("cookie", "thalweg=0123456789abcdef")]));
+        assert!(Guard::new(&Config::default()).set_links(&HeaderMap::new()));
     }
 
     #[test]

@@ -8,9 +8,9 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
-use crate::desk::{now, Company, Desk, Line};
 use crate::limits::Health;
 use crate::mqtt::Broker;
+use crate::station_state::{now, Line, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::JobState;
 
@@ -18,10 +18,10 @@ use thalweg_host::store::JobState;
 type Metric = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
 
 /// Labels: the station's, where there are several, and `own`.
-fn labels(desk: &Desk, own: &[String]) -> String {
-    let station = match desk.company {
-        Company::Alone => None,
-        Company::Others => Some(format!("station=\"{}\"", desk.network())),
+fn labels(station: &StationState, own: &[String]) -> String {
+    let station = match station.is_only {
+        true => None,
+        false => Some(format!("station=\"{}\"", station.network())),
     };
     let all: Vec<String> = station.into_iter().chain(own.iter().cloned()).collect();
     match all.is_empty() {
@@ -31,18 +31,18 @@ fn labels(desk: &Desk, own: &[String]) -> String {
 }
 
 /// A value of each station that has one.
-fn each(stations: &Stations, value: impl Fn(&Desk) -> Option<f64>) -> Vec<(String, f64)> {
-    let of = |desk: &Arc<Desk>| Some((labels(desk, &[]), value(desk)?));
+fn each(stations: &Stations, value: impl Fn(&StationState) -> Option<f64>) -> Vec<(String, f64)> {
+    let of = |station: &Arc<StationState>| Some((labels(station, &[]), value(station)?));
     stations.all().iter().filter_map(of).collect()
 }
 
 /// Jobs of each station, by state.
 fn jobs(stations: &Stations) -> Result<Vec<(String, f64)>, Refusal> {
     let mut all = Vec::new();
-    for desk in stations.all() {
-        let counts = desk.store().count_jobs(desk.network())?;
+    for station in stations.all() {
+        let counts = station.store().count_jobs(station.network())?;
         let states = JobState::ALL.iter().zip(counts);
-        let label = |state: &JobState| labels(desk, &[format!("state=\"{}\"", state.name())]);
+        let label = |state: &JobState| labels(station, &[format!("state=\"{}\"", state.name())]);
         all.extend(states.map(|(state, n)| (label(state), n as f64)));
     }
     Ok(all)
@@ -54,9 +54,16 @@ fn each_node(
     value: impl Fn(&Health) -> Option<f64>,
 ) -> Result<Vec<(String, f64)>, Refusal> {
     let mut all = Vec::new();
-    for desk in stations.all() {
-        for (id, health) in desk.facts.network.place.ids.iter().zip(desk.health()?) {
-            let label = || labels(desk, &[format!("node=\"{id}\"")]);
+    for station in stations.all() {
+        for (id, health) in station
+            .facts
+            .network
+            .place
+            .ids
+            .iter()
+            .zip(station.health()?)
+        {
+            let label = || labels(station, &[format!("node=\"{id}\"")]);
             all.extend(value(&health).map(|value| (label(), value)));
         }
     }
@@ -64,32 +71,32 @@ fn each_node(
 }
 
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
-    let text = app.ask(|stations| {
-        let (objects, bytes) = stations.common().store().total()?;
+    let text = app.with_stations(|stations| {
+        let (objects, bytes) = stations.shared().store().total()?;
         let one = |value: f64| vec![(String::new(), value)];
-        let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
-        let waiting = stations.common().store().count_waiting()?;
+        let mqtt = stations.shared().mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let waiting = stations.shared().store().count_waiting()?;
         let all: [Metric; 14] = [
             (
                 "thalweg_up_seconds",
                 "counter",
                 "Since the daemon began.",
-                one(stations.common().begun.elapsed().as_secs_f64()),
+                one(stations.shared().begun.elapsed().as_secs_f64()),
             ),
             (
                 "thalweg_line_up",
                 "gauge",
                 "1 where the base station is within reach.",
-                each(stations, |desk| {
-                    Some(f64::from(u8::from(desk.line() == Line::Up)))
+                each(stations, |station| {
+                    Some(f64::from(u8::from(station.line() == Line::Up)))
                 }),
             ),
             (
                 "thalweg_nodes",
                 "gauge",
                 "Nodes of the network.",
-                each(stations, |desk| {
-                    Some(desk.facts.network.place.ids.len() as f64)
+                each(stations, |station| {
+                    Some(station.facts.network.place.ids.len() as f64)
                 }),
             ),
             (
@@ -114,14 +121,16 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 "thalweg_survey_age_seconds",
                 "gauge",
                 "Since links were measured.",
-                each(stations, |desk| Some((now() - desk.surveyed()?.at) as f64)),
+                each(stations, |station| {
+                    Some((now() - station.snapshot()?.at) as f64)
+                }),
             ),
             (
                 "thalweg_transfer_kbps",
                 "gauge",
                 "Goodput of the transfer that runs.",
-                each(stations, |desk| {
-                    Some(desk.running().map_or(0.0, |running| running.rate_kbps))
+                each(stations, |station| {
+                    Some(station.running().map_or(0.0, |running| running.rate_kbps))
                 }),
             ),
             (
@@ -148,7 +157,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 "thalweg_watchers",
                 "gauge",
                 "Open event streams.",
-                one(stations.common().watchers() as f64),
+                one(stations.shared().watchers() as f64),
             ),
             (
                 "thalweg_mqtt_connected",

@@ -74,7 +74,7 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
     let mut left = VecDeque::from([(sink, 0)]);
     while let Some((node, far)) = left.pop_front() {
         match hops.get_mut(node) {
-            Some(known @ None) => *known = Some(far),
+            Some(links @ None) => *links = Some(far),
             _ => continue,
         }
         for (next, _) in links.heard_from(node, channel) {
@@ -89,11 +89,11 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
 /// The network, with links on `channel` where they are known; addresses of nodes end with `query`.
 pub(super) fn map(
     (facts, query): (&Facts, &str),
-    known: Option<(&LinkQualities, Channel)>,
+    links: Option<(&LinkQualities, Channel)>,
     marked: Marked<'_>,
 ) -> Map {
     let (ids, sink) = (&facts.network.place.ids, facts.network.sink_index());
-    let far = known.map(|(links, channel)| hops(links, sink, channel));
+    let far = links.map(|(links, channel)| hops(links, sink, channel));
     let active: Vec<usize> = match marked {
         Marked::Route(route) => route.active.clone(),
         Marked::Node(node) => vec![node],
@@ -148,12 +148,12 @@ pub(super) fn map(
             ..Node::new(id.to_string(), fill)
         }
     };
-    let mut drawn = known.map_or(Vec::new(), |known| links(known, marked));
+    let mut drawn = links.map_or(Vec::new(), |of| link_lines(of, marked));
     if let Marked::Route(route) = marked {
         drawn.extend(paths(route));
     }
     let mut legend = Vec::new();
-    if known.is_some() {
+    if links.is_some() {
         legend.push(Key::marks(
             Shape::Circle,
             &BY_HOPS,
@@ -170,7 +170,7 @@ pub(super) fn map(
         Marked::Node(_) => legend.push(Key::ring(SOURCE, "this node")),
         Marked::Nothing => {}
     }
-    if known.is_some() {
+    if links.is_some() {
         let name = match marked {
             Marked::Node(_) => "its links that carry half of their frames or more, both ways",
             _ => "link that carries half of its frames or more, both ways",
@@ -185,12 +185,12 @@ pub(super) fn map(
         };
         spots.iter().map(place).collect()
     });
-    let places = match (spots, known) {
+    let places = match (spots, links) {
         (Some(spots), _) => Places::Known(spots),
         (None, Some((links, channel))) => by_links(links, channel, far.as_deref().unwrap_or(&[])),
         (None, None) => Places::Columns(columns(ids.len())),
     };
-    let subtitle = match known {
+    let subtitle = match links {
         Some((links, channel)) => format!(
             "channel {channel}: {} links heard; follow a node for its own",
             links.summary(channel).heard_pairs
@@ -209,7 +209,7 @@ pub(super) fn map(
 }
 
 /// Links that carry frames both ways; the better, the darker.
-fn links((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -> Vec<Link> {
+fn link_lines((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -> Vec<Link> {
     let pairs = (0..links.nodes()).flat_map(|a| {
         let heard = links.heard_from(a, channel).filter(move |(b, _)| a < *b);
         heard.map(move |(b, _)| (a, b, both(links, a, b, channel)))

@@ -1,6 +1,6 @@
 //! What a network's links were over time: surveys, and what transfers saw since. It makes one picture for a time.
 //!
-//! Invariants: surveys are kept newest first, the last [`MOST_SURVEYS`]; of hops the last [`MOST_SEEN`]. Time base: one clock
+//! Invariants: surveys are kept newest first, the last [`MAX_SURVEYS`]; of hops the last [`MAX_OBSERVATIONS`]. Time base: one clock
 //! for all, the field's or the wall's; its owner says which. Tests: at the end.
 
 use crate::network::NetworkTime;
@@ -10,13 +10,13 @@ use thalweg_planner::{Dated, FusedLinks, Group, LinkQualities, Plan, Sighting};
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// So many surveys have a part in a picture.
-pub const MOST_SURVEYS: usize = thalweg_planner::MOST_READINGS;
+pub const MAX_SURVEYS: usize = thalweg_planner::MOST_READINGS;
 /// So many hops of transfers are remembered.
-pub const MOST_SEEN: usize = 4_096;
+pub const MAX_OBSERVATIONS: usize = 4_096;
 
 /// Links as they were measured.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct PastSurvey {
     /// The links.
     pub links: LinkQualities,
     /// When that was done.
@@ -25,7 +25,7 @@ pub struct Measured {
 
 /// A hop of a transfer: how frames of a pipeline fared over it. Nodes by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HopSeen {
+pub struct HopObservation {
     /// Who sent.
     pub from: usize,
     /// Who received.
@@ -43,35 +43,35 @@ pub struct HopSeen {
 /// What is known of links, by when.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    surveys: Vec<Measured>,
-    seen: Vec<HopSeen>,
+    surveys: Vec<PastSurvey>,
+    observations: Vec<HopObservation>,
 }
 
 impl History {
-    pub(super) fn of(mut surveys: Vec<Measured>) -> Self {
+    pub(super) fn of(mut surveys: Vec<PastSurvey>) -> Self {
         surveys.sort_by_key(|survey| std::cmp::Reverse(survey.at));
-        surveys.truncate(MOST_SURVEYS);
+        surveys.truncate(MAX_SURVEYS);
         Self {
             surveys,
-            seen: Vec::new(),
+            observations: Vec::new(),
         }
     }
-    pub(super) fn newest(&self) -> Option<&Measured> {
+    pub(super) fn newest(&self) -> Option<&PastSurvey> {
         self.surveys.first()
     }
     /// Notes what was seen; the oldest of too much is forgotten.
-    pub(super) fn see(&mut self, hops: &[HopSeen]) {
-        self.seen.extend_from_slice(hops);
-        let over = self.seen.len().saturating_sub(MOST_SEEN);
-        self.seen.drain(..over);
+    pub(super) fn observe(&mut self, hops: &[HopObservation]) {
+        self.observations.extend_from_slice(hops);
+        let over = self.observations.len().saturating_sub(MAX_OBSERVATIONS);
+        self.observations.drain(..over);
     }
     /// Takes over what transfers saw before.
-    pub(super) fn remember(&mut self, of: &Self) {
-        self.seen.clone_from(&of.seen);
+    pub(super) fn copy_observations(&mut self, of: &Self) {
+        self.observations.clone_from(&of.observations);
     }
     /// The picture at `now`, of radios with this effective `floor`; none without a survey.
     pub(super) fn picture(&self, now: NetworkTime, floor: Dbm) -> Option<FusedLinks> {
-        fn dated(survey: &Measured, now: NetworkTime) -> Dated<'_> {
+        fn dated(survey: &PastSurvey, now: NetworkTime) -> Dated<'_> {
             Dated {
                 links: &survey.links,
                 age: now.since(survey.at),
@@ -80,7 +80,7 @@ impl History {
         let (newest, earlier) = self.surveys.split_first()?;
         let earlier: Vec<Dated<'_>> = earlier.iter().map(|survey| dated(survey, now)).collect();
         // The newest first: of a link, the newest count.
-        let seen = self.seen.iter().rev().map(|hop| Sighting {
+        let observations = self.observations.iter().rev().map(|hop| Sighting {
             from: hop.from,
             to: hop.to,
             channel: hop.channel,
@@ -88,8 +88,13 @@ impl History {
             received: hop.received,
             age: now.since(hop.at),
         });
-        let seen: Vec<Sighting> = seen.collect();
-        Some(FusedLinks::of(dated(newest, now), &earlier, &seen, floor))
+        let observations: Vec<Sighting> = observations.collect();
+        Some(FusedLinks::of(
+            dated(newest, now),
+            &earlier,
+            &observations,
+            floor,
+        ))
     }
     /// How long before `now` links were last measured.
     pub(super) fn age(&self, now: NetworkTime) -> Option<Duration> {
@@ -104,15 +109,15 @@ impl History {
 /// sent is not known. Where chains were degraded, each hop of the plan is suspect by its part of what a degraded path loses.
 ///
 /// Hops that relays counted to be bad are told as they were counted; nothing else is suspect then. Nodes are called `ids`.
-pub fn hops_seen(
+pub fn hop_observations(
     (plan, ids): (&Plan, &[NodeId]),
     packets: u32,
     fetched: &Fetched,
     at: NetworkTime,
-) -> Vec<HopSeen> {
+) -> Vec<HopObservation> {
     let index = |node: NodeId| ids.iter().position(|id| *id == node);
     let counted = fetched.bad_hops.iter().filter_map(|hop| {
-        Some(HopSeen {
+        Some(HopObservation {
             from: index(hop.from)?,
             to: index(hop.to)?,
             channel: hop.channel,
@@ -121,7 +126,7 @@ pub fn hops_seen(
             at,
         })
     });
-    let counted: Vec<HopSeen> = counted.collect();
+    let counted: Vec<HopObservation> = counted.collect();
     if !counted.is_empty() {
         return counted;
     }
@@ -159,7 +164,7 @@ pub fn hops_seen(
             .and_then(|at| plan.backup_relays.get(at));
         fetched.degraded_paths == 0 && at.into_iter().flatten().any(|m| m.group == group)
     };
-    let mut seen = Vec::new();
+    let mut observations = Vec::new();
     for group in groups {
         for stage in 1..=plan.hops {
             let ends = (alone(stage - 1, group), alone(stage, group));
@@ -167,7 +172,7 @@ pub fn hops_seen(
             if let ((Some(from), Some(to)), Some(channel), false) =
                 (ends, plan.channel(stage, group), stood_by)
             {
-                seen.push(HopSeen {
+                observations.push(HopObservation {
                     from,
                     to,
                     channel,
@@ -178,7 +183,7 @@ pub fn hops_seen(
             }
         }
     }
-    seen
+    observations
 }
 
 #[cfg(test)]
@@ -209,7 +214,7 @@ mod tests {
         (1..=10).map(|id| NodeId::new(id).unwrap()).collect()
     }
 
-    fn known() -> LinkState {
+    fn link_state() -> LinkState {
         let place = Place {
             name: "rows".to_owned(),
             ids: ids(),
@@ -237,7 +242,7 @@ mod tests {
 
     fn fetched(degraded_paths: u32, first_round: Option<u16>) -> Fetched {
         Fetched {
-            part: None,
+            segment: None,
             bad_hops: Vec::new(),
             complete: None,
             duration: Duration::ZERO,
@@ -247,7 +252,7 @@ mod tests {
             first_round,
             attempts: 1,
             degraded_paths,
-            active: 2,
+            participants: 2,
             joules: None,
             network_joules: None,
             failure: None,
@@ -257,19 +262,19 @@ mod tests {
     #[test]
     fn a_plan_tells_how_old_its_links_are() {
         let then = NetworkTime::ZERO + DAY;
-        let known = known();
-        assert_eq!((known.age(), known.measured()), (None, None));
-        let known = known.measured_at(then);
-        assert_eq!(known.age(), Some(Duration::ZERO));
-        assert_eq!(known.viewed_at(then + DAY).age(), Some(DAY));
-        assert_eq!(known.viewed_at(then + DAY).measured(), Some(then));
+        let link_state = link_state();
+        assert_eq!((link_state.age(), link_state.measured()), (None, None));
+        let link_state = link_state.measured_at(then);
+        assert_eq!(link_state.age(), Some(Duration::ZERO));
+        assert_eq!(link_state.as_of(then + DAY).age(), Some(DAY));
+        assert_eq!(link_state.as_of(then + DAY).measured(), Some(then));
     }
 
     #[test]
     fn what_transfers_saw_refreshes_the_picture_and_outlives_a_survey() {
         let (then, on) = (NetworkTime::ZERO + DAY, Channel::new(20).unwrap());
-        let mut known = known().measured_at(then);
-        let hop = HopSeen {
+        let mut link_state = link_state().measured_at(then);
+        let hop = HopObservation {
             from: 9,
             to: 7,
             channel: on,
@@ -277,38 +282,40 @@ mod tests {
             received: 20,
             at: then + DAY,
         };
-        known.saw(&[hop]);
-        let weaker = |known: &LinkState| {
-            let now = known.viewed_at(then + DAY);
+        link_state.observe(&[hop]);
+        let weaker = |link_state: &LinkState| {
+            let now = link_state.as_of(then + DAY);
             let level = |links: &LinkQualities| links.rssi(9, 7, on).unwrap().0;
             level(&links()) - level(now.links())
         };
-        assert!(weaker(&known) > 3.0, "{}", weaker(&known));
-        let earlier = vec![Measured {
+        assert!(weaker(&link_state) > 3.0, "{}", weaker(&link_state));
+        let earlier = vec![PastSurvey {
             links: links(),
             at: then,
         }];
-        let anew = super::tests::known().after(earlier, then + DAY);
-        assert!(weaker(&anew).abs() < 0.2, "{}", weaker(&anew));
-        assert!(weaker(&anew.remembering(&known)) > 2.0);
+        let later = super::tests::link_state().with_history(earlier, then + DAY);
+        assert!(weaker(&later).abs() < 0.2, "{}", weaker(&later));
+        assert!(weaker(&later.with_observations_of(&link_state)) > 2.0);
     }
 
     #[test]
     fn whole_groups_confirm_their_hops_and_degraded_ones_are_suspect() {
         let plan = lean(Backups::None);
         let at = NetworkTime::ZERO;
-        let seen = hops_seen((&plan, &ids()), 500, &fetched(0, Some(500)), at);
-        assert_eq!(seen.len(), 2 * plan.hops);
-        assert!(seen
+        let observations = hop_observations((&plan, &ids()), 500, &fetched(0, Some(500)), at);
+        assert_eq!(observations.len(), 2 * plan.hops);
+        assert!(observations
             .iter()
             .all(|hop| (hop.sent, hop.received) == (250, 250)));
-        assert!(seen.iter().all(|hop| plan.channels.contains(&hop.channel)));
-        let degraded = hops_seen((&plan, &ids()), 500, &fetched(2, Some(500)), at);
+        assert!(observations
+            .iter()
+            .all(|hop| plan.channels.contains(&hop.channel)));
+        let degraded = hop_observations((&plan, &ids()), 500, &fetched(2, Some(500)), at);
         assert!(
             degraded.iter().all(|hop| hop.received < hop.sent),
             "{degraded:?}"
         );
-        assert!(hops_seen((&plan, &ids()), 500, &fetched(0, None), at).is_empty());
+        assert!(hop_observations((&plan, &ids()), 500, &fetched(0, None), at).is_empty());
         let [from, to] = [9, 7].map(|n| ids()[n]);
         let mut counted = fetched(1, Some(500));
         counted.bad_hops = vec![BadHop {
@@ -320,23 +327,23 @@ mod tests {
             came: 1,
             of: 8,
         }];
-        let seen = hops_seen((&plan, &ids()), 500, &counted, at);
-        let seen: Vec<_> = (seen.iter())
+        let observations = hop_observations((&plan, &ids()), 500, &counted, at);
+        let observations: Vec<_> = (observations.iter())
             .map(|hop| (hop.from, hop.to, hop.sent, hop.received))
             .collect();
-        assert_eq!(seen, [(9, 7, 8, 1)]);
+        assert_eq!(observations, [(9, 7, 8, 1)]);
     }
 
     #[test]
     fn who_stands_by_leaves_it_open_who_sent() {
         let mut plan = lean(Backups::None);
         plan.backup_relays = plan.stages.clone();
-        let seen = hops_seen(
+        let observations = hop_observations(
             (&plan, &ids()),
             500,
             &fetched(0, Some(500)),
             NetworkTime::ZERO,
         );
-        assert!(seen.is_empty(), "{seen:?}");
+        assert!(observations.is_empty(), "{observations:?}");
     }
 }

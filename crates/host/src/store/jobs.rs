@@ -155,7 +155,7 @@ impl Store {
             let (source, terms) = match &job.work {
                 Work::Survey => (None, None),
                 Work::Fetch { from } | Work::Plan { from } => (Some(from.get()), None),
-                Work::Session(wish) => (None, Some(sessions::written(wish).map_err(&fail)?)),
+                Work::Session(request) => (None, Some(sessions::written(request).map_err(&fail)?)),
             };
             let sql = "INSERT INTO jobs (network, kind, source, terms, priority, state)
                 SELECT ?1, ?2, ?3, ?4, ?5, 'queued'
@@ -195,7 +195,7 @@ impl Store {
         network: &str,
         may: impl Fn(&StoredJob) -> bool,
     ) -> Result<Option<StoredJob>> {
-        let ask = || {
+        let query = || {
             let sql = format!(
                 "SELECT *, {} FROM jobs WHERE network = ?1 AND state = 'queued'
                  ORDER BY priority DESC, id",
@@ -206,7 +206,7 @@ impl Store {
             let first = queue.find(|job| job.as_ref().map_or(true, &may));
             first.transpose()
         };
-        ask().map_err(db_error(&self.database))
+        query().map_err(db_error(&self.database))
     }
 
     /// Begins job `id`: as it is then, if it was still queued.
@@ -238,7 +238,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn expect_of_job(&mut self, id: JobId, expected: &str) -> Result<()> {
+    pub fn set_expected(&mut self, id: JobId, expected: &str) -> Result<()> {
         let sql = "UPDATE jobs SET expected = ?2 WHERE id = ?1";
         let done = self.db.execute(sql, params![id.0, expected]);
         done.map(drop).map_err(db_error(&self.database))
@@ -248,7 +248,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn outcome_of_job(&mut self, id: JobId, outcome: &str) -> Result<()> {
+    pub fn set_outcome(&mut self, id: JobId, outcome: &str) -> Result<()> {
         let sql = "UPDATE jobs SET outcome = ?2 WHERE id = ?1";
         let done = self.db.execute(sql, params![id.0, outcome]);
         done.map(drop).map_err(db_error(&self.database))

@@ -1,8 +1,8 @@
 //! What is to be told elsewhere, a row each, until whoever it is for has acknowledged it.
 //!
-//! Invariants: rows are given out in the order in which they were written; one goes only by [`Store::told`]. Of
-//! [`Keep::All`] none is ever lost, of [`Keep::Newest`] a topic has one row at most, and there are [`MOST_NEWEST`]
-//! of them at most. A number is never taken twice. Not done: a bound on [`Keep::All`], which is one row for each
+//! Invariants: rows are given out in the order in which they were written; one goes only by [`Store::remove_messages`]. Of
+//! [`Retention::All`] none is ever lost, of [`Retention::Newest`] a topic has one row at most, and there are [`MOST_NEWEST`]
+//! of them at most. A number is never taken twice. Not done: a bound on [`Retention::All`], which is one row for each
 //! object that the store keeps. Tests: at the end.
 
 use rusqlite::{params, Transaction};
@@ -16,7 +16,7 @@ pub const LONGEST_PAYLOAD: usize = 256 * 1_024;
 
 /// What is kept of the messages of a topic until they are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Retention {
     /// Each of them.
     All,
     /// The newest, which whoever comes later is told as well.
@@ -31,7 +31,7 @@ pub struct Message {
     /// JSON.
     pub payload: String,
     /// What is kept of its topic.
-    pub keep: Keep,
+    pub keep: Retention,
 }
 
 /// A message that waits.
@@ -48,7 +48,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn tell(&mut self, messages: &[Message]) -> Result<()> {
+    pub fn queue_messages(&mut self, messages: &[Message]) -> Result<()> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         write(&tx, messages).map_err(&fail)?;
@@ -68,8 +68,8 @@ impl Store {
                     topic: row.get("topic")?,
                     payload: row.get("payload")?,
                     keep: match row.get("newest")? {
-                        true => Keep::Newest,
-                        false => Keep::All,
+                        true => Retention::Newest,
+                        false => Retention::All,
                     },
                 },
             })
@@ -80,7 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`]; then all of them still wait.
-    pub fn told(&mut self, ids: &[i64]) -> Result<()> {
+    pub fn remove_messages(&mut self, ids: &[i64]) -> Result<()> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         for id in ids {
@@ -111,10 +111,10 @@ pub(super) fn write(tx: &Transaction<'_>, messages: &[Message]) -> rusqlite::Res
         }
         // A newer one of the topic takes a number of its own, behind what was written between them.
         let sql = "INSERT OR REPLACE INTO outbox (topic, payload, newest) VALUES (?1, ?2, ?3)";
-        let newest = message.keep == Keep::Newest;
+        let newest = message.keep == Retention::Newest;
         tx.execute(sql, params![message.topic, message.payload, newest])?;
     }
-    if messages.iter().any(|m| m.keep == Keep::Newest) {
+    if messages.iter().any(|m| m.keep == Retention::Newest) {
         // By the index of these rows, however many others wait.
         let sql = "DELETE FROM outbox WHERE id IN
             (SELECT id FROM outbox WHERE newest = 1 ORDER BY id DESC LIMIT -1 OFFSET ?1)";
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    fn message(topic: &str, payload: &str, keep: Keep) -> Message {
+    fn message(topic: &str, payload: &str, keep: Retention) -> Message {
         Message {
             topic: topic.to_owned(),
             payload: payload.to_owned(),
@@ -145,25 +145,25 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
         let messages = [
-            message("a", "1", Keep::All),
-            message("s", "old", Keep::Newest),
-            message("a", "2", Keep::All),
-            message("s", "new", Keep::Newest),
+            message("a", "1", Retention::All),
+            message("s", "old", Retention::Newest),
+            message("a", "2", Retention::All),
+            message("s", "new", Retention::Newest),
         ];
-        store.tell(&messages).unwrap();
+        store.queue_messages(&messages).unwrap();
         let taken = store.waiting(1).unwrap();
         assert_eq!(taken[0].message, messages[0]);
         // Sent, and killed before the answer.
         drop(store);
         let mut store = Store::open(dir.path()).unwrap();
         assert_eq!(store.waiting(1).unwrap(), taken);
-        store.told(&[taken[0].id]).unwrap();
+        store.remove_messages(&[taken[0].id]).unwrap();
         let rest = store.waiting(9).unwrap();
         let payloads: Vec<&str> = rest.iter().map(|w| &*w.message.payload).collect();
         assert_eq!(payloads, ["2", "new"]);
-        store.told(&[rest[0].id, rest[1].id]).unwrap();
+        store.remove_messages(&[rest[0].id, rest[1].id]).unwrap();
         assert_eq!(store.count_waiting().unwrap(), 0);
-        store.tell(&messages[..1]).unwrap();
+        store.queue_messages(&messages[..1]).unwrap();
         let next = store.waiting(1).unwrap()[0].id;
         assert!(next > rest[1].id, "numbers are never taken again");
     }
@@ -172,10 +172,14 @@ mod tests {
     fn an_acknowledgement_of_a_state_does_not_take_the_next_one() {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
-        store.tell(&[message("s", "old", Keep::Newest)]).unwrap();
+        store
+            .queue_messages(&[message("s", "old", Retention::Newest)])
+            .unwrap();
         let sent = store.waiting(1).unwrap();
-        store.tell(&[message("s", "new", Keep::Newest)]).unwrap();
-        store.told(&[sent[0].id]).unwrap();
+        store
+            .queue_messages(&[message("s", "new", Retention::Newest)])
+            .unwrap();
+        store.remove_messages(&[sent[0].id]).unwrap();
         assert_eq!(store.waiting(9).unwrap()[0].message.payload, "new");
     }
 
@@ -183,12 +187,16 @@ mod tests {
     fn states_are_bounded_and_what_is_too_long_is_left_out() {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
-        store.tell(&[message("a", "1", Keep::All)]).unwrap();
+        store
+            .queue_messages(&[message("a", "1", Retention::All)])
+            .unwrap();
         let many = 0..MOST_NEWEST + 5;
-        let many = many.map(|n| message(&format!("s{n}"), "x", Keep::Newest));
-        store.tell(&many.collect::<Vec<_>>()).unwrap();
+        let many = many.map(|n| message(&format!("s{n}"), "x", Retention::Newest));
+        store.queue_messages(&many.collect::<Vec<_>>()).unwrap();
         let long = "x".repeat(LONGEST_PAYLOAD + 1);
-        store.tell(&[message("a", &long, Keep::All)]).unwrap();
+        store
+            .queue_messages(&[message("a", &long, Retention::All)])
+            .unwrap();
         let left = store.waiting(u32::MAX).unwrap();
         assert_eq!(left.len(), 1 + MOST_NEWEST as usize);
         assert_eq!(
@@ -203,16 +211,16 @@ mod tests {
         let mut store = Store::open(dir.path()).unwrap();
         let record = super::super::tests::record(5, b"abc");
         let new = super::super::tests::new(&record);
-        let tell = |stored: &super::super::StoredTransfer| {
+        let messages = |stored: &super::super::StoredTransfer| {
             assert!(stored.digest.is_some() && stored.stored_at.ends_with('Z'));
-            vec![message("a", &stored.id.0.to_string(), Keep::All)]
+            vec![message("a", &stored.id.0.to_string(), Retention::All)]
         };
         let objects = dir.path().join(super::super::OBJECTS);
         std::fs::remove_dir(&objects).unwrap();
-        store.keep_and_tell(&new, b"abc", tell).unwrap_err();
+        store.keep_and_queue(&new, b"abc", messages).unwrap_err();
         assert_eq!(store.count_waiting().unwrap(), 0);
         std::fs::create_dir(&objects).unwrap();
-        let kept = store.keep_and_tell(&new, b"abc", tell).unwrap();
+        let kept = store.keep_and_queue(&new, b"abc", messages).unwrap();
         let waiting = store.waiting(9).unwrap();
         assert_eq!(waiting[0].message.payload, kept.transfer.0.to_string());
         assert_eq!(waiting.len(), 1);
@@ -252,9 +260,9 @@ mod tests {
                 for row in &rows {
                     let Message { topic, payload, keep } = row.message.clone();
                     match keep {
-                        Keep::Newest => drop(states.insert(topic, payload)),
-                        Keep::All if got.iter().all(|g| g.id != row.id) => got.push(row.clone()),
-                        Keep::All => {}
+                        Retention::Newest => drop(states.insert(topic, payload)),
+                        Retention::All if got.iter().all(|g| g.id != row.id) => got.push(row.clone()),
+                        Retention::All => {}
                     }
                 }
                 rows.iter().map(|row| row.id).collect::<Vec<_>>()
@@ -262,23 +270,23 @@ mod tests {
             for (n, step) in steps.iter().enumerate() {
                 match *step {
                     Step::Write(topic, false) => {
-                        let new = message(&format!("a{topic}"), &n.to_string(), Keep::All);
-                        store.tell(std::slice::from_ref(&new)).unwrap();
+                        let new = message(&format!("a{topic}"), &n.to_string(), Retention::All);
+                        store.queue_messages(std::slice::from_ref(&new)).unwrap();
                         all.push(new);
                     }
                     Step::Write(topic, true) => {
-                        let new = message(&format!("s{topic}"), &n.to_string(), Keep::Newest);
-                        store.tell(std::slice::from_ref(&new)).unwrap();
+                        let new = message(&format!("s{topic}"), &n.to_string(), Retention::Newest);
+                        store.queue_messages(std::slice::from_ref(&new)).unwrap();
                         newest.insert(new.topic, new.payload);
                     }
                     Step::Send(sent, acked) => {
                         let ids = take(&store, sent);
-                        store.told(&ids[..acked.min(ids.len())]).unwrap();
+                        store.remove_messages(&ids[..acked.min(ids.len())]).unwrap();
                     }
                 }
             }
             let ids = take(&store, u32::MAX);
-            store.told(&ids).unwrap();
+            store.remove_messages(&ids).unwrap();
             prop_assert_eq!(store.count_waiting().unwrap(), 0);
             let got: Vec<Message> = got.into_iter().map(|row| row.message).collect();
             prop_assert_eq!(got, all);

@@ -16,7 +16,7 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn keep_part(&mut self, job: JobId, offset: u32, part: &Segment) -> Result<()> {
-        if !part.is_followed(offset) {
+        if !part.has_next(offset) {
             return Ok(());
         }
         let fail = db_error(&self.database);

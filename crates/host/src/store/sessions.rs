@@ -8,8 +8,8 @@ use rusqlite::{params, Row, Transaction};
 use thalweg_units::NodeId;
 
 use super::{
-    db_error, node, unreadable, JobId, Kept, Message, NewTransfer, Result, Store, StoredTransfer,
-    TransferId,
+    db_error, node, unreadable, JobId, Message, NewTransfer, Result, Store, StoredObject,
+    StoredTransfer, TransferId,
 };
 use crate::transfer::session::{SessionRequest, SourceStatus};
 
@@ -45,8 +45,8 @@ pub fn next_sample(at_s: u32) -> u32 {
 }
 
 /// A wish as the database has it.
-pub(super) fn written(wish: &SessionRequest) -> rusqlite::Result<String> {
-    json(wish)
+pub(super) fn written(request: &SessionRequest) -> rusqlite::Result<String> {
+    json(request)
 }
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     let failed = |why| rusqlite::Error::ToSqlConversionFailure(Box::new(why));
@@ -158,7 +158,7 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn stream(&self, job: JobId, source: NodeId) -> Result<(Vec<u8>, f64)> {
-        let ask = || {
+        let query = || {
             let sql = "SELECT at_s, bytes FROM streams WHERE job = ?1 AND source = ?2 ORDER BY id";
             let mut statement = self.db.prepare(sql)?;
             let mut rows = statement.query(params![job.0, source.get()])?;
@@ -173,7 +173,7 @@ impl Store {
                 first.map_or(0.0, |first: f64| (last - first).max(0.0)),
             ))
         };
-        ask().map_err(db_error(&self.database))
+        query().map_err(db_error(&self.database))
     }
 
     /// The `most` youngest objects of session `job`, the youngest first.
@@ -196,15 +196,15 @@ impl Store {
         (job, source): (JobId, NodeId),
         new: &NewTransfer<'_>,
         object: &[u8],
-        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
-    ) -> Result<Kept> {
+        messages: impl FnOnce(&StoredTransfer) -> Vec<Message>,
+    ) -> Result<StoredObject> {
         let also = |tx: &Transaction<'_>, transfer: TransferId| {
             let sql = "UPDATE transfers SET session = ?2 WHERE id = ?1";
             tx.execute(sql, params![transfer.0, job.0])?;
             let sql = "DELETE FROM streams WHERE job = ?1 AND source = ?2";
             tx.execute(sql, params![job.0, source.get()]).map(drop)
         };
-        self.keep_and(new, object, also, tell)
+        self.keep_and(new, object, also, messages)
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
     use super::super::{JobState, NewJob, Work};
     use super::*;
 
-    fn wish() -> SessionRequest {
+    fn request() -> SessionRequest {
         SessionRequest {
             sources: vec![4, 7],
             policy: "weighted:7=2".into(),
@@ -229,7 +229,7 @@ mod tests {
     fn session(store: &mut Store) -> JobId {
         let job = NewJob {
             network: "indriya",
-            work: Work::Session(wish()),
+            work: Work::Session(request()),
             priority: 0,
         };
         store.submit(&[job], 9).unwrap()[0]
@@ -278,7 +278,7 @@ mod tests {
         let mut store = Store::open(dir.path()).unwrap();
         let job = session(&mut store);
         let begun = crate::store::jobs::tests::begin(&mut store, "indriya").unwrap();
-        assert_eq!(begun.work, Work::Session(wish()));
+        assert_eq!(begun.work, Work::Session(request()));
         let came = [(id(4), b"ab".to_vec()), (id(7), b"x".to_vec())];
         store.add_to_streams(job, 2.0, &came).unwrap();
         let more = [(id(4), b"cd".to_vec())];

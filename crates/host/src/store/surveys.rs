@@ -45,7 +45,7 @@ pub struct StoredSurvey {
 }
 
 impl Store {
-    /// Keeps `survey`, which `sink` of `network` was told, with the messages `tell`: all of it or nothing.
+    /// Keeps `survey`, which `sink` of `network` was told, with the messages `messages`: all of it or nothing.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -53,7 +53,7 @@ impl Store {
         &mut self,
         (network, sink): (&str, NodeId),
         survey: &NewSurvey<'_>,
-        tell: &[Message],
+        messages: &[Message],
     ) -> Result<()> {
         let fail = db_error(&self.database);
         let missing: Vec<String> = survey.missing.iter().map(ToString::to_string).collect();
@@ -76,7 +76,7 @@ impl Store {
             (SELECT id FROM surveys WHERE network = ?1 AND sink = ?2 ORDER BY id DESC LIMIT ?3)";
         tx.execute(sql, params![network, sink.get(), KEPT_SURVEYS])
             .map_err(&fail)?;
-        outbox::write(&tx, tell).map_err(&fail)?;
+        outbox::write(&tx, messages).map_err(&fail)?;
         tx.commit().map_err(&fail)
     }
 
@@ -103,7 +103,11 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn batteries(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<Told>> {
+    pub fn batteries(
+        &self,
+        (network, sink): (&str, NodeId),
+        most: u32,
+    ) -> Result<Vec<BatteryReport>> {
         let sql = "SELECT measured_at, batteries FROM surveys WHERE network = ?1 AND sink = ?2
             ORDER BY id DESC LIMIT ?3";
         self.rows(sql, params![network, sink.get(), most], |row| {
@@ -113,7 +117,7 @@ impl Store {
 }
 
 /// When, in seconds since 1970, and the batteries that were told then.
-type Told = (i64, Vec<(NodeId, BatteryLevel)>);
+type BatteryReport = (i64, Vec<(NodeId, BatteryLevel)>);
 
 fn batteries(row: &Row<'_>) -> rusqlite::Result<Vec<(NodeId, BatteryLevel)>> {
     let words: String = row.get("batteries")?;
@@ -215,8 +219,11 @@ mod tests {
         let back = &all[0];
         let level = BatteryLevel::of_millivolts(2_610);
         assert_eq!(back.batteries, [(sink, level)]);
-        let told = store.batteries(("a", sink), 3).unwrap();
-        assert_eq!((told.len(), &told[0].1[..]), (3, &[(sink, level)][..]));
+        let remove_messages = store.batteries(("a", sink), 3).unwrap();
+        assert_eq!(
+            (remove_messages.len(), &remove_messages[0].1[..]),
+            (3, &[(sink, level)][..])
+        );
         assert_eq!(
             (back.took_s, &back.missing[..]),
             (f64::from(KEPT_SURVEYS + 1), &[lost][..])

@@ -1,28 +1,28 @@
-//! What transfers saw of hops: kept, and known from then on, over restarts too.
+//! What transfers show of hops: stored, and part of the link state from then on, also after a restart.
 //!
-//! Time base: the wall's clock, in seconds. Tests: at the end.
+//! Time base: the wall clock, in seconds. Tests: at the end.
 
-use super::survey::wall;
-use crate::desk::{Desk, Surveyed};
-use thalweg_host::link_state::HopSeen;
+use super::survey::wall_time;
+use crate::station_state::{LinkSnapshot, StationState};
+use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::NetworkTime;
 use thalweg_host::store::{StoreError, StoredHop};
 
-/// Refreshes what is known of the links by what a transfer saw of `hops`.
-pub(super) fn note(desk: &Desk, hops: &[HopSeen]) {
-    let Some(surveyed) = desk.surveyed().filter(|_| !hops.is_empty()) else {
+/// Updates the link state by a transfer's observations of `hops`.
+pub(super) fn note(station: &StationState, hops: &[HopObservation]) {
+    let Some(snapshot) = station.snapshot().filter(|_| !hops.is_empty()) else {
         return;
     };
-    let mut known = surveyed.known.clone();
-    known.saw(hops);
-    desk.knows(Surveyed {
-        known,
-        at: surveyed.at,
-        took_s: surveyed.took_s,
-        missing: surveyed.missing.clone(),
-        batteries: surveyed.batteries.clone(),
+    let mut link_state = snapshot.link_state.clone();
+    link_state.observe(hops);
+    station.set_links(LinkSnapshot {
+        link_state,
+        at: snapshot.at,
+        took_s: snapshot.took_s,
+        missing: snapshot.missing.clone(),
+        batteries: snapshot.batteries.clone(),
     });
-    let ids = &desk.facts.network.place.ids;
+    let ids = &station.facts.network.place.ids;
     let hops = hops.iter().filter_map(|hop| {
         Some(StoredHop {
             from: *ids.get(hop.from)?,
@@ -34,24 +34,24 @@ pub(super) fn note(desk: &Desk, hops: &[HopSeen]) {
         })
     });
     let hops: Vec<StoredHop> = hops.collect();
-    let written = desk.store().add_seen(desk.network(), &hops);
+    let written = station.store().add_hops(station.network(), &hops);
     if let Err(why) = written {
         tracing::error!("{why}");
     }
 }
 
-/// What transfers saw before the daemon began, the oldest first; without nodes that are not there any more.
-pub(super) fn kept(desk: &Desk) -> Result<Vec<HopSeen>, StoreError> {
-    let ids = &desk.facts.network.place.ids;
-    let hops = desk.store().seen(desk.network())?;
+/// The observations in the store, the oldest first; without nodes that the network no longer has.
+pub(super) fn stored(station: &StationState) -> Result<Vec<HopObservation>, StoreError> {
+    let ids = &station.facts.network.place.ids;
+    let hops = station.store().hops(station.network())?;
     let hops = hops.iter().filter_map(|hop| {
-        Some(HopSeen {
+        Some(HopObservation {
             from: ids.iter().position(|id| *id == hop.from)?,
             to: ids.iter().position(|id| *id == hop.to)?,
             channel: hop.channel,
             sent: hop.sent,
             received: hop.received,
-            at: wall(hop.at),
+            at: wall_time(hop.at),
         })
     });
     Ok(hops.collect())
@@ -67,15 +67,15 @@ mod tests {
 
     use super::*;
     use crate::config::Transfers;
-    use crate::desk::{now, Common, Company};
-    use crate::engine::remember;
+    use crate::engine::resume;
+    use crate::station_state::{now, Shared};
     use thalweg_host::collector::Description;
     use thalweg_host::connector::{Facts, Sessions, Spending};
     use thalweg_host::link_state::Place;
     use thalweg_host::store::{NewSurvey, Store};
 
     /// Of nodes called `ids`, with the store in `dir`.
-    fn desk(dir: &std::path::Path, ids: &[u16]) -> Desk {
+    fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
         let ids: Vec<NodeId> = ids.iter().map(|id| NodeId::new(*id).unwrap()).collect();
         let facts = Facts {
             network: Description {
@@ -98,20 +98,24 @@ mod tests {
             sessions: Sessions::Carried,
             spending: Spending::Metered,
         };
-        let common = Arc::new(Common::new(Store::open(dir).unwrap(), None));
-        Desk::new(facts, Transfers::default(), (Company::Alone, None), common)
+        let shared = Arc::new(Shared::new(Store::open(dir).unwrap(), None));
+        StationState::new(facts, Transfers::default(), (true, None), shared)
     }
 
     /// Power of the link from the third node to the second, as it is known.
-    fn level(desk: &Desk) -> f64 {
-        let known = desk.surveyed().unwrap().known.viewed_at(wall(now()));
-        known.links().rssi(2, 1, Channel::LAST).unwrap().0
+    fn level(station: &StationState) -> f64 {
+        let link_state = station
+            .snapshot()
+            .unwrap()
+            .link_state
+            .as_of(wall_time(now()));
+        link_state.links().rssi(2, 1, Channel::LAST).unwrap().0
     }
 
     #[test]
     fn what_a_transfer_saw_is_known_after_a_restart() {
         let dir = tempfile::tempdir().unwrap();
-        let before = desk(dir.path(), &[1, 2, 3]);
+        let before = station(dir.path(), &[1, 2, 3]);
         let mut links = LinkQualities::new(3);
         for (from, to) in [(0, 1), (1, 0), (1, 2), (2, 1)] {
             let level = Some(Dbm(-75.0));
@@ -125,27 +129,30 @@ mod tests {
         };
         let network = (before.network(), before.facts.network.sink);
         (before.store().keep_survey(network, &survey, &[])).unwrap();
-        remember(&before).unwrap();
+        resume(&before).unwrap();
         let measured = level(&before);
-        let hop = HopSeen {
+        let hop = HopObservation {
             from: 2,
             to: 1,
             channel: Channel::LAST,
             sent: 250,
             received: 20,
-            at: wall(now()),
+            at: wall_time(now()),
         };
         note(&before, &[hop]);
-        let seen = level(&before);
-        assert!(seen < measured - 2.0, "{measured} dBm, then {seen} dBm");
+        let weakened = level(&before);
+        assert!(
+            weakened < measured - 2.0,
+            "{measured} dBm, then {weakened} dBm"
+        );
         drop(before);
 
-        let after = desk(dir.path(), &[1, 2, 3]);
-        remember(&after).unwrap();
-        assert!((level(&after) - seen).abs() < 0.1, "{}", level(&after));
-        assert_eq!(kept(&after).unwrap(), [hop]);
+        let after = station(dir.path(), &[1, 2, 3]);
+        resume(&after).unwrap();
+        assert!((level(&after) - weakened).abs() < 0.1, "{}", level(&after));
+        assert_eq!(stored(&after).unwrap(), [hop]);
         drop(after);
         // Its second node is another.
-        assert_eq!(kept(&desk(dir.path(), &[1, 5, 3])).unwrap(), []);
+        assert_eq!(stored(&station(dir.path(), &[1, 5, 3])).unwrap(), []);
     }
 }
