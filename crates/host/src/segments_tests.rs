@@ -1,6 +1,6 @@
 use super::*;
 use crate::job::RetryMode;
-use crate::outcome::whole_and_failed;
+use crate::outcome::tests::whole_and_failed;
 
 const PAUSE: Duration = Duration::from_secs(4);
 const TERMS: FetchTerms = FetchTerms {

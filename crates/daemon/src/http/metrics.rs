@@ -70,112 +70,99 @@ fn each_node(
     Ok(all)
 }
 
+/// All metrics, in the order in which they are shown.
+fn all(stations: &Stations) -> Result<[Metric; 14], Refusal> {
+    let shared = stations.shared();
+    let (objects, bytes) = shared.store().total()?;
+    let waiting = shared.store().count_waiting()?;
+    let mqtt = shared.mqtt.as_ref().map(|mqtt| mqtt.broker());
+    let one = |value: f64| vec![(String::new(), value)];
+    let truth = |is_so: bool| f64::from(u8::from(is_so));
+    let gauge = |name, about, values| (name, "gauge", about, values);
+    let up = one(shared.begun.elapsed().as_secs_f64());
+    let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
+    let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
+    let ages = each(stations, |s| Some((now() - s.snapshot()?.at) as f64));
+    let rates = each(stations, |s| {
+        Some(s.running().map_or(0.0, |job| job.rate_kbps))
+    });
+    let volts = each_node(stations, |node| Some(node.battery?.0.volts()))?;
+    let left_alone = each_node(stations, |node| node.left_alone.map(|_| 1.0))?;
+    let connected = mqtt
+        .as_ref()
+        .map(|broker| truth(*broker == Broker::Connected));
+    let waiting = mqtt.as_ref().map(|_| waiting as f64);
+    Ok([
+        (
+            "thalweg_up_seconds",
+            "counter",
+            "Since the daemon began.",
+            up,
+        ),
+        gauge(
+            "thalweg_line_up",
+            "1 where the base station is within reach.",
+            lines,
+        ),
+        gauge("thalweg_nodes", "Nodes of the network.", nodes),
+        gauge(
+            "thalweg_jobs",
+            "Jobs that the store has, by state.",
+            jobs(stations)?,
+        ),
+        gauge(
+            "thalweg_objects",
+            "Objects in the store.",
+            one(objects as f64),
+        ),
+        gauge("thalweg_object_bytes", "Bytes of them.", one(bytes as f64)),
+        gauge(
+            "thalweg_survey_age_seconds",
+            "Since links were measured.",
+            ages,
+        ),
+        gauge(
+            "thalweg_transfer_kbps",
+            "Goodput of the transfer that runs.",
+            rates,
+        ),
+        gauge(
+            "thalweg_node_battery_volts",
+            "Batteries of nodes, as they told last.",
+            volts,
+        ),
+        gauge(
+            "thalweg_node_energy_today_joules",
+            "What nodes have spent since midnight, UTC, or at most where no meter is read.",
+            each_node(stations, |node| node.spent_j)?,
+        ),
+        gauge(
+            "thalweg_node_left_alone",
+            "1 of nodes that limits leave alone.",
+            left_alone,
+        ),
+        gauge(
+            "thalweg_watchers",
+            "Open event streams.",
+            one(shared.watchers() as f64),
+        ),
+        gauge(
+            "thalweg_mqtt_connected",
+            "1 where the MQTT broker takes messages.",
+            connected.map_or(Vec::new(), one),
+        ),
+        gauge(
+            "thalweg_mqtt_waiting",
+            "Messages that the broker has not acknowledged.",
+            waiting.map_or(Vec::new(), one),
+        ),
+    ])
+}
+
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
     let text = app.with_stations(|stations| {
-        let (objects, bytes) = stations.shared().store().total()?;
-        let one = |value: f64| vec![(String::new(), value)];
-        let mqtt = stations.shared().mqtt.as_ref().map(|mqtt| mqtt.broker());
-        let waiting = stations.shared().store().count_waiting()?;
-        let all: [Metric; 14] = [
-            (
-                "thalweg_up_seconds",
-                "counter",
-                "Since the daemon began.",
-                one(stations.shared().begun.elapsed().as_secs_f64()),
-            ),
-            (
-                "thalweg_line_up",
-                "gauge",
-                "1 where the base station is within reach.",
-                each(stations, |station| {
-                    Some(f64::from(u8::from(station.line() == Line::Up)))
-                }),
-            ),
-            (
-                "thalweg_nodes",
-                "gauge",
-                "Nodes of the network.",
-                each(stations, |station| {
-                    Some(station.facts.network.place.ids.len() as f64)
-                }),
-            ),
-            (
-                "thalweg_jobs",
-                "gauge",
-                "Jobs that the store has, by state.",
-                jobs(stations)?,
-            ),
-            (
-                "thalweg_objects",
-                "gauge",
-                "Objects in the store.",
-                one(objects as f64),
-            ),
-            (
-                "thalweg_object_bytes",
-                "gauge",
-                "Bytes of them.",
-                one(bytes as f64),
-            ),
-            (
-                "thalweg_survey_age_seconds",
-                "gauge",
-                "Since links were measured.",
-                each(stations, |station| {
-                    Some((now() - station.snapshot()?.at) as f64)
-                }),
-            ),
-            (
-                "thalweg_transfer_kbps",
-                "gauge",
-                "Goodput of the transfer that runs.",
-                each(stations, |station| {
-                    Some(station.running().map_or(0.0, |running| running.rate_kbps))
-                }),
-            ),
-            (
-                "thalweg_node_battery_volts",
-                "gauge",
-                "Batteries of nodes, as they told last.",
-                each_node(stations, |node| {
-                    node.battery.map(|(level, _)| level.volts())
-                })?,
-            ),
-            (
-                "thalweg_node_energy_today_joules",
-                "gauge",
-                "What nodes have spent since midnight, UTC, or at most where no meter is read.",
-                each_node(stations, |node| node.spent_j)?,
-            ),
-            (
-                "thalweg_node_left_alone",
-                "gauge",
-                "1 of nodes that limits leave alone.",
-                each_node(stations, |node| node.left_alone.map(|_| 1.0))?,
-            ),
-            (
-                "thalweg_watchers",
-                "gauge",
-                "Open event streams.",
-                one(stations.shared().watchers() as f64),
-            ),
-            (
-                "thalweg_mqtt_connected",
-                "gauge",
-                "1 where the MQTT broker takes messages.",
-                mqtt.as_ref().map_or(Vec::new(), |broker| {
-                    one(f64::from(u8::from(*broker == Broker::Connected)))
-                }),
-            ),
-            (
-                "thalweg_mqtt_waiting",
-                "gauge",
-                "Messages that the broker has not acknowledged.",
-                mqtt.map_or(Vec::new(), |_| one(waiting as f64)),
-            ),
-        ];
         let mut text = String::new();
-        for (name, kind, about, values) in all {
+        for (name, kind, about, values) in all(stations)? {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}");
             for (labels, value) in values {

@@ -22,22 +22,17 @@ const CHANNELS: usize = 8;
 const DRAWN: u32 = 50;
 const OBJECTS: usize = 10;
 
-pub(crate) fn node(
-    stations: &Stations,
+/// The facts of `node`, which is number `index`, as a list of definitions; `last` is its last transfer.
+fn facts(
     station: &StationState,
-    id: u16,
-) -> Result<Option<String>, StoreError> {
-    let (facts, snapshot) = (&station.facts, station.snapshot());
-    let found = NodeId::new(id).ok();
-    let found = found.and_then(|id| Some((id, facts.network.place.index_of(id).ok()?)));
-    let Some((node, index)) = found else {
-        return Ok(None);
-    };
-    let brought = station.store().latest_of(station.network(), node, DRAWN)?;
-    let mut told = String::new();
+    (index, node): (usize, NodeId),
+    last: Option<&StoredTransfer>,
+) -> Result<String, StoreError> {
+    let (network, snapshot) = (&station.facts.network, station.snapshot());
+    let mut list = String::new();
     let mut fact = |name: &str, value: String| {
         // Writing to a string cannot fail.
-        let _ = write!(told, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+        let _ = write!(list, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     };
     if let Some(snapshot) = &snapshot {
         let link_state = &snapshot.link_state;
@@ -48,7 +43,7 @@ pub(crate) fn node(
         );
         let far = far.get(index).copied().flatten();
         let unknown = "no good link".to_owned();
-        if node != facts.network.sink {
+        if node != network.sink {
             fact(
                 "Hops to the base station",
                 far.map_or(unknown, |hops| hops.to_string()),
@@ -75,7 +70,7 @@ pub(crate) fn node(
         let why = format!("neither source nor relay: it {why}");
         fact("Left alone", super::text::escape(&why));
     }
-    if let Some(last) = brought.first() {
+    if let Some(last) = last {
         let at = when(&last.stored_at);
         fact(
             "Last object (UTC)",
@@ -89,20 +84,31 @@ pub(crate) fn node(
             );
         }
     }
-    if let Some(spot) = facts
-        .network
-        .positions
-        .as_ref()
-        .and_then(|spots| spots.get(index))
-    {
-        fact(
-            "Place",
-            format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor),
-        );
+    let spots = network.positions.as_ref();
+    if let Some(spot) = spots.and_then(|spots| spots.get(index)) {
+        let place = format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor);
+        fact("Place", place);
     }
+    Ok(list)
+}
+
+pub(crate) fn node(
+    stations: &Stations,
+    station: &StationState,
+    id: u16,
+) -> Result<Option<String>, StoreError> {
+    let network = &station.facts.network;
+    let found = NodeId::new(id).ok();
+    let found = found.and_then(|id| Some((id, network.place.index_of(id).ok()?)));
+    let Some((node, index)) = found else {
+        return Ok(None);
+    };
+    let transfers = station.store().latest_of(station.network(), node, DRAWN)?;
+    let list = facts(station, (index, node), transfers.first())?;
+    let snapshot = station.snapshot();
     let link_state = snapshot.as_ref().map(|snapshot| &snapshot.link_state);
     let links = link_state.map(|link_state| (link_state.links(), link_state.routing_channel()));
-    let form = match node == facts.network.sink {
+    let form = match node == network.sink {
         true => "<p>This is the base station: objects come here.</p>".to_owned(),
         false => format!(
             "<div class=\"row\">{}</div>",
@@ -110,15 +116,23 @@ pub(crate) fn node(
         ),
     };
     let content = format!(
-        "{form}<dl>{told}</dl>\
+        "{form}<dl>{list}</dl>\
          <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
          {}<h2>Objects</h2>{}{}",
-        map((facts, &query(station)), links, Marked::Node(index)).to_svg(),
+        map(
+            (&station.facts, &query(station)),
+            links,
+            Marked::Node(index)
+        )
+        .to_svg(),
         neighbours(station, index),
         over_time(station, index)?,
         power(station, node)?,
-        courses(&brought),
-        objects::table(&brought[..brought.len().min(OBJECTS)], stations.is_only())
+        courses(&transfers),
+        objects::table(
+            &transfers[..transfers.len().min(OBJECTS)],
+            stations.is_only()
+        )
     );
     let title = match station.is_only {
         true => format!("Node {id}"),
@@ -182,9 +196,12 @@ fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
 }
 
 /// Goodput and energy of a node's transfers.
-fn courses(brought: &[StoredTransfer]) -> String {
+fn courses(transfers: &[StoredTransfer]) -> String {
     // What came in a session came slowly on purpose.
-    let fetched = brought.iter().rev().filter(|t| t.record.protocol != "rcrt");
+    let fetched = transfers
+        .iter()
+        .rev()
+        .filter(|t| t.record.protocol != "rcrt");
     let fetched: Vec<_> = fetched
         .filter_map(|t| Some((seconds_of(&t.stored_at)?, &t.record)))
         .collect();
