@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use thalweg::{Explain, Maps, Network, Report};
 use thalweg_host::registry::{Family, OptionName, Pipelined};
-use thalweg_host::store::{Fate, Kept, Store, StoreError, DATABASE};
+use thalweg_host::store::{Fate, Store, StoreError, StoredObject, DATABASE};
 use thalweg_testbeds::Testbed;
 
 use crate::args::CollectArgs;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         let (testbed, report) = (network.testbed(), &Report::Pipeline(report));
         return finish(args, (testbed, report), None, &mut watch);
     }
-    if let Some(most) = part_bytes(&network)? {
+    if let Some(most) = segment_bytes(&network)? {
         // A map is of one transfer, and so is what a node sends in a wave.
         let single = [
             (args.explain.is_some(), "--explain"),
@@ -56,10 +56,10 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
 }
 
 /// The most bytes that go in one part, where the object has more.
-fn part_bytes(network: &Network) -> Result<Option<u32>, Failure> {
+fn segment_bytes(network: &Network) -> Result<Option<u32>, Failure> {
     let wish = network.wish()?;
     let bytes = wish.object.bytes();
-    Ok(wish.part_bytes().filter(|most| bytes > u64::from(*most)))
+    Ok(wish.segment_bytes().filter(|most| bytes > u64::from(*most)))
 }
 
 /// Whether what the options name may be written.
@@ -176,7 +176,7 @@ enum Stored {
 }
 
 impl Stored {
-    fn of(report: &Report, kept: &Kept) -> Self {
+    fn of(report: &Report, kept: &StoredObject) -> Self {
         let path = kept.path.display().to_string();
         match report {
             Report::Pipeline(_) => Self::Object {

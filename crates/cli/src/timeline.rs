@@ -96,9 +96,9 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
     let request = ground.request(hops, 0, Some((0..=hops).rev().collect()));
     let plan = ground.plan(&request, &[]).map_err(failure)?;
     let terms = Terms {
-        stream: stream::Terms {
+        stream: stream::StreamTerms {
             payload_bytes: args.payload.min(MAX_PAYLOAD as u8),
-            ..stream::Terms::default()
+            ..stream::StreamTerms::default()
         },
         ..Terms::default()
     };

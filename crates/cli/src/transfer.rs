@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use thalweg::{Network, Object, Report, Summary, OBJECT_BYTES};
-use thalweg_host::store::{CampaignId, Kept, NewTransfer, Store};
+use thalweg_host::store::{CampaignId, NewTransfer, Store, StoredObject};
 
 use crate::args::CollectArgs;
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ pub(crate) fn remember(
     report: &Report,
     store: &mut Store,
     of: Of<'_>,
-) -> Result<Option<Kept>, Failure> {
+) -> Result<Option<StoredObject>, Failure> {
     let cores = (report.summary(), report.baseline());
     keep(report, cores, report.object(), store, of)
 }
@@ -87,7 +87,7 @@ pub(crate) fn keep(
     object: Option<&[u8]>,
     store: &mut Store,
     of: Of<'_>,
-) -> Result<Option<Kept>, Failure> {
+) -> Result<Option<StoredObject>, Failure> {
     let json = serde_json::to_string(told).map_err(Failure::job)?;
     let new = NewTransfer {
         record,

@@ -23,7 +23,9 @@ const PICTURES: [(&[u8], Kind); 4] = [
 
 /// What begins with `head`.
 pub(super) fn kind_of(head: &[u8]) -> Kind {
-    let picture = PICTURES.iter().find(|(begins, _)| head.starts_with(begins));
+    let picture = PICTURES
+        .iter()
+        .find(|(begin_phase, _)| head.starts_with(begin_phase));
     if let Some((_, kind)) = picture {
         return *kind;
     }

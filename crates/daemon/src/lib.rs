@@ -1,15 +1,14 @@
 //! The daemon beside a base station: jobs that outlive a restart, an API, a page.
 //!
 //! A [`Station`] is a network with its base station. [`thalweg_host::connector::Connector`] opens its field; `engine` runs
-//! one job after the other in a thread of its own; `desk` is what that thread and those that answer requests share;
+//! one job after the other in a thread of its own; `station` is what that thread and those that answer requests share;
 //! `http` and `page` answer for all stations; `mqtt` tells a broker. Time base: wall clock, and the field's for what the
 //! network does. Tests: `crates/daemon/tests/all/`.
 
 pub mod answering;
+mod concurrency;
 pub mod config;
-mod desk;
 mod engine;
-mod gate;
 mod http;
 mod kind;
 mod limits;
@@ -18,6 +17,7 @@ mod outbox;
 mod page;
 mod running;
 mod serve;
+mod station_state;
 mod stations;
 mod view;
 

@@ -1,7 +1,7 @@
 //! Who is left alone at present, and which jobs wait for that: what a window's limits mean for a station's nodes.
 //!
 //! A node counts by the battery that it told last, and by what it has spent since midnight, UTC. Base stations have
-//! mains. Invariant: a job waits only as long as the same reason holds. Time base: wall clock. Tests: at the end,
+//! mains. Invariant: a job waits only as long as the same reason holds. Time base: wall clock. Tests: `limits_tests.rs`,
 //! `crates/daemon/tests/all/limits.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,19 +91,19 @@ pub(super) struct Health {
 }
 
 impl Condition {
-    /// How `node` is, where `holds` are in force.
-    pub(super) fn of(&self, node: NodeId, holds: &Holds) -> Health {
+    /// How `node` is, where `eligibility` are in force.
+    pub(super) fn of(&self, node: NodeId, eligibility: &Eligibility) -> Health {
         Health {
             battery: self.batteries.get(&node).copied(),
             spent_j: self.spent.get(&node).copied(),
-            left_alone: holds.left_alone.get(&node).copied(),
+            left_alone: eligibility.left_alone.get(&node).copied(),
         }
     }
 }
 
 /// Why a job does not begin.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Wait {
+pub(super) enum Blocked {
     /// No window is open.
     Window,
     /// So many stations of the building are at work.
@@ -114,7 +114,7 @@ pub(super) enum Wait {
     CutOff(BTreeSet<NodeId>),
 }
 
-impl fmt::Display for Wait {
+impl fmt::Display for Blocked {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Window => to.write_str("waits for its window"),
@@ -136,16 +136,16 @@ impl fmt::Display for Wait {
 
 /// Who is left alone, and what waits for it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Holds {
+pub(super) struct Eligibility {
     /// Why nothing begins.
-    pub(super) shut: Option<Wait>,
+    pub(super) blocked: Option<Blocked>,
     /// The nodes that are left alone.
     pub(super) left_alone: BTreeMap<NodeId, Why>,
     /// Jobs that found no route without these nodes.
     pub(super) cut_off: BTreeMap<JobId, BTreeSet<NodeId>>,
 }
 
-impl Holds {
+impl Eligibility {
     /// What `limits` mean for nodes as `condition` says, but for `sink`; none where no window is open.
     pub(super) fn of(limits: Option<Limits>, condition: &Condition, sink: NodeId) -> Self {
         let mut left_alone = BTreeMap::new();
@@ -166,7 +166,7 @@ impl Holds {
         }
         left_alone.remove(&sink);
         Self {
-            shut: limits.is_none().then_some(Wait::Window),
+            blocked: limits.is_none().then_some(Blocked::Window),
             left_alone,
             cut_off: BTreeMap::new(),
         }
@@ -178,101 +178,41 @@ impl Holds {
     }
 
     /// Why `job` would not begin, of all that is its own.
-    pub(super) fn of_job(&self, job: &StoredJob) -> Option<Wait> {
-        let left_alone = |node: NodeId| Some(Wait::Source(node, *self.left_alone.get(&node)?));
+    pub(super) fn blocked_by(&self, job: &StoredJob) -> Option<Blocked> {
+        let left_alone = |node: NodeId| Some(Blocked::Source(node, *self.left_alone.get(&node)?));
         let source = match &job.work {
             Work::Fetch { from } => left_alone(*from),
-            Work::Session(wish) => wish.nodes().find_map(left_alone),
+            Work::Session(request) => request.nodes().find_map(left_alone),
             Work::Survey | Work::Plan { .. } => None,
         };
         let cut_off = || {
             // One of them may relay again: then it is tried.
             let nodes = self.cut_off.get(&job.id)?;
             let same = nodes.iter().all(|node| self.left_alone.contains_key(node));
-            same.then(|| Wait::CutOff(nodes.clone()))
+            same.then(|| Blocked::CutOff(nodes.clone()))
         };
         source.or_else(cut_off)
     }
 
     /// Whether a battery that has more would end `wait`.
-    pub(super) fn is_for_a_battery(&self, wait: &Wait) -> bool {
+    pub(super) fn is_for_battery(&self, wait: &Blocked) -> bool {
         let is_low = |node| matches!(self.left_alone.get(node), Some(Why::Battery(..)));
         match wait {
-            Wait::Source(node, _) => is_low(node),
-            Wait::CutOff(nodes) => nodes.iter().any(is_low),
-            Wait::Window | Wait::Others(_) => false,
+            Blocked::Source(node, _) => is_low(node),
+            Blocked::CutOff(nodes) => nodes.iter().any(is_low),
+            Blocked::Window | Blocked::Others(_) => false,
         }
     }
 
     /// Why `job` does not begin, where it is queued.
-    pub(super) fn why(&self, job: &StoredJob) -> Option<Wait> {
+    pub(super) fn why(&self, job: &StoredJob) -> Option<Blocked> {
         if job.state != JobState::Queued {
             return None;
         }
-        self.shut.clone().or_else(|| self.of_job(job))
+        self.blocked.clone().or_else(|| self.blocked_by(job))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn id(node: u16) -> NodeId {
-        NodeId::new(node).unwrap()
-    }
-
-    fn fetch(from: u16) -> StoredJob {
-        StoredJob {
-            id: JobId(i64::from(from)),
-            station: "a".to_owned(),
-            work: Work::Fetch { from: id(from) },
-            state: JobState::Queued,
-            priority: 0,
-            asked_at: String::new(),
-            begun_at: None,
-            ended_at: None,
-            expected: None,
-            outcome: None,
-            transfer: None,
-            error: None,
-        }
-    }
-
-    #[test]
-    fn who_is_low_or_has_spent_its_share_is_left_alone_but_never_the_sink() {
-        let level = BatteryLevel::of_millivolts;
-        let condition = Condition {
-            batteries: [(1, 2_500), (2, 2_590), (3, 2_600)]
-                .map(|(n, mv)| (id(n), (level(mv), 0)))
-                .into(),
-            spent: [(1, 90.0), (3, 39.9), (4, 40.0)]
-                .map(|(n, j)| (id(n), j))
-                .into(),
-        };
-        let limits = Limits {
-            at_most: None,
-            least_battery: Some(level(2_600)),
-            energy_j_per_day: Some(40.0),
-        };
-        let mut holds = Holds::of(Some(limits), &condition, id(1));
-        assert_eq!(holds.nodes(), [id(2), id(4)]);
-        let said = |holds: &Holds, from| holds.why(&fetch(from)).map(|why| why.to_string());
-        let low = "waits: node 2 is at 2.59 V, below 2.60 V";
-        assert_eq!(said(&holds, 2).as_deref(), Some(low));
-        let spent = "waits: node 4 has spent 40.0 of 40 J today";
-        assert_eq!(said(&holds, 4).as_deref(), Some(spent));
-        assert_eq!(said(&holds, 3), None);
-        holds.cut_off = [(JobId(3), [id(2), id(4)].into())].into();
-        assert!(said(&holds, 3).unwrap().ends_with("leave alone: 2, 4"));
-        let of_battery = |from| holds.is_for_a_battery(&holds.why(&fetch(from)).unwrap());
-        assert_eq!([2, 3, 4].map(of_battery), [true, true, false]);
-        // Not all of them are left alone any more.
-        holds.left_alone.remove(&id(4));
-        assert_eq!(said(&holds, 3), None);
-        let shut = Holds::of(None, &condition, id(1));
-        assert_eq!(said(&shut, 3).as_deref(), Some("waits for its window"));
-        assert!(Holds::of(Some(Limits::default()), &condition, id(1))
-            .nodes()
-            .is_empty());
-    }
-}
+#[path = "limits_tests.rs"]
+mod tests;

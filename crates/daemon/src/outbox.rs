@@ -8,25 +8,30 @@ use std::sync::MutexGuard;
 use serde_json::json;
 use thalweg_units::NodeId;
 
-use super::desk::{now, Desk, Surveyed};
-use super::mqtt::messages::{self, Seen};
+use super::mqtt::messages::{self, SurveyView};
 use super::mqtt::{status, Broker, Source};
+use super::station_state::{now, LinkSnapshot, StationState};
 use super::stations::Stations;
 use thalweg_host::store::{
-    JobId, Kept, Level, Message, NewSurvey, NewTransfer, Store, StoreError, StoredTransfer,
+    JobId, Level, Message, NewSurvey, NewTransfer, Store, StoreError, StoredObject, StoredTransfer,
 };
 
-impl Desk {
+impl StationState {
     /// Stores `object` with the record of its transfer and the end of its job.
     ///
     /// # Errors
     /// [`StoreError`]; then nothing is stored.
-    pub(super) fn keep(&self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept, StoreError> {
-        let surveyed = self.surveyed();
-        let tell = |stored: &StoredTransfer| self.brought(stored, surveyed.as_deref());
-        let kept = self.store().keep_and_tell(new, object, tell);
+    pub(super) fn keep(
+        &self,
+        new: &NewTransfer<'_>,
+        object: &[u8],
+    ) -> Result<StoredObject, StoreError> {
+        let snapshot = self.snapshot();
+        let messages_of =
+            |stored: &StoredTransfer| self.object_messages(stored, snapshot.as_deref());
+        let stored = self.store().keep_and_queue(new, object, messages_of);
         self.wake_mqtt();
-        kept
+        stored
     }
 
     /// Makes an object of what came in session `job` of node `source`.
@@ -38,32 +43,37 @@ impl Desk {
         of: (JobId, NodeId),
         new: &NewTransfer<'_>,
         object: &[u8],
-    ) -> Result<Kept, StoreError> {
-        let surveyed = self.surveyed();
-        let tell = |stored: &StoredTransfer| self.brought(stored, surveyed.as_deref());
-        let kept = self.store().close_stream(of, new, object, tell);
+    ) -> Result<StoredObject, StoreError> {
+        let snapshot = self.snapshot();
+        let messages_of =
+            |stored: &StoredTransfer| self.object_messages(stored, snapshot.as_deref());
+        let stored = self.store().close_stream(of, new, object, messages_of);
         self.wake_mqtt();
-        kept
+        stored
     }
 
     /// What is told of an object: its row, and its node's state.
-    fn brought(&self, stored: &StoredTransfer, surveyed: Option<&Surveyed>) -> Vec<Message> {
+    fn object_messages(
+        &self,
+        stored: &StoredTransfer,
+        snapshot: Option<&LinkSnapshot>,
+    ) -> Vec<Message> {
         let Some(mqtt) = self.mqtt() else {
             return Vec::new();
         };
         let topics = mqtt.topics(self.network());
-        let mut told = vec![messages::object(&topics, stored)];
+        let mut messages = vec![messages::object(&topics, stored)];
         if let Ok(index) = self.facts.network.place.index_of(stored.record.source) {
-            let seen = surveyed.map(|surveyed| Seen {
-                links: surveyed.known.links(),
-                missing: &surveyed.missing,
-                batteries: &surveyed.batteries,
-                at: surveyed.at,
+            let survey = snapshot.map(|snapshot| SurveyView {
+                links: snapshot.link_state.links(),
+                missing: &snapshot.missing,
+                batteries: &snapshot.batteries,
+                at: snapshot.at,
             });
             let of = (&topics, &self.facts);
-            told.push(messages::node(of, index, seen, Some(stored)));
+            messages.push(messages::node(of, index, survey, Some(stored)));
         }
-        told
+        messages
     }
 
     /// Stores `links`, which were just measured.
@@ -71,7 +81,7 @@ impl Desk {
     /// # Errors
     /// [`StoreError`]; then nothing is stored.
     pub(super) fn keep_survey(&self, survey: &NewSurvey<'_>) -> Result<(), StoreError> {
-        let seen = Some(Seen {
+        let view = Some(SurveyView {
             links: survey.links,
             missing: survey.missing,
             batteries: survey.batteries,
@@ -79,27 +89,31 @@ impl Desk {
         });
         {
             let mut store = self.store();
-            let told = self.nodes(&store, seen)?;
+            let messages = self.node_messages(&store, view)?;
             let network = (self.network(), self.facts.network.sink);
-            store.keep_survey(network, survey, &told)?;
+            store.keep_survey(network, survey, &messages)?;
         }
         self.wake_mqtt();
         Ok(())
     }
 
     /// The states of all nodes.
-    fn nodes(&self, store: &Store, seen: Option<Seen<'_>>) -> Result<Vec<Message>, StoreError> {
+    fn node_messages(
+        &self,
+        store: &Store,
+        survey: Option<SurveyView<'_>>,
+    ) -> Result<Vec<Message>, StoreError> {
         let Some(mqtt) = self.mqtt() else {
             return Ok(Vec::new());
         };
         let topics = mqtt.topics(self.network());
         let of = (&topics, &self.facts);
         let ids = self.facts.network.place.ids.iter().enumerate();
-        let told = ids.map(|(index, id)| {
+        let messages = ids.map(|(index, id)| {
             let last = store.latest_of(self.network(), *id, 1)?;
-            Ok(messages::node(of, index, seen, last.first()))
+            Ok(messages::node(of, index, survey, last.first()))
         });
-        told.collect()
+        messages.collect()
     }
 
     fn wake_mqtt(&self) {
@@ -112,26 +126,26 @@ impl Desk {
     fn restate(&self) -> Result<(), StoreError> {
         {
             let mut store = self.store();
-            let (network, nodes) = (
+            let (network, node_messages) = (
                 (self.network(), self.facts.network.sink),
                 self.facts.network.place.ids.len(),
             );
             // The one in memory may lag behind the store for a moment.
-            let surveyed = store.surveys(network, nodes, 1)?.pop();
-            let seen = surveyed.as_ref().map(|surveyed| Seen {
-                links: &surveyed.links,
-                missing: &surveyed.missing,
-                batteries: &surveyed.batteries,
-                at: surveyed.measured_at,
+            let snapshot = store.surveys(network, node_messages, 1)?.pop();
+            let survey = snapshot.as_ref().map(|snapshot| SurveyView {
+                links: &snapshot.links,
+                missing: &snapshot.missing,
+                batteries: &snapshot.batteries,
+                at: snapshot.measured_at,
             });
-            let mut told = self.nodes(&store, seen)?;
+            let mut messages = self.node_messages(&store, survey)?;
             if let Some(mqtt) = self.mqtt().filter(|mqtt| mqtt.config.discovery) {
                 let (topics, status) = (mqtt.topics(self.network()), status(&mqtt.config.prefix));
                 let of = (&topics, &self.facts);
                 let sources = self.facts.sources();
-                told.extend(sources.map(|id| messages::discovery(of, id, &status)));
+                messages.extend(sources.map(|id| messages::discovery(of, id, &status)));
             }
-            store.tell(&told)?;
+            store.queue_messages(&messages)?;
         }
         // Whoever changes the line writes after that: the last that is written is how it is.
         loop {
@@ -146,29 +160,29 @@ impl Desk {
 
 impl Source for Stations {
     fn store(&self) -> MutexGuard<'_, Store> {
-        self.common().store()
+        self.shared().store()
     }
 
     fn restate(&self) -> Result<(), StoreError> {
-        self.all().iter().try_for_each(|desk| desk.restate())
+        self.all().iter().try_for_each(|station| station.restate())
     }
 
-    fn all_told(&self) {
-        self.common().tell("mqtt", &json!({ "waiting": 0 }));
+    fn on_all_sent(&self) {
+        self.shared().emit("mqtt", &json!({ "waiting": 0 }));
     }
 
-    fn broker_is(&self, broker: Broker) {
-        let Some(mqtt) = &self.common().mqtt else {
+    fn set_broker(&self, broker: Broker) {
+        let Some(mqtt) = &self.shared().mqtt else {
             return;
         };
-        match (mqtt.broker_is(broker.clone()), broker) {
+        match (mqtt.set_broker(broker.clone()), broker) {
             (Broker::Away(_), Broker::Away(_)) | (_, Broker::Trying) => {}
             (_, Broker::Away(why)) => {
                 let line = format!("the MQTT broker is out of reach: {why}");
-                self.common().log(Level::Warning, &line);
+                self.shared().log(Level::Warning, &line);
             }
             (_, Broker::Connected) => {
-                (self.common()).log(Level::Info, "the MQTT broker is within reach");
+                (self.shared()).log(Level::Info, "the MQTT broker is within reach");
             }
         }
     }

@@ -72,7 +72,12 @@ impl Running {
     }
 
     /// The sources of a session fare so, `at_s` seconds after it began; it ends by itself after `whole_s`.
-    pub(super) fn note_flows(&mut self, at_s: f64, whole_s: Option<f64>, sources: &[SourceStatus]) {
+    pub(super) fn note_sources(
+        &mut self,
+        at_s: f64,
+        whole_s: Option<f64>,
+        sources: &[SourceStatus],
+    ) {
         let open = sources.iter().filter(|s| s.rate.is_some()).count();
         let packets: u64 = sources.iter().map(|s| s.packets).sum();
         self.phase = format!(

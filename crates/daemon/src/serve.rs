@@ -93,9 +93,9 @@ impl Daemon {
         let store = Store::open(&config.data)?;
         let lock = store.lock_daemon()?;
         let all = Arc::new(Stations::new(&stations, config, store)?);
-        for desk in all.all() {
-            let line = format!("the gateway begins: {}", desk.facts.about);
-            desk.log(Level::Info, &line);
+        for station in all.all() {
+            let line = format!("the gateway begins: {}", station.facts.about);
+            station.log(Level::Info, &line);
         }
         let workers = all.workers(stations)?;
         let (end, ends) = watch::channel(false);
@@ -121,7 +121,7 @@ impl Daemon {
             threads: vec![answers.map_err(StartError::Threads)?],
             _lock: lock,
         };
-        if let Some(telling) = daemon.stations.common().mqtt.clone() {
+        if let Some(telling) = daemon.stations.shared().mqtt.clone() {
             let stations = daemon.stations.clone();
             let told = named("mqtt").spawn(move || {
                 if let Err(why) = mqtt::serve(&stations, &telling, mqtt_ends) {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use thalweg_units::Channel;
 
 use super::config::{Config, NetworkConfig, Transfers};
-use super::desk::{Cancel, Common, Company, Desk};
 use super::engine;
-use super::limits::Holds;
-use super::mqtt::Telling;
+use super::limits::Eligibility;
+use super::mqtt::MqttState;
 use super::running::Running;
+use super::station_state::{Cancel, Shared, StationState};
 use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::PlanRequestError;
 use thalweg_host::network::NetworkTime;
@@ -53,28 +53,28 @@ impl Station {
 /// A network of whatever kind.
 trait Serve: Send {
     fn facts(&self) -> Facts;
-    fn serve(self: Box<Self>, desk: Arc<Desk>, broken: Option<NetworkTime>);
+    fn serve(self: Box<Self>, station: Arc<StationState>, broken: Option<NetworkTime>);
 }
 
 impl<N: Connector> Serve for N {
     fn facts(&self) -> Facts {
         Connector::facts(self)
     }
-    fn serve(self: Box<Self>, desk: Arc<Desk>, broken: Option<NetworkTime>) {
-        engine::serve(*self, desk, broken);
+    fn serve(self: Box<Self>, station: Arc<StationState>, broken: Option<NetworkTime>) {
+        engine::serve(*self, station, broken);
     }
 }
 
 /// Runs the jobs of a station until its desk says stop.
 pub(super) struct Worker {
     network: Box<dyn Serve>,
-    desk: Arc<Desk>,
+    station: Arc<StationState>,
     broken: Option<NetworkTime>,
 }
 
 impl Worker {
     pub(super) fn work(self) {
-        self.network.serve(self.desk, self.broken);
+        self.network.serve(self.station, self.broken);
     }
 }
 
@@ -93,7 +93,7 @@ pub enum StationError {
 }
 
 /// What limits mean for jobs that are queued, by their stations.
-pub(super) struct Waiting(BTreeMap<String, Holds>);
+pub(super) struct Waiting(BTreeMap<String, Eligibility>);
 
 impl Waiting {
     /// Why `job` is still queued, where limits are to blame.
@@ -107,9 +107,9 @@ impl Waiting {
 
 /// All stations of a daemon.
 pub(super) struct Stations {
-    common: Arc<Common>,
-    company: Company,
-    desks: Vec<Arc<Desk>>,
+    shared: Arc<Shared>,
+    is_only: bool,
+    stations: Vec<Arc<StationState>>,
 }
 
 impl Stations {
@@ -119,32 +119,35 @@ impl Stations {
         config: &Config,
         store: Store,
     ) -> Result<Self, StationError> {
-        let common = Arc::new(Common::new(store, Telling::new(&config.mqtt).map(Arc::new)));
-        let company = match stations {
+        let shared = Arc::new(Shared::new(
+            store,
+            MqttState::new(&config.mqtt).map(Arc::new),
+        ));
+        let is_only = match stations {
             [] => return Err(StationError::None),
-            [_] => Company::Alone,
-            _ => Company::Others,
+            [_] => true,
+            _ => false,
         };
-        let mut desks: Vec<Arc<Desk>> = Vec::new();
-        for station in stations {
-            let facts = station.facts();
+        let mut states: Vec<Arc<StationState>> = Vec::new();
+        for served in stations {
+            let facts = served.facts();
             facts
                 .network
                 .place
-                .check_channels(station.channels.as_deref())?;
+                .check_channels(served.channels.as_deref())?;
             let name = &facts.network.place.name;
-            if desks.iter().any(|desk| desk.network() == name) {
+            if states.iter().any(|state| state.network() == name) {
                 return Err(StationError::Twice(name.clone()));
             }
             let transfers: Transfers = config.transfers.clone();
-            let of = (company, station.building.clone());
-            let desk = Desk::new(facts, transfers, of, common.clone());
-            desks.push(Arc::new(desk));
+            let of = (is_only, served.building.clone());
+            let state = StationState::new(facts, transfers, of, shared.clone());
+            states.push(Arc::new(state));
         }
         Ok(Self {
-            common,
-            company,
-            desks,
+            shared,
+            is_only,
+            stations: states,
         })
     }
 
@@ -153,45 +156,49 @@ impl Stations {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn workers(&self, stations: Vec<Station>) -> Result<Vec<Worker>, StoreError> {
-        let worker = |(station, desk): (Station, &Arc<Desk>)| {
+        let worker = |(served, station): (Station, &Arc<StationState>)| {
             Ok(Worker {
-                broken: engine::remember(desk)?,
-                network: station.network,
-                desk: desk.clone(),
+                broken: engine::resume(station)?,
+                network: served.network,
+                station: station.clone(),
             })
         };
-        stations.into_iter().zip(&self.desks).map(worker).collect()
+        stations
+            .into_iter()
+            .zip(&self.stations)
+            .map(worker)
+            .collect()
     }
 
     /// What they have together.
-    pub(super) fn common(&self) -> &Common {
-        &self.common
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
     }
     /// Each of them.
-    pub(super) fn all(&self) -> &[Arc<Desk>] {
-        &self.desks
+    pub(super) fn all(&self) -> &[Arc<StationState>] {
+        &self.stations
     }
     /// The one called `name`; where nobody names one, the only one.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn named(&self, name: Option<&str>) -> Result<&Desk, String> {
-        let found = match (name, &self.desks[..]) {
+    pub(super) fn named(&self, name: Option<&str>) -> Result<&StationState, String> {
+        let found = match (name, &self.stations[..]) {
             (None, [only]) => Some(only),
             (None, _) => None,
-            (Some(name), desks) => desks.iter().find(|desk| desk.network() == name),
+            (Some(name), stations) => stations.iter().find(|station| station.network() == name),
         };
         let expected = || {
-            let names = self.desks.iter().map(|desk| desk.network());
+            let names = self.stations.iter().map(|station| station.network());
             let names: Vec<&str> = names.collect();
             format!("station: expected one of {}", names.join(", "))
         };
-        found.map(|desk| &**desk).ok_or_else(expected)
+        found.map(|station| &**station).ok_or_else(expected)
     }
     /// The one called `name`, to be shown; the first where nobody names one.
-    pub(super) fn shown(&self, name: Option<&str>) -> Option<&Desk> {
+    pub(super) fn shown(&self, name: Option<&str>) -> Option<&StationState> {
         match name {
-            None => self.desks.first().map(|desk| &**desk),
+            None => self.stations.first().map(|station| &**station),
             Some(_) => self.named(name).ok(),
         }
     }
@@ -200,44 +207,46 @@ impl Stations {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn waiting(&self) -> Result<Waiting, StoreError> {
-        let of = |desk: &Arc<Desk>| Ok((desk.network().to_owned(), desk.holds()?));
-        let all = self.desks.iter().map(of);
+        let of = |station: &Arc<StationState>| {
+            Ok((station.network().to_owned(), station.eligibility()?))
+        };
+        let all = self.stations.iter().map(of);
         Ok(Waiting(all.collect::<Result<_, StoreError>>()?))
     }
     /// Whether there are several.
-    pub(super) fn company(&self) -> Company {
-        self.company
+    pub(super) fn is_only(&self) -> bool {
+        self.is_only
     }
     /// What runs, of all stations.
     pub(super) fn running(&self) -> Vec<Running> {
-        let running = self.desks.iter().filter_map(|desk| desk.running());
+        let running = self.stations.iter().filter_map(|station| station.running());
         running.collect()
     }
     /// Whether they are to end.
     pub(super) fn is_stopping(&self) -> bool {
-        self.desks.iter().any(|desk| desk.is_stopping())
+        self.stations.iter().any(|station| station.is_stopping())
     }
     /// Asks their threads to end.
     pub(super) fn stop(&self) {
-        for desk in &self.desks {
-            desk.stop();
+        for station in &self.stations {
+            station.stop();
         }
     }
 
     /// Each of them, as those that list take it.
-    pub(super) fn desks(&self) -> Vec<&Desk> {
-        self.desks.iter().map(|desk| &**desk).collect()
+    pub(super) fn list(&self) -> Vec<&StationState> {
+        self.stations.iter().map(|station| &**station).collect()
     }
 
     /// Jobs that have not ended: of each station what runs, then its queue in its order.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn open_jobs(&self, of: &[&Desk]) -> Result<Vec<StoredJob>, StoreError> {
-        let store = self.common.store();
+    pub(super) fn open_jobs(&self, of: &[&StationState]) -> Result<Vec<StoredJob>, StoreError> {
+        let store = self.shared.store();
         let mut all = Vec::new();
-        for desk in of {
-            all.extend(store.open_jobs(desk.network())?);
+        for station in of {
+            all.extend(store.open_jobs(station.network())?);
         }
         Ok(all)
     }
@@ -247,14 +256,14 @@ impl Stations {
     /// [`StoreError`].
     pub(super) fn ended_jobs(
         &self,
-        of: &[&Desk],
+        of: &[&StationState],
         before: Option<JobId>,
         most: u32,
     ) -> Result<Vec<StoredJob>, StoreError> {
-        let store = self.common.store();
+        let store = self.shared.store();
         let mut all = Vec::new();
-        for desk in of {
-            all.extend(store.ended_jobs(desk.network(), before, most)?);
+        for station in of {
+            all.extend(store.ended_jobs(station.network(), before, most)?);
         }
         all.sort_by_key(|job| std::cmp::Reverse(job.id));
         all.truncate(most as usize);
@@ -265,12 +274,12 @@ impl Stations {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn cancel(&self, id: JobId) -> Result<Cancel, StoreError> {
-        let job = self.common.store().job(id)?;
+        let job = self.shared.store().job(id)?;
         let Some(job) = job else {
             return Ok(Cancel::Unknown);
         };
         match self.named(Some(&job.station)) {
-            Ok(desk) => desk.cancel(id),
+            Ok(station) => station.cancel(id),
             Err(_) => Ok(Cancel::TooLate),
         }
     }

@@ -1,22 +1,24 @@
 //! One way to an object, whatever network it comes from: survey, plan, transfers, other plans where one breaks off, the
 //! account of all.
 //!
-//! A caller brings the network ([`Network`]) and a [`Keeper`], which has the bytes and may stop it; nothing else differs
+//! A caller brings the network ([`Network`]) and a [`TransferObserver`], which has the bytes and may stop it; nothing else differs
 //! between a simulation, a serial line and the daemon. Time base: the field's. Invariants: an object is handed out whole
 //! or not at all; relays of a transfer that broke off are given time to leave it before the next begins. Tests:
 //! `crates/lab/tests/`, `tests/recovery.rs`.
 
-use crate::job::{run, Again, Failure, Progress, Retry, Watch};
+use crate::job::{run, Failure, Progress, Retry, RetryMode, Watch};
 use crate::line::LineError;
-use crate::link_state::{hops_seen, Draw, HopSeen, LinkState, Place, PlanRequest, CLEAN_CHANNELS};
+use crate::link_state::{
+    hop_observations, Draw, HopObservation, LinkState, Place, PlanRequest, CLEAN_CHANNELS,
+};
 use crate::network::{Network, NetworkFault, NetworkTime, Notice};
-use crate::outcome::{Outcome, Summary};
+use crate::outcome::Outcome;
 use crate::recovery;
 use crate::registry::Pipelined;
-use crate::segments::{self, Assembly, Attempt, Extra, Segment};
+use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment, SegmentDetails};
 use crate::survey::{SurveyCost, SurveyJob, Surveyed};
 use crate::transfer::account::{expected, Account};
-use crate::transfer::pipeline::{settling, Fetch, Order, Terms, SETTLING};
+use crate::transfer::pipeline::{settling, Fetch, Fetched, Order, Terms, SETTLING};
 use crate::transfer::reroute::{BadHop, Reroute};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -30,7 +32,7 @@ use thalweg_wire::route::ObjectRange;
 /// A transfer that breaks off is begun again over another plan.
 pub const RETRY: Retry = Retry {
     attempts: 3,
-    again: Again::NewPlan,
+    mode: RetryMode::NewPlan,
 };
 /// How long a line that is down is waited for, where it is.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,7 +77,7 @@ impl Description {
         id.copied().unwrap_or(NodeId::MAX)
     }
     /// What `links` tell of it, by nobody's measurement yet.
-    pub fn known(&self, links: thalweg_planner::LinkQualities) -> LinkState {
+    pub fn link_state(&self, links: thalweg_planner::LinkQualities) -> LinkState {
         let (place, channels) = (self.place.clone(), self.channels.clone());
         LinkState::new(place, links, self.sink_index(), channels, self.draw)
     }
@@ -99,7 +101,7 @@ pub enum LineLoss {
 
 /// A plan, and the protocol that carries an object over it.
 #[derive(Debug, Clone)]
-pub struct Over {
+pub struct ProtocolPlan {
     /// The plan.
     pub plan: Arc<Plan>,
     /// The protocol.
@@ -121,8 +123,8 @@ pub struct Details {
     pub bad_hops: Vec<BadHop>,
 }
 
-impl Extra for Details {
-    fn goes_on(&mut self, next: &Self, (bytes, more): (u64, u64)) {
+impl SegmentDetails for Details {
+    fn append(&mut self, next: &Self, (bytes, more): (u64, u64)) {
         let (bytes, more) = (bytes as f64, more as f64);
         let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
         let shares = self.retransmitted.zip(next.retransmitted);
@@ -137,32 +139,32 @@ pub type Transfer = (Outcome<Details>, Option<Segment>);
 
 /// What is known when a transfer has ended, however it did.
 #[derive(Debug)]
-pub struct Ended<'a> {
+pub struct TransferEnd<'a> {
     /// Which bytes it was to bring.
     pub range: ObjectRange,
     /// What it brought.
     pub part: Option<&'a Segment>,
     /// Who took part.
-    pub active: &'a [NodeId],
+    pub participants: &'a [NodeId],
     /// How long these were on at most.
-    pub on: Duration,
+    pub on_time: Duration,
     /// What it told of hops, by the field's time.
-    pub seen: &'a [HopSeen],
+    pub hops: &'a [HopObservation],
 }
 
 /// Who has what a collector brings, and may stop it.
-pub trait Keeper<F> {
+pub trait TransferObserver<F> {
     /// Why a fetch ends without a report.
     type Error: From<Failure>;
 
-    /// A transfer of what `turn` says is to begin over `over`, on `terms`.
+    /// A transfer of what `attempt` says is to begin over `choice`, on `terms`.
     ///
     /// # Errors
     /// Why the fetch is to end.
     fn begin(
         &mut self,
         _field: &mut F,
-        _over: &Over,
+        _over: &ProtocolPlan,
         (_turn, _terms): (&Attempt, &Terms),
     ) -> Result<(), Self::Error> {
         Ok(())
@@ -173,7 +175,7 @@ pub trait Keeper<F> {
     ///
     /// # Errors
     /// Why the fetch is to end.
-    fn end(&mut self, _field: &mut F, _ended: &Ended<'_>) -> Result<(), Self::Error> {
+    fn end(&mut self, _field: &mut F, _ended: &TransferEnd<'_>) -> Result<(), Self::Error> {
         Ok(())
     }
 }
@@ -217,29 +219,29 @@ const fn is_one(parts: &usize) -> bool {
 
 /// What a collector is asked.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct FetchRequest<'a> {
     /// The network as it is known now.
-    pub known: &'a LinkState,
+    pub link_state: &'a LinkState,
     /// What is asked of the planner.
-    pub ask: PlanRequest,
+    pub plan_request: PlanRequest,
     /// What it planned.
     pub plan: Arc<Plan>,
     /// What the survey took, where it was made for this object.
     pub survey: Option<SurveyCost>,
 }
 
-impl Request<'_> {
-    fn first(&self) -> Over {
-        Over {
+impl FetchRequest<'_> {
+    fn first(&self) -> ProtocolPlan {
+        ProtocolPlan {
             plan: self.plan.clone(),
-            protocol: self.ask.protocol,
+            protocol: self.plan_request.protocol,
         }
     }
     /// On what terms the bytes of `range` travel by `protocol`.
     fn terms(&self, protocol: Pipelined, range: ObjectRange) -> Terms {
         protocol.terms(Terms {
             range,
-            payload: self.ask.payload,
+            payload: self.plan_request.payload,
             retry: Retry::NEVER,
             ..Terms::default()
         })
@@ -268,11 +270,11 @@ impl Collector {
         }
     }
     /// Relays may wait for packets of a transfer that ended at `at`, which nobody told them.
-    pub fn broke_off(&mut self, at: NetworkTime) {
+    pub fn note_broken_transfer(&mut self, at: NetworkTime) {
         self.broken = Some(at);
     }
     /// The number of the next transfer, which somebody else orders.
-    pub fn number(&mut self) -> u16 {
+    pub fn next_number(&mut self) -> u16 {
         self.transfers = self.transfers.wrapping_add(1);
         self.transfers
     }
@@ -288,7 +290,7 @@ impl Collector {
     /// [`Failure`].
     pub fn survey<F>(
         &mut self,
-        field: &mut F,
+        network: &mut F,
         protocol: Pipelined,
         missed: &[NodeId],
         watch: Watch<'_>,
@@ -297,66 +299,69 @@ impl Collector {
         F: Network<Order = Order, Event = Event>,
     {
         let survey = protocol.survey(self.description.measured_channels());
-        self.over_line(field, |own, field| {
-            let network = &own.description;
-            let (ids, positions) = (&network.place.ids, &network.positions);
+        self.with_line_retries(network, |own, network| {
+            let description = &own.description;
+            let (ids, positions) = (&description.place.ids, &description.positions);
             let make = || {
                 SurveyJob::new(
                     survey,
                     ids,
                     positions.clone(),
-                    &network.timing,
-                    network.sink,
+                    &description.timing,
+                    description.sink,
                 )
             };
-            let surveyed = recovery::survey(field, own.broken, missed, make, &mut *watch)?;
+            let surveyed = recovery::survey(network, own.broken, missed, make, &mut *watch)?;
             own.broken = None;
             Ok(surveyed)
         })
     }
 
-    /// Fetches what the source of `request` has, or what `there` lacks of it: over the plan of the request and, where a
+    /// Fetches what the source of `request` has, or what `assembly` lacks of it: over the plan of the request and, where a
     /// transfer breaks off, as P3 over other plans, three times in all.
     ///
     /// # Errors
     /// Those of `keeper`, and [`Failure`] where nothing can be said of the transfer; one that fails is a report.
     pub fn fetch<F, K>(
         &mut self,
-        field: &mut F,
-        request: &Request<'_>,
-        there: &mut Assembly,
+        network: &mut F,
+        request: &FetchRequest<'_>,
+        assembly: &mut Assembly,
         keeper: &mut K,
     ) -> Result<Report, K::Error>
     where
         F: Network<Order = Order, Event = Event>,
-        K: Keeper<F>,
+        K: TransferObserver<F>,
     {
-        let (known, ask, plan) = (request.known, &request.ask, &request.plan);
-        let protocol = ask.protocol;
+        let (link_state, plan_request, plan) =
+            (request.link_state, &request.plan_request, &request.plan);
+        let protocol = plan_request.protocol;
         let source = Some(self.description.id(plan.source));
         // P3 as published, over as many paths as there are, halves drawn anew: some node of the plan before may be gone.
         let again = PlanRequest {
             from: source,
             protocol: Pipelined::P3,
-            ..*ask
+            ..*plan_request
         };
-        let next = |_: &Over, tried: u32| {
-            let next = || known.plan_attempt(&again, u64::from(tried)).ok();
+        let next = |_: &ProtocolPlan, tried: u32| {
+            let next = || link_state.plan_attempt(&again, u64::from(tried)).ok();
             let plan = protocol.has_paths().then(next).flatten()?;
-            Some(Over {
+            Some(ProtocolPlan {
                 plan: Arc::new(plan),
                 protocol: Pipelined::P3,
             })
         };
-        let terms = segments::Terms {
-            part_bytes: ask.part_bytes(),
-            expected: ask.bytes,
+        let terms = FetchTerms {
+            segment_bytes: plan_request.segment_bytes(),
+            expected: plan_request.bytes,
             retry: RETRY,
             pause: SETTLING,
         };
-        let rest = |over: &Over| settling(over.protocol.scheme);
-        let attempt = |over: &Over, turn| self.transfer(field, request, over, turn, keeper);
-        let brought = segments::fetch(there, terms, request.first(), rest, attempt, next)?;
+        let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
+        let attempt = |choice: &ProtocolPlan, attempt| {
+            self.transfer(network, request, choice, attempt, keeper)
+        };
+        let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
         let mut outcome = brought.outcome;
         if let Some(survey) = &request.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
@@ -371,8 +376,8 @@ impl Collector {
             channels: plan.channels.iter().map(|c| c.number()).collect(),
             last_even: plan.last_even.map(Channel::number),
             survey: request.survey.clone(),
-            links_age_s: known.age().unwrap_or_default().as_secs_f64(),
-            parts: brought.parts as usize,
+            links_age_s: link_state.age().unwrap_or_default().as_secs_f64(),
+            parts: brought.segments as usize,
             tried: match brought.plans {
                 1 => Vec::new(),
                 _ => [protocol.name].into_iter().chain(more).collect(),
@@ -387,28 +392,28 @@ impl Collector {
     /// As [`Self::fetch`].
     pub fn compare<F, K>(
         &mut self,
-        field: &mut F,
-        request: &Request<'_>,
+        network: &mut F,
+        request: &FetchRequest<'_>,
         keeper: &mut K,
     ) -> Result<Outcome<Details>, K::Error>
     where
         F: Network<Order = Order, Event = Event>,
-        K: Keeper<F>,
+        K: TransferObserver<F>,
     {
-        self.broken.get_or_insert(field.now());
-        let over = Over {
+        self.broken.get_or_insert(network.now());
+        let choice = ProtocolPlan {
             protocol: Pipelined::PIP,
             ..request.first()
         };
-        let turn = Attempt {
+        let attempt = Attempt {
             // It is told as a further try of the same object.
             tried: 1,
             range: ObjectRange::ALL,
             number: 1,
             of: 1,
-            bytes: request.ask.bytes,
+            bytes: request.plan_request.bytes,
         };
-        let (mut outcome, _) = self.transfer(field, request, &over, turn, keeper)?;
+        let (mut outcome, _) = self.transfer(network, request, &choice, attempt, keeper)?;
         if let Some(survey) = &request.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
@@ -418,105 +423,71 @@ impl Collector {
     /// One transfer, when relays of the one before have left it.
     fn transfer<F, K>(
         &mut self,
-        field: &mut F,
-        request: &Request<'_>,
-        over: &Over,
-        turn: Attempt,
+        network: &mut F,
+        request: &FetchRequest<'_>,
+        choice: &ProtocolPlan,
+        attempt: Attempt,
         keeper: &mut K,
     ) -> Result<Transfer, K::Error>
     where
         F: Network<Order = Order, Event = Event>,
-        K: Keeper<F>,
+        K: TransferObserver<F>,
     {
-        let terms = request.terms(over.protocol, turn.range);
+        let terms = request.terms(choice.protocol, attempt.range);
         let id = |index| self.description.id(index);
-        let ends = (id(over.plan.source), id(over.plan.sink));
-        if turn.tried == 0 {
-            let planned = turn.planned(ends, &over.plan, terms.payload);
+        let ends = (id(choice.plan.source), id(choice.plan.sink));
+        if attempt.tried == 0 {
+            let planned = attempt.planned(ends, &choice.plan, terms.payload);
             if keeper.progress("", planned).is_break() {
                 return Err(Failure::Cancelled.into());
             }
         }
-        keeper.begin(field, over, (&turn, &terms))?;
-        let mut told = Told::default();
-        let mut watch = |progress| keeper.progress(over.protocol.name, progress);
-        let carried = self.over_line(field, |own, field| {
+        keeper.begin(network, choice, (&attempt, &terms))?;
+        let mut observations = Observations::default();
+        let mut watch = |progress| keeper.progress(choice.protocol.name, progress);
+        let carried = self.with_line_retries(network, |own, network| {
             if let Some(since) = own.broken.take() {
-                recovery::settle(field, since)?;
+                recovery::settle(network, since)?;
             }
-            own.carry(field, over, &terms, &mut watch, &mut told)
+            own.carry(network, choice, &terms, &mut watch, &mut observations)
         });
         let part = carried.as_ref().ok().and_then(|(_, part)| part.as_ref());
-        let ended = Ended {
-            range: turn.range,
+        let end = TransferEnd {
+            range: attempt.range,
             part,
-            active: &told.active,
-            on: told.on,
-            seen: &told.seen,
+            participants: &observations.participants,
+            on_time: observations.on_time,
+            hops: &observations.hops,
         };
-        keeper.end(field, &ended)?;
+        keeper.end(network, &end)?;
         Ok(carried?)
     }
 
-    /// One transfer of what `terms` name, and what it told beside its outcome. A transfer that a base station refused or
-    /// forgot, or did not end, is one that broke off.
+    /// One transfer on `terms`. One that a base station refused, forgot or did not end counts as one that broke off.
     ///
     /// # Errors
-    /// [`Failure`] where nothing can be said of it.
+    /// [`Failure`] where there is no outcome at all.
     pub fn carry<F>(
         &mut self,
-        field: &mut F,
-        over: &Over,
+        network: &mut F,
+        choice: &ProtocolPlan,
         terms: &Terms,
         watch: Watch<'_>,
-        told: &mut Told,
+        observations: &mut Observations,
     ) -> Result<Transfer, Failure>
     where
         F: Network<Order = Order, Event = Event>,
     {
-        let Description {
-            place,
-            timing,
-            draw,
-            ..
-        } = &self.description;
-        let (plan, scheme, ids) = (&*over.plan, over.protocol.scheme, &place.ids);
-        let ways = Reroute::of(plan, scheme, terms, ids)?;
-        let mut job = Fetch::new(ways, self.transfers.wrapping_add(1), ids, terms);
-        let began = field.now();
-        let fetched = run(field, &mut job, watch);
-        self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
-        let fetched = match fetched {
-            Err(why) if breaks_off(&why) => {
-                let joules = ids.iter().map(|id| field.joules(*id)).collect();
-                Ok(job.gives_up(&why, joules))
-            }
-            fetched => fetched,
-        };
-        let now = field.now();
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
-        let is_settled = is_whole && settling(scheme).is_zero();
-        self.broken = (!is_settled).then_some(now);
-        // Those who have not heard that it is over listen for so much longer.
-        let rest = match is_settled {
-            true => Duration::ZERO,
-            false => SETTLING,
-        };
-        told.on += now.since(began) + rest;
-        told.take_part(job.active());
-        let fetched = fetched?;
-        let payload = u32::from(terms.payload.bytes());
-        let bytes = fetched.part.as_ref().map_or(0, |part| part.bytes.len());
-        let packets = (bytes as u32).div_ceil(payload);
-        (told.seen).extend(hops_seen((plan, ids), packets, &fetched, now));
+        let fetched = self.run_fetch(network, choice, terms, watch, observations)?;
+        let (plan, ids) = (&*choice.plan, &self.description.place.ids);
         let account = Account {
-            protocol: over.protocol.name,
-            scheme,
-            network: &place.name,
+            protocol: choice.protocol.name,
+            scheme: choice.protocol.scheme,
+            network: &self.description.place.name,
             ids,
-            seed: draw.1,
+            seed: self.description.draw.1,
         };
-        let mut summary = account.of(plan, &fetched, (terms, timing));
+        let mut summary = account.of(plan, &fetched, (terms, &self.description.timing));
         let mut details = Details {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
@@ -524,40 +495,75 @@ impl Collector {
             bad_hops: fetched.bad_hops,
         };
         // The source's engine knows it also of a transfer that broke off.
-        if let Some(counts) = field.source_counts(self.description.id(plan.source)) {
+        if let Some(counts) = network.source_counts(self.description.id(plan.source)) {
             let rounds = fetched.complete.map_or(counts.rounds, |c| c.rounds);
+            let payload = u32::from(terms.payload.bytes());
             let packets = f64::from(counts.object_bytes.div_ceil(payload).max(1));
-            summary = Summary {
-                rounds: u32::from(rounds),
-                first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
-                ..summary
-            };
+            summary.rounds = u32::from(rounds);
+            summary.first_round_reliability = fetched.first_round.map(|f| f64::from(f) / packets);
             details.retransmitted =
                 (counts.sent > 0).then(|| f64::from(counts.retransmitted) / f64::from(counts.sent));
         }
-        let extra = details;
-        Ok((
-            Outcome {
-                summary,
-                details: extra,
-            },
-            fetched.part,
-        ))
+        Ok((Outcome { summary, details }, fetched.segment))
+    }
+
+    /// Runs the job of one transfer, and adds what it shows of nodes and hops to `observations`.
+    fn run_fetch<F>(
+        &mut self,
+        network: &mut F,
+        choice: &ProtocolPlan,
+        terms: &Terms,
+        watch: Watch<'_>,
+        observations: &mut Observations,
+    ) -> Result<Fetched, Failure>
+    where
+        F: Network<Order = Order, Event = Event>,
+    {
+        let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
+        let ids = &self.description.place.ids;
+        let reroute = Reroute::of(plan, scheme, terms, ids)?;
+        let mut job = Fetch::new(reroute, self.transfers.wrapping_add(1), ids, terms);
+        let began = network.now();
+        let fetched = run(network, &mut job, watch);
+        self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
+        let fetched = match fetched {
+            Err(why) if is_retryable(&why) => {
+                let joules = ids.iter().map(|id| network.joules(*id)).collect();
+                Ok(job.abandon(&why, joules))
+            }
+            fetched => fetched,
+        };
+        let now = network.now();
+        let is_whole = matches!(&fetched, Ok(fetched) if fetched.segment.is_some());
+        let is_settled = is_whole && settling(scheme).is_zero();
+        self.broken = (!is_settled).then_some(now);
+        // Nodes that missed the end listen for that much longer.
+        let rest = match is_settled {
+            true => Duration::ZERO,
+            false => SETTLING,
+        };
+        observations.on_time += now.since(began) + rest;
+        observations.add_participants(job.participants());
+        let fetched = fetched?;
+        let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
+        let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));
+        (observations.hops).extend(hop_observations((plan, ids), packets, &fetched, now));
+        Ok(fetched)
     }
 
     /// Does what `job` does, and again where the line to the base station broke it off, if this collector waits for lines.
-    fn over_line<F: Network, X>(
+    fn with_line_retries<F: Network, X>(
         &mut self,
-        field: &mut F,
+        network: &mut F,
         mut job: impl FnMut(&mut Self, &mut F) -> Result<X, Failure>,
     ) -> Result<X, Failure> {
         let (mut losses, mut until) = (0, None);
         loop {
-            let why = match job(self, field) {
+            let why = match job(self, network) {
                 Err(why) if self.line_loss == LineLoss::Waits => why,
                 done => return done,
             };
-            let now = field.now();
+            let now = network.now();
             // A line that is still down is no further loss.
             match &why {
                 Failure::Silent(_) | Failure::Restarted(_) | Failure::Refused(_)
@@ -566,15 +572,15 @@ impl Collector {
                     losses += 1;
                     (until, self.broken) = (None, Some(now));
                 }
-                Failure::Network(why) if is_away(why) => {}
+                Failure::Network(why) if is_line_down(why) => {}
                 _ => return Err(why),
             }
             if now >= *until.get_or_insert(now + PATIENCE) {
                 return Err(why);
             }
             // What the station still tells of the job before is of no use.
-            while field.now() < now + LINE_CHECK {
-                if let Notice::Cancelled = field.next(now + LINE_CHECK)? {
+            while network.now() < now + LINE_CHECK {
+                if let Notice::Cancelled = network.next(now + LINE_CHECK)? {
                     return Err(Failure::Cancelled);
                 }
             }
@@ -584,24 +590,24 @@ impl Collector {
 
 /// What a transfer tells beside its outcome, over all times that it was begun.
 #[derive(Debug, Default)]
-pub struct Told {
-    active: Vec<NodeId>,
-    on: Duration,
-    seen: Vec<HopSeen>,
+pub struct Observations {
+    participants: Vec<NodeId>,
+    on_time: Duration,
+    hops: Vec<HopObservation>,
 }
 
-impl Told {
-    fn take_part(&mut self, nodes: &[NodeId]) {
+impl Observations {
+    fn add_participants(&mut self, nodes: &[NodeId]) {
         for node in nodes {
-            if !self.active.contains(node) {
-                self.active.push(*node);
+            if !self.participants.contains(node) {
+                self.participants.push(*node);
             }
         }
     }
 }
 
 /// Whether a base station may come back.
-fn is_away(why: &NetworkFault) -> bool {
+fn is_line_down(why: &NetworkFault) -> bool {
     let NetworkFault::Broken(why) = why else {
         return false;
     };
@@ -609,7 +615,7 @@ fn is_away(why: &NetworkFault) -> bool {
 }
 
 /// Whether a transfer that ended for this reason broke off, and may go over another plan.
-const fn breaks_off(why: &Failure) -> bool {
+const fn is_retryable(why: &Failure) -> bool {
     matches!(
         why,
         Failure::Restarted(_) | Failure::Refused(_) | Failure::NoEnd(_)

@@ -136,12 +136,12 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 pub enum Step<O, X> {
     /// Give a station an order.
     Order(NodeId, O),
-    /// Read the meters of these nodes; [`Job::metered`] is told.
+    /// Read the meters of these nodes; [`Job::on_meters`] is told.
     Meter(Vec<NodeId>),
-    /// Take so many bytes from a station; [`Job::taken`] is given them.
+    /// Take so many bytes from a station; [`Job::on_bytes`] is given them.
     Take(NodeId, usize),
     /// Tell who watches.
-    Say(Progress),
+    Report(Progress),
     /// Nothing before this time, unless something is told.
     Wait(NetworkTime),
     /// It is over.
@@ -155,18 +155,18 @@ pub trait Job {
     /// What it is told.
     type Event;
     /// What it brings.
-    type Brings;
+    type Output;
 
     /// Station `by` told `event` at `at`.
-    fn told(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: Self::Event);
+    fn on_event(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: Self::Event);
     /// `station` is lost to orders given so far, for the reason `why`.
-    fn lost(&mut self, at: NetworkTime, station: NodeId, why: Failure);
+    fn on_loss(&mut self, at: NetworkTime, station: NodeId, why: Failure);
     /// What the nodes of [`Step::Meter`] have spent so far, in joules, in their order.
-    fn metered(&mut self, _joules: Vec<Option<f64>>) {}
+    fn on_meters(&mut self, _joules: Vec<Option<f64>>) {}
     /// The bytes of [`Step::Take`].
-    fn taken(&mut self, _station: NodeId, _bytes: Vec<u8>) {}
+    fn on_bytes(&mut self, _station: NodeId, _bytes: Vec<u8>) {}
     /// What is to be done at `now`.
-    fn poll(&mut self, now: NetworkTime) -> Step<Self::Order, Self::Brings>;
+    fn poll(&mut self, now: NetworkTime) -> Step<Self::Order, Self::Output>;
     /// The orders that free its stations at any time.
     fn stop(&mut self) -> Vec<(NodeId, Self::Order)>;
 }
@@ -175,12 +175,12 @@ pub trait Job {
 ///
 /// # Errors
 /// [`Failure`]; the stations are free again, as far as they can be reached.
-pub fn run<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Brings, Failure>
+pub fn run<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Output, Failure>
 where
     F: Network,
     J: Job<Order = F::Order, Event = F::Event>,
 {
-    let end = run_on(field, job, watch);
+    let end = drive(field, job, watch);
     if end.is_err() {
         for (station, order) in job.stop() {
             // Whoever cannot be reached gives up by itself.
@@ -190,7 +190,7 @@ where
     end
 }
 
-fn run_on<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Brings, Failure>
+fn drive<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Output, Failure>
 where
     F: Network,
     J: Job<Order = F::Order, Event = F::Event>,
@@ -198,17 +198,19 @@ where
     loop {
         match job.poll(field.now()) {
             Step::Order(station, order) => field.order(station, order)?,
-            Step::Meter(nodes) => job.metered(nodes.into_iter().map(|n| field.joules(n)).collect()),
-            Step::Take(station, len) => job.taken(station, field.take(station, len)?),
-            Step::Say(progress) => {
+            Step::Meter(nodes) => {
+                job.on_meters(nodes.into_iter().map(|n| field.joules(n)).collect())
+            }
+            Step::Take(station, len) => job.on_bytes(station, field.take(station, len)?),
+            Step::Report(progress) => {
                 if watch(progress).is_break() {
                     return Err(Failure::Cancelled);
                 }
             }
             Step::Wait(until) => match field.next(until)? {
-                Notice::Told(at, by, event) => job.told(&*field, at, by, event),
-                Notice::Restarted(by) => job.lost(field.now(), by, Failure::Restarted(by)),
-                Notice::Silent(by) => job.lost(field.now(), by, Failure::Silent(by)),
+                Notice::Event(at, by, event) => job.on_event(&*field, at, by, event),
+                Notice::Restarted(by) => job.on_loss(field.now(), by, Failure::Restarted(by)),
+                Notice::Silent(by) => job.on_loss(field.now(), by, Failure::Silent(by)),
                 Notice::Cancelled => return Err(Failure::Cancelled),
                 Notice::Nothing => {}
             },
@@ -223,12 +225,12 @@ pub struct Retry {
     /// How often in all, at least once.
     pub attempts: u32,
     /// How.
-    pub again: Again,
+    pub mode: RetryMode,
 }
 
 /// How something that failed is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryMode {
     /// At once, over the same plan.
     SamePlan,
     /// Over a plan drawn anew.
@@ -241,10 +243,10 @@ impl Retry {
     /// Once.
     pub const NEVER: Self = Self {
         attempts: 1,
-        again: Again::SamePlan,
+        mode: RetryMode::SamePlan,
     };
     /// Whether another try follows on the try number `tried`, from 1.
-    pub const fn follows(self, tried: u32) -> bool {
+    pub const fn allows(self, tried: u32) -> bool {
         tried < self.attempts
     }
 }

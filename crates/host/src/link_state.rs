@@ -6,7 +6,7 @@ mod planned;
 mod source;
 
 use history::History;
-pub use history::{hops_seen, HopSeen, Measured, MOST_SEEN, MOST_SURVEYS};
+pub use history::{hop_observations, HopObservation, PastSurvey, MAX_OBSERVATIONS, MAX_SURVEYS};
 pub use planned::{Backups, Other, Pip, Planned, Stage};
 
 use crate::network::NetworkTime;
@@ -123,8 +123,8 @@ impl Place {
     /// # Errors
     /// [`PlanRequestError::UnknownNode`].
     pub fn index_of(&self, node: NodeId) -> Result<usize, PlanRequestError> {
-        let known = self.ids.iter().position(|id| *id == node);
-        known.ok_or_else(|| PlanRequestError::UnknownNode {
+        let view = self.ids.iter().position(|id| *id == node);
+        view.ok_or_else(|| PlanRequestError::UnknownNode {
             network: self.name.clone(),
             node,
             first: self.ids.iter().min().copied().unwrap_or(node),
@@ -186,7 +186,7 @@ impl PlanRequest {
     }
     /// Bytes of one transfer at most: an object that has more goes in parts. Never above what the baseline's
     /// frames hold.
-    pub fn part_bytes(&self) -> u32 {
+    pub fn segment_bytes(&self) -> u32 {
         u32::from(MAX_PACKETS) * u32::from(self.payload.bytes())
     }
 }
@@ -281,40 +281,40 @@ impl LinkState {
     /// The same with its links as measured at `at`.
     #[must_use]
     pub fn measured_at(self, at: NetworkTime) -> Self {
-        self.after(Vec::new(), at)
+        self.with_history(Vec::new(), at)
     }
     /// The same, its links measured at `at`, and before as `earlier` has them: one picture of all, for `at`.
     #[must_use]
-    pub fn after(self, earlier: Vec<Measured>, at: NetworkTime) -> Self {
+    pub fn with_history(self, earlier: Vec<PastSurvey>, at: NetworkTime) -> Self {
         let links = self.links.clone();
-        let mut surveys = vec![Measured { links, at }];
+        let mut surveys = vec![PastSurvey { links, at }];
         surveys.extend(earlier);
         let history = History::of(surveys);
-        Self { history, ..self }.viewed_at(at)
+        Self { history, ..self }.as_of(at)
     }
     /// The same with what transfers saw by what was known `before`.
     #[must_use]
-    pub fn remembering(mut self, before: &Self) -> Self {
-        self.history.remember(&before.history);
+    pub fn with_observations_of(mut self, before: &Self) -> Self {
+        self.history.copy_observations(&before.history);
         self
     }
     /// Notes how frames of transfers fared: each hop counts as if a survey had measured it then.
-    pub fn saw(&mut self, hops: &[HopSeen]) {
-        self.history.see(hops);
+    pub fn observe(&mut self, hops: &[HopObservation]) {
+        self.history.observe(hops);
     }
     /// The same for plans that are made at `now`: links as they are known by then, and how far they can be trusted.
     #[must_use]
-    pub fn viewed_at(&self, now: NetworkTime) -> Self {
-        let mut known = self.clone();
-        known.age = self.history.age(now);
+    pub fn as_of(&self, now: NetworkTime) -> Self {
+        let mut view = self.clone();
+        view.age = self.history.age(now);
         if let Some(picture) = self.history.picture(now, self.place.floor) {
             let rule = RouteRequest::new(0, self.sink).trusting(picture.model).rule;
             let wanted = self.wanted.clone();
             let (channels, routing) = choose_channels(&picture.links, &rule, wanted);
-            (known.channels, known.routing_channel) = (channels, routing);
-            (known.links, known.model, known.rule) = (picture.links, picture.model, rule);
+            (view.channels, view.routing_channel) = (channels, routing);
+            (view.links, view.model, view.rule) = (picture.links, picture.model, rule);
         }
-        known
+        view
     }
     /// When its links were last measured; none where somebody told them.
     pub fn measured(&self) -> Option<NetworkTime> {

@@ -13,7 +13,7 @@ pub type NetworkTime = SimTime;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice<V> {
     /// A station told an event.
-    Told(NetworkTime, NodeId, V),
+    Event(NetworkTime, NodeId, V),
     /// A station started anew and has forgotten its orders.
     Restarted(NodeId),
     /// The line to a station is down.
@@ -99,7 +99,7 @@ pub trait Layered {
     ///
     /// # Errors
     /// As [`Network::next`].
-    fn advance(&mut self, until: NetworkTime) -> Result<Told<Self::Inner>, NetworkFault>;
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<Self::Inner>, NetworkFault>;
     /// As [`Network::order`].
     ///
     /// # Errors
@@ -114,7 +114,7 @@ pub trait Layered {
 }
 
 /// What `F` tells.
-pub type Told<F> = Notice<<F as Network>::Event>;
+pub type NoticeOf<F> = Notice<<F as Network>::Event>;
 
 impl<A: Layered> Clock for A {
     fn when(&self, station: NodeId, local: Instant) -> NetworkTime {

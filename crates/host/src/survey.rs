@@ -317,9 +317,9 @@ impl SurveyJob {
 impl Job for SurveyJob {
     type Order = Order;
     type Event = mote::Event;
-    type Brings = Surveyed;
+    type Output = Surveyed;
 
-    fn told(&mut self, _clock: &dyn Clock, _at: NetworkTime, by: NodeId, event: mote::Event) {
+    fn on_event(&mut self, _clock: &dyn Clock, _at: NetworkTime, by: NodeId, event: mote::Event) {
         if by != self.sink {
             return;
         }
@@ -328,13 +328,13 @@ impl Job for SurveyJob {
             self.note(event);
         }
     }
-    fn lost(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {
+    fn on_loss(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {
         if station == self.sink {
             self.failed = Some(why);
         }
     }
 
-    fn metered(&mut self, joules: Vec<Option<f64>>) {
+    fn on_meters(&mut self, joules: Vec<Option<f64>>) {
         let all: Option<f64> = joules.into_iter().sum();
         self.meters = match self.meters {
             Meters::Unread => Meters::Before(all),
@@ -351,7 +351,7 @@ impl Job for SurveyJob {
             return Step::Done(Err(why));
         }
         if let Some(progress) = self.says.take() {
-            return Step::Say(progress);
+            return Step::Report(progress);
         }
         match (self.state, self.meters) {
             (State::Idle, Meters::Unread) | (State::Collected, Meters::Before(_)) => {

@@ -34,7 +34,7 @@ fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
 
 /// One transfer of a wave.
 #[derive(Debug)]
-struct Part {
+struct WaveTransfer {
     route: Route,
     wake_up: Duration,
     log: Log,
@@ -42,7 +42,7 @@ struct Part {
     failure: Option<String>,
 }
 
-impl Part {
+impl WaveTransfer {
     fn fail(&mut self, at: NetworkTime, why: String) {
         self.failure.get_or_insert(why);
         self.ended.get_or_insert(at);
@@ -51,24 +51,24 @@ impl Part {
 
 /// How a transfer of a wave begins. Protocols that tell neither in a wake-up begin afresh, and probe at nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begins {
+pub enum Start {
     /// With the first packet.
-    Afresh,
+    Fresh,
     /// The same, and ends where a chain does not bring the first packets: the others wait for it.
-    Looking,
+    Probing,
     /// With what its sink misses of so many packets that it has.
-    After(u32),
+    Resuming(u32),
 }
 
-impl Begins {
+impl Start {
     /// `route` so.
     pub fn of(self, mut route: Route) -> Route {
         match self {
             _ if route.scheme != Scheme::Thalweg => {}
-            Self::Afresh => {}
-            Self::Looking if route.groups() == Groups::Two => route.probe = Probe::First,
-            Self::Looking => {}
-            Self::After(received) => {
+            Self::Fresh => {}
+            Self::Probing if route.groups() == Groups::Two => route.probe = Probe::First,
+            Self::Probing => {}
+            Self::Resuming(received) => {
                 let all = route.expected.map_or(0, NonZeroU16::get);
                 route.progress = Progress::Kept;
                 route.expected = expected(u32::from(all).saturating_sub(received));
@@ -80,7 +80,7 @@ impl Begins {
 
 /// What one transfer of a wave brought.
 #[derive(Debug)]
-pub struct Landed {
+pub struct TransferResult {
     /// First symbol of its first wake-up packet, and when the source began.
     pub began: Option<(NetworkTime, NetworkTime)>,
     /// When its last packet was there, if all were.
@@ -101,19 +101,19 @@ pub struct Landed {
 
 /// What a wave brought.
 #[derive(Debug)]
-pub struct Waved {
+pub struct WaveResult {
     /// When its first order was given.
     pub ordered: NetworkTime,
     /// When its last sink was free.
     pub end: NetworkTime,
     /// Its transfers, in the order of their routes.
-    pub parts: Vec<Landed>,
+    pub transfers: Vec<TransferResult>,
 }
 
 /// Several fetches that begin together.
 #[derive(Debug)]
 pub struct Wave {
-    parts: Vec<Part>,
+    transfers: Vec<WaveTransfer>,
     /// For the wake-ups of all sinks but the first.
     room: Duration,
     patience: Duration,
@@ -139,8 +139,8 @@ impl Wave {
         Self {
             room: all.saturating_sub(routes.first().map_or(Duration::ZERO, own)),
             patience: PATIENCE + Duration::from_secs(u64::from(deadline_s)),
-            parts: (routes.into_iter())
-                .map(|route| Part {
+            transfers: (routes.into_iter())
+                .map(|route| WaveTransfer {
                     wake_up: wake_up(&route, timing),
                     log: Log::new(route.payload.bytes()),
                     route,
@@ -156,12 +156,12 @@ impl Wave {
         }
     }
 
-    fn brings(&mut self, ordered: NetworkTime, end: NetworkTime) -> Waved {
-        let parts = self.parts.iter_mut().map(|part| {
+    fn output(&mut self, ordered: NetworkTime, end: NetworkTime) -> WaveResult {
+        let transfers = self.transfers.iter_mut().map(|part| {
             let log = &mut part.log;
-            let object = log.part().map(|part| part.bytes);
+            let object = log.segment().map(|segment| segment.bytes);
             let is_whole = object.is_some();
-            Landed {
+            TransferResult {
                 began: log.woke,
                 last: log.last,
                 ended: part.ended,
@@ -174,10 +174,10 @@ impl Wave {
                 failure: (!is_whole).then(|| part.failure.take().unwrap_or_else(|| log.failure())),
             }
         });
-        Waved {
+        WaveResult {
             ordered,
             end,
-            parts: parts.collect(),
+            transfers: transfers.collect(),
         }
     }
 }
@@ -185,11 +185,11 @@ impl Wave {
 impl Job for Wave {
     type Order = Order;
     type Event = mote::Event;
-    type Brings = Waved;
+    type Output = WaveResult;
 
-    fn told(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
-        let found = self.parts.iter().position(|part| part.route.sink == by);
-        let Some((which, part)) = found.and_then(|n| Some((n, self.parts.get_mut(n)?))) else {
+    fn on_event(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
+        let found = self.transfers.iter().position(|part| part.route.sink == by);
+        let Some((which, part)) = found.and_then(|n| Some((n, self.transfers.get_mut(n)?))) else {
             return;
         };
         if let Some(why) = refused(&event) {
@@ -204,40 +204,40 @@ impl Job for Wave {
             self.due = at + part.wake_up;
         }
     }
-    fn lost(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
-        let ordered = self.parts.iter_mut().take(self.next);
+    fn on_loss(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
+        let ordered = self.transfers.iter_mut().take(self.next);
         for part in ordered.filter(|part| part.route.sink == station) {
             part.fail(at, why.to_string());
         }
     }
-    fn taken(&mut self, station: NodeId, bytes: Vec<u8>) {
-        let mut parts = self.parts.iter_mut();
-        if let Some(part) = parts.find(|part| part.route.sink == station) {
+    fn on_bytes(&mut self, station: NodeId, bytes: Vec<u8>) {
+        let mut transfers = self.transfers.iter_mut();
+        if let Some(part) = transfers.find(|part| part.route.sink == station) {
             part.log.bytes = Some(bytes);
         }
     }
 
-    fn poll(&mut self, now: NetworkTime) -> Step<Order, Waved> {
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, WaveResult> {
         let ordered = *self.ordered.get_or_insert(now);
-        let (deadline, alone) = (ordered + self.patience, self.parts.len() == 1);
-        if let Some(first) = self.parts.first() {
+        let (deadline, alone) = (ordered + self.patience, self.transfers.len() == 1);
+        if let Some(first) = self.transfers.first() {
             if first.log.woke.is_none() && first.ended.is_some() {
                 // Without the first there is nothing to begin together with.
-                for part in self.parts.iter_mut().skip(self.next) {
+                for part in self.transfers.iter_mut().skip(self.next) {
                     part.fail(now, "the wave did not begin".to_owned());
                 }
-                self.next = self.parts.len();
+                self.next = self.transfers.len();
             }
         }
-        let is_under_way = self.parts.iter().any(|part| part.ended.is_none());
+        let is_under_way = self.transfers.iter().any(|part| part.ended.is_none());
         if is_under_way && now >= deadline {
-            for part in &mut self.parts {
+            for part in &mut self.transfers {
                 self.stops.push(part.route.sink);
                 part.fail(now, "no end".to_owned());
             }
-            self.next = self.parts.len();
+            self.next = self.transfers.len();
         } else if is_under_way {
-            let Some(part) = self.parts.get(self.next) else {
+            let Some(part) = self.transfers.get(self.next) else {
                 return Step::Wait(deadline);
             };
             if self.next > 0 && now < self.due {
@@ -260,17 +260,20 @@ impl Job for Wave {
         if let Some(sink) = self.stops.pop() {
             return Step::Order(sink, Command::Stop);
         }
-        let left = self.parts.iter().filter(|part| part.log.bytes.is_none());
+        let left = self
+            .transfers
+            .iter()
+            .filter(|part| part.log.bytes.is_none());
         let mut complete = left.filter_map(|part| Some((part.route.sink, part.log.complete?)));
         let complete = complete.next();
         match complete {
             Some((sink, complete)) => Step::Take(sink, complete.len as usize),
-            None => Step::Done(Ok(self.brings(ordered, end))),
+            None => Step::Done(Ok(self.output(ordered, end))),
         }
     }
 
     fn stop(&mut self) -> Vec<(NodeId, Order)> {
-        let sinks = self.parts.iter().map(|part| part.route.sink);
+        let sinks = self.transfers.iter().map(|part| part.route.sink);
         sinks.map(|sink| (sink, Command::Stop)).collect()
     }
 }

@@ -49,9 +49,9 @@ impl CollectRequest {
     }
 
     /// Bytes of one transfer at most; none where there is no such limit. Pipelines carry larger objects in parts.
-    pub fn part_bytes(&self) -> Option<u32> {
+    pub fn segment_bytes(&self) -> Option<u32> {
         match self.protocol.family {
-            Family::Pipeline(pipelined) => Some(self.ask(pipelined).part_bytes()),
+            Family::Pipeline(pipelined) => Some(self.ask(pipelined).segment_bytes()),
             _ => None,
         }
     }

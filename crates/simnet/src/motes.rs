@@ -9,7 +9,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::{BoardTiming, Engine, Software};
 use thalweg_host::collector::{
-    clean_channels, Collector, Description, LineLoss, Over, Told, Transfer,
+    clean_channels, Collector, Description, LineLoss, Observations, ProtocolPlan, Transfer,
 };
 use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
@@ -18,7 +18,7 @@ use thalweg_host::object::Holds;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyJob, Surveyed};
 use thalweg_host::transfer::pipeline::{self, Node, Terms, MAX_NODES};
-use thalweg_host::waves::{Begins, Wave, Waved};
+use thalweg_host::waves::{Start, Wave, WaveResult};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::stream;
 use thalweg_planner::{Place, Plan, RelayOrder};
@@ -160,7 +160,7 @@ impl<V> Ear<'_, V> {
 
 impl<V> Observer<V> for Ear<'_, V> {
     fn event(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
-        self.hear(node, Notice::Told(at, self.ids[node], event))
+        self.hear(node, Notice::Event(at, self.ids[node], event))
     }
     fn started(&mut self, _at: SimTime, node: usize) -> ControlFlow<()> {
         self.hear(node, Notice::Restarted(self.ids[node]))
@@ -370,13 +370,13 @@ impl Motes {
     /// [`RunError::Failed`].
     pub fn wave(
         &mut self,
-        plans: &[(&Plan, Begins)],
+        plans: &[(&Plan, Start)],
         scheme: Scheme,
         terms: &Terms,
-    ) -> Result<Waved, RunError> {
+    ) -> Result<WaveResult, RunError> {
         let mut routes = Vec::with_capacity(plans.len());
         for (plan, begins) in plans {
-            let number = self.collector.number();
+            let number = self.collector.next_number();
             let route = pipeline::route(plan, scheme, terms, self.nodes.ids(), number)?;
             routes.push(begins.of(route));
         }
@@ -418,8 +418,8 @@ impl Motes {
         self.nodes.hear(&[plan.sink]);
         let protocol = Pipelined::plain(scheme);
         let field = &mut self.nodes;
-        let told = &mut Told::default();
-        let over = Over {
+        let told = &mut Observations::default();
+        let over = ProtocolPlan {
             plan: Arc::new(plan.clone()),
             protocol,
         };

@@ -14,7 +14,7 @@ use std::time::{Duration as Wall, Instant as WallInstant};
 
 use thalweg_host::connector::{Connector, Facts, Sessions, Spending, Tree};
 use thalweg_host::job::Failure;
-use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
 use thalweg_host::transfer::pipeline::{Node, Order};
 use thalweg_host::transfer::session::SessionRequest;
 use thalweg_medium::random::derive;
@@ -149,7 +149,7 @@ impl Layered for Recorders {
     fn inner_mut(&mut self) -> &mut SimNetwork<Node> {
         &mut self.field
     }
-    fn advance(&mut self, until: NetworkTime) -> Result<Told<SimNetwork<Node>>, NetworkFault> {
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<SimNetwork<Node>>, NetworkFault> {
         self.field.next(until)
     }
     fn pass_on(&mut self, station: NodeId, order: Order) -> Result<(), NetworkFault> {
@@ -213,7 +213,7 @@ impl<F: Network> Layered for Paced<F> {
     fn inner_mut(&mut self) -> &mut F {
         &mut self.field
     }
-    fn advance(&mut self, until: NetworkTime) -> Result<Told<F>, NetworkFault> {
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<F>, NetworkFault> {
         loop {
             let slice = until.min(self.field.now() + SLICE);
             let news = self.field.next(slice)?;

@@ -1,8 +1,8 @@
-//! Sessions of RCRT as jobs: what came is in the store before its source hears that it came, and becomes objects.
+//! Session jobs (RCRT): bytes are in the store before their source is acknowledged, and become objects.
 //!
-//! Invariants: a stream is an object once it has [`ROLL`] bytes, its source begins anew, or the session ends for
-//! whatever reason; what a killed daemon left is made objects when it begins again. A session that is interrupted
-//! goes on for the time that it has left. Time base: the field's. Tests: `crates/daemon/tests/all/`.
+//! Invariants: a stream becomes an object when it has [`ROLL`] bytes, when its source starts again, or when the session
+//! ends for any reason; what a killed daemon leaves becomes objects when it starts again. An interrupted session
+//! continues for the time that it has left. Time base: the network's. Tests: `crates/daemon/tests/all/`.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
@@ -12,7 +12,7 @@ use thalweg_units::{BitRate, Duration, NodeId};
 
 use super::stop::Stop;
 use super::watched::Watched;
-use crate::desk::Desk;
+use crate::station_state::StationState;
 use crate::view;
 use thalweg_host::connector::Tree;
 use thalweg_host::job::Failure;
@@ -21,14 +21,16 @@ use thalweg_host::outcome::Summary;
 use thalweg_host::store::{
     next_sample, JobId, JobState, Level, NewTransfer, StoreError, StoredJob,
 };
-use thalweg_host::transfer::session::{Came, Keeper, Session, SessionRequest, SourceStatus};
+use thalweg_host::transfer::session::{
+    Session, SessionRequest, SourceStatus, StreamEvent, StreamStore,
+};
 
-/// A stream of so many bytes becomes an object, and the next begins.
+/// A stream with this many bytes becomes an object, and the next begins.
 const ROLL: u64 = 1 << 20;
 
-/// Has what came of a session.
-struct Keep<'a> {
-    desk: &'a Desk,
+/// Stores the streams of a session.
+struct SessionStore<'a> {
+    station: &'a StationState,
     job: JobId,
     /// How long it is to last, if it ends by itself.
     whole_s: Option<f64>,
@@ -62,15 +64,19 @@ struct Source {
     repaired: u64,
 }
 
-impl<'a> Keep<'a> {
+impl<'a> SessionStore<'a> {
     /// For session `job`, which may have been interrupted.
-    fn new(desk: &'a Desk, job: JobId, whole_s: Option<f64>) -> Result<Self, StoreError> {
-        let last = desk.store().samples(job)?.pop();
+    fn new(
+        station: &'a StationState,
+        job: JobId,
+        whole_s: Option<f64>,
+    ) -> Result<Self, StoreError> {
+        let last = station.store().samples(job)?.pop();
         let before_s = last.as_ref().map_or(0.0, |last| f64::from(last.at_s));
         let before = last.into_iter().flat_map(|last| last.sources);
         let before: BTreeMap<_, _> = before.map(|s| (s.source, s)).collect();
         Ok(Self {
-            desk,
+            station,
             job,
             whole_s,
             before_s,
@@ -108,35 +114,35 @@ impl<'a> Keep<'a> {
     fn close(&mut self) -> Result<(), StoreError> {
         self.open.clear();
         self.sample(self.at_s as u32)?;
-        close_all(self.desk)
+        close_all(self.station)
     }
 
     fn sample(&mut self, at_s: u32) -> Result<(), StoreError> {
         self.due_s = next_sample(at_s);
-        (self.desk.store()).sample(self.job, at_s, &self.sources)?;
-        self.desk
+        (self.station.store()).sample(self.job, at_s, &self.sources)?;
+        self.station
             .outbox("rates", &view::rates(self.job, self.at_s, &self.sources));
         Ok(())
     }
 
     fn add(&self, pieces: &[(NodeId, Vec<u8>)]) -> Result<(), StoreError> {
-        (self.desk.store()).add_to_streams(self.job, self.at_s, pieces)
+        (self.station.store()).add_to_streams(self.job, self.at_s, pieces)
     }
 
-    fn kept(&mut self, came: Vec<Came>) -> Result<(), StoreError> {
+    fn append_events(&mut self, events: Vec<StreamEvent>) -> Result<(), StoreError> {
         let mut pieces = Vec::new();
-        for one in came {
+        for one in events {
             match one {
-                Came::Bytes(source, _, bytes) => {
+                StreamEvent::Bytes(source, _, bytes) => {
                     *self.open.entry(source).or_default() += bytes.len() as u64;
                     pieces.push((source, bytes));
                 }
-                Came::Ended(_) => {}
-                Came::Begun(source, _) => {
+                StreamEvent::Ended(_) => {}
+                StreamEvent::Begun(source, _) => {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);
                         self.add(&pieces)?;
-                        close(self.desk, (self.job, source))?;
+                        close(self.station, (self.job, source))?;
                     }
                 }
             }
@@ -145,18 +151,18 @@ impl<'a> Keep<'a> {
         let full = self.open.iter().filter(|(_, bytes)| **bytes >= ROLL);
         let full: Vec<NodeId> = full.map(|(source, _)| *source).collect();
         for source in full {
-            close(self.desk, (self.job, source))?;
+            close(self.station, (self.job, source))?;
             self.open.remove(&source);
         }
         Ok(())
     }
 }
 
-impl Keeper for Keep<'_> {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
-        self.kept(came).map_err(unkept)
+impl StreamStore for SessionStore<'_> {
+    fn append(&mut self, events: Vec<StreamEvent>) -> Result<(), Failure> {
+        self.append_events(events).map_err(store_failure)
     }
-    fn look(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
+    fn sample(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
         self.at_s = self.before_s + at_s;
         let whole = |now: &SourceStatus| match self.before.get(&now.source) {
             Some(before) => SourceStatus {
@@ -168,38 +174,39 @@ impl Keeper for Keep<'_> {
             None => *now,
         };
         self.sources = sources.iter().map(whole).collect();
-        self.desk.flows(self.at_s, self.whole_s, &self.sources);
+        self.station
+            .session_progress(self.at_s, self.whole_s, &self.sources);
         let at_s = self.at_s as u32;
         match at_s >= self.due_s {
-            true => self.sample(at_s).map_err(unkept),
+            true => self.sample(at_s).map_err(store_failure),
             false => Ok(()),
         }
     }
 }
 
 /// The store does not take what came.
-fn unkept(why: StoreError) -> Failure {
+fn store_failure(why: StoreError) -> Failure {
     Failure::Unfit(why.to_string())
 }
 
 /// Makes objects of all streams of the network.
-fn close_all(desk: &Desk) -> Result<(), StoreError> {
-    let open = desk.store().open_streams(desk.network())?;
-    open.into_iter().try_for_each(|of| close(desk, of))
+fn close_all(station: &StationState) -> Result<(), StoreError> {
+    let open = station.store().open_streams(station.network())?;
+    open.into_iter().try_for_each(|of| close(station, of))
 }
 
 /// Makes an object of what came of a source.
-fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
-    let (object, took_s) = desk.store().stream(job, source)?;
+fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
+    let (object, took_s) = station.store().stream(job, source)?;
     if object.is_empty() {
         return Ok(());
     }
     let goodput = BitRate::of_bytes(object.len() as u64, Duration::from_secs_f64(took_s));
     let record = Summary {
         protocol: "rcrt".to_owned(),
-        testbed: desk.network().to_owned(),
+        testbed: station.network().to_owned(),
         source,
-        sink: desk.facts.network.sink,
+        sink: station.facts.network.sink,
         bytes: object.len() as u64,
         // It came in order and without a gap, but its source told no digest.
         verified: false,
@@ -217,7 +224,7 @@ fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> 
         duration_s: took_s,
         attempts: 1,
         failure: None,
-        seed: desk.facts.network.draw.1,
+        seed: station.facts.network.draw.1,
     };
     let report = serde_json::to_string(&record).unwrap_or_default();
     let new = NewTransfer {
@@ -228,13 +235,13 @@ fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> 
         job: None,
         file: None,
     };
-    desk.close_stream((job, source), &new, &object).map(drop)
+    station.close_stream((job, source), &new, &object).map(drop)
 }
 
 /// Says that streams of before could not be made objects.
-pub(super) fn close_left(desk: &Desk) {
-    if let Err(why) = close_all(desk) {
-        desk.log(
+pub(super) fn close_leftovers(station: &StationState) {
+    if let Err(why) = close_all(station) {
+        station.log(
             Level::Warning,
             &format!("what came in a session is no object yet: {why}"),
         );
@@ -243,58 +250,61 @@ pub(super) fn close_left(desk: &Desk) {
 
 /// Runs session `job` over `tree` to its end.
 pub(super) fn run(
-    desk: &Desk,
+    station: &StationState,
     (job, name): (&StoredJob, &str),
-    wish: &SessionRequest,
+    request: &SessionRequest,
     mut tree: Tree<'_>,
 ) -> Result<(), Stop> {
     // Of an interrupted one.
-    close_all(desk)?;
-    let keep = Keep::new(desk, job.id, wish.duration_s)?;
-    let left = keep.left();
+    close_all(station)?;
+    let store = SessionStore::new(station, job.id, request.duration_s)?;
+    let left = store.left();
     if left.is_some_and(|left| left == Duration::ZERO) {
-        return end(desk, (job, name), &keep, Ok(()));
+        return end(station, (job, name), &store, Ok(()));
     }
     let began = tree.now();
-    let session = Session::new((desk.facts.network.sink, began), wish, left, keep);
+    let session = Session::new((station.facts.network.sink, began), request, left, store);
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
-        field: &mut tree,
-        stop: &|| desk.is_unwanted(),
+        network: &mut tree,
+        stop: &|| station.is_interrupted(),
     };
     let ended = thalweg_host::job::run(&mut watched, &mut session, &mut |_| Continue(()));
-    let (mut keep, kept) = session.finish(watched.now());
+    let (mut store, stored) = session.finish(watched.now());
     // Its nodes' meters began with it. Any of them may relay, and listens.
-    let on = (&desk.facts.network.place.ids[..], tree.now().since(began));
-    let metered = super::read_meters(&mut tree, desk);
-    super::write_spent(desk, metered, on);
+    let on = (
+        &station.facts.network.place.ids[..],
+        tree.now().since(began),
+    );
+    let metered = super::read_meters(&mut tree, station);
+    super::write_spent(station, metered, on);
     // What came is to be had, however the session ended.
-    let closed = kept.map_err(Stop::from);
-    let closed = closed.and_then(|()| keep.close().map_err(Stop::from));
+    let closed = stored.map_err(Stop::from);
+    let closed = closed.and_then(|()| store.close().map_err(Stop::from));
     let ended = ended.map_err(Stop::from).and(closed);
-    end(desk, (job, name), &keep, ended)
+    end(station, (job, name), &store, ended)
 }
 
 /// Writes down what came of it.
 fn end(
-    desk: &Desk,
+    station: &StationState,
     (job, name): (&StoredJob, &str),
-    keep: &Keep<'_>,
+    store: &SessionStore<'_>,
     ended: Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let outcome = keep.outcome();
+    let outcome = store.outcome();
     match &ended {
-        Ok(()) => (desk.store()).end_job(job.id, JobState::Done, Some(&outcome), None)?,
-        Err(_) => desk.store().outcome_of_job(job.id, &outcome)?,
+        Ok(()) => (station.store()).end_job(job.id, JobState::Done, Some(&outcome), None)?,
+        Err(_) => station.store().set_outcome(job.id, &outcome)?,
     }
-    let sum = |of: fn(&SourceStatus) -> u64| keep.sources.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&SourceStatus) -> u64| store.sources.iter().map(of).sum::<u64>();
     let line = format!(
         "{name}: {} packets of {} nodes in {:.0} s, {} of them repaired",
         sum(|s| s.packets),
-        keep.sources.iter().filter(|s| s.packets > 0).count(),
-        keep.at_s,
+        store.sources.iter().filter(|s| s.packets > 0).count(),
+        store.at_s,
         sum(|s| s.repaired)
     );
-    desk.log(Level::Info, &line);
+    station.log(Level::Info, &line);
     ended
 }

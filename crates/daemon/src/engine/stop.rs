@@ -1,6 +1,6 @@
 //! Why a job of the daemon ends without what was asked for.
 
-use crate::limits::Wait;
+use crate::limits::Blocked;
 use thalweg_host::job::Failure;
 use thalweg_host::link_state::PlanRequestError;
 use thalweg_host::network::NetworkFault;
@@ -9,11 +9,11 @@ use thalweg_host::store::StoreError;
 /// Why a job ended without what was asked for.
 pub(super) enum Stop {
     /// Somebody did not want it, or the daemon ends.
-    Unwanted,
+    Interrupted,
     /// The way to the base station is lost.
     Lost(NetworkFault),
     /// Limits leave a node alone that it needs: it waits in the queue.
-    Held(Wait),
+    Blocked(Blocked),
     /// It failed for good.
     Failed(String),
 }
@@ -21,7 +21,7 @@ pub(super) enum Stop {
 impl From<Failure> for Stop {
     fn from(why: Failure) -> Self {
         match why {
-            Failure::Cancelled => Self::Unwanted,
+            Failure::Cancelled => Self::Interrupted,
             Failure::Network(why) => Self::Lost(why),
             Failure::Silent(_) | Failure::Restarted(_) => lost(&why),
             why => Self::Failed(why.to_string()),

@@ -2,14 +2,14 @@
 
 use thalweg_units::Duration;
 
-use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
 
 /// So often it is asked whether to go on, by field time.
 const SLICE: Duration = Duration::from_millis(200);
 
 /// A field as long as nobody says stop.
 pub(super) struct Watched<'a, F> {
-    pub(super) field: &'a mut F,
+    pub(super) network: &'a mut F,
     /// Whether to stop.
     pub(super) stop: &'a dyn Fn() -> bool,
 }
@@ -18,18 +18,18 @@ impl<F: Network> Layered for Watched<'_, F> {
     type Inner = F;
 
     fn inner(&self) -> &F {
-        self.field
+        self.network
     }
     fn inner_mut(&mut self) -> &mut F {
-        self.field
+        self.network
     }
-    fn advance(&mut self, until: NetworkTime) -> Result<Told<F>, NetworkFault> {
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<F>, NetworkFault> {
         loop {
             if (self.stop)() {
                 return Ok(Notice::Cancelled);
             }
-            let slice = until.min(self.field.now() + SLICE);
-            match self.field.next(slice)? {
+            let slice = until.min(self.network.now() + SLICE);
+            match self.network.next(slice)? {
                 Notice::Nothing if slice < until => {}
                 news => return Ok(news),
             }

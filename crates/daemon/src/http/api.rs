@@ -12,8 +12,8 @@ use serde_json::{json, Value};
 use thalweg_units::NodeId;
 
 use super::{session, App, Refusal};
-use crate::desk::{now, Cancel, Company, Desk, Line};
 use crate::mqtt::Broker;
+use crate::station_state::{now, Cancel, Line, StationState};
 use crate::stations::Stations;
 use crate::view;
 use thalweg_host::store::{JobId, TransferId, Work};
@@ -30,13 +30,13 @@ type Answer = Result<Response, Refusal>;
 /// Which part of a long list: what is older than this number.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Part {
+pub(super) struct PageQuery {
     before: Option<i64>,
     limit: Option<u32>,
 }
 
-fn limit(asked: Option<u32>) -> u32 {
-    asked.unwrap_or(PAGE).clamp(1, 1_000)
+fn limit(request: Option<u32>) -> u32 {
+    request.unwrap_or(PAGE).clamp(1, 1_000)
 }
 
 /// Which jobs: of one station, or of all.
@@ -51,11 +51,11 @@ pub(super) struct JobsPart {
 /// Of which station.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Of {
+pub(super) struct StationQuery {
     station: Option<String>,
 }
 
-impl Part {
+impl PageQuery {
     fn limit(&self) -> u32 {
         limit(self.limit)
     }
@@ -64,7 +64,7 @@ impl Part {
 /// What is asked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct JobRequest {
     kind: Kind,
     from: Option<From>,
     #[serde(default)]
@@ -77,7 +77,7 @@ struct Asked {
     duration_s: Option<f64>,
 }
 
-impl Asked {
+impl JobRequest {
     /// Whether something is named that only a session has.
     fn is_of_session(&self) -> bool {
         let terms = self.policy.is_some() || self.demand.is_some() || self.demands.is_some();
@@ -126,40 +126,43 @@ pub(super) async fn description() -> Response {
 }
 
 pub(super) async fn health(State(app): State<App>) -> Answer {
-    app.ask(|stations| {
+    app.with_stations(|stations| {
         // A store that does not answer is no health.
-        stations.common().store().total()?;
-        let lines = stations.all().iter().map(|desk| (desk, desk.line()));
+        stations.shared().store().total()?;
+        let lines = stations
+            .all()
+            .iter()
+            .map(|station| (station, station.line()));
         let lines: Vec<_> = lines.collect();
         let is_down = |(_, line): &(_, Line)| matches!(line, Line::Down(_));
-        let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let mqtt = stations.shared().mqtt.as_ref().map(|mqtt| mqtt.broker());
         let is_cut = lines.iter().any(is_down) || matches!(mqtt, Some(Broker::Away(_)));
-        let waiting = stations.common().store().count_waiting()?;
+        let waiting = stations.shared().store().count_waiting()?;
         let mqtt = mqtt.map(|broker| json!({ "broker": broker, "waiting": waiting }));
-        let mut told = json!({
+        let mut job_json = json!({
             "status": if is_cut { "degraded" } else { "ok" },
             "version": env!("CARGO_PKG_VERSION"),
             "api": API_VERSION,
             "mqtt": mqtt,
         });
         let mut all = serde_json::Map::new();
-        for (desk, line) in &lines {
-            if desk.company == Company::Alone {
-                told["line"] = json!(line);
+        for (station, line) in &lines {
+            if station.is_only {
+                job_json["line"] = json!(line);
             }
-            all.insert(desk.network().to_owned(), json!(line));
+            all.insert(station.network().to_owned(), json!(line));
         }
-        told["stations"] = all.into();
-        Ok(Json(told).into_response())
+        job_json["stations"] = all.into();
+        Ok(Json(job_json).into_response())
     })
     .await
 }
 
 pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -> Answer {
-    app.ask(move |stations| {
-        let of: Vec<&Desk> = match &part.station {
+    app.with_stations(move |stations| {
+        let of: Vec<&StationState> = match &part.station {
             Some(name) => vec![stations.of(Some(name))?],
-            None => stations.desks(),
+            None => stations.list(),
         };
         let open = match part.before {
             None => stations.open_jobs(&of)?,
@@ -170,26 +173,26 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
         let running = stations.running();
         let all = open.iter().chain(&ended);
         let waiting = stations.waiting()?;
-        let told = |job| view::job(job, &running, waiting.why(job));
-        let all: Vec<_> = all.map(told).collect();
+        let job_json = |job| view::job(job, &running, waiting.why(job));
+        let all: Vec<_> = all.map(job_json).collect();
         Ok(Json(json!({ "jobs": all })).into_response())
     })
     .await
 }
 
 /// The work that is asked for.
-fn work(desk: &Desk, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
+fn work(station: &StationState, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
     if kind == "survey" {
         return Ok(vec![Work::Survey]);
     }
     let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    let place = &desk.facts.network.place;
+    let place = &station.facts.network.place;
     let one = |from: &u16| {
         let node = NodeId::new(*from).map_err(|why| refused(format!("from: {why}")))?;
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        match node == desk.facts.network.sink {
+        match node == station.facts.network.sink {
             true => Err(refused(format!("node {node} is the base station"))),
             false if kind == "plan" => Ok(Work::Plan { from: node }),
             false => Ok(Work::Fetch { from: node }),
@@ -203,17 +206,17 @@ fn work(desk: &Desk, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
 
 /// Queues what a form or a program asks for.
 pub(super) fn queue(
-    desk: &Desk,
+    station: &StationState,
     (kind, from): (&str, &[u16]),
     priority: i8,
 ) -> Result<Vec<thalweg_host::store::StoredJob>, Refusal> {
-    let work = work(desk, kind, from)?;
-    Ok(desk.submit(&work, priority)?)
+    let work = work(station, kind, from)?;
+    Ok(station.submit(&work, priority)?)
 }
 
 /// All nodes that may have objects.
-pub(super) fn everyone(desk: &Desk) -> Vec<u16> {
-    desk.facts.sources().map(NodeId::get).collect()
+pub(super) fn everyone(station: &StationState) -> Vec<u16> {
+    station.facts.sources().map(NodeId::get).collect()
 }
 
 pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Answer {
@@ -227,35 +230,38 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
         ));
     }
     let wrong = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    let asked: Asked = serde_json::from_slice(&body).map_err(|why| wrong(why.to_string()))?;
-    let (priority, station) = (asked.priority, asked.station.clone());
-    if asked.kind == Kind::Session {
-        if asked.from.is_some() {
+    let request: JobRequest =
+        serde_json::from_slice(&body).map_err(|why| wrong(why.to_string()))?;
+    let (priority, station) = (request.priority, request.station.clone());
+    if request.kind == Kind::Session {
+        if request.from.is_some() {
             return Err(wrong("a session has sources, not from".to_owned()));
         }
-        let mut wish = asked.session()?;
-        let jobs = app.ask_one(station, move |desk| {
-            if wish.sources.is_empty() {
-                wish.sources = everyone(desk);
+        let mut session_request = request.session()?;
+        let jobs = app.with_station(station, move |station| {
+            if session_request.sources.is_empty() {
+                session_request.sources = everyone(station);
             }
-            session::queue(desk, wish, priority)
+            session::queue(station, session_request, priority)
         });
         return one(&jobs.await?);
     }
-    if asked.is_of_session() {
+    if request.is_of_session() {
         let why = "sources, policy, demand, demands and duration_s are a session's";
         return Err(wrong(why.to_owned()));
     }
-    let kind = match asked.kind {
+    let kind = match request.kind {
         Kind::Survey => "survey",
         Kind::Plan => "plan",
         Kind::Fetch | Kind::Session => "fetch",
     };
-    let from = match (asked.kind, asked.from) {
+    let from = match (request.kind, request.from) {
         (Kind::Survey, None) => Some(Vec::new()),
         (Kind::Survey, Some(_)) => return Err(wrong("a survey is of all nodes".to_owned())),
         (_, Some(From::One(node))) => {
-            let jobs = app.ask_one(station, move |desk| queue(desk, (kind, &[node]), priority));
+            let jobs = app.with_station(station, move |station| {
+                queue(station, (kind, &[node]), priority)
+            });
             return one(&jobs.await?);
         }
         (_, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
@@ -266,9 +272,9 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
             ))
         }
     };
-    let jobs = app.ask_one(station, move |desk| {
-        let from = from.unwrap_or_else(|| everyone(desk));
-        queue(desk, (kind, &from), priority)
+    let jobs = app.with_station(station, move |station| {
+        let from = from.unwrap_or_else(|| everyone(station));
+        queue(station, (kind, &from), priority)
     });
     let jobs = jobs.await?;
     if kind == "survey" {
@@ -291,41 +297,43 @@ fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
 }
 
 /// Job `id` as it is.
-fn told(stations: &Stations, id: i64) -> Result<Value, Refusal> {
-    let job = stations.common().store().job(JobId(id))?;
-    let job = job.ok_or_else(|| Refusal::nothing(format!("there is no job {id}")))?;
-    let told = serde_json::to_value(view::job(
+fn job_json(stations: &Stations, id: i64) -> Result<Value, Refusal> {
+    let job = stations.shared().store().job(JobId(id))?;
+    let job = job.ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))?;
+    let job_json = serde_json::to_value(view::job(
         &job,
         &stations.running(),
         stations.waiting()?.why(&job),
     ));
-    told.map_err(|why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string()))
+    job_json.map_err(|why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string()))
 }
 
 pub(super) async fn job(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    let job = app.ask(move |stations| told(stations, id)).await?;
+    let job = app
+        .with_stations(move |stations| job_json(stations, id))
+        .await?;
     Ok(Json(job).into_response())
 }
 
 pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    app.ask(move |stations| {
+    app.with_stations(move |stations| {
         let status = match stations.cancel(JobId(id))? {
             Cancel::Done => StatusCode::OK,
-            Cancel::Asked => StatusCode::ACCEPTED,
+            Cancel::Requested => StatusCode::ACCEPTED,
             Cancel::TooLate => {
                 return Err(Refusal::new(StatusCode::CONFLICT, "the job has ended"));
             }
-            Cancel::Unknown => return Err(Refusal::nothing(format!("there is no job {id}"))),
+            Cancel::Unknown => return Err(Refusal::not_found(format!("there is no job {id}"))),
         };
-        Ok((status, Json(told(stations, id)?)).into_response())
+        Ok((status, Json(job_json(stations, id)?)).into_response())
     })
     .await
 }
 
-pub(super) async fn objects(State(app): State<App>, part: Query<Part>) -> Answer {
-    app.ask(move |stations| {
+pub(super) async fn objects(State(app): State<App>, part: Query<PageQuery>) -> Answer {
+    app.with_stations(move |stations| {
         let before = part.before.map(TransferId);
-        let all = stations.common().store().latest(before, part.limit())?;
+        let all = stations.shared().store().latest(before, part.limit())?;
         let all: Vec<_> = all.iter().map(view::object).collect();
         Ok(Json(json!({ "objects": all })).into_response())
     })
@@ -333,99 +341,108 @@ pub(super) async fn objects(State(app): State<App>, part: Query<Part>) -> Answer
 }
 
 pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    app.ask(move |stations| {
-        let found = stations.common().store().transfer(TransferId(id))?;
+    app.with_stations(move |stations| {
+        let found = stations.shared().store().transfer(TransferId(id))?;
         let found = found.filter(|found| found.object.is_some());
-        let found = found.ok_or_else(|| Refusal::nothing(format!("there is no object {id}")))?;
+        let found = found.ok_or_else(|| Refusal::not_found(format!("there is no object {id}")))?;
         Ok(Json(view::object(&found)).into_response())
     })
     .await
 }
 
 /// A station: its network, the way to it, its last survey.
-fn described(desk: &Desk) -> Value {
-    let (facts, surveyed) = (&desk.facts, desk.surveyed());
-    let survey = surveyed.map(|surveyed| {
-        let channel = surveyed.known.routing_channel();
-        let missing: Vec<u16> = surveyed.missing.iter().map(|n| n.get()).collect();
+fn station_json(station: &StationState) -> Value {
+    let (facts, snapshot) = (&station.facts, station.snapshot());
+    let survey = snapshot.map(|snapshot| {
+        let channel = snapshot.link_state.routing_channel();
+        let missing: Vec<u16> = snapshot.missing.iter().map(|n| n.get()).collect();
         json!({
-            "age_s": now() - surveyed.at,
-            "took_s": surveyed.took_s,
+            "age_s": now() - snapshot.at,
+            "took_s": snapshot.took_s,
             "channel": channel.number(),
-            "links": surveyed.known.links().summary(channel).heard_pairs,
+            "links": snapshot.link_state.links().summary(channel).heard_pairs,
             "missing": missing,
         })
     });
     json!({
-        "name": desk.network(),
+        "name": station.network(),
         "about": facts.about,
         "sink": facts.network.sink.get(),
         "nodes": facts.network.place.ids.len(),
-        "protocol": desk.transfers.protocol.name,
-        "line": desk.line(),
+        "protocol": station.transfers.protocol.name,
+        "line": station.line(),
         "survey": survey,
     })
 }
 
 pub(super) async fn stations(State(app): State<App>) -> Answer {
-    app.ask(|stations| {
-        let all = stations.all().iter().map(|desk| described(desk));
+    app.with_stations(|stations| {
+        let all = stations.all().iter().map(|station| station_json(station));
         let all: Vec<Value> = all.collect();
         Ok(Json(json!({ "stations": all })).into_response())
     })
     .await
 }
 
-pub(super) async fn network(State(app): State<App>, of: Query<Of>) -> Answer {
-    let told = app.ask_one(of.0.station, |desk| Ok(described(desk)));
-    Ok(Json(told.await?).into_response())
+pub(super) async fn network(State(app): State<App>, of: Query<StationQuery>) -> Answer {
+    let job_json = app.with_station(of.0.station, |station| Ok(station_json(station)));
+    Ok(Json(job_json.await?).into_response())
 }
 
 /// All nodes, or the one called `only`.
-fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::NodeNow>, Refusal> {
-    let (health, surveyed) = (desk.health()?, desk.surveyed());
-    let last = desk.store().last_heard(desk.network())?;
+fn node_list(station: &StationState, only: Option<NodeId>) -> Result<Vec<view::NodeNow>, Refusal> {
+    let (health, snapshot) = (station.health()?, station.snapshot());
+    let last = station.store().last_deliveries(station.network())?;
     let node = |(index, id): (usize, &NodeId)| {
         let last = last.iter().find(|(node, ..)| node == id);
         let last = last.map(|(_, at, transfer)| (&**at, *transfer));
-        let heard = surveyed.as_ref().filter(|s| !s.missing.contains(id));
+        let heard = snapshot.as_ref().filter(|s| !s.missing.contains(id));
         let health = health.get(index).copied().unwrap_or_default();
-        let node = view::node(&desk.facts, index, last);
+        let node = view::node(&station.facts, index, last);
         view::node_now(node, &health, heard.map(|s| s.at))
     };
-    let all = desk.facts.network.place.ids.iter().enumerate();
+    let all = station.facts.network.place.ids.iter().enumerate();
     let all = all.filter(|(_, id)| only.is_none_or(|only| **id == only));
     Ok(all.map(node).collect())
 }
 
-pub(super) async fn nodes(State(app): State<App>, of: Query<Of>) -> Answer {
-    let nodes = app.ask_one(of.0.station, |desk| list(desk, None)).await?;
+pub(super) async fn nodes(State(app): State<App>, of: Query<StationQuery>) -> Answer {
+    let nodes = app
+        .with_station(of.0.station, |station| node_list(station, None))
+        .await?;
     Ok(Json(json!({ "nodes": nodes })).into_response())
 }
 
-pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>, of: Query<Of>) -> Answer {
-    app.ask_one(of.0.station, move |desk| {
-        let nothing = || Refusal::nothing(format!("there is no node {id}"));
-        let node = NodeId::new(id).map_err(|_| nothing())?;
-        let of = list(desk, Some(node))?.pop().ok_or_else(nothing)?;
-        let index = desk
+pub(super) async fn node(
+    State(app): State<App>,
+    Path(id): Path<u16>,
+    of: Query<StationQuery>,
+) -> Answer {
+    app.with_station(of.0.station, move |station| {
+        let not_found = || Refusal::not_found(format!("there is no node {id}"));
+        let node = NodeId::new(id).map_err(|_| not_found())?;
+        let of = node_list(station, Some(node))?
+            .pop()
+            .ok_or_else(not_found)?;
+        let index = station
             .facts
             .network
             .place
             .index_of(node)
-            .map_err(|_| nothing())?;
-        let links = desk.surveyed();
-        let links = links.map(|surveyed| view::links(&desk.facts, surveyed.known.links(), index));
+            .map_err(|_| not_found())?;
+        let links = station.snapshot();
+        let links =
+            links.map(|snapshot| view::links(&station.facts, snapshot.link_state.links(), index));
         let view::NodeNow { node, health } = of;
-        let told = json!({ "node": node, "health": health, "links": links });
-        Ok(Json(told).into_response())
+        let job_json = json!({ "node": node, "health": health, "links": links });
+        Ok(Json(job_json).into_response())
     })
     .await
 }
 
-pub(super) async fn log(State(app): State<App>, part: Query<Part>) -> Answer {
-    app.ask(move |stations| {
-        let lines = stations.common().store().lines(part.before, part.limit())?;
+pub(super) async fn log(State(app): State<App>, part: Query<PageQuery>) -> Answer {
+    app.with_stations(move |stations| {
+        let lines = stations.shared().store().lines(part.before, part.limit())?;
         Ok(Json(json!({ "lines": lines })).into_response())
     })
     .await

@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 
 use super::{App, Refusal};
-use crate::kind::kind_of;
+use crate::kind::{kind_of, Kind};
+use crate::stations::Stations;
 use thalweg_host::store::TransferId;
 
 /// Read at once, in bytes.
@@ -49,34 +50,84 @@ fn wanted(range: Option<&str>, len: u64) -> Wanted {
     parse().unwrap_or(Wanted::All)
 }
 
+/// An object's file, and what its answer says of it.
+struct Opened {
+    file: File,
+    len: u64,
+    kind: Kind,
+    name: String,
+    tag: String,
+}
+
+/// Opens object `id`.
+fn open(stations: &Stations, id: i64) -> Result<Opened, Refusal> {
+    let found = stations.shared().store().transfer(TransferId(id))?;
+    let not_found = || Refusal::not_found(format!("there is no object {id}"));
+    let found = found.ok_or_else(not_found)?;
+    let path = found.object.clone().ok_or_else(not_found)?;
+    let gone = |_| Refusal::new(StatusCode::GONE, "the object's file is gone");
+    let mut file = File::open(&path).map_err(gone)?;
+    let len = file.metadata().map_err(gone)?.len();
+    let mut head = [0; 512];
+    let read = file.read(&mut head).map_err(gone)?;
+    let stem = path.file_stem();
+    let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+    Ok(Opened {
+        file,
+        len,
+        kind: kind_of(&head[..read]),
+        name: found.file.clone().or(stem).unwrap_or_default(),
+        tag: format!("\"{}\"", found.digest.unwrap_or_default()),
+    })
+}
+
+/// `count` bytes of `file`, read as they are sent.
+fn body(file: File, count: u64) -> Body {
+    Body::from_stream(stream::try_unfold(
+        (file, count),
+        |(mut file, left)| async move {
+            if left == 0 {
+                return Ok(None);
+            }
+            let piece = tokio::task::spawn_blocking(move || {
+                let mut piece = vec![0; left.min(PIECE as u64) as usize];
+                file.read_exact(&mut piece).map(|()| (piece, file))
+            });
+            let (piece, file) = piece.await.map_err(std::io::Error::other)??;
+            let left = left - piece.len() as u64;
+            Ok::<_, std::io::Error>(Some((Bytes::from(piece), (file, left))))
+        },
+    ))
+}
+
+/// `name` in letters that every system takes, with the ending of `kind`.
+fn plain_name(name: &str, kind: Kind) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() || "._-".contains(c) {
+        true => c,
+        false => '_',
+    };
+    let name: String = name.chars().map(plain).take(120).collect();
+    format!("{name}{}", kind.extension(&name))
+}
+
 pub(super) async fn content(
     State(app): State<App>,
     Path(id): Path<i64>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let opened = app.ask(move |stations| {
-        let found = stations.common().store().transfer(TransferId(id))?;
-        let nothing = || Refusal::nothing(format!("there is no object {id}"));
-        let found = found.ok_or_else(nothing)?;
-        let path = found.object.clone().ok_or_else(nothing)?;
-        let gone = |_| Refusal::new(StatusCode::GONE, "the object's file is gone");
-        let mut file = File::open(&path).map_err(gone)?;
-        let len = file.metadata().map_err(gone)?.len();
-        let mut head = [0; 512];
-        let read = file.read(&mut head).map_err(gone)?;
-        let kind = kind_of(&head[..read]);
-        let name = path
-            .file_stem()
-            .map(|stem| stem.to_string_lossy().into_owned());
-        let name = found.file.clone().or(name).unwrap_or_default();
-        Ok((file, len, kind, name, found.digest))
-    });
-    let (mut file, len, kind, name, digest) = opened.await?;
-    let tag = format!("\"{}\"", digest.unwrap_or_default());
+    let opened = app
+        .with_stations(move |stations| open(stations, id))
+        .await?;
+    let Opened {
+        mut file,
+        len,
+        kind,
+        name,
+        tag,
+    } = opened;
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let range = text(header::RANGE);
-    // A part of what was there before is not asked for of what is there now.
-    let range = range.filter(|_| text(header::IF_RANGE).is_none_or(|of| of == tag));
+    // A range of an older object does not apply to this one.
+    let range = text(header::RANGE).filter(|_| text(header::IF_RANGE).is_none_or(|of| of == tag));
     let (status, first, last) = match wanted(range, len) {
         Wanted::All => (StatusCode::OK, 0, len.saturating_sub(1)),
         Wanted::Part(first, last) => (StatusCode::PARTIAL_CONTENT, first, last),
@@ -88,26 +139,7 @@ pub(super) async fn content(
     let count = if len == 0 { 0 } else { last - first + 1 };
     let broken = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the file cannot be read");
     file.seek(SeekFrom::Start(first)).map_err(broken)?;
-    let pieces = stream::try_unfold((file, count), |(mut file, left)| async move {
-        if left == 0 {
-            return Ok(None);
-        }
-        let piece = tokio::task::spawn_blocking(move || {
-            let mut piece = vec![0; left.min(PIECE as u64) as usize];
-            file.read_exact(&mut piece).map(|()| (piece, file))
-        });
-        let (piece, file) = piece.await.map_err(std::io::Error::other)??;
-        let left = left - piece.len() as u64;
-        Ok::<_, std::io::Error>(Some((Bytes::from(piece), (file, left))))
-    });
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "._-".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let name: String = name.chars().map(plain).take(120).collect();
+    let disposition = format!("attachment; filename=\"{}\"", plain_name(&name, kind));
     let mut response = Response::builder()
         .status(status)
         .header(header::CONTENT_TYPE, kind.media_type())
@@ -118,16 +150,13 @@ pub(super) async fn content(
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; sandbox",
         )
-        .header(
-            header::CONTENT_DISPOSITION,
-            format!("attachment; filename=\"{name}{}\"", kind.extension(&name)),
-        );
+        .header(header::CONTENT_DISPOSITION, disposition);
     if status == StatusCode::PARTIAL_CONTENT {
         let of = format!("bytes {first}-{last}/{len}");
         response = response.header(header::CONTENT_RANGE, of);
     }
     let broken = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no answer could be made");
-    response.body(Body::from_stream(pieces)).map_err(broken)
+    response.body(body(file, count)).map_err(broken)
 }
 
 #[cfg(test)]

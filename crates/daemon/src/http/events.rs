@@ -21,13 +21,13 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
     let seat = app.watchers.clone().try_acquire_owned();
     let full = |_| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many watch already");
     let seat = seat.map_err(full)?;
-    let news = app.stations.common().watch();
+    let news = app.stations.shared().watch();
     // What runs at the moment comes first; what changes from here on follows.
-    let jobs = app.ask(|stations| {
+    let jobs = app.with_stations(|stations| {
         let running = stations.running();
         let mut told = Vec::new();
         for one in &running {
-            let job = stations.common().store().job(one.id)?;
+            let job = stations.shared().store().job(one.id)?;
             let job = job.map(|job| serde_json::to_string(&view::job(&job, &running, None)));
             told.extend(job.and_then(Result::ok));
         }

@@ -3,7 +3,7 @@
 //! A page elsewhere can make a browser send requests here. A name that its owner points here (DNS rebinding)
 //! is refused by `Host`, which must be an address, `localhost` or a configured name; a write that another
 //! page makes by `Sec-Fetch-Site` and `Origin`. Where a token is configured, it comes as `Authorization: Bearer`,
-//! or as the cookie that the page's login sets, which is not the token. Tests: at the end.
+//! or as the cookie that the page's login sets, which is not the token. Tests: `guard_tests.rs`.
 
 use std::net::IpAddr;
 
@@ -84,7 +84,7 @@ impl Guard {
     }
 
     /// Whether whoever asks has the token, or none is wanted.
-    fn knows(&self, headers: &HeaderMap) -> bool {
+    fn set_links(&self, headers: &HeaderMap) -> bool {
         let Some([_, cookie]) = &self.prints else {
             return true;
         };
@@ -133,7 +133,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     let path = request.uri().path();
     let is_open = matches!(path, "/healthz" | "/login" | "/style.css" | "/page.js");
-    if !is_open && !guard.knows(headers) {
+    if !is_open && !guard.set_links(headers) {
         let is_page = !path.starts_with("/api/") && path != "/metrics";
         if reads && is_page {
             return Redirect::to("/login").into_response();
@@ -145,84 +145,5 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Token;
-
-    fn guard() -> Guard {
-        Guard::new(&Config {
-            token: Some(Token::new("0123456789abcdef").unwrap()),
-            hosts: vec!["Gateway.example".to_owned()],
-            ..Config::default()
-        })
-    }
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        let pair = |(name, value): &(&'static str, &str)| {
-            let name = header::HeaderName::from_static(name);
-            (name, value.parse().unwrap())
-        };
-        pairs.iter().map(pair).collect()
-    }
-
-    #[test]
-    fn a_host_is_an_address_or_a_name_of_ours() {
-        let knows = |host: &str| guard().knows_host(&headers(&[("host", host)]));
-        for ours in [
-            "localhost",
-            "LOCALHOST:8654",
-            "127.0.0.1:1",
-            "[::1]:8654",
-            "[::1]",
-        ] {
-            assert!(knows(ours), "{ours}");
-        }
-        assert!(knows("gateway.example:8654") && knows("10.0.0.7"));
-        for other in [
-            "evil.example",
-            "localhost.evil.example",
-            "",
-            "127.0.0.1.evil.example:80",
-        ] {
-            assert!(!knows(other), "{other}");
-        }
-        assert!(!guard().knows_host(&HeaderMap::new()));
-    }
-
-    #[test]
-    fn the_token_or_its_cookie_is_wanted() {
-        let guard = guard();
-        let knows = |pairs: &[(&'static str, &str)]| guard.knows(&headers(pairs));
-        assert!(knows(&[("authorization", "Bearer 0123456789abcdef")]));
-        assert!(!knows(&[("authorization", "Bearer 0123456789abcdeF")]));
-        assert!(!knows(&[]));
-        let set = guard.cookie();
-        let cookie = format!("a=b; {}", set.split(';').next().unwrap());
-        assert!(
-            !set.contains("0123456789abcdef"),
-            "the token itself is not in it"
-        );
-        assert!(knows(&[("cookie", &cookie)]));
-        assert!(!knows(&[("cookie", "thalweg=0123456789abcdef")]));
-        assert!(Guard::new(&Config::default()).knows(&HeaderMap::new()));
-    }
-
-    #[test]
-    fn writes_of_other_pages_are_told_apart() {
-        let ours = ("host", "localhost:8654");
-        assert!(!is_foreign(&headers(&[ours])), "no browser");
-        assert!(!is_foreign(&headers(&[
-            ours,
-            ("origin", "http://localhost:8654")
-        ])));
-        assert!(!is_foreign(&headers(&[
-            ours,
-            ("sec-fetch-site", "same-origin")
-        ])));
-        for other in ["http://localhost:1", "https://evil.example", "null"] {
-            assert!(is_foreign(&headers(&[ours, ("origin", other)])), "{other}");
-        }
-        for site in ["cross-site", "same-site"] {
-            assert!(is_foreign(&headers(&[ours, ("sec-fetch-site", site)])));
-        }
-    }
-}
+#[path = "guard_tests.rs"]
+mod tests;

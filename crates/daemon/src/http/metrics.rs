@@ -8,9 +8,9 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
-use crate::desk::{now, Company, Desk, Line};
 use crate::limits::Health;
 use crate::mqtt::Broker;
+use crate::station_state::{now, Line, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::JobState;
 
@@ -18,10 +18,10 @@ use thalweg_host::store::JobState;
 type Metric = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
 
 /// Labels: the station's, where there are several, and `own`.
-fn labels(desk: &Desk, own: &[String]) -> String {
-    let station = match desk.company {
-        Company::Alone => None,
-        Company::Others => Some(format!("station=\"{}\"", desk.network())),
+fn labels(station: &StationState, own: &[String]) -> String {
+    let station = match station.is_only {
+        true => None,
+        false => Some(format!("station=\"{}\"", station.network())),
     };
     let all: Vec<String> = station.into_iter().chain(own.iter().cloned()).collect();
     match all.is_empty() {
@@ -31,18 +31,18 @@ fn labels(desk: &Desk, own: &[String]) -> String {
 }
 
 /// A value of each station that has one.
-fn each(stations: &Stations, value: impl Fn(&Desk) -> Option<f64>) -> Vec<(String, f64)> {
-    let of = |desk: &Arc<Desk>| Some((labels(desk, &[]), value(desk)?));
+fn each(stations: &Stations, value: impl Fn(&StationState) -> Option<f64>) -> Vec<(String, f64)> {
+    let of = |station: &Arc<StationState>| Some((labels(station, &[]), value(station)?));
     stations.all().iter().filter_map(of).collect()
 }
 
 /// Jobs of each station, by state.
 fn jobs(stations: &Stations) -> Result<Vec<(String, f64)>, Refusal> {
     let mut all = Vec::new();
-    for desk in stations.all() {
-        let counts = desk.store().count_jobs(desk.network())?;
+    for station in stations.all() {
+        let counts = station.store().count_jobs(station.network())?;
         let states = JobState::ALL.iter().zip(counts);
-        let label = |state: &JobState| labels(desk, &[format!("state=\"{}\"", state.name())]);
+        let label = |state: &JobState| labels(station, &[format!("state=\"{}\"", state.name())]);
         all.extend(states.map(|(state, n)| (label(state), n as f64)));
     }
     Ok(all)
@@ -54,119 +54,115 @@ fn each_node(
     value: impl Fn(&Health) -> Option<f64>,
 ) -> Result<Vec<(String, f64)>, Refusal> {
     let mut all = Vec::new();
-    for desk in stations.all() {
-        for (id, health) in desk.facts.network.place.ids.iter().zip(desk.health()?) {
-            let label = || labels(desk, &[format!("node=\"{id}\"")]);
+    for station in stations.all() {
+        for (id, health) in station
+            .facts
+            .network
+            .place
+            .ids
+            .iter()
+            .zip(station.health()?)
+        {
+            let label = || labels(station, &[format!("node=\"{id}\"")]);
             all.extend(value(&health).map(|value| (label(), value)));
         }
     }
     Ok(all)
 }
 
+/// All metrics, in the order in which they are shown.
+fn all(stations: &Stations) -> Result<[Metric; 14], Refusal> {
+    let shared = stations.shared();
+    let (objects, bytes) = shared.store().total()?;
+    let waiting = shared.store().count_waiting()?;
+    let mqtt = shared.mqtt.as_ref().map(|mqtt| mqtt.broker());
+    let one = |value: f64| vec![(String::new(), value)];
+    let truth = |is_so: bool| f64::from(u8::from(is_so));
+    let gauge = |name, about, values| (name, "gauge", about, values);
+    let up = one(shared.begun.elapsed().as_secs_f64());
+    let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
+    let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
+    let ages = each(stations, |s| Some((now() - s.snapshot()?.at) as f64));
+    let rates = each(stations, |s| {
+        Some(s.running().map_or(0.0, |job| job.rate_kbps))
+    });
+    let volts = each_node(stations, |node| Some(node.battery?.0.volts()))?;
+    let left_alone = each_node(stations, |node| node.left_alone.map(|_| 1.0))?;
+    let connected = mqtt
+        .as_ref()
+        .map(|broker| truth(*broker == Broker::Connected));
+    let waiting = mqtt.as_ref().map(|_| waiting as f64);
+    Ok([
+        (
+            "thalweg_up_seconds",
+            "counter",
+            "Since the daemon began.",
+            up,
+        ),
+        gauge(
+            "thalweg_line_up",
+            "1 where the base station is within reach.",
+            lines,
+        ),
+        gauge("thalweg_nodes", "Nodes of the network.", nodes),
+        gauge(
+            "thalweg_jobs",
+            "Jobs that the store has, by state.",
+            jobs(stations)?,
+        ),
+        gauge(
+            "thalweg_objects",
+            "Objects in the store.",
+            one(objects as f64),
+        ),
+        gauge("thalweg_object_bytes", "Bytes of them.", one(bytes as f64)),
+        gauge(
+            "thalweg_survey_age_seconds",
+            "Since links were measured.",
+            ages,
+        ),
+        gauge(
+            "thalweg_transfer_kbps",
+            "Goodput of the transfer that runs.",
+            rates,
+        ),
+        gauge(
+            "thalweg_node_battery_volts",
+            "Batteries of nodes, as they told last.",
+            volts,
+        ),
+        gauge(
+            "thalweg_node_energy_today_joules",
+            "What nodes have spent since midnight, UTC, or at most where no meter is read.",
+            each_node(stations, |node| node.spent_j)?,
+        ),
+        gauge(
+            "thalweg_node_left_alone",
+            "1 of nodes that limits leave alone.",
+            left_alone,
+        ),
+        gauge(
+            "thalweg_watchers",
+            "Open event streams.",
+            one(shared.watchers() as f64),
+        ),
+        gauge(
+            "thalweg_mqtt_connected",
+            "1 where the MQTT broker takes messages.",
+            connected.map_or(Vec::new(), one),
+        ),
+        gauge(
+            "thalweg_mqtt_waiting",
+            "Messages that the broker has not acknowledged.",
+            waiting.map_or(Vec::new(), one),
+        ),
+    ])
+}
+
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
-    let text = app.ask(|stations| {
-        let (objects, bytes) = stations.common().store().total()?;
-        let one = |value: f64| vec![(String::new(), value)];
-        let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
-        let waiting = stations.common().store().count_waiting()?;
-        let all: [Metric; 14] = [
-            (
-                "thalweg_up_seconds",
-                "counter",
-                "Since the daemon began.",
-                one(stations.common().begun.elapsed().as_secs_f64()),
-            ),
-            (
-                "thalweg_line_up",
-                "gauge",
-                "1 where the base station is within reach.",
-                each(stations, |desk| {
-                    Some(f64::from(u8::from(desk.line() == Line::Up)))
-                }),
-            ),
-            (
-                "thalweg_nodes",
-                "gauge",
-                "Nodes of the network.",
-                each(stations, |desk| {
-                    Some(desk.facts.network.place.ids.len() as f64)
-                }),
-            ),
-            (
-                "thalweg_jobs",
-                "gauge",
-                "Jobs that the store has, by state.",
-                jobs(stations)?,
-            ),
-            (
-                "thalweg_objects",
-                "gauge",
-                "Objects in the store.",
-                one(objects as f64),
-            ),
-            (
-                "thalweg_object_bytes",
-                "gauge",
-                "Bytes of them.",
-                one(bytes as f64),
-            ),
-            (
-                "thalweg_survey_age_seconds",
-                "gauge",
-                "Since links were measured.",
-                each(stations, |desk| Some((now() - desk.surveyed()?.at) as f64)),
-            ),
-            (
-                "thalweg_transfer_kbps",
-                "gauge",
-                "Goodput of the transfer that runs.",
-                each(stations, |desk| {
-                    Some(desk.running().map_or(0.0, |running| running.rate_kbps))
-                }),
-            ),
-            (
-                "thalweg_node_battery_volts",
-                "gauge",
-                "Batteries of nodes, as they told last.",
-                each_node(stations, |node| {
-                    node.battery.map(|(level, _)| level.volts())
-                })?,
-            ),
-            (
-                "thalweg_node_energy_today_joules",
-                "gauge",
-                "What nodes have spent since midnight, UTC, or at most where no meter is read.",
-                each_node(stations, |node| node.spent_j)?,
-            ),
-            (
-                "thalweg_node_left_alone",
-                "gauge",
-                "1 of nodes that limits leave alone.",
-                each_node(stations, |node| node.left_alone.map(|_| 1.0))?,
-            ),
-            (
-                "thalweg_watchers",
-                "gauge",
-                "Open event streams.",
-                one(stations.common().watchers() as f64),
-            ),
-            (
-                "thalweg_mqtt_connected",
-                "gauge",
-                "1 where the MQTT broker takes messages.",
-                mqtt.as_ref().map_or(Vec::new(), |broker| {
-                    one(f64::from(u8::from(*broker == Broker::Connected)))
-                }),
-            ),
-            (
-                "thalweg_mqtt_waiting",
-                "gauge",
-                "Messages that the broker has not acknowledged.",
-                mqtt.map_or(Vec::new(), |_| one(waiting as f64)),
-            ),
-        ];
+    let text = app.with_stations(|stations| {
         let mut text = String::new();
-        for (name, kind, about, values) in all {
+        for (name, kind, about, values) in all(stations)? {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}");
             for (labels, value) in values {

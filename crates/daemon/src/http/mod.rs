@@ -22,7 +22,7 @@ use axum::{Json, Router};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use super::desk::Desk;
+use super::station_state::StationState;
 use super::stations::Stations;
 use guard::Guard;
 use thalweg_host::store::StoreError;
@@ -93,7 +93,7 @@ pub(super) fn router(stations: Arc<Stations>, guard: Guard) -> Router {
         router.route(path, answer())
     });
     router
-        .fallback(|| async { Refusal::nothing("there is nothing at this address") })
+        .fallback(|| async { Refusal::not_found("there is nothing at this address") })
         .method_not_allowed_fallback(|| async {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             Refusal::new(status, "this address does not take that method")
@@ -137,7 +137,7 @@ impl Refusal {
         let why = why.into();
         Self { status, why }
     }
-    fn nothing(why: impl Into<String>) -> Self {
+    fn not_found(why: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, why)
     }
 }
@@ -156,13 +156,13 @@ impl From<StoreError> for Refusal {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct ErrorBody<'a> {
     error: &'a str,
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(Said { error: &self.why })).into_response()
+        (self.status, Json(ErrorBody { error: &self.why })).into_response()
     }
 }
 
@@ -170,25 +170,25 @@ impl App {
     /// Asks the desk of the station called `name`, or of the only one, for what may take a while.
     ///
     /// # Errors
-    /// Those of `ask`; there is no such station.
-    async fn ask_one<T: Send + 'static>(
+    /// Those of `with_stations`; there is no such station.
+    async fn with_station<T: Send + 'static>(
         &self,
         name: Option<String>,
-        ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
+        with_stations: impl FnOnce(&StationState) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.ask(move |stations| ask(stations.of(name.as_deref())?))
+        self.with_stations(move |stations| with_stations(stations.of(name.as_deref())?))
             .await
     }
     /// Asks all stations.
     ///
     /// # Errors
-    /// Those of `ask`.
-    async fn ask<T: Send + 'static>(
+    /// Those of `with_stations`.
+    async fn with_stations<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Stations) -> Result<T, Refusal> + Send + 'static,
+        with_stations: impl FnOnce(&Stations) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let stations = self.stations.clone();
-        let answer = tokio::task::spawn_blocking(move || ask(&stations)).await;
+        let answer = tokio::task::spawn_blocking(move || with_stations(&stations)).await;
         let broken = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the daemon failed");
         answer.map_err(broken)?
     }
@@ -196,60 +196,11 @@ impl App {
 
 impl Stations {
     /// The one called `name`, or the only one.
-    fn of(&self, name: Option<&str>) -> Result<&Desk, Refusal> {
+    fn of(&self, name: Option<&str>) -> Result<&StationState, Refusal> {
         let unknown = |why| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
         self.named(name).map_err(unknown)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::view;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn the_description_has_every_route_and_no_other() {
-        let text: serde_json::Value = serde_json::from_str(api::DESCRIPTION).unwrap();
-        let mut told = BTreeSet::new();
-        for (path, methods) in text["paths"].as_object().unwrap() {
-            for (method, what) in methods.as_object().unwrap() {
-                if method != "parameters" {
-                    told.insert(format!("{method} {path}"));
-                    assert!(what["summary"].is_string(), "{method} {path}");
-                    assert!(what["responses"].is_object(), "{method} {path}");
-                }
-            }
-        }
-        let routes = API
-            .iter()
-            .map(|(method, path, _)| format!("{method} {path}"));
-        assert_eq!(told, routes.collect());
-        // What is referred to is there.
-        let schemas = text["components"]["schemas"].as_object().unwrap();
-        for part in api::DESCRIPTION.split("#/components/schemas/").skip(1) {
-            let name = part.split('"').next().unwrap();
-            assert!(schemas.contains_key(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_description_has_the_keys_that_are_told() {
-        let text: serde_json::Value = serde_json::from_str(api::DESCRIPTION).unwrap();
-        let keys = |name: &str| -> BTreeSet<String> {
-            let of = &text["components"]["schemas"][name]["properties"];
-            of.as_object().unwrap().keys().cloned().collect()
-        };
-        let told = |value: serde_json::Value| -> BTreeSet<String> {
-            value.as_object().unwrap().keys().cloned().collect()
-        };
-        let (jobs, rates, object, node) = view::examples();
-        assert_eq!(told(node["health"].clone()), keys("Health"));
-        assert_eq!(told(node), keys("Node"));
-        let of_jobs = jobs.into_iter().flat_map(told).collect();
-        assert_eq!(keys("Job"), of_jobs);
-        assert_eq!(told(rates["sources"][0].clone()), keys("Rate"));
-        assert_eq!(told(rates), keys("Rates"));
-        assert_eq!(told(object), keys("Object"));
-    }
-}
+mod tests;

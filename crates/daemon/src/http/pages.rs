@@ -10,8 +10,8 @@ use flate2::{write::GzEncoder, Compression};
 use serde::Deserialize;
 
 use super::{api, session, App, Refusal};
-use crate::desk::Desk;
 use crate::page;
+use crate::station_state::StationState;
 use crate::stations::Stations;
 use thalweg_host::store::{digest_of, JobId, TransferId, Work};
 
@@ -38,35 +38,37 @@ fn packed(kind: &'static str, text: &str, headers: &HeaderMap) -> Response {
 }
 
 /// Renders a page on a thread that may wait for the store.
-async fn shown(
+async fn render(
     app: &App,
     headers: HeaderMap,
     make: impl FnOnce(&Stations) -> Result<Option<String>, thalweg_host::store::StoreError>
         + Send
         + 'static,
 ) -> Answer {
-    let page = app.ask(move |stations| {
+    let page = app.with_stations(move |stations| {
         let page = make(stations)?;
         Ok(page.map(|page| packed("text/html; charset=utf-8", &page, &headers)))
     });
-    let nothing = || (StatusCode::NOT_FOUND, Html(page::nothing())).into_response();
-    Ok(page.await?.unwrap_or_else(nothing))
+    let not_found = || (StatusCode::NOT_FOUND, Html(page::not_found())).into_response();
+    Ok(page.await?.unwrap_or_else(not_found))
 }
 
 /// The station that is shown: the first where none is named.
 #[derive(Deserialize)]
-pub(super) struct Shown {
+pub(super) struct StationQuery {
     station: Option<String>,
 }
 
 pub(super) async fn network(
     State(app): State<App>,
     headers: HeaderMap,
-    of: Query<Shown>,
+    of: Query<StationQuery>,
 ) -> Answer {
-    shown(&app, headers, move |stations| {
-        let desk = stations.shown(of.station.as_deref());
-        desk.map(|desk| page::network(stations, desk)).transpose()
+    render(&app, headers, move |stations| {
+        let station = stations.shown(of.station.as_deref());
+        station
+            .map(|station| page::network(stations, station))
+            .transpose()
     })
     .await
 }
@@ -80,7 +82,7 @@ pub(super) async fn transfers(
     headers: HeaderMap,
     older: Query<Older>,
 ) -> Answer {
-    shown(&app, headers, move |stations| {
+    render(&app, headers, move |stations| {
         page::transfers(stations, older.before).map(Some)
     })
     .await
@@ -90,7 +92,7 @@ pub(super) async fn objects(
     headers: HeaderMap,
     older: Query<Older>,
 ) -> Answer {
-    shown(&app, headers, move |stations| {
+    render(&app, headers, move |stations| {
         page::objects(stations, older.before).map(Some)
     })
     .await
@@ -100,7 +102,7 @@ pub(super) async fn object(
     headers: HeaderMap,
     Path(id): Path<i64>,
 ) -> Answer {
-    shown(&app, headers, move |stations| {
+    render(&app, headers, move |stations| {
         page::object(stations, TransferId(id))
     })
     .await
@@ -109,12 +111,12 @@ pub(super) async fn node(
     State(app): State<App>,
     headers: HeaderMap,
     Path(id): Path<u16>,
-    of: Query<Shown>,
+    of: Query<StationQuery>,
 ) -> Answer {
-    shown(&app, headers, move |stations| {
-        let desk = stations.shown(of.station.as_deref());
-        Ok(desk
-            .map(|desk| page::node(stations, desk, id))
+    render(&app, headers, move |stations| {
+        let station = stations.shown(of.station.as_deref());
+        Ok(station
+            .map(|station| page::node(stations, station, id))
             .transpose()?
             .flatten())
     })
@@ -122,22 +124,22 @@ pub(super) async fn node(
 }
 /// Which source of a session is drawn by itself.
 #[derive(Deserialize)]
-pub(super) struct Drawn {
+pub(super) struct NodeQuery {
     node: Option<u16>,
 }
 pub(super) async fn job(
     State(app): State<App>,
     headers: HeaderMap,
     Path(id): Path<i64>,
-    drawn: Query<Drawn>,
+    drawn: Query<NodeQuery>,
 ) -> Answer {
-    shown(&app, headers, move |stations| {
+    render(&app, headers, move |stations| {
         page::job(stations, JobId(id), drawn.node)
     })
     .await
 }
 pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query<Older>) -> Answer {
-    shown(&app, headers, move |stations| {
+    render(&app, headers, move |stations| {
         page::log(stations, older.before).map(Some)
     })
     .await
@@ -151,7 +153,7 @@ pub(super) struct SessionForm {
     /// The station of a session, where there are several.
     station: Option<String>,
     #[serde(default)]
-    kind: Asked,
+    kind: FormKind,
     policy: Option<String>,
     demand: Option<String>,
     minutes: Option<String>,
@@ -159,31 +161,31 @@ pub(super) struct SessionForm {
 
 #[derive(Deserialize, Default, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Asked {
+enum FormKind {
     #[default]
     Fetch,
     Plan,
     Session,
 }
 
-pub(super) async fn submit(State(app): State<App>, Form(wish): Form<SessionForm>) -> Answer {
+pub(super) async fn submit(State(app): State<App>, Form(form): Form<SessionForm>) -> Answer {
     let wrong = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    let (station, what) = match wish.what.split_once(':') {
+    let (station, what) = match form.what.split_once(':') {
         Some((station, what)) => (Some(station.to_owned()), what.to_owned()),
-        None => (wish.station.clone(), wish.what.clone()),
+        None => (form.station.clone(), form.what.clone()),
     };
-    let queued = app.ask_one(station, move |desk| match (&wish.kind, what.as_str()) {
-        (Asked::Session, _) => session::queue(desk, terms(desk, &wish)?, 0),
-        (_, "survey") => api::queue(desk, ("survey", &[]), 0),
-        (Asked::Fetch, "all") => api::queue(desk, ("fetch", &api::everyone(desk)), 0),
+    let queued = app.with_station(station, move |station| match (&form.kind, what.as_str()) {
+        (FormKind::Session, _) => session::queue(station, session_request(station, &form)?, 0),
+        (_, "survey") => api::queue(station, ("survey", &[]), 0),
+        (FormKind::Fetch, "all") => api::queue(station, ("fetch", &api::everyone(station)), 0),
         (kind, node) => {
             let node = node.parse();
             let node: u16 = node.map_err(|_| wrong("what: expected a node"))?;
             let kind = match kind {
-                Asked::Plan => "plan",
+                FormKind::Plan => "plan",
                 _ => "fetch",
             };
-            api::queue(desk, (kind, &[node]), 0)
+            api::queue(station, (kind, &[node]), 0)
         }
     });
     let queued = match queued.await {
@@ -202,7 +204,10 @@ pub(super) async fn submit(State(app): State<App>, Form(wish): Form<SessionForm>
 }
 
 /// The session that a form asks for.
-fn terms(desk: &Desk, wish: &SessionForm) -> Result<session::SessionRequest, Refusal> {
+fn session_request(
+    station: &StationState,
+    form: &SessionForm,
+) -> Result<session::SessionRequest, Refusal> {
     let wrong = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let given = |text: &Option<String>| {
         let text = text.as_deref().map(str::trim);
@@ -213,19 +218,19 @@ fn terms(desk: &Desk, wish: &SessionForm) -> Result<session::SessionRequest, Ref
         Some(Ok(number)) => Ok(Some(number)),
         Some(Err::<f64, _>(_)) => Err(wrong(&format!("{name}: expected a number"))),
     };
-    let sources = match wish.what.trim() {
-        "all" => api::everyone(desk),
+    let sources = match form.what.trim() {
+        "all" => api::everyone(station),
         nodes => {
             let nodes = nodes.split([' ', ',']).filter(|node| !node.is_empty());
             let nodes: Result<_, _> = nodes.map(str::parse).collect();
             nodes.map_err(|_| wrong("nodes: expected numbers, or all"))?
         }
     };
-    let minutes = number(&wish.minutes, "minutes")?;
+    let minutes = number(&form.minutes, "minutes")?;
     Ok(session::SessionRequest {
         sources,
-        policy: given(&wish.policy).unwrap_or_else(|| session::POLICY.to_owned()),
-        demand: number(&wish.demand, "packets per second")?.unwrap_or(session::DEMAND),
+        policy: given(&form.policy).unwrap_or_else(|| session::POLICY.to_owned()),
+        demand: number(&form.demand, "packets per second")?.unwrap_or(session::DEMAND),
         demands: BTreeMap::default(),
         duration_s: minutes.map(|minutes| minutes * 60.0),
     })
@@ -233,7 +238,7 @@ fn terms(desk: &Desk, wish: &SessionForm) -> Result<session::SessionRequest, Ref
 
 pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {
     // One that has ended meanwhile is seen to have.
-    app.ask(move |stations| Ok(stations.cancel(JobId(id))?))
+    app.with_stations(move |stations| Ok(stations.cancel(JobId(id))?))
         .await?;
     Ok(Redirect::to("/transfers").into_response())
 }
@@ -267,15 +272,15 @@ pub(super) async fn log_in(State(app): State<App>, Form(login): Form<Login>) -> 
 fn file(kind: &'static str, text: &'static str, headers: &HeaderMap) -> Response {
     let digest = digest_of(text.as_bytes());
     let tag = format!("\"{}\"", digest.get(..16).unwrap_or_default());
-    let known = headers.get(header::IF_NONE_MATCH);
-    if known.is_some_and(|known| known == tag.as_str()) {
+    let cached = headers.get(header::IF_NONE_MATCH);
+    if cached.is_some_and(|cached| cached == tag.as_str()) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
-    let told = [
+    let validators = [
         (header::CACHE_CONTROL, "no-cache".to_owned()),
         (header::ETAG, tag),
     ];
-    (told, packed(kind, text, headers)).into_response()
+    (validators, packed(kind, text, headers)).into_response()
 }
 
 pub(super) async fn style(headers: HeaderMap) -> Response {

@@ -8,7 +8,7 @@ use serde_json::json;
 use thalweg_units::NodeId;
 
 use super::{App, Refusal};
-use crate::desk::Desk;
+use crate::station_state::StationState;
 use crate::view;
 use thalweg_host::connector::Sessions;
 use thalweg_host::store::{JobId, StoredJob, Work};
@@ -19,27 +19,27 @@ pub(super) const POLICY: &str = "demand-limited";
 
 /// Queues a session that a form or a program asks for.
 pub(super) fn queue(
-    desk: &Desk,
-    mut wish: SessionRequest,
+    station: &StationState,
+    mut request: SessionRequest,
     priority: i8,
 ) -> Result<Vec<StoredJob>, Refusal> {
     let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    if let Sessions::Lacking(why) = desk.facts.sessions {
+    if let Sessions::Lacking(why) = station.facts.sessions {
         return Err(refused(why.to_owned()));
     }
-    wish.check().map_err(|why| refused(why.to_string()))?;
-    for source in &wish.sources {
+    request.check().map_err(|why| refused(why.to_string()))?;
+    for source in &request.sources {
         let node = NodeId::new(*source).map_err(|why| refused(format!("sources: {why}")))?;
-        let place = &desk.facts.network.place;
+        let place = &station.facts.network.place;
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        if node == desk.facts.network.sink {
+        if node == station.facts.network.sink {
             return Err(refused(format!("node {node} is the base station")));
         }
     }
-    wish.sources.sort_unstable();
-    Ok(desk.submit(&[Work::Session(wish)], priority)?)
+    request.sources.sort_unstable();
+    Ok(station.submit(&[Work::Session(request)], priority)?)
 }
 
 /// How the sources of a session fared over time, and fare now.
@@ -47,15 +47,15 @@ pub(super) async fn rates(
     State(app): State<App>,
     Path(id): Path<i64>,
 ) -> Result<Response, Refusal> {
-    app.ask(move |stations| {
+    app.with_stations(move |stations| {
         let id = JobId(id);
-        let job = stations.common().store().job(id)?;
+        let job = stations.shared().store().job(id)?;
         match job.map(|job| job.work) {
             Some(Work::Session(_)) => {}
-            Some(_) => return Err(Refusal::nothing(format!("job {} is no session", id.0))),
-            None => return Err(Refusal::nothing(format!("there is no job {}", id.0))),
+            Some(_) => return Err(Refusal::not_found(format!("job {} is no session", id.0))),
+            None => return Err(Refusal::not_found(format!("there is no job {}", id.0))),
         }
-        let samples = stations.common().store().samples(id)?;
+        let samples = stations.shared().store().samples(id)?;
         let of = |sample: &thalweg_host::store::Sample| {
             view::rates(id, f64::from(sample.at_s), &sample.sources)
         };

@@ -24,23 +24,23 @@ impl Batch {
         }
     }
     /// The broker has acknowledged number `packet`.
-    pub(super) fn acknowledged(&mut self, packet: u16) {
+    pub(super) fn acknowledge(&mut self, packet: u16) {
         let of = |(number, done): &&mut (u16, bool)| *number == packet && !*done;
         if let Some((_, done)) = self.sent.iter_mut().find(of) {
             *done = true;
         }
     }
-    fn over(&self) -> usize {
+    fn acknowledged_count(&self) -> usize {
         self.sent.iter().take_while(|(_, done)| *done).count()
     }
     /// Whether all of them are acknowledged.
-    pub(super) fn is_over(&self) -> bool {
-        self.over() == self.rows.len()
+    pub(super) fn is_done(&self) -> bool {
+        self.acknowledged_count() == self.rows.len()
     }
     /// Rows that are over.
-    pub(super) fn told(&self) -> Vec<i64> {
-        let over = self.rows.iter().take(self.over());
-        over.copied().flatten().collect()
+    pub(super) fn acknowledged_rows(&self) -> Vec<i64> {
+        let acknowledged_count = self.rows.iter().take(self.acknowledged_count());
+        acknowledged_count.copied().flatten().collect()
     }
 }
 
@@ -54,24 +54,24 @@ mod tests {
         for packet in [1, 2, 3] {
             batch.sent(packet);
         }
-        batch.acknowledged(1);
-        batch.acknowledged(3);
-        batch.acknowledged(9);
-        assert_eq!(batch.told(), [] as [i64; 0], "10 is missing");
-        batch.acknowledged(2);
-        assert_eq!(batch.told(), [10, 12]);
-        assert!(!batch.is_over(), "13 was not even sent");
+        batch.acknowledge(1);
+        batch.acknowledge(3);
+        batch.acknowledge(9);
+        assert_eq!(batch.acknowledged_rows(), [] as [i64; 0], "10 is missing");
+        batch.acknowledge(2);
+        assert_eq!(batch.acknowledged_rows(), [10, 12]);
+        assert!(!batch.is_done(), "13 was not even sent");
         // What waited for room goes out under a number that was free again.
         batch.sent(1);
-        assert!(!batch.is_over());
-        batch.acknowledged(1);
-        assert!(batch.is_over());
-        assert_eq!(batch.told(), [10, 12, 13]);
+        assert!(!batch.is_done());
+        batch.acknowledge(1);
+        assert!(batch.is_done());
+        assert_eq!(batch.acknowledged_rows(), [10, 12, 13]);
     }
 
     #[test]
     fn nothing_is_over_at_once() {
-        assert!(Batch::new(Vec::new()).is_over());
-        assert!(!Batch::new(vec![None]).is_over());
+        assert!(Batch::new(Vec::new()).is_done());
+        assert!(!Batch::new(vec![None]).is_done());
     }
 }

@@ -13,9 +13,9 @@ use tokio::time::{sleep, timeout_at, Instant};
 
 use super::batch::Batch;
 use super::messages;
-use super::telling::{Broker, Telling};
+use super::state::{Broker, MqttState};
 use super::topics::{client, status};
-use thalweg_host::store::{plain, Keep, Message, Store, StoreError, LONGEST_PAYLOAD};
+use thalweg_host::store::{plain, Message, Retention, Store, StoreError, LONGEST_PAYLOAD};
 
 /// So many messages are on their way at once.
 const BATCH: u16 = 32;
@@ -42,9 +42,9 @@ pub(crate) trait Source: Send + Sync + 'static {
     /// [`StoreError`].
     fn restate(&self) -> Result<(), StoreError>;
     /// Nothing waits any more.
-    fn all_told(&self);
+    fn on_all_sent(&self);
     /// The way to the broker is as `broker` says.
-    fn broker_is(&self, broker: Broker);
+    fn set_broker(&self, broker: Broker);
 }
 
 /// Sends what waits until `ends` says so or is gone.
@@ -53,7 +53,7 @@ pub(crate) trait Source: Send + Sync + 'static {
 /// Where there is no runtime.
 pub(crate) fn serve(
     source: &Arc<impl Source>,
-    telling: &Arc<Telling>,
+    state: &Arc<MqttState>,
     mut ends: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -62,7 +62,7 @@ pub(crate) fn serve(
     runtime.block_on(async {
         let mut visitor = Visitor {
             source: source.clone(),
-            telling: telling.clone(),
+            state: state.clone(),
             is_first: true,
             pauses: PAUSES.into_iter(),
         };
@@ -71,7 +71,7 @@ pub(crate) fn serve(
                 why = visitor.visit() => why,
                 _ = ends.changed() => return,
             };
-            visitor.source.broker_is(Broker::Away(why));
+            visitor.source.set_broker(Broker::Away(why));
             let last = PAUSES[PAUSES.len() - 1];
             let pause = visitor.pauses.next().unwrap_or(last);
             tokio::select! {
@@ -87,7 +87,7 @@ pub(crate) fn serve(
 
 struct Visitor<S> {
     source: Arc<S>,
-    telling: Arc<Telling>,
+    state: Arc<MqttState>,
     /// Whether the broker was not reached yet.
     is_first: bool,
     pauses: std::array::IntoIter<u64, 6>,
@@ -96,44 +96,45 @@ struct Visitor<S> {
 impl<S: Source> Visitor<S> {
     /// Connects, and sends until the line is lost: why.
     async fn visit(&mut self) -> String {
-        match self.converse().await {
+        match self.run_connection().await {
             Err(why) => why,
             Ok(never) => match never {},
         }
     }
 
-    async fn converse(&mut self) -> Result<std::convert::Infallible, String> {
+    async fn run_connection(&mut self) -> Result<std::convert::Infallible, String> {
         let (client, mut events) = AsyncClient::new(self.options(), usize::from(BATCH));
         let mut network = NetworkOptions::new();
         network.set_connection_timeout(CONNECTING_S);
         events.set_network_options(network);
-        let is_known = match events.poll().await.map_err(|why| said(&why))? {
+        let has_session = match events.poll().await.map_err(|why| reason(&why))? {
             Event::Incoming(Packet::ConnAck(answer)) => answer.session_present,
             _ => return Err("it does not speak MQTT".to_owned()),
         };
         let mut line = Line::new(client, events);
-        self.source.broker_is(Broker::Connected);
+        self.source.set_broker(Broker::Connected);
         // A broker that forgot us has forgotten states as well.
-        if self.is_first || !is_known {
+        if self.is_first || !has_session {
             self.source.restate().map_err(|why| why.to_string())?;
             self.is_first = false;
         }
         line.send(
-            &status(&self.telling.config.prefix),
-            Keep::Newest,
+            &status(&self.state.config.prefix),
+            Retention::Newest,
             "online".to_owned(),
         )?;
-        self.acknowledged(&mut line, Batch::new(vec![None])).await?;
-        let mut has_told = false;
+        self.wait_acknowledged(&mut line, Batch::new(vec![None]))
+            .await?;
+        let mut has_sent = false;
         loop {
             let waiting = self.source.store().waiting(u32::from(BATCH));
             let waiting = waiting.map_err(|why| why.to_string())?;
             if waiting.is_empty() {
-                if std::mem::take(&mut has_told) {
-                    self.source.all_told();
+                if std::mem::take(&mut has_sent) {
+                    self.source.on_all_sent();
                 }
                 tokio::select! {
-                    () = self.telling.wake.notified() => {}
+                    () = self.state.wake.notified() => {}
                     event = line.event() => drop(event?),
                 }
                 continue;
@@ -144,22 +145,25 @@ impl<S: Source> Visitor<S> {
                 line.send(topic, *keep, messages::payload(row))?;
                 rows.push(Some(row.id));
             }
-            self.acknowledged(&mut line, Batch::new(rows)).await?;
+            self.wait_acknowledged(&mut line, Batch::new(rows)).await?;
             self.pauses = PAUSES.into_iter();
-            has_told = true;
+            has_sent = true;
         }
     }
 
     /// Waits until all of `batch` is acknowledged; what was goes from the store, also where the line is lost.
-    async fn acknowledged(&self, line: &mut Line, mut batch: Batch) -> Result<(), String> {
-        let ended = line.follow(&mut batch).await;
-        let told = self.source.store().told(&batch.told());
-        told.map_err(|why| why.to_string())?;
-        ended
+    async fn wait_acknowledged(&self, line: &mut Line, mut batch: Batch) -> Result<(), String> {
+        let end = line.follow(&mut batch).await;
+        let written = self
+            .source
+            .store()
+            .remove_messages(&batch.acknowledged_rows());
+        written.map_err(|why| why.to_string())?;
+        end
     }
 
     fn options(&self) -> MqttOptions {
-        let config = &self.telling.config;
+        let config = &self.state.config;
         let host = config.host.clone().unwrap_or_default();
         let mut options = MqttOptions::new(client(&config.prefix), host, config.port);
         // So the broker says whether it still knows us.
@@ -212,13 +216,13 @@ impl Line {
     /// What happens next.
     async fn event(&mut self) -> Result<Event, String> {
         match self.events.recv().await {
-            Some(event) => event.map_err(|why| said(&why)),
+            Some(event) => event.map_err(|why| reason(&why)),
             None => Err("the line is closed".to_owned()),
         }
     }
 
-    fn send(&self, topic: &str, keep: Keep, payload: String) -> Result<(), String> {
-        let is_retained = keep == Keep::Newest;
+    fn send(&self, topic: &str, keep: Retention, payload: String) -> Result<(), String> {
+        let is_retained = keep == Retention::Newest;
         let sent = (self.client).try_publish(topic, QoS::AtLeastOnce, is_retained, payload);
         sent.map_err(|why| why.to_string())
     }
@@ -226,12 +230,12 @@ impl Line {
     /// Waits until all of `batch` is acknowledged.
     async fn follow(&mut self, batch: &mut Batch) -> Result<(), String> {
         let mut end = Instant::now() + PATIENCE;
-        while !batch.is_over() {
+        while !batch.is_done() {
             let event = timeout_at(end, self.event()).await;
             match event.map_err(|_| "it does not acknowledge".to_owned())?? {
                 Event::Outgoing(Outgoing::Publish(packet)) => batch.sent(packet),
                 Event::Incoming(Packet::PubAck(packet)) => {
-                    batch.acknowledged(packet.pkid);
+                    batch.acknowledge(packet.pkid);
                     end = Instant::now() + PATIENCE;
                 }
                 _ => {}
@@ -242,7 +246,7 @@ impl Line {
 }
 
 /// Why a line is lost; nothing of what a broker sent is in it.
-fn said(why: &ConnectionError) -> String {
+fn reason(why: &ConnectionError) -> String {
     match why {
         ConnectionError::Io(why) => plain(why),
         ConnectionError::NetworkTimeout => "it does not answer".to_owned(),

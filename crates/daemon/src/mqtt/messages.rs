@@ -1,7 +1,7 @@
 //! What is told, as JSON: objects, states of nodes, and for Home Assistant which devices there are.
 //!
 //! An object's message is what the API says of it; its `id` is the message's number. A state is told with the
-//! number of its message. Tests: at the end.
+//! number of its message. Tests: `messages_tests.rs`.
 
 use serde::Serialize;
 use serde_json::json;
@@ -11,14 +11,14 @@ use thalweg_units::{BatteryLevel, NodeId};
 use super::topics::Topics;
 use crate::view::{self, utc};
 use thalweg_host::connector::Facts;
-use thalweg_host::store::{Keep, Message, StoredTransfer, Waiting};
+use thalweg_host::store::{Message, Retention, StoredTransfer, Waiting};
 
 /// A state has no more links than these, the best.
 const LINKS: usize = 500;
 
 /// The last survey, as far as it tells of nodes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct SurveyView<'a> {
     pub(crate) links: &'a LinkQualities,
     /// Nodes that did not answer.
     pub(crate) missing: &'a [NodeId],
@@ -33,7 +33,7 @@ pub(crate) fn object(topics: &Topics, transfer: &StoredTransfer) -> Message {
     Message {
         topic: topics.objects(transfer.record.source),
         payload: written(&view::object(transfer)),
-        keep: Keep::All,
+        keep: Retention::All,
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn object(topics: &Topics, transfer: &StoredTransfer) -> Message {
 pub(crate) fn node(
     (topics, facts): (&Topics, &Facts),
     index: usize,
-    seen: Option<Seen<'_>>,
+    survey: Option<SurveyView<'_>>,
     last: Option<&StoredTransfer>,
 ) -> Message {
     let id = facts
@@ -51,11 +51,11 @@ pub(crate) fn node(
         .get(index)
         .copied()
         .unwrap_or(facts.network.sink);
-    let surveyed = seen.filter(|seen| !seen.missing.contains(&id));
-    let surveyed = surveyed.map(|seen| utc(seen.at));
+    let surveyed = survey.filter(|survey| !survey.missing.contains(&id));
+    let surveyed = surveyed.map(|survey| utc(survey.at));
     let delivered = last.map(|last| last.stored_at.clone());
-    let battery = seen.and_then(|seen| seen.batteries.iter().find(|(node, _)| *node == id));
-    let links = seen.map(|seen| view::links(facts, seen.links, index));
+    let battery = survey.and_then(|survey| survey.batteries.iter().find(|(node, _)| *node == id));
+    let links = survey.map(|survey| view::links(facts, survey.links, index));
     let (links, left_out) = match links {
         Some(links) => {
             let (links, left_out) = best(links);
@@ -75,7 +75,7 @@ pub(crate) fn node(
     Message {
         topic: topics.node(id),
         payload: written(&state),
-        keep: Keep::Newest,
+        keep: Retention::Newest,
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn discovery((topics, facts): (&Topics, &Facts), node: NodeId, status
     let of_last = |key: &str| format!("(value_json.last_object or {{}}).{key} | default(None)");
     let mut bytes = sensor("bytes", "Last object", "data_size", &of_last("bytes"));
     bytes["unit_of_measurement"] = "B".into();
-    let told = json!({
+    let config = json!({
         "device": {
             "identifiers": [device],
             "name": format!("{} node {node}", facts.network.place.name),
@@ -126,8 +126,8 @@ pub(crate) fn discovery((topics, facts): (&Topics, &Facts), node: NodeId, status
     });
     Message {
         topic: Topics::discovery(&device),
-        payload: written(&told),
-        keep: Keep::Newest,
+        payload: written(&config),
+        keep: Retention::Newest,
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn payload(waiting: &Waiting) -> String {
         keep,
     } = &waiting.message;
     match (keep, payload.strip_prefix('{')) {
-        (Keep::Newest, Some(rest)) if !Topics::is_discovery(topic) => {
+        (Retention::Newest, Some(rest)) if !Topics::is_discovery(topic) => {
             let comma = if rest == "}" { "" } else { "," };
             format!("{{\"message\":{}{comma}{rest}", waiting.id)
         }
@@ -153,48 +153,5 @@ fn written(what: &impl Serialize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn link(out: f64, back: f64) -> view::Link {
-        view::Link {
-            channel: 11,
-            back,
-            node: 1,
-            out,
-        }
-    }
-
-    #[test]
-    fn a_state_has_the_best_links_in_their_order() {
-        let many = (0..LINKS + 300).map(|n| link((n % 7) as f64 / 7.0, 1.0));
-        let (kept, left_out) = best(many.collect());
-        assert_eq!((kept.len(), left_out), (LINKS, 300));
-        assert!(kept.iter().all(|link| link.out > 0.2), "the worst went");
-        let (all, none) = best(vec![link(0.0, 0.1), link(1.0, 1.0)]);
-        assert_eq!((all.len(), none), (2, 0));
-        let bytes = written(&kept).len();
-        assert!(bytes < thalweg_host::store::LONGEST_PAYLOAD / 4, "{bytes}");
-    }
-
-    #[test]
-    fn states_have_the_number_of_their_message_and_objects_are_as_they_are() {
-        let waiting = |topic: &str, payload: &str, keep| Waiting {
-            id: 7,
-            message: Message {
-                topic: topic.to_owned(),
-                payload: payload.to_owned(),
-                keep,
-            },
-        };
-        let sent = |topic, text, keep| payload(&waiting(topic, text, keep));
-        assert_eq!(
-            sent("t", "{\"a\":1}", Keep::Newest),
-            "{\"message\":7,\"a\":1}"
-        );
-        assert_eq!(sent("t", "{}", Keep::Newest), "{\"message\":7}");
-        assert_eq!(sent("t", "{\"id\":1}", Keep::All), "{\"id\":1}");
-        let place = Topics::discovery("x");
-        assert_eq!(sent(&place, "{\"a\":1}", Keep::Newest), "{\"a\":1}");
-    }
-}
+#[path = "messages_tests.rs"]
+mod tests;

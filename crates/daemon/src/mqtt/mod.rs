@@ -8,10 +8,10 @@ mod batch;
 mod client;
 mod config;
 pub(super) mod messages;
-mod telling;
+mod state;
 mod topics;
 
 pub(super) use client::{serve, Source};
 pub use config::MqttConfig;
-pub(super) use telling::{Broker, Telling};
+pub(super) use state::{Broker, MqttState};
 pub(super) use topics::status;

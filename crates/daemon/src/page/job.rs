@@ -9,8 +9,8 @@ use super::map::{map, Marked, Route};
 use super::text::{bytes, count, escape, seconds, when};
 use super::transfers::{bar, cancel, history, state, title};
 use super::{node_link, objects, page, query, series};
-use crate::desk::Desk;
 use crate::running::Running;
+use crate::station_state::StationState;
 use crate::stations::Stations;
 use thalweg_host::store::{JobId, Sample, StoreError, StoredJob, Work};
 use thalweg_host::transfer::session::{SessionRequest, SourceStatus};
@@ -23,12 +23,12 @@ pub(crate) fn job(
     id: JobId,
     chosen: Option<u16>,
 ) -> Result<Option<String>, StoreError> {
-    let Some(job) = stations.common().store().job(id)? else {
+    let Some(job) = stations.shared().store().job(id)? else {
         return Ok(None);
     };
     // Its station may be configured no more.
-    let desk = stations.named(Some(&job.station)).ok();
-    let running = desk.and_then(Desk::running);
+    let station = stations.named(Some(&job.station)).ok();
+    let running = station.and_then(StationState::running);
     let running = running.filter(|running| running.id == id);
     let mut facts = String::new();
     let mut fact = |name: &str, value: String| {
@@ -59,10 +59,15 @@ pub(crate) fn job(
         let _ = write!(content, "<p class=\"notice\">{}</p>", escape(why));
     }
     match &job.work {
-        Work::Session(wish) => {
-            content.push_str(&session(stations, &job, wish, (running.as_ref(), chosen))?);
+        Work::Session(request) => {
+            content.push_str(&session(
+                stations,
+                &job,
+                request,
+                (running.as_ref(), chosen),
+            )?);
         }
-        Work::Plan { .. } => content.push_str(&plan(desk, &job)),
+        Work::Plan { .. } => content.push_str(&plan(station, &job)),
         Work::Survey | Work::Fetch { .. } if job.state.is_end() => {
             content.push_str(&history(stations, std::slice::from_ref(&job)));
         }
@@ -80,25 +85,25 @@ pub(crate) fn job(
 fn session(
     stations: &Stations,
     job: &StoredJob,
-    wish: &SessionRequest,
+    request: &SessionRequest,
     (running, chosen): (Option<&Running>, Option<u16>),
 ) -> Result<String, StoreError> {
     let (samples, brought) = {
-        let store = stations.common().store();
+        let store = stations.shared().store();
         let brought = store.objects_of_session(job.id, OBJECTS)?;
         (store.samples(job.id)?, brought)
     };
-    let whole = wish.duration_s;
+    let whole = request.duration_s;
     let mut text = format!(
         "<p>{} send what they measure, policy <code>{}</code>, {}. A node wants {} packets/s{}.</p>",
-        count(wish.sources.len(), "node"),
-        escape(&wish.policy),
+        count(request.sources.len(), "node"),
+        escape(&request.policy),
         whole.map_or("until it is cancelled".to_owned(), |s| format!(
             "for {}",
             seconds(s)
         )),
-        wish.demand,
-        match wish.demands.len() {
+        request.demand,
+        match request.demands.len() {
             0 => String::new(),
             n => format!(", {} something else", count(n, "node")),
         }
@@ -116,7 +121,7 @@ fn session(
         bytes(sum(|s| s.bytes as f64) as u64),
         100.0 * lost / packets.max(1.0)
     );
-    text.push_str(&chooser(wish, chosen));
+    text.push_str(&chooser(request, chosen));
     let _ = write!(
         text,
         "<div class=\"charts\">{}{}</div>",
@@ -130,17 +135,17 @@ fn session(
         )
     );
     let link = |node| node_link(stations, node, &job.station);
-    text.push_str(&sources(wish, now, &samples, link));
+    text.push_str(&sources(request, now, &samples, link));
     let _ = write!(
         text,
         "<h2>Objects</h2>{}",
-        objects::table(&brought, stations.company())
+        objects::table(&brought, stations.is_only())
     );
     Ok(text)
 }
 
 /// Asks which node is to be drawn by itself.
-fn chooser(wish: &SessionRequest, chosen: Option<u16>) -> String {
+fn chooser(request: &SessionRequest, chosen: Option<u16>) -> String {
     let option = |node: &u16| {
         let selected = if Some(*node) == chosen {
             " selected"
@@ -149,7 +154,7 @@ fn chooser(wish: &SessionRequest, chosen: Option<u16>) -> String {
         };
         format!("<option value=\"{node}\"{selected}>node {node}</option>")
     };
-    let options: String = wish.sources.iter().map(option).collect();
+    let options: String = request.sources.iter().map(option).collect();
     format!(
         "<form class=\"row\"><label>Draw by itself <select name=\"node\">{options}</select></label> \
          <button class=\"plain\">Draw</button></form>"
@@ -157,7 +162,7 @@ fn chooser(wish: &SessionRequest, chosen: Option<u16>) -> String {
 }
 
 fn sources(
-    wish: &SessionRequest,
+    request: &SessionRequest,
     now: Option<&[SourceStatus]>,
     samples: &[Sample],
     link: impl Fn(NodeId) -> String,
@@ -170,7 +175,7 @@ fn sources(
             (*sum, *count) = (*sum + rate, *count + 1);
         }
     }
-    for node in wish.nodes() {
+    for node in request.nodes() {
         let found = now.and_then(|now| now.iter().find(|s| s.source == node));
         let rate = match found.map(|s| s.rate) {
             Some(Some(rate)) => format!("{rate:.2}"),
@@ -187,7 +192,7 @@ fn sources(
             "<tr><td>{}</td><td>{}</td><td>{rate}</td><td>{mean}</td>\
              <td>{packets}</td><td>{}</td><td>{lost}</td></tr>",
             link(node),
-            wish.demand_of(node),
+            request.demand_of(node),
             bytes(bytes_)
         );
     }
@@ -199,7 +204,7 @@ fn sources(
 }
 
 /// The route on the map, stage by stage, and what is expected of it.
-fn plan(desk: Option<&Desk>, job: &StoredJob) -> String {
+fn plan(station: Option<&StationState>, job: &StoredJob) -> String {
     let outcome = job.outcome.as_deref();
     let Some(planned) = outcome.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
         return String::new();
@@ -243,23 +248,23 @@ fn plan(desk: Option<&Desk>, job: &StoredJob) -> String {
     fact("Carried by", carried.map(escape));
     format!(
         "<dl>{facts}</dl>{}{}{}",
-        desk.map_or(String::new(), |desk| drawn(desk, &planned)),
+        station.map_or(String::new(), |station| drawn(station, &planned)),
         stages(&planned),
         backups(&planned)
     )
 }
 
 /// The route on the map.
-fn drawn(desk: &Desk, planned: &Value) -> String {
-    let surveyed = desk.surveyed();
-    let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
-    let links = known.map(|known| (known.links(), known.routing_channel()));
-    let route = Route::of_planned(planned, &desk.facts);
+fn drawn(station: &StationState, planned: &Value) -> String {
+    let snapshot = station.snapshot();
+    let link_state = snapshot.as_ref().map(|snapshot| &snapshot.link_state);
+    let links = link_state.map(|link_state| (link_state.links(), link_state.routing_channel()));
+    let route = Route::of_planned(planned, &station.facts);
     let marked = route.as_ref().map_or(Marked::Nothing, Marked::Route);
     format!(
         "<div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>\
          <p class=\"faint narrow\">The map is wider than this screen: move it sideways.</p>",
-        map((&desk.facts, &query(desk)), links, marked).to_svg()
+        map((&station.facts, &query(station)), links, marked).to_svg()
     )
 }
 

@@ -1,4 +1,4 @@
-//! Maps of the network as it is known: links, hops from the base station, a route, the links of one node.
+//! Maps of the network: links, hops from the base station, a route, the links of one node.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use thalweg_units::{Channel, NodeId};
 
 use thalweg_host::connector::Facts;
 
-/// A link that carries so many of its frames is good.
+/// The share of frames that a good link carries.
 pub(super) const GOOD: f64 = 0.9;
-/// One that carries fewer than this is not drawn.
+/// Links that carry a smaller share are not drawn.
 const DRAWN: f64 = 0.5;
 
 /// What is marked.
@@ -20,13 +20,13 @@ const DRAWN: f64 = 0.5;
 pub(super) enum Marked<'a> {
     /// Nothing.
     Nothing,
-    /// Who takes part in a transfer.
+    /// The nodes of a transfer.
     Route(&'a Route),
     /// A node and its links.
     Node(usize),
 }
 
-/// The way of a transfer.
+/// The route of a transfer.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     source: usize,
@@ -35,7 +35,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The way of `plan`.
+    /// The route of `plan`.
     pub(super) fn of(plan: &Plan) -> Self {
         Self {
             source: plan.source,
@@ -43,7 +43,7 @@ impl Route {
             paths: plan.paths.clone(),
         }
     }
-    /// The way of a plan as a job keeps it; none where its nodes are not these.
+    /// The route of a plan in a job's outcome; none where its nodes are not in `facts`.
     pub(super) fn of_planned(planned: &Value, facts: &Facts) -> Option<Self> {
         let index = |node: &Value| {
             let id = NodeId::new(u16::try_from(node.as_u64()?).ok()?).ok()?;
@@ -74,7 +74,7 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
     let mut left = VecDeque::from([(sink, 0)]);
     while let Some((node, far)) = left.pop_front() {
         match hops.get_mut(node) {
-            Some(known @ None) => *known = Some(far),
+            Some(links @ None) => *links = Some(far),
             _ => continue,
         }
         for (next, _) in links.heard_from(node, channel) {
@@ -86,79 +86,81 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
     hops
 }
 
-/// The network, with links on `channel` where they are known; addresses of nodes end with `query`.
-pub(super) fn map(
-    (facts, query): (&Facts, &str),
-    known: Option<(&LinkQualities, Channel)>,
-    marked: Marked<'_>,
-) -> Map {
-    let (ids, sink) = (&facts.network.place.ids, facts.network.sink_index());
-    let far = known.map(|(links, channel)| hops(links, sink, channel));
-    let active: Vec<usize> = match marked {
-        Marked::Route(route) => route.active.clone(),
-        Marked::Node(node) => vec![node],
-        Marked::Nothing => Vec::new(),
-    };
-    let is_route = matches!(marked, Marked::Route(_));
-    let small = ids.len() > 60;
-    let node = |(index, id): (usize, &thalweg_units::NodeId)| {
-        let hops = far
-            .as_ref()
-            .and_then(|far| far.get(index).copied().flatten());
-        let told = match (index == sink, hops, &far) {
-            (true, ..) => format!("node {id}: the base station"),
-            (_, Some(1), _) => format!("node {id}: 1 hop from the base station"),
-            (_, Some(hops), _) => format!("node {id}: {hops} hops from the base station"),
-            (_, None, Some(_)) => format!("node {id}: no good link towards the base station"),
-            (_, None, None) => format!("node {id}: links not measured yet"),
+/// What a node of a map depends on.
+struct NodeStyle<'a> {
+    marked: Marked<'a>,
+    /// The nodes that are marked.
+    active: Vec<usize>,
+    sink: usize,
+    /// Hops from the base station; none before links are measured.
+    hops: Option<Vec<Option<usize>>>,
+    /// Whether there are too many nodes for a name in each.
+    is_small: bool,
+    /// How addresses of nodes end.
+    query: &'a str,
+}
+
+impl NodeStyle<'_> {
+    fn hint(&self, index: usize, id: NodeId, hops: Option<usize>) -> String {
+        let place = match (index == self.sink, hops, &self.hops) {
+            (true, ..) => "the base station".to_owned(),
+            (_, Some(1), _) => "1 hop from the base station".to_owned(),
+            (_, Some(hops), _) => format!("{hops} hops from the base station"),
+            (_, None, Some(_)) => "no good link towards the base station".to_owned(),
+            (_, None, None) => "links not measured yet".to_owned(),
         };
-        let (takes_part, is_source) = (
-            active.contains(&index),
-            matches!(marked, Marked::Route(route) if route.source == index),
-        );
-        let fill = match (hops, &far) {
-            _ if is_route && !takes_part => IDLE,
+        format!("node {id}: {place}")
+    }
+    fn node(&self, index: usize, id: NodeId) -> Node {
+        let hops = self.hops.as_ref();
+        let hops = hops.and_then(|hops| hops.get(index).copied().flatten());
+        let (is_sink, is_active) = (index == self.sink, self.active.contains(&index));
+        let (is_route, is_source) = match self.marked {
+            Marked::Route(route) => (true, route.source == index),
+            _ => (false, false),
+        };
+        let fill = match (hops, &self.hops) {
+            _ if is_route && !is_active => IDLE,
             (Some(hops), _) => BY_HOPS[hops.min(BY_HOPS.len() - 1)],
             (None, Some(_)) => PAPER,
             (None, None) => IDLE,
         };
-        let alone = hops.is_none() && far.is_some() && index != sink;
-        let shown = takes_part || index == sink || !small;
+        let (edge, stroke) = match hops.is_none() && self.hops.is_some() && !is_sink {
+            true => (FAINT, Stroke::Dashed),
+            false => (PAPER, Stroke::Solid),
+        };
+        let (caption, radius) = match is_active || is_sink || !self.is_small {
+            true => (Caption::Inside, 10.0),
+            false => (Caption::Nowhere, 5.0),
+        };
         Node {
-            caption: if shown {
-                Caption::Inside
-            } else {
-                Caption::Nowhere
-            },
-            radius: if shown { 10.0 } else { 5.0 },
-            edge: if alone { FAINT } else { PAPER },
-            stroke: if alone { Stroke::Dashed } else { Stroke::Solid },
+            caption,
+            radius,
+            edge,
+            stroke,
             shape: if is_source {
                 Shape::Square
             } else {
                 Shape::Circle
             },
-            ring: match (index == sink, takes_part && (is_source || !is_route)) {
+            ring: match (is_sink, is_active && (is_source || !is_route)) {
                 (true, _) => Some(SINK),
                 (_, true) => Some(SOURCE),
                 _ => None,
             },
-            leads_to: Some(format!("/nodes/{id}{query}")),
-            hint: told,
+            leads_to: Some(format!("/nodes/{id}{}", self.query)),
+            hint: self.hint(index, id, hops),
             ..Node::new(id.to_string(), fill)
         }
-    };
-    let mut drawn = known.map_or(Vec::new(), |known| links(known, marked));
-    if let Marked::Route(route) = marked {
-        drawn.extend(paths(route));
     }
+}
+
+/// The legend of a map with `marked`, and with links where there are some.
+fn legend(marked: Marked<'_>, has_links: bool) -> Vec<Key> {
     let mut legend = Vec::new();
-    if known.is_some() {
-        legend.push(Key::marks(
-            Shape::Circle,
-            &BY_HOPS,
-            "0 to 6 hops to the base station, or more",
-        ));
+    if has_links {
+        let about = "0 to 6 hops to the base station, or more";
+        legend.push(Key::marks(Shape::Circle, &BY_HOPS, about));
     }
     legend.push(Key::ring(SINK, "base station"));
     match marked {
@@ -170,46 +172,75 @@ pub(super) fn map(
         Marked::Node(_) => legend.push(Key::ring(SOURCE, "this node")),
         Marked::Nothing => {}
     }
-    if known.is_some() {
+    if has_links {
         let name = match marked {
             Marked::Node(_) => "its links that carry half of their frames or more, both ways",
             _ => "link that carries half of its frames or more, both ways",
         };
         legend.push(Key::line(LINK, 1.5, Stroke::Solid, name));
     }
-    let spots = facts.network.positions.as_ref().map(|spots| {
+    legend
+}
+
+/// The network, with its links on a channel once they are measured; addresses of nodes end with `query`.
+pub(super) fn map(
+    (facts, query): (&Facts, &str),
+    links: Option<(&LinkQualities, Channel)>,
+    marked: Marked<'_>,
+) -> Map {
+    let (ids, sink) = (&facts.network.place.ids, facts.network.sink_index());
+    let style = NodeStyle {
+        marked,
+        active: match marked {
+            Marked::Route(route) => route.active.clone(),
+            Marked::Node(node) => vec![node],
+            Marked::Nothing => Vec::new(),
+        },
+        sink,
+        hops: links.map(|(links, channel)| hops(links, sink, channel)),
+        is_small: ids.len() > 60,
+        query,
+    };
+    let mut drawn = links.map_or(Vec::new(), |of| link_lines(of, marked));
+    if let Marked::Route(route) = marked {
+        drawn.extend(paths(route));
+    }
+    let positions = facts.network.positions.as_ref().map(|positions| {
         let place = |p: &thalweg_planner::Place| Place {
             x_m: p.x_m,
             y_m: p.y_m,
             floor: p.floor,
         };
-        spots.iter().map(place).collect()
+        positions.iter().map(place).collect()
     });
-    let places = match (spots, known) {
-        (Some(spots), _) => Places::Known(spots),
-        (None, Some((links, channel))) => by_links(links, channel, far.as_deref().unwrap_or(&[])),
+    let places = match (positions, links) {
+        (Some(positions), _) => Places::Known(positions),
+        (None, Some((links, channel))) => {
+            by_links(links, channel, style.hops.as_deref().unwrap_or(&[]))
+        }
         (None, None) => Places::Columns(columns(ids.len())),
     };
-    let subtitle = match known {
+    let subtitle = match links {
         Some((links, channel)) => format!(
             "channel {channel}: {} links heard; follow a node for its own",
             links.summary(channel).heard_pairs
         ),
         None => "links not measured yet".to_owned(),
     };
+    let nodes = ids.iter().enumerate();
     Map {
         title: facts.network.place.name.clone(),
         subtitle,
         places,
-        nodes: ids.iter().enumerate().map(node).collect(),
+        nodes: nodes.map(|(index, id)| style.node(index, *id)).collect(),
         links: drawn,
-        legend,
+        legend: legend(marked, links.is_some()),
         charts: Vec::new(),
     }
 }
 
 /// Links that carry frames both ways; the better, the darker.
-fn links((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -> Vec<Link> {
+fn link_lines((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -> Vec<Link> {
     let pairs = (0..links.nodes()).flat_map(|a| {
         let heard = links.heard_from(a, channel).filter(move |(b, _)| a < *b);
         heard.map(move |(b, _)| (a, b, both(links, a, b, channel)))

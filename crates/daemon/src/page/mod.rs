@@ -14,8 +14,8 @@ mod transfers;
 
 use std::fmt::Write as _;
 
-use super::desk::{Common, Company, Desk, Line};
 use super::mqtt::Broker;
+use super::station_state::{Line, Shared, StationState};
 use super::stations::Stations;
 use text::{escape, when};
 use thalweg_host::connector::Sessions;
@@ -63,12 +63,12 @@ fn page(
         let _ = write!(links, "<a href=\"{path}\"{current}>{name}</a> ");
     }
     let mut line = String::new();
-    for desk in stations.all() {
-        let of = match desk.company {
-            Company::Alone => String::new(),
-            Company::Others => format!(" of {}", escape(desk.network())),
+    for station in stations.all() {
+        let of = match station.is_only {
+            true => String::new(),
+            false => format!(" of {}", escape(station.network())),
         };
-        if let Line::Down(why) = desk.line() {
+        if let Line::Down(why) = station.line() {
             let _ = write!(
                 line,
                 "<p class=\"notice\">The base station{of} is out of reach: {}. It is tried again by itself.</p>",
@@ -83,12 +83,12 @@ fn page(
     );
     let alert = format!(
         "<div id=\"line\" data-live>{line}{}</div>",
-        broker(stations.common())?
+        broker(stations.shared())?
     );
     let main = format!("{alert}\n<h1>{}</h1>\n{content}", escape(title));
-    let about = stations.all().iter().map(|desk| match desk.company {
-        Company::Alone => escape(&desk.facts.about),
-        Company::Others => escape(&format!("{}: {}", desk.network(), desk.facts.about)),
+    let about = stations.all().iter().map(|station| match station.is_only {
+        true => escape(&station.facts.about),
+        false => escape(&format!("{}: {}", station.network(), station.facts.about)),
     });
     let about: Vec<String> = about.collect();
     let foot = format!("<footer>{}</footer>", about.join("<br>"));
@@ -108,11 +108,11 @@ fn document(title: &str, header: &str, main: &str, foot: &str) -> String {
 }
 
 /// How the broker is, and what waits for it; nothing where there is none.
-fn broker(common: &Common) -> Result<String, StoreError> {
-    let Some(mqtt) = &common.mqtt else {
+fn broker(shared: &Shared) -> Result<String, StoreError> {
+    let Some(mqtt) = &shared.mqtt else {
         return Ok(String::new());
     };
-    let waiting = text::count(common.store().count_waiting()? as usize, "message");
+    let waiting = text::count(shared.store().count_waiting()? as usize, "message");
     Ok(match mqtt.broker() {
         Broker::Away(why) => format!(
             "<p class=\"notice\">The MQTT broker is out of reach: {}. It is tried again by itself; {waiting} to be told.</p>",
@@ -124,7 +124,7 @@ fn broker(common: &Common) -> Result<String, StoreError> {
 }
 
 /// What is told of an address that is none.
-pub(super) fn nothing() -> String {
+pub(super) fn not_found() -> String {
     let main = "<h1>There is nothing here</h1><p><a href=\"/\">To the network</a></p>";
     document("Nothing", "", main, "")
 }
@@ -150,7 +150,7 @@ pub(super) fn login(wrong: Option<&str>) -> String {
 
 /// What happened.
 pub(super) fn log(stations: &Stations, before: Option<i64>) -> Result<String, StoreError> {
-    let lines = stations.common().store().lines(before, 200)?;
+    let lines = stations.shared().store().lines(before, 200)?;
     let mut rows = String::new();
     for line in &lines {
         let (class, name) = match line.level {
@@ -183,43 +183,43 @@ fn more(path: &str, full: bool, last: Option<i64>) -> String {
 }
 
 /// What is behind an address that is one station's, where there are several.
-fn query(desk: &Desk) -> String {
-    match desk.company {
-        Company::Alone => String::new(),
-        Company::Others => format!("?station={}", escape(desk.network())),
+fn query(station: &StationState) -> String {
+    match station.is_only {
+        true => String::new(),
+        false => format!("?station={}", escape(station.network())),
     }
 }
 
 /// Node `id` of `station`, which leads to its page where that station is there still.
 fn node_link(stations: &Stations, id: NodeId, station: &str) -> String {
     match stations.named(Some(station)) {
-        Ok(desk) => format!("<a href=\"/nodes/{id}{}\">node {id}</a>", query(desk)),
+        Ok(station) => format!("<a href=\"/nodes/{id}{}\">node {id}</a>", query(station)),
         Err(_) => format!("node {id}"),
     }
 }
 
 /// `what` of the station, as forms ask for it.
-fn wish(desk: &Desk, what: &str) -> String {
-    match desk.company {
-        Company::Alone => what.to_owned(),
-        Company::Others => format!("{}:{what}", escape(desk.network())),
+fn form_value(station: &StationState, what: &str) -> String {
+    match station.is_only {
+        true => what.to_owned(),
+        false => format!("{}:{what}", escape(station.network())),
     }
 }
 
 /// The form that asks for an object of a station; `chosen` is the node that is named already.
-fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
+fn fetch_form(stations: &[&StationState], chosen: Option<u16>) -> String {
     let mut options = String::new();
-    for desk in desks {
-        let of = (desks.len() > 1).then(|| format!(" of {}", escape(desk.network())));
+    for station in stations {
+        let of = (stations.len() > 1).then(|| format!(" of {}", escape(station.network())));
         let mut own = String::new();
-        for node in desk.facts.sources() {
+        for node in station.facts.sources() {
             let node = node.get();
             let selected = if Some(node) == chosen {
                 " selected"
             } else {
                 ""
             };
-            let value = wish(desk, &node.to_string());
+            let value = form_value(station, &node.to_string());
             // What is chosen is shown without its group's name.
             let of = of.as_deref().unwrap_or_default();
             // Writing to a string cannot fail.
@@ -228,18 +228,18 @@ fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
                 "<option value=\"{value}\"{selected}>node {node}{of}</option>"
             );
         }
-        let (count, all) = (desk.facts.sources().count(), wish(desk, "all"));
+        let (count, all) = (station.facts.sources().count(), form_value(station, "all"));
         let _ = write!(
             own,
             "<option value=\"{all}\">all {count} nodes{}</option>",
             of.as_deref().unwrap_or_default()
         );
-        let _ = match desk.company {
-            Company::Alone => write!(options, "{own}"),
-            Company::Others => write!(
+        let _ = match station.is_only {
+            true => write!(options, "{own}"),
+            false => write!(
                 options,
                 "<optgroup label=\"{}\">{own}</optgroup>",
-                escape(desk.network())
+                escape(station.network())
             ),
         };
     }
@@ -251,17 +251,17 @@ fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
 }
 
 /// The form that asks for a session, of one of those stations that carry them.
-fn session_form(desks: &[&Desk]) -> String {
-    let carry = desks.iter();
-    let carry = carry.filter(|desk| desk.facts.sessions == Sessions::Carried);
-    let carry: Vec<&&Desk> = carry.collect();
+fn session_form(stations: &[&StationState]) -> String {
+    let carry = stations.iter();
+    let carry = carry.filter(|station| station.facts.sessions == Sessions::Carried);
+    let carry: Vec<&&StationState> = carry.collect();
     let Some(first) = carry.first() else {
         return String::new();
     };
-    let name = |desk: &&&Desk| format!("<option>{}</option>", escape(desk.network()));
-    let station = match first.company {
-        Company::Alone => String::new(),
-        Company::Others => format!(
+    let name = |station: &&&StationState| format!("<option>{}</option>", escape(station.network()));
+    let station = match first.is_only {
+        true => String::new(),
+        false => format!(
             "<label>Station <select name=\"station\">{}</select></label> ",
             carry.iter().map(name).collect::<String>()
         ),
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn nothing_is_loaded_from_elsewhere_and_all_of_it_is_small() {
-        for text in [STYLE, SCRIPT, &login(None), &nothing()] {
+        for text in [STYLE, SCRIPT, &login(None), &not_found()] {
             for mark in ["http://", "https://", "@import", "src=\"//", "url("] {
                 assert!(!text.contains(mark), "{mark}");
             }

@@ -4,38 +4,38 @@ use std::fmt::Write as _;
 
 use super::map::{hops, map, Marked, Route};
 use super::text::{count, escape, seconds, when};
-use super::{fetch_form, page, query, wish};
-use crate::desk::{now, Company, Desk, Line};
+use super::{fetch_form, form_value, page, query};
 use crate::limits::Health;
+use crate::station_state::{now, Line, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::StoreError;
 
-pub(crate) fn network(stations: &Stations, desk: &Desk) -> Result<String, StoreError> {
-    let (facts, surveyed) = (&desk.facts, desk.surveyed());
-    let running = desk.running();
+pub(crate) fn network(stations: &Stations, station: &StationState) -> Result<String, StoreError> {
+    let (facts, snapshot) = (&station.facts, station.snapshot());
+    let running = station.running();
     let plan = running.as_ref().and_then(|running| running.plan.clone());
-    let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
-    let links = known.map(|known| (known.links(), known.routing_channel()));
+    let link_state = snapshot.as_ref().map(|snapshot| &snapshot.link_state);
+    let links = link_state.map(|link_state| (link_state.links(), link_state.routing_channel()));
     let route = plan.as_deref().map(Route::of);
     let marked = route.as_ref().map_or(Marked::Nothing, Marked::Route);
-    let picture = map((facts, &query(desk)), links, marked).to_svg();
+    let picture = map((facts, &query(station)), links, marked).to_svg();
     let survey = |name: &str| {
         format!(
             "<form method=\"post\" action=\"/transfers\"><input type=\"hidden\" name=\"what\" \
              value=\"{}\"><button class=\"plain\">{name}</button></form>",
-            wish(desk, "survey")
+            form_value(station, "survey")
         )
     };
-    let told = match &surveyed {
-        Some(surveyed) => {
-            let age = seconds((now() - surveyed.at).max(0) as f64);
-            let missing = match surveyed.missing.len() {
+    let told = match &snapshot {
+        Some(snapshot) => {
+            let age = seconds((now() - snapshot.at).max(0) as f64);
+            let missing = match snapshot.missing.len() {
                 0 => "of all nodes".to_owned(),
                 n => format!("without {}", count(n, "node")),
             };
             format!(
                 "<p>Links were measured <strong>{age} ago</strong>, {missing}, in {}.</p> {}",
-                seconds(surveyed.took_s),
+                seconds(snapshot.took_s),
                 survey("Measure links again")
             )
         }
@@ -56,27 +56,27 @@ pub(crate) fn network(stations: &Stations, desk: &Desk) -> Result<String, StoreE
          <div id=\"map\" class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\" data-live>{picture}</div>\
          <p class=\"faint narrow\">The map is wider than this screen: move it sideways.</p>\
          {}",
-        choice(stations, desk),
-        fetch_form(&[desk], None),
-        table(desk)?
+        choice(stations, station),
+        fetch_form(&[station], None),
+        table(station)?
     );
     page(stations, ("/", "Network"), &content)
 }
 
 /// The stations, where there are several; `shown` is one of them.
-fn choice(stations: &Stations, shown: &Desk) -> String {
-    if stations.company() == Company::Alone {
+fn choice(stations: &Stations, shown: &StationState) -> String {
+    if stations.is_only() {
         return String::new();
     }
     let mut links = String::new();
-    for desk in stations.all() {
-        let name = escape(desk.network());
-        let current = if desk.network() == shown.network() {
+    for station in stations.all() {
+        let name = escape(station.network());
+        let current = if station.network() == shown.network() {
             " aria-current=\"page\""
         } else {
             ""
         };
-        let down = match desk.line() {
+        let down = match station.line() {
             Line::Down(_) => " (out of reach)",
             Line::Up | Line::Closed => "",
         };
@@ -84,22 +84,26 @@ fn choice(stations: &Stations, shown: &Desk) -> String {
         let _ = write!(
             links,
             "<a href=\"/{}\"{current}>{name}{down}</a> ",
-            query(desk)
+            query(station)
         );
     }
     format!("<nav class=\"row\" aria-label=\"Stations\">Stations: {links}</nav>")
 }
 
 /// All nodes, in rows.
-fn table(desk: &Desk) -> Result<String, StoreError> {
-    let (facts, surveyed) = (&desk.facts, desk.surveyed());
-    let last = desk.store().last_heard(desk.network())?;
-    let far = surveyed.map(|surveyed| {
-        let known = &surveyed.known;
-        hops(known.links(), known.sink(), known.routing_channel())
+fn table(station: &StationState) -> Result<String, StoreError> {
+    let (facts, snapshot) = (&station.facts, station.snapshot());
+    let last = station.store().last_deliveries(station.network())?;
+    let far = snapshot.map(|snapshot| {
+        let link_state = &snapshot.link_state;
+        hops(
+            link_state.links(),
+            link_state.sink(),
+            link_state.routing_channel(),
+        )
     });
-    let (mut rows, of) = (String::new(), query(desk));
-    let health = desk.health()?;
+    let (mut rows, of) = (String::new(), query(station));
+    let health = station.health()?;
     let has = |of: fn(&Health) -> bool| health.iter().any(of);
     let battery = has(|node| node.battery.is_some());
     let spent = has(|node| node.spent_j.is_some());

@@ -7,7 +7,7 @@ use thalweg_units::{Channel, NodeId};
 use super::map::{hops, map, Marked, GOOD};
 use super::text::{seconds, seconds_of, when};
 use super::{fetch_form, objects, page, query, series};
-use crate::desk::{now, Company, Desk};
+use crate::station_state::{now, StationState};
 use crate::stations::Stations;
 use thalweg_host::connector::Spending;
 use thalweg_host::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
@@ -22,44 +22,43 @@ const CHANNELS: usize = 8;
 const DRAWN: u32 = 50;
 const OBJECTS: usize = 10;
 
-pub(crate) fn node(
-    stations: &Stations,
-    desk: &Desk,
-    id: u16,
-) -> Result<Option<String>, StoreError> {
-    let (facts, surveyed) = (&desk.facts, desk.surveyed());
-    let found = NodeId::new(id).ok();
-    let found = found.and_then(|id| Some((id, facts.network.place.index_of(id).ok()?)));
-    let Some((node, index)) = found else {
-        return Ok(None);
-    };
-    let brought = desk.store().latest_of(desk.network(), node, DRAWN)?;
-    let mut told = String::new();
+/// The facts of `node`, which is number `index`, as a list of definitions; `last` is its last transfer.
+fn facts(
+    station: &StationState,
+    (index, node): (usize, NodeId),
+    last: Option<&StoredTransfer>,
+) -> Result<String, StoreError> {
+    let (network, snapshot) = (&station.facts.network, station.snapshot());
+    let mut list = String::new();
     let mut fact = |name: &str, value: String| {
         // Writing to a string cannot fail.
-        let _ = write!(told, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+        let _ = write!(list, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     };
-    if let Some(surveyed) = &surveyed {
-        let known = &surveyed.known;
-        let far = hops(known.links(), known.sink(), known.routing_channel());
+    if let Some(snapshot) = &snapshot {
+        let link_state = &snapshot.link_state;
+        let far = hops(
+            link_state.links(),
+            link_state.sink(),
+            link_state.routing_channel(),
+        );
         let far = far.get(index).copied().flatten();
         let unknown = "no good link".to_owned();
-        if node != facts.network.sink {
+        if node != network.sink {
             fact(
                 "Hops to the base station",
                 far.map_or(unknown, |hops| hops.to_string()),
             );
         }
-        let seen = match surveyed.missing.contains(&node) {
+        let seen = match snapshot.missing.contains(&node) {
             true => "did not answer the last survey".to_owned(),
             false => format!(
                 "in the survey {} ago",
-                seconds((now() - surveyed.at).max(0) as f64)
+                seconds((now() - snapshot.at).max(0) as f64)
             ),
         };
         fact("Last seen", seen);
     }
-    let health = desk.health()?.get(index).copied().unwrap_or_default();
+    let health = station.health()?.get(index).copied().unwrap_or_default();
     if let Some((level, at)) = health.battery {
         let ago = seconds((now() - at).max(0) as f64);
         fact("Battery", format!("{level} <small>{ago} ago</small>"));
@@ -71,7 +70,7 @@ pub(crate) fn node(
         let why = format!("neither source nor relay: it {why}");
         fact("Left alone", super::text::escape(&why));
     }
-    if let Some(last) = brought.first() {
+    if let Some(last) = last {
         let at = when(&last.stored_at);
         fact(
             "Last object (UTC)",
@@ -85,47 +84,72 @@ pub(crate) fn node(
             );
         }
     }
-    if let Some(spot) = facts
-        .network
-        .positions
-        .as_ref()
-        .and_then(|spots| spots.get(index))
-    {
-        fact(
-            "Place",
-            format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor),
-        );
+    let spots = network.positions.as_ref();
+    if let Some(spot) = spots.and_then(|spots| spots.get(index)) {
+        let place = format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor);
+        fact("Place", place);
     }
-    let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
-    let links = known.map(|known| (known.links(), known.routing_channel()));
-    let form = match node == facts.network.sink {
+    Ok(list)
+}
+
+pub(crate) fn node(
+    stations: &Stations,
+    station: &StationState,
+    id: u16,
+) -> Result<Option<String>, StoreError> {
+    let network = &station.facts.network;
+    let found = NodeId::new(id).ok();
+    let found = found.and_then(|id| Some((id, network.place.index_of(id).ok()?)));
+    let Some((node, index)) = found else {
+        return Ok(None);
+    };
+    let transfers = station.store().latest_of(station.network(), node, DRAWN)?;
+    let list = facts(station, (index, node), transfers.first())?;
+    let snapshot = station.snapshot();
+    let link_state = snapshot.as_ref().map(|snapshot| &snapshot.link_state);
+    let links = link_state.map(|link_state| (link_state.links(), link_state.routing_channel()));
+    let form = match node == network.sink {
         true => "<p>This is the base station: objects come here.</p>".to_owned(),
-        false => format!("<div class=\"row\">{}</div>", fetch_form(&[desk], Some(id))),
+        false => format!(
+            "<div class=\"row\">{}</div>",
+            fetch_form(&[station], Some(id))
+        ),
     };
     let content = format!(
-        "{form}<dl>{told}</dl>\
+        "{form}<dl>{list}</dl>\
          <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
          {}<h2>Objects</h2>{}{}",
-        map((facts, &query(desk)), links, Marked::Node(index)).to_svg(),
-        neighbours(desk, index),
-        over_time(desk, index)?,
-        power(desk, node)?,
-        courses(&brought),
-        objects::table(&brought[..brought.len().min(OBJECTS)], stations.company())
+        map(
+            (&station.facts, &query(station)),
+            links,
+            Marked::Node(index)
+        )
+        .to_svg(),
+        neighbours(station, index),
+        over_time(station, index)?,
+        power(station, node)?,
+        courses(&transfers),
+        objects::table(
+            &transfers[..transfers.len().min(OBJECTS)],
+            stations.is_only()
+        )
     );
-    let title = match desk.company {
-        Company::Alone => format!("Node {id}"),
-        Company::Others => format!("Node {id} of {}", desk.network()),
+    let title = match station.is_only {
+        true => format!("Node {id}"),
+        false => format!("Node {id} of {}", station.network()),
     };
     page(stations, ("/", &title), &content).map(Some)
 }
 
 /// Who it hears and is heard by: on the channel that routes are sought on, and on the best.
-fn neighbours(desk: &Desk, index: usize) -> String {
-    let Some(surveyed) = desk.surveyed() else {
+fn neighbours(station: &StationState, index: usize) -> String {
+    let Some(snapshot) = station.snapshot() else {
         return String::new();
     };
-    let (links, channel) = (surveyed.known.links(), surveyed.known.routing_channel());
+    let (links, channel) = (
+        snapshot.link_state.links(),
+        snapshot.link_state.routing_channel(),
+    );
     let others = (0..links.nodes()).filter_map(|other| {
         let ratio = |channel| {
             links
@@ -141,7 +165,7 @@ fn neighbours(desk: &Desk, index: usize) -> String {
     if others.is_empty() {
         return "<h2>Links</h2><p>It hears nobody, or nobody hears it.</p>".to_owned();
     }
-    let (mut rows, of) = (String::new(), query(desk));
+    let (mut rows, of) = (String::new(), query(station));
     for (other, (on, ratio)) in others {
         let id = links.id(other);
         let power = links.rssi(other, index, on);
@@ -172,9 +196,12 @@ fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
 }
 
 /// Goodput and energy of a node's transfers.
-fn courses(brought: &[StoredTransfer]) -> String {
+fn courses(transfers: &[StoredTransfer]) -> String {
     // What came in a session came slowly on purpose.
-    let fetched = brought.iter().rev().filter(|t| t.record.protocol != "rcrt");
+    let fetched = transfers
+        .iter()
+        .rev()
+        .filter(|t| t.record.protocol != "rcrt");
     let fetched: Vec<_> = fetched
         .filter_map(|t| Some((seconds_of(&t.stored_at)?, &t.record)))
         .collect();
@@ -213,16 +240,16 @@ fn courses(brought: &[StoredTransfer]) -> String {
 }
 
 /// A node's battery over the last surveys, and what it spent day by day.
-fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
-    let network = (desk.network(), desk.facts.network.sink);
-    let surveys = desk.store().batteries(network, SURVEYS)?;
+fn power(station: &StationState, node: NodeId) -> Result<String, StoreError> {
+    let network = (station.network(), station.facts.network.sink);
+    let surveys = station.store().batteries(network, SURVEYS)?;
     let told = surveys.iter().rev().filter_map(|(at, batteries)| {
         let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
         Some(((now() - at).max(0) as f64, level.volts()))
     });
     let told: Vec<(f64, f64)> = told.collect();
     let today = day_of(now());
-    let days = desk.store().spent_by(desk.network(), node)?;
+    let days = station.store().spent_by(station.network(), node)?;
     let rows = days.iter().take(ROWS).map(|(day, joules)| {
         let day = match today - day {
             0 => "today".to_owned(),
@@ -243,7 +270,7 @@ fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
         ));
     }
     if !rows.is_empty() {
-        let what = match desk.facts.spending {
+        let what = match station.facts.spending {
             Spending::Metered => {
                 "What it has spent each day (UTC) in surveys, floods, as a source and as a relay."
             }
@@ -261,10 +288,10 @@ fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
 }
 
 /// Good links on each channel, survey by survey.
-fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
-    let facts = &desk.facts;
-    let network = (desk.network(), facts.network.sink);
-    let surveys = desk
+fn over_time(station: &StationState, index: usize) -> Result<String, StoreError> {
+    let facts = &station.facts;
+    let network = (station.network(), facts.network.sink);
+    let surveys = station
         .store()
         .surveys(network, facts.network.place.ids.len(), SURVEYS)?;
     let Some(latest) = surveys.first() else {

@@ -8,7 +8,6 @@ use thalweg_draw::chart::{Chart, Mark, Point};
 
 use super::text::{bytes, count, escape, rate, seconds, when};
 use super::{more, node_link, page, ROWS};
-use crate::desk::Company;
 use crate::kind::{kind_of, Kind};
 use crate::stations::Stations;
 use thalweg_host::store::{StoreError, StoredTransfer, TransferId};
@@ -22,7 +21,7 @@ const DRAWN: usize = 600;
 
 pub(crate) fn objects(stations: &Stations, before: Option<i64>) -> Result<String, StoreError> {
     let (found, (total, size)) = {
-        let store = stations.common().store();
+        let store = stations.shared().store();
         (store.latest(before.map(TransferId), ROWS)?, store.total()?)
     };
     let last = found.last().map(|t| t.id.0);
@@ -31,14 +30,14 @@ pub(crate) fn objects(stations: &Stations, before: Option<i64>) -> Result<String
          What a session brought has no digest there; it came in order, without a gap.</p>{}{}</div>",
         count(total as usize, "object"),
         bytes(size),
-        table(&found, stations.company()),
+        table(&found, stations.is_only()),
         more("/objects", found.len() == ROWS as usize, last)
     );
     page(stations, ("/objects", "Objects"), &content)
 }
 
 /// Objects in rows.
-pub(super) fn table(found: &[StoredTransfer], company: Company) -> String {
+pub(super) fn table(found: &[StoredTransfer], is_only: bool) -> String {
     if found.is_empty() {
         return "<p>None yet.</p>".to_owned();
     }
@@ -50,9 +49,9 @@ pub(super) fn table(found: &[StoredTransfer], company: Company) -> String {
             Some(file) => escape(file),
             None => format!("object {id}"),
         };
-        let of = match company {
-            Company::Alone => String::new(),
-            Company::Others => format!(" of {}", escape(&core.testbed)),
+        let of = match is_only {
+            true => String::new(),
+            false => format!(" of {}", escape(&core.testbed)),
         };
         // Writing to a string cannot fail.
         let _ = write!(
@@ -75,7 +74,7 @@ pub(super) fn table(found: &[StoredTransfer], company: Company) -> String {
 }
 
 pub(crate) fn object(stations: &Stations, id: TransferId) -> Result<Option<String>, StoreError> {
-    let found = stations.common().store().transfer(id)?;
+    let found = stations.shared().store().transfer(id)?;
     let Some(found) = found.filter(|found| found.object.is_some()) else {
         return Ok(None);
     };

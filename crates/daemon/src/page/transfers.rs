@@ -7,32 +7,32 @@ use thalweg_draw::chart::{Chart, Mark, Point};
 use super::text::{count, escape, seconds, seconds_of, when};
 use super::{fetch_form, more, node_link, page, query, series, session_form, ROWS};
 use crate::config::Window;
-use crate::desk::{now, Company};
 use crate::running::Running;
+use crate::station_state::now;
 use crate::stations::Stations;
 use crate::view::number;
 use thalweg_host::store::{JobId, JobState, StoreError, StoredJob, Work};
 
 /// What a job is to do, in words without links.
 pub(super) fn title(stations: &Stations, job: &StoredJob) -> String {
-    let of = match stations.company() {
-        Company::Alone => String::new(),
-        Company::Others => format!("{}: ", job.station),
+    let of = match stations.is_only() {
+        true => String::new(),
+        false => format!("{}: ", job.station),
     };
     let what = match &job.work {
         Work::Survey => "measure links".to_owned(),
         Work::Fetch { from } => format!("object of node {from}"),
         Work::Plan { from } => format!("plan for node {from}"),
-        Work::Session(wish) => format!("session of {}", count(wish.sources.len(), "node")),
+        Work::Session(request) => format!("session of {}", count(request.sources.len(), "node")),
     };
     of + &what
 }
 
 /// What a job is to do, in words.
 fn name(stations: &Stations, job: &StoredJob) -> String {
-    let of = match stations.company() {
-        Company::Alone => String::new(),
-        Company::Others => format!("{}: ", escape(&job.station)),
+    let of = match stations.is_only() {
+        true => String::new(),
+        false => format!("{}: ", escape(&job.station)),
     };
     match &job.work {
         Work::Survey => format!("{of}measure links"),
@@ -83,7 +83,7 @@ pub(super) fn bar(running: &Running) -> String {
 pub(super) fn strip(stations: &Stations) -> Result<String, StoreError> {
     let mut text = String::new();
     for running in &stations.running() {
-        let job = stations.common().store().job(running.id)?;
+        let job = stations.shared().store().job(running.id)?;
         if let Some(job) = job {
             // Writing to a string cannot fail.
             let _ = write!(
@@ -95,7 +95,7 @@ pub(super) fn strip(stations: &Stations) -> Result<String, StoreError> {
             );
         }
     }
-    let is_open = stations.all().iter().any(|desk| desk.is_open());
+    let is_open = stations.all().iter().any(|station| station.is_open());
     if text.is_empty() {
         text.push_str(match is_open {
             true => "Nothing runs.",
@@ -109,10 +109,10 @@ pub(super) fn strip(stations: &Stations) -> Result<String, StoreError> {
 
 /// When jobs begin, and what limits hold: those of all stations are the same.
 fn rules(stations: &Stations) -> String {
-    let Some(desk) = stations.all().first() else {
+    let Some(station) = stations.all().first() else {
         return String::new();
     };
-    let (transfers, mut text) = (&desk.transfers, String::new());
+    let (transfers, mut text) = (&station.transfers, String::new());
     let hours = |window: &Window| format!("{} UTC{}", window.hours, window.limits);
     let windows: Vec<String> = transfers.windows.iter().map(hours).collect();
     if !windows.is_empty() {
@@ -131,13 +131,13 @@ fn rules(stations: &Stations) -> String {
 }
 
 pub(crate) fn transfers(stations: &Stations, before: Option<i64>) -> Result<String, StoreError> {
-    let desks = stations.desks();
-    let open = stations.open_jobs(&desks)?;
-    let ended = stations.ended_jobs(&desks, before.map(JobId), ROWS)?;
+    let all = stations.list();
+    let open = stations.open_jobs(&all)?;
+    let ended = stations.ended_jobs(&all, before.map(JobId), ROWS)?;
     let mut content = format!(
         "<div class=\"row\">{}</div>{}",
-        fetch_form(&desks, None),
-        session_form(&desks)
+        fetch_form(&all, None),
+        session_form(&all)
     );
     content.push_str(&rules(stations));
     content.push_str("<div id=\"jobs\" data-live>");

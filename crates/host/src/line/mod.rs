@@ -271,7 +271,7 @@ impl LineNetwork {
                 Ok(Heard::Told(local, event)) => {
                     let by = self.station().map_or(NodeId::MAX, |about| about.node);
                     let at = self.when(by, local).min(self.now());
-                    Ok(Notice::Told(at, by, (local, event)))
+                    Ok(Notice::Event(at, by, (local, event)))
                 }
                 Ok(Heard::Restarted(node)) => Ok(Notice::Restarted(node)),
                 Ok(Heard::Silent(node)) => Ok(Notice::Silent(node)),
@@ -330,9 +330,9 @@ impl Network for LineNetwork {
     fn next(&mut self, until: NetworkTime) -> Result<Notice<mote::Event>, NetworkFault> {
         loop {
             return Ok(match self.hear(until)? {
-                Notice::Told(at, by, (_, Event::Mote(event))) => Notice::Told(at, by, event),
+                Notice::Event(at, by, (_, Event::Mote(event))) => Notice::Event(at, by, event),
                 // Of a session that is over.
-                Notice::Told(..) => continue,
+                Notice::Event(..) => continue,
                 Notice::Restarted(node) => Notice::Restarted(node),
                 Notice::Silent(node) => Notice::Silent(node),
                 Notice::Cancelled => Notice::Cancelled,

@@ -59,12 +59,12 @@ impl LineNetwork {
         let until = self.now() + PATIENCE;
         loop {
             match self.hear(until) {
-                Ok(Notice::Told(_, _, (_, Event::Begun))) => break,
-                Ok(Notice::Told(_, _, (_, Event::NotBegun(why)))) => {
+                Ok(Notice::Event(_, _, (_, Event::Begun))) => break,
+                Ok(Notice::Event(_, _, (_, Event::NotBegun(why)))) => {
                     return Err(Failure::Refused(refusal(why).to_owned()));
                 }
                 // Of an order before.
-                Ok(Notice::Told(..)) => {}
+                Ok(Notice::Event(..)) => {}
                 Ok(Notice::Restarted(by)) => return Err(Failure::Restarted(by)),
                 Ok(Notice::Silent(by)) => return Err(Failure::Silent(by)),
                 Ok(Notice::Cancelled) => return Err(Failure::Cancelled),
@@ -133,16 +133,16 @@ impl Network for LineSession<'_> {
         loop {
             let wait = self.line.now() + until.since(self.now()).min(LOOK);
             return Ok(match self.line.hear(wait)? {
-                Notice::Told(_, by, (local, Event::Handed(handed))) => {
+                Notice::Event(_, by, (local, Event::Handed(handed))) => {
                     let at = field_time(local).max(self.latest.get());
                     self.latest.set(at);
-                    Notice::Told(at, by, handed)
+                    Notice::Event(at, by, handed)
                 }
                 Notice::Restarted(node) => Notice::Restarted(node),
                 Notice::Silent(node) => Notice::Silent(node),
                 Notice::Cancelled => Notice::Cancelled,
                 Notice::Nothing if self.now() >= until => Notice::Nothing,
-                Notice::Nothing | Notice::Told(..) => continue,
+                Notice::Nothing | Notice::Event(..) => continue,
             });
         }
     }

@@ -1,7 +1,7 @@
-//! What a network's links were over time: surveys, and what transfers saw since. It makes one picture for a time.
+//! A network's links over time: surveys, and what transfers have shown since. They are fused into the links at one time.
 //!
-//! Invariants: surveys are kept newest first, the last [`MOST_SURVEYS`]; of hops the last [`MOST_SEEN`]. Time base: one clock
-//! for all, the field's or the wall's; its owner says which. Tests: at the end.
+//! Invariants: surveys are kept newest first, the last [`MAX_SURVEYS`]; of hops the last [`MAX_OBSERVATIONS`]. Time base:
+//! one clock for all, the network's or the wall clock, as the owner chooses. Tests: `history_tests.rs`.
 
 use crate::network::NetworkTime;
 use crate::transfer::pipeline::Fetched;
@@ -9,23 +9,23 @@ use thalweg_planner::protocol_constants::FIRST_PROBE;
 use thalweg_planner::{Dated, FusedLinks, Group, LinkQualities, Plan, Sighting};
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
-/// So many surveys have a part in a picture.
-pub const MOST_SURVEYS: usize = thalweg_planner::MOST_READINGS;
-/// So many hops of transfers are remembered.
-pub const MOST_SEEN: usize = 4_096;
+/// The most surveys that are fused.
+pub const MAX_SURVEYS: usize = thalweg_planner::MOST_READINGS;
+/// The most observations of hops that are kept.
+pub const MAX_OBSERVATIONS: usize = 4_096;
 
-/// Links as they were measured.
+/// The links that a survey measured.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct PastSurvey {
     /// The links.
     pub links: LinkQualities,
-    /// When that was done.
+    /// When it was made.
     pub at: NetworkTime,
 }
 
-/// A hop of a transfer: how frames of a pipeline fared over it. Nodes by index.
+/// How many frames of a transfer a hop carried. Nodes by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HopSeen {
+pub struct HopObservation {
     /// Who sent.
     pub from: usize,
     /// Who received.
@@ -40,38 +40,38 @@ pub struct HopSeen {
     pub at: NetworkTime,
 }
 
-/// What is known of links, by when.
+/// The surveys and observations of a network.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    surveys: Vec<Measured>,
-    seen: Vec<HopSeen>,
+    surveys: Vec<PastSurvey>,
+    observations: Vec<HopObservation>,
 }
 
 impl History {
-    pub(super) fn of(mut surveys: Vec<Measured>) -> Self {
+    pub(super) fn of(mut surveys: Vec<PastSurvey>) -> Self {
         surveys.sort_by_key(|survey| std::cmp::Reverse(survey.at));
-        surveys.truncate(MOST_SURVEYS);
+        surveys.truncate(MAX_SURVEYS);
         Self {
             surveys,
-            seen: Vec::new(),
+            observations: Vec::new(),
         }
     }
-    pub(super) fn newest(&self) -> Option<&Measured> {
+    pub(super) fn newest(&self) -> Option<&PastSurvey> {
         self.surveys.first()
     }
-    /// Notes what was seen; the oldest of too much is forgotten.
-    pub(super) fn see(&mut self, hops: &[HopSeen]) {
-        self.seen.extend_from_slice(hops);
-        let over = self.seen.len().saturating_sub(MOST_SEEN);
-        self.seen.drain(..over);
+    /// Adds observations, and drops the oldest above the limit.
+    pub(super) fn observe(&mut self, hops: &[HopObservation]) {
+        self.observations.extend_from_slice(hops);
+        let over = self.observations.len().saturating_sub(MAX_OBSERVATIONS);
+        self.observations.drain(..over);
     }
-    /// Takes over what transfers saw before.
-    pub(super) fn remember(&mut self, of: &Self) {
-        self.seen.clone_from(&of.seen);
+    /// Takes over the observations of `of`.
+    pub(super) fn copy_observations(&mut self, of: &Self) {
+        self.observations.clone_from(&of.observations);
     }
-    /// The picture at `now`, of radios with this effective `floor`; none without a survey.
+    /// The links at `now`, of radios with this effective `floor`; none without a survey.
     pub(super) fn picture(&self, now: NetworkTime, floor: Dbm) -> Option<FusedLinks> {
-        fn dated(survey: &Measured, now: NetworkTime) -> Dated<'_> {
+        fn dated(survey: &PastSurvey, now: NetworkTime) -> Dated<'_> {
             Dated {
                 links: &survey.links,
                 age: now.since(survey.at),
@@ -80,7 +80,7 @@ impl History {
         let (newest, earlier) = self.surveys.split_first()?;
         let earlier: Vec<Dated<'_>> = earlier.iter().map(|survey| dated(survey, now)).collect();
         // The newest first: of a link, the newest count.
-        let seen = self.seen.iter().rev().map(|hop| Sighting {
+        let observations = self.observations.iter().rev().map(|hop| Sighting {
             from: hop.from,
             to: hop.to,
             channel: hop.channel,
@@ -88,31 +88,35 @@ impl History {
             received: hop.received,
             age: now.since(hop.at),
         });
-        let seen: Vec<Sighting> = seen.collect();
-        Some(FusedLinks::of(dated(newest, now), &earlier, &seen, floor))
+        let observations: Vec<Sighting> = observations.collect();
+        Some(FusedLinks::of(
+            dated(newest, now),
+            &earlier,
+            &observations,
+            floor,
+        ))
     }
-    /// How long before `now` links were last measured.
+    /// The age of the newest survey at `now`.
     pub(super) fn age(&self, now: NetworkTime) -> Option<Duration> {
         self.newest().map(|survey| now.since(survey.at))
     }
 }
 
-/// What a transfer of `packets` packets over `plan`, which ended at `at`, tells of its hops.
+/// What a transfer of `packets` packets over `plan`, which ended at `at`, shows of its hops. `ids` are the network's nodes.
 ///
-/// A base station knows of a chain only what came out of it. Where nothing was degraded, every hop of a group brought
-/// the same share of what the first round brought. Beside a relay for which somebody stands by nothing is told: who of both
-/// sent is not known. Where chains were degraded, each hop of the plan is suspect by its part of what a degraded path loses.
-///
-/// Hops that relays counted to be bad are told as they were counted; nothing else is suspect then. Nodes are called `ids`.
-pub fn hops_seen(
+/// Hops that relays counted as bad are reported as counted, and nothing else is suspect then. Else a base station only knows
+/// what came out of a chain: without degraded paths, every hop of a group is assumed to have carried the same share of
+/// the first round; with them, each hop bears its part of what a degraded path loses. A hop at a relay with a backup shows
+/// nothing, since either of the two may have sent.
+pub fn hop_observations(
     (plan, ids): (&Plan, &[NodeId]),
     packets: u32,
     fetched: &Fetched,
     at: NetworkTime,
-) -> Vec<HopSeen> {
+) -> Vec<HopObservation> {
     let index = |node: NodeId| ids.iter().position(|id| *id == node);
     let counted = fetched.bad_hops.iter().filter_map(|hop| {
-        Some(HopSeen {
+        Some(HopObservation {
             from: index(hop.from)?,
             to: index(hop.to)?,
             channel: hop.channel,
@@ -121,30 +125,62 @@ pub fn hops_seen(
             at,
         })
     });
-    let counted: Vec<HopSeen> = counted.collect();
+    let counted: Vec<HopObservation> = counted.collect();
     if !counted.is_empty() {
         return counted;
     }
     let groups: Vec<Group> = (Group::BOTH.into_iter())
         .filter(|group| plan.hops == 1 || plan.relays(1, *group).next().is_some())
         .collect();
-    let (hops, count) = (plan.hops as f64, groups.len() as f64);
-    let (sent, share) = match (fetched.degraded_paths, fetched.first_round) {
+    let Some((sent, share)) = chain_share(groups.len(), packets, fetched) else {
+        return Vec::new();
+    };
+    let hops = plan.hops as f64;
+    let received = (f64::from(sent) * share.powf(1.0 / hops.max(1.0))).round() as u32;
+    let has_backup = |stage: usize, group: Group| {
+        let at = stage.checked_sub(1);
+        let backups = at.and_then(|at| plan.backup_relays.get(at));
+        fetched.degraded_paths == 0 && backups.into_iter().flatten().any(|m| m.group == group)
+    };
+    let hop = |stage: usize, group: Group| {
+        let from = lone_node(plan, stage - 1, group)?;
+        let to = lone_node(plan, stage, group)?;
+        let channel = plan.channel(stage, group)?;
+        let is_clear = !has_backup(stage - 1, group) && !has_backup(stage, group);
+        is_clear.then_some(HopObservation {
+            from,
+            to,
+            channel,
+            sent,
+            received,
+            at,
+        })
+    };
+    let stages = |group| (1..=plan.hops).filter_map(move |stage| hop(stage, group));
+    groups.into_iter().flat_map(stages).collect()
+}
+
+/// Packets that each of `groups` chains was sent, and the share that came out; none where that is not known.
+fn chain_share(groups: usize, packets: u32, fetched: &Fetched) -> Option<(u32, f64)> {
+    match (fetched.degraded_paths, fetched.first_round) {
         (0, Some(first)) if fetched.attempts == 1 && packets > 0 => {
             let share = (f64::from(first) / f64::from(packets)).min(1.0);
-            (packets / groups.len().max(1) as u32, share)
+            Some((packets / groups.max(1) as u32, share))
         }
-        (0, _) => return Vec::new(),
+        (0, _) => None,
         (degraded, _) => {
             let (probe, enough) = FIRST_PROBE;
-            // A degraded path brings fewer than enough, half of that on average.
-            let brings = 0.5 * f64::from(enough) / f64::from(probe);
-            let is_degraded = (f64::from(degraded) / count).min(1.0);
-            (probe, 1.0 - is_degraded * (1.0 - brings))
+            // A degraded path carries fewer than enough, half of that on average.
+            let carries = 0.5 * f64::from(enough) / f64::from(probe);
+            let degraded = (f64::from(degraded) / groups as f64).min(1.0);
+            Some((probe, 1.0 - degraded * (1.0 - carries)))
         }
-    };
-    let received = (f64::from(sent) * share.powf(1.0 / hops.max(1.0))).round() as u32;
-    let alone = |stage: usize, group: Group| match stage {
+    }
+}
+
+/// The node of `group` at `stage`, where it is the only one.
+fn lone_node(plan: &Plan, stage: usize, group: Group) -> Option<usize> {
+    match stage {
         0 => Some(plan.source),
         _ if stage == plan.hops => Some(plan.sink),
         _ => {
@@ -152,191 +188,9 @@ pub fn hops_seen(
             let one = here.next();
             one.filter(|_| here.next().is_none())
         }
-    };
-    let is_stood_by = |stage: usize, group: Group| {
-        let at = stage
-            .checked_sub(1)
-            .and_then(|at| plan.backup_relays.get(at));
-        fetched.degraded_paths == 0 && at.into_iter().flatten().any(|m| m.group == group)
-    };
-    let mut seen = Vec::new();
-    for group in groups {
-        for stage in 1..=plan.hops {
-            let ends = (alone(stage - 1, group), alone(stage, group));
-            let stood_by = [stage - 1, stage].iter().any(|at| is_stood_by(*at, group));
-            if let ((Some(from), Some(to)), Some(channel), false) =
-                (ends, plan.channel(stage, group), stood_by)
-            {
-                seen.push(HopSeen {
-                    from,
-                    to,
-                    channel,
-                    sent,
-                    received,
-                    at,
-                });
-            }
-        }
     }
-    seen
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::link_state::{LinkState, Place};
-    use crate::transfer::reroute::BadHop;
-    use thalweg_planner::{plan, Backups, RelayOrder, RouteRequest};
-    use thalweg_units::{ChannelSet, NodeId};
-
-    const DAY: Duration = Duration::from_secs(86_400);
-
-    /// Ten nodes in two rows: each hears those of the next column well, and nobody else.
-    fn links() -> LinkQualities {
-        let mut links = LinkQualities::new(10);
-        let column = |node: usize| node.div_ceil(2);
-        for (a, b) in (0..100).map(|pair| (pair / 10, pair % 10)) {
-            for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
-                if column(a).abs_diff(column(b)) == 1 {
-                    (links.record(a, b, channel, 10, 10, Some(Dbm(-75.0)))).unwrap();
-                }
-            }
-        }
-        links
-    }
-
-    fn ids() -> Vec<NodeId> {
-        (1..=10).map(|id| NodeId::new(id).unwrap()).collect()
-    }
-
-    fn known() -> LinkState {
-        let place = Place {
-            name: "rows".to_owned(),
-            ids: ids(),
-            channels: ChannelSet::ALL,
-            order: RelayOrder::Random,
-            floor: Dbm(-95.5),
-            timing: None,
-        };
-        let draw = (drawn as super::super::Draw, 1);
-        LinkState::new(place, links(), 0, None, draw)
-    }
-
-    /// A stream for each seed.
-    fn drawn(seed: u64, _: &str, _: &[u64]) -> rand_pcg::Pcg64Mcg {
-        rand_pcg::Pcg64Mcg::new(u128::from(seed))
-    }
-
-    fn lean(backups: Backups) -> Plan {
-        let request = RouteRequest {
-            backups,
-            ..RouteRequest::planned(9, 0)
-        };
-        plan(&links(), &request, &mut rand_pcg::Pcg64Mcg::new(1)).unwrap()
-    }
-
-    fn fetched(degraded_paths: u32, first_round: Option<u16>) -> Fetched {
-        Fetched {
-            part: None,
-            bad_hops: Vec::new(),
-            complete: None,
-            duration: Duration::ZERO,
-            waited: Duration::ZERO,
-            wake_up: Duration::ZERO,
-            round: 1,
-            first_round,
-            attempts: 1,
-            degraded_paths,
-            active: 2,
-            joules: None,
-            network_joules: None,
-            failure: None,
-        }
-    }
-
-    #[test]
-    fn a_plan_tells_how_old_its_links_are() {
-        let then = NetworkTime::ZERO + DAY;
-        let known = known();
-        assert_eq!((known.age(), known.measured()), (None, None));
-        let known = known.measured_at(then);
-        assert_eq!(known.age(), Some(Duration::ZERO));
-        assert_eq!(known.viewed_at(then + DAY).age(), Some(DAY));
-        assert_eq!(known.viewed_at(then + DAY).measured(), Some(then));
-    }
-
-    #[test]
-    fn what_transfers_saw_refreshes_the_picture_and_outlives_a_survey() {
-        let (then, on) = (NetworkTime::ZERO + DAY, Channel::new(20).unwrap());
-        let mut known = known().measured_at(then);
-        let hop = HopSeen {
-            from: 9,
-            to: 7,
-            channel: on,
-            sent: 250,
-            received: 20,
-            at: then + DAY,
-        };
-        known.saw(&[hop]);
-        let weaker = |known: &LinkState| {
-            let now = known.viewed_at(then + DAY);
-            let level = |links: &LinkQualities| links.rssi(9, 7, on).unwrap().0;
-            level(&links()) - level(now.links())
-        };
-        assert!(weaker(&known) > 3.0, "{}", weaker(&known));
-        let earlier = vec![Measured {
-            links: links(),
-            at: then,
-        }];
-        let anew = super::tests::known().after(earlier, then + DAY);
-        assert!(weaker(&anew).abs() < 0.2, "{}", weaker(&anew));
-        assert!(weaker(&anew.remembering(&known)) > 2.0);
-    }
-
-    #[test]
-    fn whole_groups_confirm_their_hops_and_degraded_ones_are_suspect() {
-        let plan = lean(Backups::None);
-        let at = NetworkTime::ZERO;
-        let seen = hops_seen((&plan, &ids()), 500, &fetched(0, Some(500)), at);
-        assert_eq!(seen.len(), 2 * plan.hops);
-        assert!(seen
-            .iter()
-            .all(|hop| (hop.sent, hop.received) == (250, 250)));
-        assert!(seen.iter().all(|hop| plan.channels.contains(&hop.channel)));
-        let degraded = hops_seen((&plan, &ids()), 500, &fetched(2, Some(500)), at);
-        assert!(
-            degraded.iter().all(|hop| hop.received < hop.sent),
-            "{degraded:?}"
-        );
-        assert!(hops_seen((&plan, &ids()), 500, &fetched(0, None), at).is_empty());
-        let [from, to] = [9, 7].map(|n| ids()[n]);
-        let mut counted = fetched(1, Some(500));
-        counted.bad_hops = vec![BadHop {
-            from,
-            to,
-            stage: 1,
-            group: "odd",
-            channel: plan.channels[1],
-            came: 1,
-            of: 8,
-        }];
-        let seen = hops_seen((&plan, &ids()), 500, &counted, at);
-        let seen: Vec<_> = (seen.iter())
-            .map(|hop| (hop.from, hop.to, hop.sent, hop.received))
-            .collect();
-        assert_eq!(seen, [(9, 7, 8, 1)]);
-    }
-
-    #[test]
-    fn who_stands_by_leaves_it_open_who_sent() {
-        let mut plan = lean(Backups::None);
-        plan.backup_relays = plan.stages.clone();
-        let seen = hops_seen(
-            (&plan, &ids()),
-            500,
-            &fetched(0, Some(500)),
-            NetworkTime::ZERO,
-        );
-        assert!(seen.is_empty(), "{seen:?}");
-    }
-}
+#[path = "history_tests.rs"]
+mod tests;

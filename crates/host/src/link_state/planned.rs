@@ -94,14 +94,14 @@ pub struct Other {
 }
 
 impl Planned {
-    /// `plan` as it was made of what is `known`, for an object of `bytes` bytes in packets of `payload`.
+    /// `plan` as it was made of what is `link_state`, for an object of `bytes` bytes in packets of `payload`.
     pub fn new(
-        known: &LinkState,
+        link_state: &LinkState,
         protocol: &'static str,
         (bytes, payload): (u64, u8),
         plan: &Plan,
     ) -> Self {
-        let place = known.place();
+        let place = link_state.place();
         let id = |index: usize| place.ids.get(index).map_or(u16::MAX, |id| NodeId::get(*id));
         let ids = |nodes: &[usize]| nodes.iter().map(|&node| id(node)).collect::<Vec<_>>();
         let paths = |plan: &Plan| plan.paths.iter().map(|path| ids(path)).collect();
@@ -143,8 +143,8 @@ impl Planned {
             protocol,
             packets: u32::try_from(packets).unwrap_or(u32::MAX),
             payload,
-            seed: known.seed(),
-            links_age_s: known.age().map(|age| age.as_secs_f64()),
+            seed: link_state.seed(),
+            links_age_s: link_state.age().map(|age| age.as_secs_f64()),
             warnings: plan.warnings.iter().map(ToString::to_string).collect(),
             prediction: plan.prediction.clone(),
             pip: Pip {

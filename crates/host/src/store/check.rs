@@ -59,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn last_heard(&self, testbed: &str) -> Result<Vec<(NodeId, String, TransferId)>> {
+    pub fn last_deliveries(&self, testbed: &str) -> Result<Vec<(NodeId, String, TransferId)>> {
         let sql = "SELECT source, strftime('%Y-%m-%dT%H:%M:%SZ', max(stored_at), 'unixepoch') AS at, max(id) AS id
             FROM transfers WHERE object IS NOT NULL AND testbed = ?1 GROUP BY source ORDER BY source";
         self.rows(sql, [testbed], |row| {

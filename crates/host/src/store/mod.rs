@@ -9,6 +9,7 @@
 mod campaign;
 mod check;
 mod error;
+mod hops;
 mod jobs;
 mod log;
 mod object;
@@ -16,7 +17,6 @@ mod outbox;
 mod parts;
 mod record;
 mod schema;
-mod seen;
 mod sessions;
 mod spent;
 mod surveys;
@@ -34,15 +34,15 @@ use thalweg_units::NodeId;
 pub use campaign::Lock;
 use error::Result;
 pub use error::{plain, StoreError};
+pub use hops::{StoredHop, KEPT_HOPS};
 pub use jobs::{JobState, NewJob, StoredJob, Work};
 pub use log::{Level, Line, KEPT_LINES};
 pub use object::{digest_of, file_name};
-pub use outbox::{Keep, Message, Waiting, LONGEST_PAYLOAD, MOST_NEWEST};
+pub use outbox::{Message, Retention, Waiting, LONGEST_PAYLOAD, MOST_NEWEST};
 pub use record::{
-    Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
-    Turn, TurnState,
+    Campaign, CampaignId, Condition, Fate, JobId, NewTransfer, StoredObject, StoredTransfer,
+    TransferId, Turn, TurnState,
 };
-pub use seen::{StoredHop, KEPT_HOPS};
 pub use sessions::{next_sample, Sample, KEPT_SESSIONS};
 pub use spent::{day_of, KEPT_DAYS};
 pub use surveys::{NewSurvey, StoredSurvey, KEPT_SURVEYS};
@@ -113,21 +113,21 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is then stored that was not there before.
-    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept> {
+    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<StoredObject> {
         self.keep_and(new, object, |_, _| Ok(()), |_| Vec::new())
     }
 
-    /// The same, with the messages that `tell` makes of the record: all of it or nothing.
+    /// The same, with the messages that `messages` makes of the record: all of it or nothing.
     ///
     /// # Errors
     /// Those of [`Store::keep`].
-    pub fn keep_and_tell(
+    pub fn keep_and_queue(
         &mut self,
         new: &NewTransfer<'_>,
         object: &[u8],
-        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
-    ) -> Result<Kept> {
-        self.keep_and(new, object, |_, _| Ok(()), tell)
+        messages: impl FnOnce(&StoredTransfer) -> Vec<Message>,
+    ) -> Result<StoredObject> {
+        self.keep_and(new, object, |_, _| Ok(()), messages)
     }
 
     /// The same, and what `also` does in the database before.
@@ -136,8 +136,8 @@ impl Store {
         new: &NewTransfer<'_>,
         object: &[u8],
         also: impl FnOnce(&Transaction<'_>, TransferId) -> rusqlite::Result<()>,
-        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
-    ) -> Result<Kept> {
+        messages: impl FnOnce(&StoredTransfer) -> Vec<Message>,
+    ) -> Result<StoredObject> {
         let (actual, recorded) = (object.len() as u64, new.record.bytes);
         if actual != recorded {
             return Err(StoreError::LengthMismatch { actual, recorded });
@@ -150,7 +150,7 @@ impl Store {
             insert(&tx, new, Some((&digest, &name))).map_err(db_error(&self.database))?;
         also(&tx, transfer).map_err(db_error(&self.database))?;
         if let Some(stored) = self.transfer(transfer)? {
-            outbox::write(&tx, &tell(&stored)).map_err(db_error(&self.database))?;
+            outbox::write(&tx, &messages(&stored)).map_err(db_error(&self.database))?;
         }
         let (path, fate) = object::write(&self.objects, &name, object)?;
         if let Err(error) = tx.commit() {
@@ -160,7 +160,7 @@ impl Store {
             }
             return Err(db_error(&self.database)(error));
         }
-        Ok(Kept {
+        Ok(StoredObject {
             transfer,
             path,
             digest,
@@ -201,12 +201,12 @@ impl Store {
         values: impl rusqlite::Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let ask = || {
+        let query = || {
             let mut statement = self.db.prepare(sql)?;
             let rows = statement.query_map(values, read)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        ask().map_err(db_error(&self.database))
+        query().map_err(db_error(&self.database))
     }
 
     fn begin(&self) -> Result<Transaction<'_>> {

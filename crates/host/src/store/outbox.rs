@@ -1,9 +1,9 @@
 //! What is to be told elsewhere, a row each, until whoever it is for has acknowledged it.
 //!
-//! Invariants: rows are given out in the order in which they were written; one goes only by [`Store::told`]. Of
-//! [`Keep::All`] none is ever lost, of [`Keep::Newest`] a topic has one row at most, and there are [`MOST_NEWEST`]
-//! of them at most. A number is never taken twice. Not done: a bound on [`Keep::All`], which is one row for each
-//! object that the store keeps. Tests: at the end.
+//! Invariants: rows are given out in the order in which they were written; one goes only by [`Store::remove_messages`]. Of
+//! [`Retention::All`] none is ever lost, of [`Retention::Newest`] a topic has one row at most, and there are [`MOST_NEWEST`]
+//! of them at most. A number is never taken twice. Not done: a bound on [`Retention::All`], which is one row for each
+//! object that the store keeps. Tests: `outbox_tests.rs`.
 
 use rusqlite::{params, Transaction};
 
@@ -16,7 +16,7 @@ pub const LONGEST_PAYLOAD: usize = 256 * 1_024;
 
 /// What is kept of the messages of a topic until they are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Retention {
     /// Each of them.
     All,
     /// The newest, which whoever comes later is told as well.
@@ -31,7 +31,7 @@ pub struct Message {
     /// JSON.
     pub payload: String,
     /// What is kept of its topic.
-    pub keep: Keep,
+    pub keep: Retention,
 }
 
 /// A message that waits.
@@ -48,7 +48,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn tell(&mut self, messages: &[Message]) -> Result<()> {
+    pub fn queue_messages(&mut self, messages: &[Message]) -> Result<()> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         write(&tx, messages).map_err(&fail)?;
@@ -68,8 +68,8 @@ impl Store {
                     topic: row.get("topic")?,
                     payload: row.get("payload")?,
                     keep: match row.get("newest")? {
-                        true => Keep::Newest,
-                        false => Keep::All,
+                        true => Retention::Newest,
+                        false => Retention::All,
                     },
                 },
             })
@@ -80,7 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`]; then all of them still wait.
-    pub fn told(&mut self, ids: &[i64]) -> Result<()> {
+    pub fn remove_messages(&mut self, ids: &[i64]) -> Result<()> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         for id in ids {
@@ -111,10 +111,10 @@ pub(super) fn write(tx: &Transaction<'_>, messages: &[Message]) -> rusqlite::Res
         }
         // A newer one of the topic takes a number of its own, behind what was written between them.
         let sql = "INSERT OR REPLACE INTO outbox (topic, payload, newest) VALUES (?1, ?2, ?3)";
-        let newest = message.keep == Keep::Newest;
+        let newest = message.keep == Retention::Newest;
         tx.execute(sql, params![message.topic, message.payload, newest])?;
     }
-    if messages.iter().any(|m| m.keep == Keep::Newest) {
+    if messages.iter().any(|m| m.keep == Retention::Newest) {
         // By the index of these rows, however many others wait.
         let sql = "DELETE FROM outbox WHERE id IN
             (SELECT id FROM outbox WHERE newest = 1 ORDER BY id DESC LIMIT -1 OFFSET ?1)";
@@ -124,165 +124,5 @@ pub(super) fn write(tx: &Transaction<'_>, messages: &[Message]) -> rusqlite::Res
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-    use proptest::test_runner::RngSeed;
-
-    use super::*;
-
-    fn message(topic: &str, payload: &str, keep: Keep) -> Message {
-        Message {
-            topic: topic.to_owned(),
-            payload: payload.to_owned(),
-            keep,
-        }
-    }
-
-    #[test]
-    fn what_is_not_acknowledged_is_there_after_a_restart_in_its_order() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
-        let messages = [
-            message("a", "1", Keep::All),
-            message("s", "old", Keep::Newest),
-            message("a", "2", Keep::All),
-            message("s", "new", Keep::Newest),
-        ];
-        store.tell(&messages).unwrap();
-        let taken = store.waiting(1).unwrap();
-        assert_eq!(taken[0].message, messages[0]);
-        // Sent, and killed before the answer.
-        drop(store);
-        let mut store = Store::open(dir.path()).unwrap();
-        assert_eq!(store.waiting(1).unwrap(), taken);
-        store.told(&[taken[0].id]).unwrap();
-        let rest = store.waiting(9).unwrap();
-        let payloads: Vec<&str> = rest.iter().map(|w| &*w.message.payload).collect();
-        assert_eq!(payloads, ["2", "new"]);
-        store.told(&[rest[0].id, rest[1].id]).unwrap();
-        assert_eq!(store.count_waiting().unwrap(), 0);
-        store.tell(&messages[..1]).unwrap();
-        let next = store.waiting(1).unwrap()[0].id;
-        assert!(next > rest[1].id, "numbers are never taken again");
-    }
-
-    #[test]
-    fn an_acknowledgement_of_a_state_does_not_take_the_next_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
-        store.tell(&[message("s", "old", Keep::Newest)]).unwrap();
-        let sent = store.waiting(1).unwrap();
-        store.tell(&[message("s", "new", Keep::Newest)]).unwrap();
-        store.told(&[sent[0].id]).unwrap();
-        assert_eq!(store.waiting(9).unwrap()[0].message.payload, "new");
-    }
-
-    #[test]
-    fn states_are_bounded_and_what_is_too_long_is_left_out() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
-        store.tell(&[message("a", "1", Keep::All)]).unwrap();
-        let many = 0..MOST_NEWEST + 5;
-        let many = many.map(|n| message(&format!("s{n}"), "x", Keep::Newest));
-        store.tell(&many.collect::<Vec<_>>()).unwrap();
-        let long = "x".repeat(LONGEST_PAYLOAD + 1);
-        store.tell(&[message("a", &long, Keep::All)]).unwrap();
-        let left = store.waiting(u32::MAX).unwrap();
-        assert_eq!(left.len(), 1 + MOST_NEWEST as usize);
-        assert_eq!(
-            (&*left[0].message.topic, &*left[1].message.topic),
-            ("a", "s5")
-        );
-    }
-
-    #[test]
-    fn an_object_is_kept_with_its_message_or_neither() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
-        let record = super::super::tests::record(5, b"abc");
-        let new = super::super::tests::new(&record);
-        let tell = |stored: &super::super::StoredTransfer| {
-            assert!(stored.digest.is_some() && stored.stored_at.ends_with('Z'));
-            vec![message("a", &stored.id.0.to_string(), Keep::All)]
-        };
-        let objects = dir.path().join(super::super::OBJECTS);
-        std::fs::remove_dir(&objects).unwrap();
-        store.keep_and_tell(&new, b"abc", tell).unwrap_err();
-        assert_eq!(store.count_waiting().unwrap(), 0);
-        std::fs::create_dir(&objects).unwrap();
-        let kept = store.keep_and_tell(&new, b"abc", tell).unwrap();
-        let waiting = store.waiting(9).unwrap();
-        assert_eq!(waiting[0].message.payload, kept.transfer.0.to_string());
-        assert_eq!(waiting.len(), 1);
-    }
-
-    #[derive(Debug, Clone)]
-    enum Step {
-        Write(u8, bool),
-        /// So many are sent, and of these so many acknowledged before the end comes, be it of line or process.
-        Send(u32, usize),
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![
-            (0..4_u8, any::<bool>()).prop_map(|(topic, newest)| Step::Write(topic, newest)),
-            (1..6_u32, 0..6_usize).prop_map(|(sent, acked)| Step::Send(sent, acked)),
-        ]
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig {
-            rng_seed: RngSeed::Fixed(17),
-            cases: 24,
-            ..ProptestConfig::default()
-        })]
-
-        /// Whoever drops repeats has all objects in order, and the newest of each state.
-        #[test]
-        fn nothing_is_lost_and_order_is_kept(steps in prop::collection::vec(step(), 1..40)) {
-            let dir = tempfile::tempdir().unwrap();
-            let mut store = Store::open(dir.path()).unwrap();
-            store.db.pragma_update(None, "synchronous", "OFF").unwrap();
-            let (mut all, mut newest) = (Vec::new(), BTreeMap::new());
-            let (mut got, mut states) = (Vec::<Waiting>::new(), BTreeMap::new());
-            let mut take = |store: &Store, sent: u32| {
-                let rows = store.waiting(sent).unwrap();
-                for row in &rows {
-                    let Message { topic, payload, keep } = row.message.clone();
-                    match keep {
-                        Keep::Newest => drop(states.insert(topic, payload)),
-                        Keep::All if got.iter().all(|g| g.id != row.id) => got.push(row.clone()),
-                        Keep::All => {}
-                    }
-                }
-                rows.iter().map(|row| row.id).collect::<Vec<_>>()
-            };
-            for (n, step) in steps.iter().enumerate() {
-                match *step {
-                    Step::Write(topic, false) => {
-                        let new = message(&format!("a{topic}"), &n.to_string(), Keep::All);
-                        store.tell(std::slice::from_ref(&new)).unwrap();
-                        all.push(new);
-                    }
-                    Step::Write(topic, true) => {
-                        let new = message(&format!("s{topic}"), &n.to_string(), Keep::Newest);
-                        store.tell(std::slice::from_ref(&new)).unwrap();
-                        newest.insert(new.topic, new.payload);
-                    }
-                    Step::Send(sent, acked) => {
-                        let ids = take(&store, sent);
-                        store.told(&ids[..acked.min(ids.len())]).unwrap();
-                    }
-                }
-            }
-            let ids = take(&store, u32::MAX);
-            store.told(&ids).unwrap();
-            prop_assert_eq!(store.count_waiting().unwrap(), 0);
-            let got: Vec<Message> = got.into_iter().map(|row| row.message).collect();
-            prop_assert_eq!(got, all);
-            prop_assert_eq!(states, newest);
-        }
-    }
-}
+#[path = "outbox_tests.rs"]
+mod tests;

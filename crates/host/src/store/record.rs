@@ -78,7 +78,7 @@ pub enum Fate {
 
 /// An object in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredObject {
     /// The transfer that brought it.
     pub transfer: TransferId,
     /// Its file.

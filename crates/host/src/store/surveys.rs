@@ -1,6 +1,6 @@
 //! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its
 //! nodes anew. Links are kept as `from to channel ratio power` lines, batteries as `node:millivolts` words. Invariant: the last [`KEPT_SURVEYS`] of a
-//! network are kept. Time base: wall clock. Tests: at the end.
+//! network are kept. Time base: wall clock. Tests: `surveys_tests.rs`.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ pub struct StoredSurvey {
 }
 
 impl Store {
-    /// Keeps `survey`, which `sink` of `network` was told, with the messages `tell`: all of it or nothing.
+    /// Keeps `survey`, which `sink` of `network` was told, with the messages `messages`: all of it or nothing.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -53,7 +53,7 @@ impl Store {
         &mut self,
         (network, sink): (&str, NodeId),
         survey: &NewSurvey<'_>,
-        tell: &[Message],
+        messages: &[Message],
     ) -> Result<()> {
         let fail = db_error(&self.database);
         let missing: Vec<String> = survey.missing.iter().map(ToString::to_string).collect();
@@ -76,7 +76,7 @@ impl Store {
             (SELECT id FROM surveys WHERE network = ?1 AND sink = ?2 ORDER BY id DESC LIMIT ?3)";
         tx.execute(sql, params![network, sink.get(), KEPT_SURVEYS])
             .map_err(&fail)?;
-        outbox::write(&tx, tell).map_err(&fail)?;
+        outbox::write(&tx, messages).map_err(&fail)?;
         tx.commit().map_err(&fail)
     }
 
@@ -103,7 +103,11 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn batteries(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<Told>> {
+    pub fn batteries(
+        &self,
+        (network, sink): (&str, NodeId),
+        most: u32,
+    ) -> Result<Vec<BatteryReport>> {
         let sql = "SELECT measured_at, batteries FROM surveys WHERE network = ?1 AND sink = ?2
             ORDER BY id DESC LIMIT ?3";
         self.rows(sql, params![network, sink.get(), most], |row| {
@@ -113,7 +117,7 @@ impl Store {
 }
 
 /// When, in seconds since 1970, and the batteries that were told then.
-type Told = (i64, Vec<(NodeId, BatteryLevel)>);
+type BatteryReport = (i64, Vec<(NodeId, BatteryLevel)>);
 
 fn batteries(row: &Row<'_>) -> rusqlite::Result<Vec<(NodeId, BatteryLevel)>> {
     let words: String = row.get("batteries")?;
@@ -186,53 +190,5 @@ fn read(text: &str, nodes: usize) -> Option<LinkQualities> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_come_back_as_they_were_and_old_surveys_go() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
-        let [sink, lost] = [1, 7].map(|id| NodeId::new(id).unwrap());
-        let mut links = LinkQualities::new(3);
-        let channel = Channel::LAST;
-        links
-            .record(0, 2, channel, 7, 10, Some(Dbm(-81.5)))
-            .unwrap();
-        links.record_prr(2, 1, channel, 0.25, None).unwrap();
-        for took in 0..KEPT_SURVEYS + 2 {
-            let network = ("a", sink);
-            let survey = NewSurvey {
-                took_s: f64::from(took),
-                missing: &[lost],
-                batteries: &[(sink, BatteryLevel::of_millivolts(2_610))],
-                links: &links,
-            };
-            store.keep_survey(network, &survey, &[]).unwrap();
-        }
-        let all = store.surveys(("a", sink), 3, 999).unwrap();
-        assert_eq!(all.len(), KEPT_SURVEYS as usize);
-        let back = &all[0];
-        let level = BatteryLevel::of_millivolts(2_610);
-        assert_eq!(back.batteries, [(sink, level)]);
-        let told = store.batteries(("a", sink), 3).unwrap();
-        assert_eq!((told.len(), &told[0].1[..]), (3, &[(sink, level)][..]));
-        assert_eq!(
-            (back.took_s, &back.missing[..]),
-            (f64::from(KEPT_SURVEYS + 1), &[lost][..])
-        );
-        assert_eq!(
-            back.links.quality(0, 2, channel),
-            links.quality(0, 2, channel)
-        );
-        assert_eq!(
-            back.links.quality(2, 1, channel),
-            links.quality(2, 1, channel)
-        );
-        assert!(
-            store.surveys(("a", sink), 2, 9).unwrap().is_empty(),
-            "of other nodes"
-        );
-        assert!(store.surveys(("a", lost), 3, 9).unwrap().is_empty());
-    }
-}
+#[path = "surveys_tests.rs"]
+mod tests;

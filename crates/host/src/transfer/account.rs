@@ -77,7 +77,7 @@ impl Account<'_> {
         fetched: &Fetched,
         (terms, timing): (&Terms, &BoardTiming),
     ) -> Summary {
-        let part = fetched.part.as_ref();
+        let part = fetched.segment.as_ref();
         let bytes = part.map_or(0, |part| part.bytes.len() as u64);
         let goodput = BitRate::of_bytes(bytes, fetched.duration);
         let rate = terms.cycle(timing).effective_rate();
@@ -91,7 +91,7 @@ impl Account<'_> {
             utilisation: Some(goodput.bps() / rate.bps()),
             rounds: complete.map_or(fetched.round, |complete| u32::from(complete.rounds)),
             first_round_reliability: first.zip(packets).map(|(first, of)| first / of),
-            active_nodes: fetched.active,
+            active_nodes: fetched.participants,
             energy_j: fetched.joules,
             network_energy_j: fetched.network_joules,
             waited_s: fetched.waited.as_secs_f64(),

@@ -98,7 +98,7 @@ impl<S: Supply, M: Fn() -> S> Network for Beside<S, M> {
                         hops: 1,
                         message,
                     };
-                    return Ok(Notice::Told(self.now, id(1), packet));
+                    return Ok(Notice::Event(self.now, id(1), packet));
                 }
                 continue;
             }

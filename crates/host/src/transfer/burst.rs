@@ -1,7 +1,7 @@
 //! Burst forwarding over the first of two radios (LPHT). Nodes are told their places, each by an order of its
 //! own: all are stations. Nobody tells when a stream ends.
 
-use super::stream::{Heard, Lane, Over, StreamSetup, Terms};
+use super::stream::{CallEnd, EventKind, StreamPath, StreamSetup, StreamTerms};
 use crate::job::Retry;
 use crate::object::{Holds, Memory};
 use thalweg_protocols::burst::{Burst, Command, Config, Event};
@@ -21,9 +21,9 @@ const SETTLING: Duration = Duration::from_secs(2);
 /// A path over which nothing arrives for so long has nothing more to give.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// A stream over `lane`, whose links are of the first radio.
-pub fn stream(lane: Lane, terms: Terms) -> StreamSetup<Node> {
-    let (path, links, config) = (lane.nodes.clone(), lane.links.clone(), terms.config);
+/// A stream over `path`, whose links are of the first radio.
+pub fn stream(path: StreamPath, terms: StreamTerms) -> StreamSetup<Node> {
+    let (nodes, links, config) = (path.nodes.clone(), path.links.clone(), terms.config);
     // On what a node is sent to; the source is not.
     let own = |hop: usize| {
         let link = hop.checked_sub(1).and_then(|link| links.get(link));
@@ -31,7 +31,7 @@ pub fn stream(lane: Lane, terms: Terms) -> StreamSetup<Node> {
     };
     let place = |hop: usize| Config {
         own: own(hop),
-        next: path.get(hop + 1).map(|next| (*next, own(hop + 1))),
+        next: nodes.get(hop + 1).map(|next| (*next, own(hop + 1))),
         burst: config.queue,
         wake_interval: config.wake_interval,
         wake_time: config.wake_time,
@@ -41,8 +41,8 @@ pub fn stream(lane: Lane, terms: Terms) -> StreamSetup<Node> {
         silence: Duration::from_millis(50),
         payload_bytes: terms.payload_bytes,
     };
-    let places = path.iter().enumerate();
-    let send = (lane.source, Command::Send(lane.packets));
+    let places = nodes.iter().enumerate();
+    let send = (path.source, Command::Send(path.packets));
     StreamSetup {
         node: Box::new(|id| Node::new(id, Memory::default())),
         set_up: (
@@ -51,15 +51,15 @@ pub fn stream(lane: Lane, terms: Terms) -> StreamSetup<Node> {
                 .collect(),
             SETTLING,
         ),
-        lanes: vec![lane],
+        paths: vec![path],
         terms,
         call: Box::new(move |_, _, _| send),
         close: |_| None,
         retry: Retry::NEVER,
-        over: Over::Silence(PATIENCE),
-        heard: |event| match *event {
-            Event::Received { number } => (0, Heard::Arrived(number)),
-            Event::Dropped { .. } => (0, Heard::Nothing),
+        call_end: CallEnd::Silence(PATIENCE),
+        classify: |event| match *event {
+            Event::Received { number } => (0, EventKind::Arrived(number)),
+            Event::Dropped { .. } => (0, EventKind::Nothing),
         },
     }
 }

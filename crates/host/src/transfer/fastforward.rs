@@ -1,7 +1,7 @@
 //! FastForward, in one of its versions: sinks call paths over the air, what does not arrive is called again.
 
-use super::stream::{End, Heard, Lane, Over, StreamSetup, Terms};
-use crate::job::{Again, Failure, Retry};
+use super::stream::{CallEnd, End, EventKind, StreamPath, StreamSetup, StreamTerms};
+use crate::job::{Failure, Retry, RetryMode};
 use crate::object::{Holds, Memory};
 use thalweg_protocols::fastforward::{
     self, Call, Command, Event, FastForward, Path, Range, Version, MAX_RANGES,
@@ -17,31 +17,31 @@ impl Holds for Node {
     }
 }
 
-/// Streams of one version over `lanes`.
+/// Streams of one version over `paths`.
 ///
 /// # Errors
 /// [`Failure::Unfit`] where a path does not fit a call.
 pub fn streams(
     version: Version,
-    mut lanes: Vec<Lane>,
-    terms: Terms,
+    mut paths: Vec<StreamPath>,
+    terms: StreamTerms,
 ) -> Result<StreamSetup<Node>, Failure> {
-    let mut paths = Vec::new();
-    for lane in &mut lanes {
+    let mut routes = Vec::new();
+    for path in &mut paths {
         // Calls take the sink's second radio: a stream that comes in on that one is called last.
-        let last = lane.links.last();
-        lane.turn = u8::from(last.is_some_and(|on| on.same_band(terms.config.calling)));
+        let last = path.links.last();
+        path.turn = u8::from(last.is_some_and(|on| on.same_band(terms.config.calling)));
         let unfit = || {
             Failure::Unfit(format!(
                 "a path of {} nodes does not fit a call",
-                lane.nodes.len()
+                path.nodes.len()
             ))
         };
-        let path = Path::new(&lane.nodes, &lane.links).ok_or_else(unfit)?;
-        paths.push((lane.sink, path));
+        let route = Path::new(&path.nodes, &path.links).ok_or_else(unfit)?;
+        routes.push((path.sink, route));
     }
     let call = move |which: usize, call: u32, have: &[bool]| {
-        let (sink, path) = paths[which];
+        let (sink, path) = routes[which];
         let mut ranges = [None; MAX_RANGES];
         if call > 0 {
             for (to, range) in ranges.iter_mut().zip(missing(have)) {
@@ -60,24 +60,24 @@ pub fn streams(
     };
     Ok(StreamSetup {
         node: Box::new(move |id| Node::new(id, terms.config, Memory::default())),
-        lanes,
+        paths,
         terms,
         set_up: (Vec::new(), Duration::ZERO),
         call: Box::new(call),
         close: |which| Some(Command::Close(which as u8)),
         retry: Retry {
             attempts: terms.repairs + 1,
-            again: Again::SamePlan,
+            mode: RetryMode::SamePlan,
         },
-        over: Over::Sink,
-        heard,
+        call_end: CallEnd::Sink,
+        classify,
     })
 }
 
-fn heard(event: &Event) -> (usize, Heard) {
-    let (stream, heard) = match *event {
-        Event::Begun { stream, .. } => (stream, Heard::Begun),
-        Event::Received { stream, number, .. } => (stream, Heard::Arrived(number)),
+fn classify(event: &Event) -> (usize, EventKind) {
+    let (stream, kind) = match *event {
+        Event::Begun { stream, .. } => (stream, EventKind::Begun),
+        Event::Received { stream, number, .. } => (stream, EventKind::Arrived(number)),
         Event::Ended { stream, why, .. } => {
             let why = match why {
                 fastforward::End::Complete => End::Complete,
@@ -85,11 +85,11 @@ fn heard(event: &Event) -> (usize, Heard) {
                 fastforward::End::Broken { neighbour } => End::Broken(neighbour),
                 fastforward::End::Closed => End::Closed,
             };
-            (stream, Heard::Ended(why))
+            (stream, EventKind::Ended(why))
         }
-        Event::Refused { stream } => (stream, Heard::Refused),
+        Event::Refused { stream } => (stream, EventKind::Refused),
     };
-    (usize::from(stream), heard)
+    (usize::from(stream), kind)
 }
 
 /// Runs of packets that are not there.

@@ -1,7 +1,7 @@
 //! What a sink told of one transfer over a pipeline, all its attempts together. Time base: the sink's clock
 //! for what it measured, field time for the rest.
 
-use super::reroute::Told;
+use super::reroute::AttemptReport;
 use crate::job::Progress;
 use crate::network::{Clock, NetworkTime};
 use crate::object::digest;
@@ -32,7 +32,7 @@ pub(crate) struct Log {
     pub(crate) failed: Option<NetworkTime>,
     pub(crate) received: u32,
     /// Of the attempt under way, for the choice of the next way.
-    pub(crate) told: Told,
+    pub(crate) report: AttemptReport,
     /// The round under way, from 1.
     pub(crate) round: u32,
     pub(crate) first_round: Option<u16>,
@@ -60,11 +60,11 @@ impl Log {
     pub(crate) fn begin(&mut self, now: NetworkTime) {
         self.ordered.get_or_insert(now);
         (self.received, self.first_round, self.end) = (0, None, None);
-        (self.woke, self.told) = (None, Told::default());
+        (self.woke, self.report) = (None, AttemptReport::default());
     }
 
     /// The sink has started anew: what it told that it had is gone, and its clock counts anew.
-    pub(crate) fn forgotten(&mut self, now: NetworkTime) {
+    pub(crate) fn on_sink_restart(&mut self, now: NetworkTime) {
         (self.complete, self.last, self.by_clock) = (None, None, None);
         self.failed = Some(now);
     }
@@ -76,14 +76,14 @@ impl Log {
 
     /// What arrived, where it is as long as the source said with its requests, and has the object's digest where it
     /// is all of the object.
-    pub(crate) fn part(&mut self) -> Option<Segment> {
-        let (bytes, told) = (self.bytes.take()?, self.complete?);
+    pub(crate) fn segment(&mut self) -> Option<Segment> {
+        let (bytes, report) = (self.bytes.take()?, self.complete?);
         let object = ObjectInfo {
-            len: told.object_len,
-            digest: told.digest,
+            len: report.object_len,
+            digest: report.digest,
         };
-        let is_there = bytes.len() == told.len as usize;
-        let is_right = told.len < told.object_len || digest(&bytes) == told.digest;
+        let is_there = bytes.len() == report.len as usize;
+        let is_right = report.len < report.object_len || digest(&bytes) == report.digest;
         (is_there && is_right).then_some(Segment { bytes, object })
     }
 
@@ -120,7 +120,7 @@ impl Log {
     ) -> Option<Progress> {
         match event {
             pipeline::Event::Progress { received } => {
-                (self.received, self.told.heard) = (u32::from(received), true);
+                (self.received, self.report.heard) = (u32::from(received), true);
                 let bytes = u64::from(self.received) * self.payload_bytes;
                 let since = (self.began).map_or(Duration::ZERO, |began| at.since(began));
                 return Some(Progress::Packets {
@@ -132,7 +132,7 @@ impl Log {
             pipeline::Event::RoundReported {
                 round, received, ..
             } => {
-                (self.told.heard, self.told.is_degraded) = (true, false);
+                (self.report.heard, self.report.is_degraded) = (true, false);
                 if round == 0 {
                     self.first_round = Some(received);
                 }
@@ -144,7 +144,7 @@ impl Log {
                 self.received = u32::from(complete.packets);
             }
             pipeline::Event::Finished(end) => {
-                (self.end, self.told.end) = (Some(end), Some(end));
+                (self.end, self.report.end) = (Some(end), Some(end));
                 self.failed = Some(at);
             }
             pipeline::Event::Refused(why) => {
@@ -154,10 +154,10 @@ impl Log {
             }
             pipeline::Event::Degraded { group, chain } => {
                 self.degraded += 1;
-                self.told.is_degraded = true;
-                self.told.degraded.push((group, chain));
+                self.report.is_degraded = true;
+                self.report.degraded.push((group, chain));
             }
-            pipeline::Event::Counted { group, counts } => self.told.counted.push((group, counts)),
+            pipeline::Event::Counted { group, counts } => self.report.counted.push((group, counts)),
             pipeline::Event::RoundSent { .. } => {}
         }
         None

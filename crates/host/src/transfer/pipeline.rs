@@ -7,7 +7,7 @@ use super::log::Log;
 use super::reroute::{BadHop, Reroute, TURNS};
 use super::terms::expected;
 pub use super::terms::{active_nodes, route, transfer, RoutePlan, Terms};
-use crate::job::{Again, Failure, Job, Progress, Retry, Step};
+use crate::job::{Failure, Job, Progress, Retry, RetryMode, Step};
 use crate::network::{Clock, NetworkTime, SourceCounts};
 use crate::object::{Holds, Memory};
 use crate::segments::Segment;
@@ -68,7 +68,7 @@ impl Holds for Node {
 #[derive(Debug)]
 pub struct Fetched {
     /// The bytes that were asked for, where all are there.
-    pub part: Option<Segment>,
+    pub segment: Option<Segment>,
     /// What the sink told when it had all of it.
     pub complete: Option<Complete>,
     /// From the first wake-up packet to the last data packet; to the end of the last attempt where the
@@ -89,7 +89,7 @@ pub struct Fetched {
     /// Hops that lost too much, of attempts that broke off.
     pub bad_hops: Vec<BadHop>,
     /// How many nodes took part.
-    pub active: u32,
+    pub participants: u32,
     /// Energy of all who took part, in joules.
     pub joules: Option<f64>,
     /// The same of all nodes of the network.
@@ -112,7 +112,7 @@ enum State {
     /// The object is there; the sink's node lingers until the source knows.
     Lingering,
     Taking,
-    Over,
+    Done,
 }
 
 /// Fetches the object that a route's source offers, or the part of it that the route names.
@@ -120,15 +120,15 @@ enum State {
 pub struct Fetch {
     /// Of the attempt under way, or of the next.
     route: Route,
-    ways: Reroute,
+    reroute: Reroute,
     /// Hops that were bad so far.
-    bad: Vec<BadHop>,
+    bad_hops: Vec<BadHop>,
     /// The number of the first attempt's transfer.
     first: u16,
     /// All nodes of the network.
     nodes: Vec<NodeId>,
     /// Those that took part in any attempt.
-    active: Vec<NodeId>,
+    participants: Vec<NodeId>,
     retry: Retry,
     patience: Duration,
     state: State,
@@ -136,24 +136,24 @@ pub struct Fetch {
     until: NetworkTime,
     attempt: u32,
     /// So many attempts, the last ones, brought nothing more.
-    vain: u32,
+    failures: u32,
     /// Packets that the sink was known to have at the end of an attempt.
     held: u32,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
     energy: [Vec<Option<f64>>; 2],
-    says: VecDeque<Progress>,
+    progress: VecDeque<Progress>,
     failed: Option<Failure>,
 }
 
 impl Fetch {
-    /// A fetch over `ways`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
-    pub fn new(ways: Reroute, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
-        let mut route = ways.now().route;
+    /// A fetch over `reroute`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
+    pub fn new(reroute: Reroute, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
+        let mut route = reroute.current().route;
         route.transfer = first;
-        let retry = match (route.scheme, terms.retry.again) {
-            (Scheme::P3, Again::SamePlan) => terms.retry,
-            (Scheme::Thalweg, Again::SamePlan) => Retry {
+        let retry = match (route.scheme, terms.retry.mode) {
+            (Scheme::P3, RetryMode::SamePlan) => terms.retry,
+            (Scheme::Thalweg, RetryMode::SamePlan) => Retry {
                 attempts: terms.retry.attempts * RESUMED,
                 ..terms.retry
             },
@@ -163,19 +163,19 @@ impl Fetch {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
             route,
-            ways,
-            bad: Vec::new(),
+            reroute,
+            bad_hops: Vec::new(),
             first,
             nodes: ids.to_vec(),
-            active: Vec::new(),
+            participants: Vec::new(),
             retry,
             state: State::Resting,
             until: NetworkTime::ZERO,
             attempt: 0,
-            vain: 0,
+            failures: 0,
             held: 0,
             energy: [Vec::new(), Vec::new()],
-            says: VecDeque::new(),
+            progress: VecDeque::new(),
             failed: None,
         }
     }
@@ -186,58 +186,58 @@ impl Fetch {
     }
 
     /// Who took part in any attempt so far.
-    pub fn active(&self) -> &[NodeId] {
-        &self.active
+    pub fn participants(&self) -> &[NodeId] {
+        &self.participants
     }
 
     /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
-    pub fn gives_up(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+    pub fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
         if joules.iter().all(Option::is_some) {
             self.energy[1] = joules;
         }
         Fetched {
-            part: None,
+            segment: None,
             failure: Some(why.to_string()),
-            ..self.brings()
+            ..self.output()
         }
     }
 
     /// An attempt is over.
-    fn ended(&mut self, now: NetworkTime) {
+    fn end_attempt(&mut self, now: NetworkTime) {
         if self.log.complete.is_some() {
             self.state = State::Taking;
-        } else if self.log.is_broken() && self.retry.follows(self.attempt) {
-            self.vain = match self.log.received > self.held {
+        } else if self.log.is_broken() && self.retry.allows(self.attempt) {
+            self.failures = match self.log.received > self.held {
                 true => 0,
-                false => self.vain + 1,
+                false => self.failures + 1,
             };
             self.held = self.held.max(self.log.received);
             let rest = match (self.route.scheme, self.log.received) {
                 // Another way is the better cure, as long as there are any. Where none helps, an end may be off or deaf for
                 // seconds, and close rendezvous would use up all attempts meanwhile.
-                (Scheme::Thalweg, _) if self.vain >= TURNS => {
-                    PERIOD * u64::from((self.vain - TURNS + 1).min(LONGEST_REST))
+                (Scheme::Thalweg, _) if self.failures >= TURNS => {
+                    PERIOD * u64::from((self.failures - TURNS + 1).min(LONGEST_REST))
                 }
                 (_, 0) => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => settling(self.route.scheme),
             };
-            self.bad.extend(self.ways.next(&self.log.told));
+            self.bad_hops.extend(self.reroute.next(&self.log.report));
             self.next_route();
             (self.state, self.until) = (State::Resting, now + rest);
         } else {
-            self.state = State::Over;
+            self.state = State::Done;
         }
     }
 
     /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
     /// same way.
-    fn begin_again(&mut self, now: NetworkTime) {
+    fn restart(&mut self, now: NetworkTime) {
         // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
         let rest = self.log.woke.map(|_| settling(self.route.scheme));
-        self.log.forgotten(now);
-        (self.held, self.vain) = (0, 0);
-        self.ways.repeat();
+        self.log.on_sink_restart(now);
+        (self.held, self.failures) = (0, 0);
+        self.reroute.repeat();
         self.next_route();
         (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
     }
@@ -246,7 +246,7 @@ impl Fetch {
     fn next_route(&mut self) {
         if self.route.scheme == Scheme::Thalweg {
             // Where more came than was expected, nobody knows how much is left.
-            let mut route = self.ways.now().route;
+            let mut route = self.reroute.current().route;
             let all = route.expected.map_or(0, NonZeroU16::get);
             route.expected = expected(u32::from(all).saturating_sub(self.held));
             self.route = route;
@@ -255,10 +255,10 @@ impl Fetch {
     }
 
     /// Counts those of the way that is being ordered among the active.
-    fn takes_part(&mut self) {
-        for node in &self.ways.now().nodes {
-            if !self.active.contains(node) {
-                self.active.push(*node);
+    fn add_participants(&mut self) {
+        for node in &self.reroute.current().nodes {
+            if !self.participants.contains(node) {
+                self.participants.push(*node);
             }
         }
     }
@@ -272,17 +272,17 @@ impl Fetch {
             .sum()
     }
 
-    fn brings(&mut self) -> Fetched {
-        let active = |node: &NodeId| self.active.contains(node);
+    fn output(&mut self) -> Fetched {
+        let participants = |node: &NodeId| self.participants.contains(node);
         let (joules, network_joules) = match self.energy[1].is_empty() {
             true => (None, None),
-            false => (self.spent(active), self.spent(|_| true)),
+            false => (self.spent(participants), self.spent(|_| true)),
         };
         let log = &mut self.log;
-        let part = log.part();
-        let failure = part.is_none().then(|| log.failure());
+        let segment = log.segment();
+        let failure = segment.is_none().then(|| log.failure());
         Fetched {
-            part,
+            segment,
             complete: log.complete,
             duration: log.duration(),
             waited: log.waited(),
@@ -293,10 +293,10 @@ impl Fetch {
                 .map_or(log.first_round, |c| Some(c.first_round)),
             attempts: self.attempt,
             degraded_paths: log.degraded,
-            bad_hops: core::mem::take(&mut self.bad),
+            bad_hops: core::mem::take(&mut self.bad_hops),
             joules,
             network_joules,
-            active: self.active.len() as u32,
+            participants: self.participants.len() as u32,
             failure,
         }
     }
@@ -305,30 +305,30 @@ impl Fetch {
 impl Job for Fetch {
     type Order = Order;
     type Event = mote::Event;
-    type Brings = Fetched;
+    type Output = Fetched;
 
-    fn told(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
+    fn on_event(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
         if by != self.route.sink {
             return;
         }
         match (self.state, event) {
             (State::Waking, mote::Event::WakeUp { .. }) => {
                 self.log.note(clock, at, by, event);
-                self.says.push_back(Progress::WakingUp);
+                self.progress.push_back(Progress::WakingUp);
                 (self.state, self.until) = (State::Awake, at + self.patience);
             }
             (State::Waking, _) => self.failed = refused(&event),
-            _ => self.says.extend(self.log.note(clock, at, by, event)),
+            _ => self.progress.extend(self.log.note(clock, at, by, event)),
         }
     }
-    fn lost(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
+    fn on_loss(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
         match why {
             _ if station != self.route.sink || self.attempt == 0 => {}
-            Failure::Restarted(_) if self.retry.follows(self.attempt) => self.begin_again(at),
+            Failure::Restarted(_) if self.retry.allows(self.attempt) => self.restart(at),
             why => self.failed = Some(why),
         }
     }
-    fn metered(&mut self, joules: Vec<Option<f64>>) {
+    fn on_meters(&mut self, joules: Vec<Option<f64>>) {
         match self.state {
             State::Awake => {
                 self.energy[0] = joules;
@@ -340,24 +340,24 @@ impl Job for Fetch {
             }
         }
     }
-    fn taken(&mut self, _station: NodeId, bytes: Vec<u8>) {
+    fn on_bytes(&mut self, _station: NodeId, bytes: Vec<u8>) {
         self.log.bytes = Some(bytes);
-        self.state = State::Over;
+        self.state = State::Done;
     }
 
     fn poll(&mut self, now: NetworkTime) -> Step<Order, Fetched> {
         if let Some(why) = self.failed.take() {
             return Step::Done(Err(why));
         }
-        if let Some(progress) = self.says.pop_front() {
-            return Step::Say(progress);
+        if let Some(progress) = self.progress.pop_front() {
+            return Step::Report(progress);
         }
-        let (is_over, is_whole) = (self.log.end.is_some(), self.log.complete.is_some());
+        let (is_done, is_whole) = (self.log.end.is_some(), self.log.complete.is_some());
         match self.state {
             State::Resting if now >= self.until => {
                 self.log.begin(now);
                 self.attempt += 1;
-                self.takes_part();
+                self.add_participants();
                 (self.state, self.until) = (State::Waking, now + self.patience);
                 Step::Order(self.route.sink, Command::Fetch(self.route))
             }
@@ -366,19 +366,19 @@ impl Job for Fetch {
                 self.state = State::Following;
                 self.poll(now)
             }
-            State::Following if is_over || is_whole => {
+            State::Following if is_done || is_whole => {
                 (self.state, self.until) = (State::Metering, now + self.patience);
                 Step::Meter(self.nodes.clone())
             }
-            State::Lingering if is_over => {
-                self.ended(now);
+            State::Lingering if is_done => {
+                self.end_attempt(now);
                 self.poll(now)
             }
             State::Taking => {
                 let len = self.log.complete.map_or(0, |c| c.len as usize);
                 Step::Take(self.route.sink, len)
             }
-            State::Over => Step::Done(Ok(self.brings())),
+            State::Done => Step::Done(Ok(self.output())),
             _ if now < self.until => Step::Wait(self.until),
             _ => Step::Done(Err(Failure::NoEnd(self.patience))),
         }

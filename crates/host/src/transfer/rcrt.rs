@@ -4,7 +4,7 @@
 //! source's object is one connection of packets, whose numbers wrap. Time base: the field's. Invariants: an object is
 //! whole only with its source's length and digest; no source is waited for longer than [`PATIENCE`] sees something new. Tests: `rcrt_tests.rs`.
 
-use super::session::{Came, Keeper, SourceStatus};
+use super::session::{SourceStatus, StreamEvent, StreamStore};
 use crate::job::Failure;
 use crate::network::NetworkTime;
 use crate::object::{digest, Memory};
@@ -126,7 +126,7 @@ pub struct Progress {
 
 /// A source's object and what came of it.
 #[derive(Debug)]
-struct Part {
+struct SourceObject {
     info: ObjectInfo,
     opened: Option<NetworkTime>,
     last: Option<NetworkTime>,
@@ -134,10 +134,10 @@ struct Part {
     most: usize,
     received: Vec<u8>,
     rates: Vec<(f64, f64)>,
-    has_ended: bool,
+    is_finished: bool,
 }
 
-impl Part {
+impl SourceObject {
     const fn new(info: ObjectInfo) -> Self {
         Self {
             info,
@@ -146,7 +146,7 @@ impl Part {
             most: 0,
             received: Vec::new(),
             rates: Vec::new(),
-            has_ended: false,
+            is_finished: false,
         }
     }
     fn begin(&mut self, at: NetworkTime) {
@@ -202,7 +202,7 @@ impl Part {
 /// Objects that are known by length and digest, as they come.
 pub struct Objects<W> {
     begun: NetworkTime,
-    parts: BTreeMap<NodeId, Part>,
+    sources: BTreeMap<NodeId, SourceObject>,
     watch: W,
 }
 
@@ -216,47 +216,53 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
         let wanted = wanted.into_iter();
         Self {
             begun: now,
-            parts: wanted.map(|(id, info)| (id, Part::new(info))).collect(),
+            sources: wanted
+                .map(|(id, info)| (id, SourceObject::new(info)))
+                .collect(),
             watch,
         }
     }
     /// What became of each, in the order of their numbers.
     pub fn finish(self) -> Vec<Gathered> {
-        let parts = self.parts.into_iter();
-        parts.map(|(source, part)| part.finish(source)).collect()
+        let sources = self.sources.into_iter();
+        sources
+            .map(|(source, state)| state.finish(source))
+            .collect()
     }
 }
 
-impl<W: FnMut(Progress) -> ControlFlow<()>> Keeper for Objects<W> {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
-        for one in came {
-            let (Came::Begun(source, _) | Came::Bytes(source, ..) | Came::Ended(source)) = one;
-            let Some(part) = self.parts.get_mut(&source) else {
+impl<W: FnMut(Progress) -> ControlFlow<()>> StreamStore for Objects<W> {
+    fn append(&mut self, events: Vec<StreamEvent>) -> Result<(), Failure> {
+        for one in events {
+            let (StreamEvent::Begun(source, _)
+            | StreamEvent::Bytes(source, ..)
+            | StreamEvent::Ended(source)) = one;
+            let Some(state) = self.sources.get_mut(&source) else {
                 continue;
             };
             match one {
-                Came::Begun(_, at) => part.begin(at),
-                Came::Bytes(_, at, bytes) => part.take(at, &bytes),
-                Came::Ended(_) => part.has_ended = true,
+                StreamEvent::Begun(_, at) => state.begin(at),
+                StreamEvent::Bytes(_, at, bytes) => state.take(at, &bytes),
+                StreamEvent::Ended(_) => state.is_finished = true,
             }
         }
         Ok(())
     }
-    fn look(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
+    fn sample(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
         for (source, rate) in sources.iter().filter_map(|s| Some((s.source, s.rate?))) {
-            let rates = self.parts.get_mut(&source).map(|part| &mut part.rates);
+            let rates = self.sources.get_mut(&source).map(|state| &mut state.rates);
             if let Some(rates) = rates.filter(|r| r.last().is_none_or(|(_, last)| *last != rate)) {
                 rates.push((at_s, rate));
             }
         }
         let rates = || sources.iter().filter_map(|s| s.rate);
-        let parts = || self.parts.values();
+        let sources = || self.sources.values();
         let progress = Progress {
             at_s,
-            complete: parts().filter(|part| part.is_complete()).count(),
-            objects: self.parts.len(),
-            bytes: parts().map(Part::bytes).sum(),
-            of: parts().map(|part| u64::from(part.info.len)).sum(),
+            complete: sources().filter(|state| state.is_complete()).count(),
+            objects: self.sources.len(),
+            bytes: sources().map(SourceObject::bytes).sum(),
+            of: sources().map(|state| u64::from(state.info.len)).sum(),
             least: rates().reduce(f64::min).unwrap_or(0.0),
             mean: rates().sum::<f64>() / rates().count().max(1) as f64,
         };
@@ -265,9 +271,9 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> Keeper for Objects<W> {
             ControlFlow::Break(()) => Err(Failure::Cancelled),
         }
     }
-    fn is_over(&self, now: NetworkTime) -> bool {
-        let mut parts = self.parts.values();
-        parts.all(|part| part.has_ended || part.is_given_up(self.begun, now))
+    fn is_done(&self, now: NetworkTime) -> bool {
+        let mut sources = self.sources.values();
+        sources.all(|state| state.is_finished || state.is_given_up(self.begun, now))
     }
 }
 

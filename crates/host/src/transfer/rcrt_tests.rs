@@ -18,7 +18,7 @@ fn gathered(
 ) -> (Vec<Gathered>, Progress, NetworkTime) {
     let mut field = Beside::new(|| Stored::new(object.clone(), payload), 50.0);
     (field.lose, field.forgets) = (lose, forgets);
-    let wish = SessionRequest {
+    let request = SessionRequest {
         sources: wanted.iter().map(|(source, _)| *source).collect(),
         policy: "fair".to_owned(),
         demand: 50.0,
@@ -31,7 +31,7 @@ fn gathered(
         last = Some(progress);
         ControlFlow::Continue(())
     });
-    let mut job = Session::new((id(1), field.now()), &wish, None, objects).unwrap();
+    let mut job = Session::new((id(1), field.now()), &request, None, objects).unwrap();
     run(&mut field, &mut job, &mut |_| ControlFlow::Continue(())).unwrap();
     let (objects, shown) = job.finish(field.now);
     shown.unwrap();

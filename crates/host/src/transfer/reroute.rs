@@ -2,7 +2,7 @@
 //!
 //! What the sink told of an attempt says which hops are bad and which are good; the next way is planned by it. Where lean
 //! chains broke off again and again, many paths are tried. Invariants: another way is taken by Thalweg alone, which keeps
-//! what has arrived; the last of a turn is not probed at, so that it does not end for being bad. Tests: at the end,
+//! what has arrived; the last of a turn is not probed at, so that it does not end for being bad. Tests: `reroute_tests.rs`,
 //! `crates/simnet/tests/all/robustness/own.rs`.
 
 use super::terms::{RoutePlan, Terms};
@@ -20,8 +20,8 @@ pub(crate) const TURNS: u32 = 8;
 const BAD: u32 = 4;
 
 /// Whether a turn is the last of its [`TURNS`].
-const fn is_last(turn: u32) -> bool {
-    turn % TURNS == TURNS - 1
+const fn is_last(attempt: u32) -> bool {
+    attempt % TURNS == TURNS - 1
 }
 
 /// A hop that lost too much, as relays counted.
@@ -55,7 +55,7 @@ fn number<S: serde::Serializer>(channel: &Channel, to: S) -> Result<S::Ok, S::Er
 
 /// What a sink told of an attempt.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct AttemptReport {
     /// Anything was heard of it: packets, or a request.
     pub(crate) heard: bool,
     /// How it ended.
@@ -71,28 +71,28 @@ pub(crate) struct Told {
 /// The ways of a transfer.
 #[derive(Debug, Clone)]
 pub struct Reroute {
-    now: RoutePlan,
-    turn: u32,
-    again: Option<Again>,
+    current: RoutePlan,
+    attempt: u32,
+    replanner: Option<Replanner>,
 }
 
 /// What another way is planned from.
 #[derive(Debug, Clone)]
-struct Again {
+struct Replanner {
     plan: Plan,
     scheme: Scheme,
     terms: Terms,
     ids: Vec<NodeId>,
-    seen: Evidence,
+    evidence: Evidence,
 }
 
 impl From<RoutePlan> for Reroute {
     /// One way, and no other.
-    fn from(now: RoutePlan) -> Self {
+    fn from(current: RoutePlan) -> Self {
         Self {
-            now,
-            turn: 0,
-            again: None,
+            current,
+            attempt: 0,
+            replanner: None,
         }
     }
 }
@@ -103,31 +103,31 @@ impl Reroute {
     /// # Errors
     /// [`Failure::Unfit`], as [`super::terms::route`].
     pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
-        let again = (scheme == Scheme::Thalweg).then(|| Again {
+        let replanner = (scheme == Scheme::Thalweg).then(|| Replanner {
             plan: plan.clone(),
             scheme,
             terms: *terms,
             ids: ids.to_vec(),
-            seen: Evidence::default(),
+            evidence: Evidence::default(),
         });
-        let way = RoutePlan::of(plan, scheme, terms, ids)?;
-        let mut ways = Self {
-            again,
-            ..Self::from(way)
+        let route_plan = RoutePlan::of(plan, scheme, terms, ids)?;
+        let mut reroute = Self {
+            replanner,
+            ..Self::from(route_plan)
         };
-        ways.probe();
-        Ok(ways)
+        reroute.probe();
+        Ok(reroute)
     }
 
     /// The way of the next attempt.
-    pub const fn now(&self) -> &RoutePlan {
-        &self.now
+    pub const fn current(&self) -> &RoutePlan {
+        &self.current
     }
 
     /// Has an attempt probe at its chains, and end where one is degraded, as long as there is another way.
     fn probe(&mut self) {
-        let route = &mut self.now.route;
-        let ends = self.again.is_some() && !is_last(self.turn);
+        let route = &mut self.current.route;
+        let ends = self.replanner.is_some() && !is_last(self.attempt);
         route.probe = match route.groups() == Groups::Two && ends {
             true => Probe::First,
             false => Probe::None,
@@ -140,60 +140,66 @@ impl Reroute {
 
     /// Has the next attempt be on the same way, to a sink that has nothing any more.
     pub(crate) fn repeat(&mut self) {
-        self.now.route.progress = Progress::Fresh;
+        self.current.route.progress = Progress::Fresh;
     }
 
     /// After an attempt that broke off: another way that keeps what is there. Gives the hops that were bad.
-    pub(crate) fn next(&mut self, told: &Told) -> Vec<BadHop> {
+    pub(crate) fn next(&mut self, report: &AttemptReport) -> Vec<BadHop> {
         // Where nothing has ever been heard there is nothing to keep, and the source need not ask what is missing.
-        if self.now.route.scheme == Scheme::Thalweg && told.heard {
-            self.now.route.progress = Progress::Kept;
+        if self.current.route.scheme == Scheme::Thalweg && report.heard {
+            self.current.route.progress = Progress::Kept;
         }
-        let progress = self.now.route.progress;
-        let Some(again) = &mut self.again else {
+        let progress = self.current.route.progress;
+        let Some(replanner) = &mut self.replanner else {
             return Vec::new();
         };
-        let bad = again.see(&self.now.route, told);
+        let bad = replanner.note_attempt(&self.current.route, report);
         // Those that stood by sleep for a while after a probe that went well, and do not hear that it is over.
-        let asleep = match told.is_degraded {
+        let asleep = match report.is_degraded {
             true => &[][..],
-            false => self.now.route.backup_relays(),
+            false => self.current.route.backup_relays(),
         };
-        let asleep = asleep.iter().filter_map(|member| again.index(member.node));
+        let asleep = asleep
+            .iter()
+            .filter_map(|member| replanner.index(member.node));
         let asleep = asleep.collect();
-        again.seen.exclude(asleep);
-        self.turn += 1;
-        if let Some(way) = again.way(self.turn) {
-            self.now = way;
-            self.now.route.progress = progress;
+        replanner.evidence.exclude(asleep);
+        self.attempt += 1;
+        if let Some(route_plan) = replanner.route_plan(self.attempt) {
+            self.current = route_plan;
+            self.current.route.progress = progress;
         }
         self.probe();
         bad
     }
 }
 
-impl Again {
-    /// The way of turn `turn`; none where there is none.
-    fn way(&self, turn: u32) -> Option<RoutePlan> {
+impl Replanner {
+    /// The way of turn `attempt`; none where there is none.
+    fn route_plan(&self, attempt: u32) -> Option<RoutePlan> {
         let fits = |plan: &Plan| RoutePlan::of(plan, self.scheme, &self.terms, &self.ids).ok();
-        let anew = || self.plan.replan(&self.seen).and_then(|plan| fits(&plan));
+        let anew = || {
+            self.plan
+                .replan(&self.evidence)
+                .and_then(|plan| fits(&plan))
+        };
         let paths = || self.plan.others.iter().find_map(fits);
-        match is_last(turn) {
+        match is_last(attempt) {
             true => paths().or_else(anew),
             false => anew().or_else(paths),
         }
     }
 
     /// Takes in what was told of an attempt on `route`; gives the hops that were bad.
-    fn see(&mut self, route: &Route, told: &Told) -> Vec<BadHop> {
+    fn note_attempt(&mut self, route: &Route, report: &AttemptReport) -> Vec<BadHop> {
         let mut bad = Vec::new();
         let mut has_bad = [false; 2];
-        for (group, counts) in &told.counted {
+        for (group, counts) in &report.counted {
             let hops = self.hops(route, *group, Chain::Planned);
             let pairs = counts.stages().windows(2);
             for (stage, (hop, pair)) in (1..).zip(hops.iter().zip(pairs)) {
                 let (of, came) = (u32::from(pair[0]), u32::from(pair[1]));
-                self.seen.record_hop(*hop, came, of);
+                self.evidence.record_hop(*hop, came, of);
                 let [from, to] = [hop.from, hop.to].map(|n| self.ids.get(n).copied());
                 let is_bad = came + of / BAD < of;
                 has_bad[group.index()] |= is_bad;
@@ -215,23 +221,23 @@ impl Again {
         }
         let chain = |group, chain| self.hops(route, group, chain);
         let mut degraded = Vec::new();
-        for (group, of) in &told.degraded {
+        for (group, of) in &report.degraded {
             // Where relays told of a bad hop, it is known which it was.
             if *of == Chain::Alternate || !has_bad[group.index()] {
                 degraded.push(chain(*group, *of));
             }
             // alternate relays send beside the others, of which nobody told where these had called from the beginning.
-            if *of == Chain::Alternate && !told.degraded.contains(&(*group, Chain::Planned)) {
+            if *of == Chain::Alternate && !report.degraded.contains(&(*group, Chain::Planned)) {
                 degraded.push(chain(*group, Chain::Planned));
             }
         }
         let both = [Group::Odd, Group::Even];
         let (source, sink) = (self.index(route.source), self.index(route.sink));
         let mut deaf = Vec::new();
-        match told.end {
+        match report.end {
             // The sink heard nothing of it, or nothing any more.
-            Some(End::TimedOut) if !told.is_degraded => {
-                if !told.heard {
+            Some(End::TimedOut) if !report.is_degraded => {
+                if !report.heard {
                     degraded.extend(both.map(|group| chain(group, Chain::Planned)));
                 }
                 let last = [route.channels.of(route.channels.hops())].into_iter();
@@ -239,7 +245,7 @@ impl Again {
                 deaf.extend(last.filter_map(|channel| Some((sink?, channel))));
             }
             // It was asked, and no answer came through by either way back: both end at the source.
-            Some(End::Released) if !told.is_degraded => {
+            Some(End::Released) if !report.is_degraded => {
                 degraded.extend(both.map(|group| self.hops_back(route, group)));
                 deaf.extend(source.map(|source| (source, route.channels.of(0))));
             }
@@ -247,9 +253,9 @@ impl Again {
         }
         degraded
             .into_iter()
-            .for_each(|chain| self.seen.suspect(chain));
+            .for_each(|chain| self.evidence.suspect(chain));
         for (node, channel) in deaf {
-            self.seen.record_deaf(node, channel);
+            self.evidence.record_deaf(node, channel);
         }
         bad
     }
@@ -292,154 +298,5 @@ impl Again {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use thalweg_planner::{plan, Backups, LinkQualities, RouteRequest};
-    use thalweg_units::Dbm;
-
-    /// Of each of two stages.
-    const RELAYS: usize = 8;
-    const SINK: usize = 2 * RELAYS + 1;
-
-    fn ids() -> Vec<NodeId> {
-        let ids = (0..=SINK as u16).filter_map(|n| NodeId::new(100 + n).ok());
-        ids.collect()
-    }
-
-    /// Three hops: every node hears those of the stages beside its own, and of its own.
-    fn ways() -> Reroute {
-        let stage = |node: usize| match node {
-            0 => 0,
-            SINK => 3,
-            node => 1 + (node - 1) / RELAYS,
-        };
-        let mut links = LinkQualities::new(SINK + 1);
-        for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
-            for (from, to) in (0..=SINK).flat_map(|a| (0..=SINK).map(move |b| (a, b))) {
-                if from != to && stage(from).abs_diff(stage(to)) <= 1 {
-                    let rssi = Some(Dbm(-60.0 - ((3 * from + 5 * to) % 7) as f64));
-                    (links.record(from, to, channel, 10, 10, rssi)).unwrap();
-                }
-            }
-        }
-        let request = RouteRequest {
-            backups: Backups::Relays,
-            ..RouteRequest::planned(0, SINK)
-        };
-        let mut rng = rand_pcg::Pcg64Mcg::new(7);
-        let plan = plan(&links, &request, &mut rng).unwrap();
-        Reroute::of(&plan, Scheme::Thalweg, &Terms::default().slim(), &ids()).unwrap()
-    }
-
-    fn relays(ways: &Reroute, group: Group) -> Vec<NodeId> {
-        let members = ways.now().route.members().iter();
-        let of_group = members.filter(|member| member.group == group);
-        of_group.map(|member| member.node).collect()
-    }
-    fn told(degraded: &[(Group, Chain)], counted: &[(Group, &[u8])]) -> Told {
-        let counts = |(group, counts): &(Group, &[u8])| (*group, Counts::new(counts).unwrap());
-        Told {
-            heard: true,
-            end: Some(End::Released),
-            degraded: degraded.to_vec(),
-            is_degraded: !degraded.is_empty(),
-            counted: counted.iter().map(counts).collect(),
-        }
-    }
-
-    #[test]
-    fn the_next_way_leaves_out_the_hop_that_relays_counted_as_bad() {
-        let mut ways = ways();
-        assert_eq!(ways.now().route.probe, Probe::First);
-        assert_eq!(ways.now().route.progress, Progress::Fresh);
-        let before = relays(&ways, Group::Odd);
-        let counted: [(Group, &[u8]); 2] = [(Group::Odd, &[8, 8, 1, 1]), (Group::Even, &[8; 4])];
-        let bad = ways.next(&told(&[(Group::Odd, Chain::Planned)], &counted));
-        let [bad] = &bad[..] else { panic!("{bad:?}") };
-        assert_eq!((bad.stage, bad.group, bad.came, bad.of), (2, "odd", 1, 8));
-        assert_eq!([bad.from, bad.to], before[..2]);
-        let is_same = |group| {
-            let pair = relays(&ways, group);
-            pair[..2] == before[..2] && ways.now().route.channels.of(2) == bad.channel
-        };
-        assert!(![Group::Odd, Group::Even].into_iter().any(is_same));
-        assert_eq!(ways.now().route.progress, Progress::Kept);
-    }
-
-    #[test]
-    fn a_chain_that_was_good_when_it_was_counted_and_is_degraded_later_is_not_taken_again() {
-        let chain = |ways: &Reroute, group| {
-            let channels = ways.now().route.channels_of(group);
-            (
-                relays(ways, group),
-                (1..=3).map(|k| channels.of(k)).collect::<Vec<_>>(),
-            )
-        };
-        let mut ways = ways();
-        let before = chain(&ways, Group::Odd);
-        let counted: [(Group, &[u8]); 2] = [(Group::Odd, &[8; 4]), (Group::Even, &[8; 4])];
-        let bad = ways.next(&told(&[(Group::Odd, Chain::Planned)], &counted));
-        assert_eq!(bad, []);
-        for group in [Group::Odd, Group::Even] {
-            assert_ne!(chain(&ways, group), before);
-        }
-    }
-
-    #[test]
-    fn a_degraded_spare_chain_is_not_taken_and_a_source_that_was_deaf_gets_another_channel() {
-        let mut ways = ways();
-        let alternates: Vec<_> = ways.now().route.alternates().to_vec();
-        let alternate: Vec<_> = alternates
-            .iter()
-            .filter(|m| m.group == Group::Even)
-            .collect();
-        let alternate: Vec<_> = alternate.iter().map(|m| m.node).collect();
-        ways.next(&told(&[(Group::Even, Chain::Alternate)], &[]));
-        for group in [Group::Odd, Group::Even] {
-            assert_ne!(relays(&ways, group), alternate);
-        }
-        let mut ways = self::ways();
-        let before = ways.now().route.channels.of(0);
-        ways.next(&told(&[], &[]));
-        assert_ne!(ways.now().route.channels.of(0), before);
-    }
-
-    #[test]
-    fn a_sink_that_fell_silent_gets_another_channel_and_a_silent_source_another_way() {
-        let mut ways = ways();
-        let last = |ways: &Reroute| ways.now().route.channels.of(3);
-        let before = last(&ways);
-        let silent = |heard| Told {
-            heard,
-            end: Some(End::TimedOut),
-            ..Told::default()
-        };
-        ways.next(&silent(true));
-        assert_ne!(last(&ways), before);
-        let route = ways.now().route;
-        ways.next(&silent(false));
-        assert_ne!(ways.now().route, route);
-    }
-
-    #[test]
-    fn now_and_then_many_paths_are_tried_and_a_way_that_does_not_end_for_being_bad() {
-        let mut ways = ways();
-        let mut turns = Vec::new();
-        for _ in 0..2 * TURNS {
-            let route = &ways.now().route;
-            turns.push((route.members().len() > 4, route.probe));
-            ways.next(&told(&[(Group::Odd, Chain::Planned)], &[]));
-        }
-        let mut once = [(false, Probe::First); TURNS as usize];
-        once[TURNS as usize - 1] = (true, Probe::None);
-        assert_eq!(turns, [once, once].concat());
-    }
-
-    #[test]
-    fn other_schemes_have_one_way() {
-        let mut ways = Reroute::from(ways().now().clone());
-        let route = ways.now().route;
-        assert!(ways.next(&told(&[], &[])).is_empty());
-        assert_eq!(ways.now().route.channels, route.channels);
-    }
-}
+#[path = "reroute_tests.rs"]
+mod tests;

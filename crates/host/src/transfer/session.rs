@@ -1,8 +1,8 @@
 //! A session of RCRT: what many nodes have to tell, for as long as somebody wants it, at rates that the sink decides.
 //!
-//! A job without I/O beside a base station's mote. What came is given to a [`Keeper`], and no feedback that a source
+//! A job without I/O beside a base station's mote. What came is given to a [`StreamStore`], and no feedback that a source
 //! may forget its packets by goes out before the keeper has them. Sources begin by themselves, as in the paper: no order
-//! goes down the tree. Time base: the field's. Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a
+//! goes down the tree. Time base: the field's. Invariants: memory is bounded by the sink's windows and [`FLUSH_EVERY`]; a
 //! session ends when its time is over, by its keeper, by [`crate::network::Notice::Cancelled`], or with its base station.
 //! Tests: `session_tests.rs`.
 
@@ -18,15 +18,15 @@ use thalweg_wire::rcrt::{Flow, Up};
 /// The one flow of a source.
 pub const FLOW: Flow = Flow { sink: 0, number: 0 };
 /// What came is given to the keeper at least as often.
-pub const KEEP_EVERY: Duration = Duration::from_secs(1);
+pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// The longest session, in seconds; one without an end is cancelled.
-pub const LONGEST_S: f64 = 366.0 * 86_400.0;
+pub const MAX_DURATION_S: f64 = 366.0 * 86_400.0;
 /// What a source wants unless somebody says, packets per second.
 pub const DEMAND: f64 = 1.0;
 /// The least demand, packets per second.
-pub const LEAST_DEMAND: f64 = 0.01;
+pub const MIN_DEMAND: f64 = 0.01;
 /// The most, packets per second: what one channel carries over one hop.
-pub const MOST_DEMAND: f64 = 100.0;
+pub const MAX_DEMAND: f64 = 100.0;
 
 /// What cannot be asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum SessionRequestError {
     )]
     Policy(String),
     /// A demand that is none.
-    #[error("a demand is from {LEAST_DEMAND} to {MOST_DEMAND} packets per second, not {0}")]
+    #[error("a demand is from {MIN_DEMAND} to {MAX_DEMAND} packets per second, not {0}")]
     Demand(f64),
     /// Nobody is to send.
     #[error("sources: expected a list of nodes, or \"all\"")]
@@ -50,7 +50,7 @@ pub enum SessionRequestError {
     #[error("demands: node {0} is no source")]
     NoSource(u16),
     /// A time that is none.
-    #[error("duration_s: expected 1 to {LONGEST_S} seconds, not {0}")]
+    #[error("duration_s: expected 1 to {MAX_DURATION_S} seconds, not {0}")]
     Duration(f64),
 }
 
@@ -88,7 +88,7 @@ impl SessionRequest {
             return Err(SessionRequestError::Policy(self.policy.clone()));
         }
         for demand in self.demands.values().chain([&self.demand]) {
-            if !(LEAST_DEMAND..=MOST_DEMAND).contains(demand) {
+            if !(MIN_DEMAND..=MAX_DEMAND).contains(demand) {
                 return Err(SessionRequestError::Demand(*demand));
             }
         }
@@ -97,7 +97,9 @@ impl SessionRequest {
             return Err(SessionRequestError::NoSource(*node));
         }
         match self.duration_s {
-            Some(s) if !(1.0..=LONGEST_S).contains(&s) => Err(SessionRequestError::Duration(s)),
+            Some(s) if !(1.0..=MAX_DURATION_S).contains(&s) => {
+                Err(SessionRequestError::Duration(s))
+            }
             _ => Ok(()),
         }
     }
@@ -117,7 +119,7 @@ impl SessionRequest {
 
 /// Something that came of a source, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Came {
+pub enum StreamEvent {
     /// The source began: what follows is not what came before.
     Begun(NodeId, NetworkTime),
     /// Its next bytes, and when the last of them came.
@@ -142,26 +144,26 @@ pub struct SourceStatus {
 }
 
 /// Who has what came.
-pub trait Keeper {
+pub trait StreamStore {
     /// Takes what came since the last time; it is safe when this returns.
     ///
     /// # Errors
     /// Why it cannot; the session ends.
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure>;
+    fn append(&mut self, events: Vec<StreamEvent>) -> Result<(), Failure>;
     /// Is shown how the sources fare, `at_s` seconds after the session began, about once a second.
     ///
     /// # Errors
     /// Why it cannot go on; the session ends.
-    fn look(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure>;
+    fn sample(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure>;
     /// Whether it waits for nothing more.
-    fn is_over(&self, _now: NetworkTime) -> bool {
+    fn is_done(&self, _now: NetworkTime) -> bool {
         false
     }
 }
 
 /// A source and what came of it.
 #[derive(Debug, Default)]
-struct Part {
+struct SourceState {
     packets: u64,
     bytes: u64,
     /// Of connections that are no more.
@@ -178,39 +180,42 @@ pub struct Session<K> {
     station: NodeId,
     begun: NetworkTime,
     /// By the field's clock, if it ends by itself.
-    ends: Option<NetworkTime>,
-    parts: BTreeMap<NodeId, Part>,
-    came: Vec<Came>,
+    end: Option<NetworkTime>,
+    sources: BTreeMap<NodeId, SourceState>,
+    events: Vec<StreamEvent>,
     /// When the keeper is next given what came, and shown how sources fare.
     due: NetworkTime,
     lost: Option<Failure>,
-    keeper: K,
+    store: K,
 }
 
-impl<K: Keeper> Session<K> {
+impl<K: StreamStore> Session<K> {
     /// What is wished for at base station `station`, from `now` on; `left` is how long, if it ends by itself.
     ///
     /// # Errors
     /// [`SessionRequestError`].
     pub fn new(
         (station, now): (NodeId, NetworkTime),
-        wish: &SessionRequest,
+        request: &SessionRequest,
         left: Option<Duration>,
-        keeper: K,
+        store: K,
     ) -> Result<Self, SessionRequestError> {
-        wish.check()?;
-        let policy = policy::named(&wish.policy);
-        let policy = policy.ok_or_else(|| SessionRequestError::Policy(wish.policy.clone()))?;
+        request.check()?;
+        let policy = policy::named(&request.policy);
+        let policy = policy.ok_or_else(|| SessionRequestError::Policy(request.policy.clone()))?;
         Ok(Self {
             sink: Sink::new(Config::PAPER, policy),
             station,
             begun: now,
-            ends: left.map(|left| now + left),
-            parts: wish.nodes().map(|node| (node, Part::default())).collect(),
-            came: Vec::new(),
+            end: left.map(|left| now + left),
+            sources: request
+                .nodes()
+                .map(|node| (node, SourceState::default()))
+                .collect(),
+            events: Vec::new(),
             due: now,
             lost: None,
-            keeper,
+            store,
         })
     }
 
@@ -219,25 +224,25 @@ impl<K: Keeper> Session<K> {
     /// # Errors
     /// As the keeper's.
     pub fn finish(mut self, now: NetworkTime) -> (K, Result<(), Failure>) {
-        let kept = self.keep().and_then(|()| self.show(now));
-        (self.keeper, kept)
+        let kept = self.flush().and_then(|()| self.show(now));
+        (self.store, kept)
     }
     /// How each source fares.
-    fn standing(&self) -> Vec<SourceStatus> {
-        let standing = |(source, part): (&NodeId, &Part)| SourceStatus {
+    fn statuses(&self) -> Vec<SourceStatus> {
+        let statuses = |(source, state): (&NodeId, &SourceState)| SourceStatus {
             source: *source,
-            rate: part.rate,
-            packets: part.packets,
-            bytes: part.bytes,
-            repaired: part.repaired + part.repairing,
+            rate: state.rate,
+            packets: state.packets,
+            bytes: state.bytes,
+            repaired: state.repaired + state.repairing,
         };
-        self.parts.iter().map(standing).collect()
+        self.sources.iter().map(statuses).collect()
     }
 
-    fn keep(&mut self) -> Result<(), Failure> {
-        match self.came.is_empty() {
+    fn flush(&mut self) -> Result<(), Failure> {
+        match self.events.is_empty() {
             true => Ok(()),
-            false => self.keeper.keep(std::mem::take(&mut self.came)),
+            false => self.store.append(std::mem::take(&mut self.events)),
         }
     }
 
@@ -250,41 +255,43 @@ impl<K: Keeper> Session<K> {
             else {
                 continue;
             };
-            let Some(part) = self.parts.get_mut(&origin) else {
+            let Some(state) = self.sources.get_mut(&origin) else {
                 continue;
             };
             match event {
                 Event::Opened { .. } => {
-                    part.repaired += std::mem::take(&mut part.repairing);
-                    self.came.push(Came::Begun(origin, at));
+                    state.repaired += std::mem::take(&mut state.repairing);
+                    self.events.push(StreamEvent::Begun(origin, at));
                 }
                 Event::Delivered { payload, .. } => {
-                    part.packets += 1;
-                    part.bytes += payload.len() as u64;
-                    match self.came.last_mut() {
-                        Some(Came::Bytes(source, last, bytes)) if *source == origin => {
+                    state.packets += 1;
+                    state.bytes += payload.len() as u64;
+                    match self.events.last_mut() {
+                        Some(StreamEvent::Bytes(source, last, bytes)) if *source == origin => {
                             *last = at;
                             bytes.extend_from_slice(&payload);
                         }
-                        _ => self.came.push(Came::Bytes(origin, at, payload.to_vec())),
+                        _ => self
+                            .events
+                            .push(StreamEvent::Bytes(origin, at, payload.to_vec())),
                     }
                 }
-                _ => self.came.push(Came::Ended(origin)),
+                _ => self.events.push(StreamEvent::Ended(origin)),
             }
         }
     }
     /// Looks at each flow's rate and repairs, and shows the keeper.
     fn show(&mut self, now: NetworkTime) -> Result<(), Failure> {
-        for part in self.parts.values_mut() {
-            part.rate = None;
+        for state in self.sources.values_mut() {
+            state.rate = None;
         }
         for flow in self.sink.flows() {
-            if let Some(part) = self.parts.get_mut(&flow.origin) {
-                (part.rate, part.repairing) = (Some(flow.rate), flow.repaired);
+            if let Some(state) = self.sources.get_mut(&flow.origin) {
+                (state.rate, state.repairing) = (Some(flow.rate), flow.repaired);
             }
         }
         let at_s = now.since(self.begun).as_secs_f64();
-        self.keeper.look(at_s, &self.standing())
+        self.store.sample(at_s, &self.statuses())
     }
 }
 
@@ -298,17 +305,17 @@ const fn instant(at: NetworkTime) -> Instant {
     Instant::from_nanos(at.as_nanos())
 }
 
-impl<K: Keeper> Job for Session<K> {
+impl<K: StreamStore> Job for Session<K> {
     type Order = Send;
     type Event = Handed;
-    type Brings = ();
+    type Output = ();
 
-    fn told(&mut self, _clock: &dyn Clock, at: NetworkTime, _by: NodeId, event: Handed) {
+    fn on_event(&mut self, _clock: &dyn Clock, at: NetworkTime, _by: NodeId, event: Handed) {
         match event {
             // What nobody asked for is left alone.
             Handed::Packet {
                 origin, message, ..
-            } if self.parts.contains_key(&origin) && is_ours(&message) => {
+            } if self.sources.contains_key(&origin) && is_ours(&message) => {
                 self.sink.handle_packet(instant(at), origin, &message);
                 self.note(at);
             }
@@ -316,7 +323,7 @@ impl<K: Keeper> Job for Session<K> {
             Handed::Packet { .. } | Handed::NoRoom { .. } => {}
         }
     }
-    fn lost(&mut self, _at: NetworkTime, _station: NodeId, why: Failure) {
+    fn on_loss(&mut self, _at: NetworkTime, _station: NodeId, why: Failure) {
         self.lost = Some(why);
     }
     fn poll(&mut self, now: NetworkTime) -> Step<Send, ()> {
@@ -329,24 +336,24 @@ impl<K: Keeper> Job for Session<K> {
             self.note(now);
         }
         if self.due <= now {
-            self.due = now + KEEP_EVERY;
-            if let Err(why) = self.keep().and_then(|()| self.show(now)) {
+            self.due = now + FLUSH_EVERY;
+            if let Err(why) = self.flush().and_then(|()| self.show(now)) {
                 return Step::Done(Err(why));
             }
         }
         if let Some((to, message)) = self.sink.poll_message(instant(now)) {
             // A source forgets what it is told has come: that has to be safe first.
-            if let Err(why) = self.keep() {
+            if let Err(why) = self.flush() {
                 return Step::Done(Err(why));
             }
             return Step::Order(self.station, Send { to, message });
         }
-        if self.ends.is_some_and(|end| end <= now) || self.keeper.is_over(now) {
+        if self.end.is_some_and(|end| end <= now) || self.store.is_done(now) {
             return Step::Done(Ok(()));
         }
         let at = self.sink.poll_timeout();
         let at = at.map(|at| NetworkTime::from_nanos(at.as_nanos()));
-        let next = [at, self.ends].into_iter().flatten();
+        let next = [at, self.end].into_iter().flatten();
         Step::Wait(next.fold(self.due, NetworkTime::min))
     }
     fn stop(&mut self) -> Vec<(NodeId, Send)> {

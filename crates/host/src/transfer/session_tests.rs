@@ -9,7 +9,7 @@ use thalweg_wire::{WireError, Writer};
 
 const BYTES: u64 = 4;
 
-fn wish(sources: &[u16]) -> SessionRequest {
+fn request(sources: &[u16]) -> SessionRequest {
     SessionRequest {
         sources: sources.to_vec(),
         policy: "fair".to_owned(),
@@ -47,16 +47,16 @@ struct Shelf {
     full_at: usize,
 }
 
-impl Keeper for Shelf {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
-        for one in came {
+impl StreamStore for Shelf {
+    fn append(&mut self, events: Vec<StreamEvent>) -> Result<(), Failure> {
+        for one in events {
             match one {
-                Came::Begun(..) => {
+                StreamEvent::Begun(..) => {
                     self.begun += 1;
                     self.kept.borrow_mut().clear();
                 }
-                Came::Ended(_) => {}
-                Came::Bytes(source, _, bytes) => {
+                StreamEvent::Ended(_) => {}
+                StreamEvent::Bytes(source, _, bytes) => {
                     assert_eq!(source, id(7));
                     self.kept.borrow_mut().extend(bytes);
                 }
@@ -67,7 +67,7 @@ impl Keeper for Shelf {
             false => Ok(()),
         }
     }
-    fn look(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
+    fn sample(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
         self.looked.push((at_s, sources[0]));
         Ok(())
     }
@@ -98,7 +98,7 @@ fn session(
         full_at,
     };
     let left = Some(Duration::from_secs(seconds));
-    let mut job = Session::new((id(1), NetworkTime::ZERO), &wish(&[7]), left, shelf).unwrap();
+    let mut job = Session::new((id(1), NetworkTime::ZERO), &request(&[7]), left, shelf).unwrap();
     let ended = run(&mut field, &mut job, &mut |_| Continue(()));
     assert!(field.now <= NetworkTime::ZERO + Duration::from_secs(seconds + 1));
     (job.finish(field.now).0, ended)
@@ -143,17 +143,17 @@ fn a_keeper_without_room_ends_it() {
 
 #[test]
 fn what_cannot_be_asked_is_told() {
-    let says = |wish: SessionRequest, part: &str| {
-        let why = wish.check().unwrap_err().to_string();
+    let says = |request: SessionRequest, part: &str| {
+        let why = request.check().unwrap_err().to_string();
         assert!(why.contains(part), "{why}");
     };
-    wish(&[7]).check().unwrap();
-    says(wish(&[]), "list of nodes");
-    says(wish(&[7, 4, 7]), "node 7 is named twice");
+    request(&[7]).check().unwrap();
+    says(request(&[]), "list of nodes");
+    says(request(&[7, 4, 7]), "node 7 is named twice");
     let change = |change: fn(&mut SessionRequest)| {
-        let mut wish = wish(&[7]);
-        change(&mut wish);
-        wish
+        let mut request = request(&[7]);
+        change(&mut request);
+        request
     };
     says(change(|w| w.policy = "fairest".into()), "demand-limited");
     says(change(|w| w.policy = "weighted:7=0".into()), "above 0");

@@ -1,6 +1,6 @@
 //! The terms of a transfer over a packet pipeline, and its route as a wake-up tells it. Tests: `crates/host/tests/all/flaky.rs`.
 
-use crate::job::{Again, Failure, Retry};
+use crate::job::{Failure, Retry, RetryMode};
 use std::num::NonZeroU16;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
@@ -80,7 +80,7 @@ impl Default for Terms {
             deadline_s: 600,
             retry: Retry {
                 attempts: 3,
-                again: Again::SamePlan,
+                mode: RetryMode::SamePlan,
             },
             format: Format::Full,
         }

@@ -152,7 +152,7 @@ impl<O, V> Network for Obedient<O, V> {
             Some((at, _, _)) if *at <= until => {
                 let (at, by, event) = self.told.pop_front().unwrap();
                 self.now = self.now.max(at);
-                Ok(Notice::Told(self.now, by, event))
+                Ok(Notice::Event(self.now, by, event))
             }
             _ => {
                 self.now = self.now.max(until);
@@ -207,9 +207,9 @@ impl<F: Network<Event: Clone>> Network for Flaky<F> {
     }
     fn next(&mut self, until: NetworkTime) -> Result<Notice<F::Event>, NetworkFault> {
         if let Some((by, event)) = self.again.take() {
-            return Ok(Notice::Told(self.now(), by, event));
+            return Ok(Notice::Event(self.now(), by, event));
         }
-        let Notice::Told(at, by, event) = self.field.next(until)? else {
+        let Notice::Event(at, by, event) = self.field.next(until)? else {
             return Ok(Notice::Nothing);
         };
         let draw = self.draw();
@@ -221,9 +221,9 @@ impl<F: Network<Event: Clone>> Network for Flaky<F> {
             41..=45 => Notice::Cancelled,
             46..=70 => {
                 self.again = Some((by, event.clone()));
-                Notice::Told(at, by, event)
+                Notice::Event(at, by, event)
             }
-            _ => Notice::Told(at, by, event),
+            _ => Notice::Event(at, by, event),
         })
     }
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
@@ -268,20 +268,20 @@ fn two_streams() -> stream::StreamSetup<forward::Node> {
         Tuning::Ghz2_4(Channel::FIRST),
         Tuning::Mhz900(Channel900::new(3).unwrap()),
     ];
-    let lane = |source: usize, link| {
+    let path = |source: usize, link| {
         let plan = StreamPlan {
             nodes: vec![source, 2],
             links: vec![link],
         };
-        stream::Lane::new(&plan, &ids, &OBJECT, 1).unwrap()
+        stream::StreamPath::new(&plan, &ids, &OBJECT, 1).unwrap()
     };
-    let terms = stream::Terms {
+    let terms = stream::StreamTerms {
         payload_bytes: 1,
         repairs: 3,
-        ..stream::Terms::default()
+        ..stream::StreamTerms::default()
     };
-    let lanes = vec![lane(0, second), lane(1, first)];
-    forward::streams(fastforward::Version::Full, lanes, terms).unwrap()
+    let paths = vec![path(0, second), path(1, first)];
+    forward::streams(fastforward::Version::Full, paths, terms).unwrap()
 }
 
 fn is_typed(why: &Failure) -> bool {
@@ -292,11 +292,11 @@ fn is_typed(why: &Failure) -> bool {
 }
 
 fn fetch() -> Fetch {
-    let way = RoutePlan {
+    let setup = RoutePlan {
         route: route(1),
         nodes: vec![id(9), id(1)],
     };
-    Fetch::new(way.into(), 1, &[id(1), id(9)], &Terms::default())
+    Fetch::new(setup.into(), 1, &[id(1), id(9)], &Terms::default())
 }
 
 proptest! {
@@ -308,8 +308,8 @@ proptest! {
         let mut job = fetch();
         match run(&mut field, &mut job, &mut |_| Continue(())) {
             Ok(fetched) => {
-                prop_assert_eq!(fetched.part.is_some(), fetched.failure.is_none());
-                prop_assert!(fetched.part.is_none_or(|part| part.bytes == OBJECT));
+                prop_assert_eq!(fetched.segment.is_some(), fetched.failure.is_none());
+                prop_assert!(fetched.segment.is_none_or(|segment| segment.bytes == OBJECT));
                 prop_assert_eq!(fetched.joules, None);
             }
             Err(why) => prop_assert!(is_typed(&why) && field.was_hurt, "{}", why),
@@ -323,7 +323,7 @@ proptest! {
         let mut field = flaky(draws, Mote::obey);
         let mut job = Wave::new(vec![route(1), route(2), route(3)], &BoardTiming::IDEAL);
         match run(&mut field, &mut job, &mut |_| Continue(())) {
-            Ok(waved) => for part in waved.parts {
+            Ok(waved) => for part in waved.transfers {
                 prop_assert_eq!(part.object.is_some(), part.failure.is_none());
                 prop_assert!(part.object.is_none_or(|bytes| bytes == OBJECT));
             },
@@ -413,7 +413,7 @@ fn streams_into_one_sink_are_called_one_after_another() {
     // The one that comes in on the calling radio is called when the other has begun.
     assert_eq!(
         two_streams()
-            .lanes
+            .paths
             .iter()
             .map(|l| l.turn)
             .collect::<Vec<_>>(),

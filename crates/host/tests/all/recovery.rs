@@ -96,7 +96,7 @@ impl Network for Scripted {
             Some((at, _)) if *at <= until => {
                 let (at, event) = self.told.pop_front().unwrap();
                 self.now = self.now.max(at);
-                Ok(Notice::Told(at, id(1), event))
+                Ok(Notice::Event(at, id(1), event))
             }
             _ => {
                 self.now = self.now.max(until);

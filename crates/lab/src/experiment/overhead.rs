@@ -196,7 +196,7 @@ impl Overhead {
             if let Some(failed) = &last {
                 outcome
                     .summary
-                    .follows(&failed.summary, SETTLING.as_secs_f64());
+                    .add_failed(&failed.summary, SETTLING.as_secs_f64());
             }
             if last.insert(outcome).summary.verified {
                 break;

@@ -159,9 +159,9 @@ impl Streams {
     fn terms(&self, cell: Cell) -> Terms {
         Terms {
             carrier: cell.carrier,
-            stream: stream::Terms {
+            stream: stream::StreamTerms {
                 payload_bytes: self.payload,
-                ..stream::Terms::default()
+                ..stream::StreamTerms::default()
             },
             bus: cell.bus.bus(),
             ..Terms::default()

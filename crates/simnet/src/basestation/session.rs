@@ -52,7 +52,9 @@ impl Session {
     ) -> Result<Option<(SimTime, Handed)>, NetworkFault> {
         let until = NetworkTime::ZERO + until.since(self.begun);
         Ok(match self.field.next(until)? {
-            Notice::Told(at, _, handed) => Some((self.begun + at.since(NetworkTime::ZERO), handed)),
+            Notice::Event(at, _, handed) => {
+                Some((self.begun + at.since(NetworkTime::ZERO), handed))
+            }
             _ => None,
         })
     }

@@ -12,13 +12,13 @@ use crate::motes::{Motes, RunError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_host::job::{Again, Failure, Progress, Retry};
+use thalweg_host::job::{Failure, Progress, Retry, RetryMode};
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::registry::name_of;
 use thalweg_host::survey::Survey;
 use thalweg_host::transfer::account::{expected, Account};
 use thalweg_host::transfer::pipeline::{active_nodes, Terms};
-use thalweg_host::waves::{Begins, Landed, Waved};
+use thalweg_host::waves::{Start, TransferResult, WaveResult};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{Backups, LinkModel, Plan, RouteRequest};
@@ -42,7 +42,7 @@ const CANDIDATES: usize = 12;
 /// How often a source is tried.
 const RETRY: Retry = Retry {
     attempts: 3,
-    again: Again::Later,
+    mode: RetryMode::Later,
 };
 
 /// How a network is emptied.
@@ -208,20 +208,20 @@ pub fn empty(
         let several = wave.plans.len() > 1;
         let is_last = |source| {
             let tried = tries.get(&source).copied().unwrap_or(0);
-            !RETRY.follows(tried + 1)
+            !RETRY.allows(tried + 1)
         };
         let begins = |plan: &Plan| match goes_on {
-            Some((_, received)) => Begins::After(received),
+            Some((_, received)) => Start::Resuming(received),
             // A chain that others of the wave disturb would hold them all up. The last time it takes what there is.
-            None if several && !is_last(plan.source) => Begins::Looking,
-            None => Begins::Afresh,
+            None if several && !is_last(plan.source) => Start::Probing,
+            None => Start::Fresh,
         };
-        let plans: Vec<(&Plan, Begins)> = (wave.plans.iter())
+        let plans: Vec<(&Plan, Start)> = (wave.plans.iter())
             .map(|plan| (plan, begins(plan)))
             .collect();
         let waved = motes.wave(&plans, settings.scheme, &settings.terms)?;
         share_out(&mut campaign, &waved);
-        for (plan, landed) in wave.plans.iter().zip(waved.parts) {
+        for (plan, landed) in wave.plans.iter().zip(waved.transfers) {
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
             let tried = *tried;
@@ -229,7 +229,7 @@ pub fn empty(
             let received = landed.received;
             let mut row = outcome(&mut motes, plan, settings, landed, &objects, &site);
             (row.summary.attempts, row.details.wave) = (tried, campaign.waves);
-            if row.summary.verified || !RETRY.follows(tried) {
+            if row.summary.verified || !RETRY.allows(tried) {
                 tries.remove(&plan.source);
                 match has_ways && !row.summary.verified {
                     true => left.push((plan.source, tried)),
@@ -269,18 +269,18 @@ pub fn empty(
 }
 
 /// Shares the time of a wave among its parts.
-fn share_out(campaign: &mut Campaign, waved: &Waved) {
-    let Waved {
+fn share_out(campaign: &mut Campaign, waved: &WaveResult) {
+    let WaveResult {
         ordered,
         end,
-        parts,
+        transfers: parts,
     } = waved;
     let began = || parts.iter().filter_map(|part| part.began);
     let first = began().map(|(first, _)| first).min();
     let (Some(first), Some(start)) = (first, began().map(|(_, start)| start).min()) else {
         return campaign.add(Part::Waiting, end.since(*ordered));
     };
-    let last = |part: &Landed| part.last.or(part.ended).unwrap_or(*end);
+    let last = |part: &TransferResult| part.last.or(part.ended).unwrap_or(*end);
     let slowest = parts.iter().map(last).max().unwrap_or(*end).max(start);
     campaign.add(Part::Waiting, first.since(*ordered));
     campaign.add(Part::WakingUp, start.since(first));
@@ -307,7 +307,7 @@ fn outcome(
     motes: &mut Motes,
     plan: &Plan,
     settings: &Settings,
-    landed: Landed,
+    landed: TransferResult,
     objects: &BTreeMap<usize, Arc<[u8]>>,
     site: &Site,
 ) -> Outcome<InWave> {

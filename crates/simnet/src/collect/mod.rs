@@ -10,7 +10,9 @@ use crate::forwarding::ChainError;
 use crate::motes::{description, place, Motes, RunError, SimNetwork};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_host::collector::{Collector, Ended, Keeper, LineLoss, Over, Report, Request};
+use thalweg_host::collector::{
+    Collector, FetchRequest, LineLoss, ProtocolPlan, Report, TransferEnd, TransferObserver,
+};
 use thalweg_host::job::{Failure, Progress};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
@@ -212,12 +214,12 @@ impl Surveyed {
         let mut watch = |progress| observer("", progress);
         motes.nodes.hear(&[index]);
         let surveyed = collector.survey(&mut motes.nodes, protocol, &[], &mut watch)?;
-        let known = collector.description().known(surveyed.links.clone());
+        let known = collector.description().link_state(surveyed.links.clone());
         let took = motes.network().now();
         let age = site.age();
         let site = site.aged(Duration::from_nanos(took.as_nanos()) + age)?;
         // Its transfers begin then.
-        let known = known.measured_at(took).viewed_at(took + age);
+        let known = known.measured_at(took).as_of(took + age);
         Ok(Self {
             cost: surveyed.cost(known.routing_channel()),
             site,
@@ -271,9 +273,9 @@ impl Surveyed {
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
-        let request = Request {
-            known: &self.known,
-            ask: *ask,
+        let request = FetchRequest {
+            link_state: &self.known,
+            plan_request: *ask,
             plan: Arc::new(plan),
             survey: Some(self.cost.clone()),
         };
@@ -304,13 +306,13 @@ struct Onlooker<'a> {
     power: Dbm,
 }
 
-impl Keeper<SimNetwork<Node>> for Onlooker<'_> {
+impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
     type Error = CollectError;
 
     fn begin(
         &mut self,
         field: &mut SimNetwork<Node>,
-        over: &Over,
+        over: &ProtocolPlan,
         (_, terms): (&Attempt, &Terms),
     ) -> Result<(), CollectError> {
         if self.maps.is_some() {
@@ -325,7 +327,7 @@ impl Keeper<SimNetwork<Node>> for Onlooker<'_> {
     fn end(
         &mut self,
         field: &mut SimNetwork<Node>,
-        _ended: &Ended<'_>,
+        _ended: &TransferEnd<'_>,
     ) -> Result<(), CollectError> {
         if let (Some(maps), Some(recorder)) = (&mut self.maps, self.recorder.take()) {
             maps.push(recorder.finish(field, self.power));
@@ -363,7 +365,7 @@ impl<'a, F: Network<Order = Order, Event = Event>> Remote<'a, F> {
         let mut collector = Collector::new(network, transfers, LineLoss::Waits);
         let mut watch = |progress| observer("", progress);
         let surveyed = collector.survey(field, protocol, &[], &mut watch)?;
-        let known = collector.description().known(surveyed.links.clone());
+        let known = collector.description().link_state(surveyed.links.clone());
         let known = known.measured_at(field.now());
         Ok(Self {
             cost: surveyed.cost(known.routing_channel()),
@@ -382,10 +384,10 @@ impl<'a, F: Network<Order = Order, Event = Event>> Remote<'a, F> {
         ask: &PlanRequest,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
-        let known = self.known.viewed_at(self.field.now());
-        let request = Request {
-            known: &known,
-            ask: *ask,
+        let known = self.known.as_of(self.field.now());
+        let request = FetchRequest {
+            link_state: &known,
+            plan_request: *ask,
             plan: Arc::new(known.plan(ask)?),
             survey: Some(self.cost.clone()),
         };
@@ -404,14 +406,14 @@ struct Learner<'a> {
     known: &'a mut LinkState,
 }
 
-impl<F> Keeper<F> for Learner<'_> {
+impl<F> TransferObserver<F> for Learner<'_> {
     type Error = CollectError;
 
     fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
         (self.observer)(protocol, progress)
     }
-    fn end(&mut self, _field: &mut F, ended: &Ended<'_>) -> Result<(), CollectError> {
-        self.known.saw(ended.seen);
+    fn end(&mut self, _field: &mut F, ended: &TransferEnd<'_>) -> Result<(), CollectError> {
+        self.known.observe(ended.hops);
         Ok(())
     }
 }

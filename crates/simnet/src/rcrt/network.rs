@@ -89,7 +89,7 @@ impl<S: Supply> Network for TreeNetwork<S> {
             let incoming = self.trees.next(until, &[]);
             let incoming = incoming.map_err(|why| NetworkFault::Broken(Box::new(why)))?;
             if let Some((_, handed)) = incoming {
-                return Ok(Notice::Told(self.now(), self.station.1, handed));
+                return Ok(Notice::Event(self.now(), self.station.1, handed));
             }
             if self.now() >= until {
                 return Ok(Notice::Nothing);

@@ -12,10 +12,12 @@ use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_engine::Engine;
 use thalweg_host::job::{run, Watch};
-use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
 use thalweg_host::object::{Holds, Memory};
 use thalweg_host::outcome::{Outcome, Summary};
-use thalweg_host::transfer::stream::{Fetch, Heard, Lane, LinkReport, Stream, StreamSetup};
+use thalweg_host::transfer::stream::{
+    EventKind, Fetch, LinkReport, Stream, StreamPath, StreamSetup,
+};
 use thalweg_host::transfer::{burst, fastforward};
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::Burst;
@@ -130,7 +132,7 @@ impl Run<'_> {
             Carrier::Burst => &ground.on_one_radio(plan),
             Carrier::FastForward(_) => plan,
         };
-        let lane = |plan, object| {
+        let path = |plan, object| {
             let ids = ground
                 .site
                 .testbed
@@ -138,16 +140,16 @@ impl Run<'_> {
                 .iter()
                 .map(|n| n.id)
                 .collect::<Vec<_>>();
-            Lane::new(plan, &ids, object, stream.payload_bytes)
+            StreamPath::new(plan, &ids, object, stream.payload_bytes)
         };
-        let first = lane(plan, object)?;
+        let first = path(plan, object)?;
         let seen = (observer, onlookers);
         match self.terms.carrier {
             Carrier::FastForward(version) => {
-                let lanes = loads.iter().map(|(plan, object)| lane(plan, object));
-                let lanes = lanes.collect::<Result<_, _>>()?;
-                let way = fastforward::streams(version, lanes, stream)?;
-                self.carry(way, loads, seen)
+                let paths = loads.iter().map(|(plan, object)| path(plan, object));
+                let paths = paths.collect::<Result<_, _>>()?;
+                let setup = fastforward::streams(version, paths, stream)?;
+                self.carry(setup, loads, seen)
             }
             Carrier::Burst | Carrier::Pip(_) => {
                 let loads = [(plan.clone(), object.clone())];
@@ -164,15 +166,15 @@ impl Run<'_> {
         }
     }
 
-    /// Nodes of their own fetch `loads` as `way` has it.
+    /// Nodes of their own fetch `loads` as `setup` has it.
     fn carry<E: Counted>(
         self,
-        way: StreamSetup<E>,
+        setup: StreamSetup<E>,
         loads: &[Load],
         (observer, onlookers): (Watch<'_>, &mut Onlookers),
     ) -> Result<Vec<Carried>, CollectError> {
         let Self { ground, terms, .. } = self;
-        let field = SimNetwork::of(&ground.site, &self.board(), &way.node, self.seed);
+        let field = SimNetwork::of(&ground.site, &self.board(), &setup.node, self.seed);
         let mut field = field.map_err(RunError::from)?;
         let mut stations = Vec::new();
         for (plan, object) in loads {
@@ -190,7 +192,7 @@ impl Run<'_> {
             field.net.fault_at(first_call + after, node, fault);
         }
         // What takes long to settle is set up while others sleep.
-        let ordered = match way.set_up.1 >= BEFORE {
+        let ordered = match setup.set_up.1 >= BEFORE {
             true => SimTime::ZERO,
             false => first_call,
         };
@@ -202,12 +204,12 @@ impl Run<'_> {
             path: loads
                 .first()
                 .map_or_else(Vec::new, |(plan, _)| plan.nodes.clone()),
-            heard: way.heard,
+            classify: setup.classify,
             recorder: &mut onlookers.recorder,
             has_begun: false,
-            is_over: false,
+            is_done: false,
         };
-        let mut fetch = Fetch::new(way).within(watched.field.ids());
+        let mut fetch = Fetch::new(setup).within(watched.field.ids());
         let streams = run(&mut watched, &mut fetch, observer);
         let (streams, mut field) = (streams?, watched.field);
         onlookers.capture = field.net.take_capture();
@@ -276,10 +278,10 @@ impl Run<'_> {
 struct Watched<'a, E: Engine> {
     field: SimNetwork<E>,
     path: Vec<usize>,
-    heard: fn(&E::Event) -> (usize, Heard),
+    classify: fn(&E::Event) -> (usize, EventKind),
     recorder: &'a mut Option<Recorder>,
     has_begun: bool,
-    is_over: bool,
+    is_done: bool,
 }
 
 impl<E: Counted> Layered for Watched<'_, E> {
@@ -292,25 +294,25 @@ impl<E: Counted> Layered for Watched<'_, E> {
         &mut self.field
     }
     fn pass_on(&mut self, station: NodeId, order: E::Command) -> Result<(), NetworkFault> {
-        self.is_over = false;
+        self.is_done = false;
         self.field.order(station, order)
     }
-    fn advance(&mut self, until: NetworkTime) -> Result<Told<SimNetwork<E>>, NetworkFault> {
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<SimNetwork<E>>, NetworkFault> {
         let Some(recorder) = self.recorder else {
             return self.field.next(until);
         };
         loop {
             let then = recorder.due(self.field.now()).min(until);
             let news = self.field.next(then)?;
-            if let Notice::Told(_, by, event) = &news {
+            if let Notice::Event(_, by, event) = &news {
                 let is_sink = self.path.last().map(|n| self.field.ids()[*n]) == Some(*by);
-                match (self.heard)(event) {
-                    (0, Heard::Begun) => self.has_begun = true,
-                    (0, Heard::Ended(_)) if is_sink => self.is_over = true,
+                match (self.classify)(event) {
+                    (0, EventKind::Begun) => self.has_begun = true,
+                    (0, EventKind::Ended(_)) if is_sink => self.is_done = true,
                     _ => {}
                 }
             }
-            if self.has_begun && !self.is_over {
+            if self.has_begun && !self.is_done {
                 let queued = self.path.iter().map(|n| self.field.net.engine(*n).queued());
                 if let Some(lengths) = queued.collect::<Option<Vec<_>>>() {
                     recorder.look(self.field.now(), lengths.into_iter());

@@ -63,11 +63,11 @@ impl Surveyed {
     ) -> Result<Self, CollectError> {
         let sink = place(&site.testbed).index_of(to.unwrap_or(site.testbed.sink))?;
         let (ground, cost) = Ground::surveyed(site, carrier.radios(), sink, observer)?;
-        let stream = stream::Terms {
+        let stream = stream::StreamTerms {
             payload_bytes: payload(payload_bytes),
             repairs: REPAIRS,
             deadline: Duration::from_secs(1_200),
-            ..stream::Terms::default()
+            ..stream::StreamTerms::default()
         };
         let terms = Terms {
             carrier,

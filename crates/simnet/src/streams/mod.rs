@@ -118,7 +118,7 @@ pub struct Terms {
     /// What carries it.
     pub carrier: Carrier,
     /// On what terms, whatever carries it.
-    pub stream: stream::Terms,
+    pub stream: stream::StreamTerms,
     /// What the drivers do with the bus while a radio is on the air.
     pub bus: Bus,
     /// A node that dies, and when, after the first call.
@@ -130,7 +130,7 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             carrier: Carrier::FastForward(Version::Full),
-            stream: stream::Terms::default(),
+            stream: stream::StreamTerms::default(),
             bus: Bus::Released,
             death: None,
         }

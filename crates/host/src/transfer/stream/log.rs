@@ -1,6 +1,6 @@
 //! What is known of one stream while it runs, and what is told of it in the end. Time base: field time.
 
-use super::{End, Lane};
+use super::{End, StreamPath};
 use crate::job::Progress;
 use crate::network::NetworkTime;
 use crate::object::digest;
@@ -115,7 +115,7 @@ pub fn arrived(round: u32, received: u32, air_bytes: u32, time: Duration) -> Pro
 /// One stream while it runs.
 #[derive(Debug)]
 pub(super) struct Log {
-    pub(super) lane: Lane,
+    pub(super) path: StreamPath,
     /// What is told of it.
     pub(super) stream: Stream,
     /// For each packet, whether it is there.
@@ -123,28 +123,28 @@ pub(super) struct Log {
     pub(super) calls: u32,
     pub(super) ordered: NetworkTime,
     pub(super) begun: Option<NetworkTime>,
-    pub(super) is_over: bool,
+    pub(super) is_done: bool,
     /// What all nodes had spent at the first call.
     before: Option<Vec<Option<f64>>>,
 }
 
 impl Log {
-    pub(super) fn new(lane: Lane, payload_bytes: u8) -> Self {
+    pub(super) fn new(path: StreamPath, payload_bytes: u8) -> Self {
         let mpdu = HEADER_BYTES + usize::from(payload_bytes);
         Self {
             stream: Stream {
-                packets: u32::from(lane.packets),
+                packets: u32::from(path.packets),
                 air_bytes: (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32,
                 end: "under way".to_owned(),
                 source_end: Some("under way".to_owned()),
                 ..Stream::default()
             },
-            have: vec![false; usize::from(lane.packets)],
-            lane,
+            have: vec![false; usize::from(path.packets)],
+            path,
             calls: 0,
             ordered: NetworkTime::ZERO,
             begun: None,
-            is_over: false,
+            is_done: false,
             before: None,
         }
     }
@@ -158,16 +158,16 @@ impl Log {
         }
     }
     /// It ended at node `by`.
-    pub(super) fn ended(&mut self, by: NodeId, why: End) {
-        if by == self.lane.sink {
+    pub(super) fn set_end(&mut self, by: NodeId, why: End) {
+        if by == self.path.sink {
             self.stream.end = why.to_string();
-        } else if by == self.lane.source {
+        } else if by == self.path.source {
             self.stream.source_end = Some(why.to_string());
         }
     }
 
     /// Progress is told of every sixteenth packet and of the last.
-    pub(super) fn arrived(&mut self, at: NetworkTime, number: u16) -> Option<Progress> {
+    pub(super) fn add_packet(&mut self, at: NetworkTime, number: u16) -> Option<Progress> {
         self.begin(at);
         let time = at.since(self.begun.unwrap_or(at));
         let stream = &mut self.stream;
@@ -185,7 +185,7 @@ impl Log {
     }
 
     /// What all nodes have spent, at the first call and in the end.
-    pub(super) fn metered(&mut self, joules: Vec<Option<f64>>) {
+    pub(super) fn note_energy(&mut self, joules: Vec<Option<f64>>) {
         match self.before.take() {
             None => self.before = Some(joules),
             Some(before) => {
@@ -193,7 +193,7 @@ impl Log {
                 let spent: Vec<Option<f64>> = spent
                     .map(|(before, after)| Some(after? - before?))
                     .collect();
-                let on_path = self.lane.nodes.len();
+                let on_path = self.path.nodes.len();
                 let sum = |of: &[Option<f64>]| of.iter().copied().sum();
                 self.stream.joules = spent.get(..on_path).and_then(sum);
                 let others = spent.get(on_path..).filter(|others| !others.is_empty());
@@ -201,8 +201,8 @@ impl Log {
             }
         }
     }
-    pub(super) fn taken(&mut self, bytes: Vec<u8>) {
-        self.stream.verified = self.is_whole() && digest(&bytes) == self.lane.object.digest;
+    pub(super) fn note_object(&mut self, bytes: Vec<u8>) {
+        self.stream.verified = self.is_whole() && digest(&bytes) == self.path.object.digest;
         self.stream.object = Some(bytes).filter(|_| self.stream.verified);
     }
 }

@@ -1,7 +1,7 @@
 //! Streams: objects along paths of nodes with two radios, whatever carries them. One job orders,
 //! follows, rests, orders again what is missing, meters and takes; a family is a function that makes a [`StreamSetup`].
 //!
-//! Time base: field time. Invariants: nothing is waited for beyond [`Terms::deadline`]; an object is handed out
+//! Time base: field time. Invariants: nothing is waited for beyond [`StreamTerms::deadline`]; an object is handed out
 //! only where length and digest are those that were known beforehand, since no stream's frame has them.
 //! Where the source is no station, nobody tells that it begins: then the first packet at the sink is the
 //! beginning. Tests: `tests/flaky.rs`, `crates/simnet/tests/all/streams/`.
@@ -29,7 +29,7 @@ const REST: Duration = Duration::from_millis(1500);
 
 /// On what terms streams run, whatever carries them.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct StreamTerms {
     /// Payload bytes of a packet.
     pub payload_bytes: u8,
     /// The constants of FastForward's nodes; the others take queue and wake-ups from them.
@@ -40,7 +40,7 @@ pub struct Terms {
     pub deadline: Duration,
 }
 
-impl Default for Terms {
+impl Default for StreamTerms {
     /// 100 bytes a packet, as FastForward's evaluation; no repairs; two minutes.
     fn default() -> Self {
         Self {
@@ -52,9 +52,9 @@ impl Default for Terms {
     }
 }
 
-/// One object's way.
+/// The path of one object.
 #[derive(Debug, Clone)]
-pub struct Lane {
+pub struct StreamPath {
     /// Its nodes, from the source on.
     pub nodes: Vec<NodeId>,
     /// On what each node but the last sends.
@@ -71,7 +71,7 @@ pub struct Lane {
     pub turn: u8,
 }
 
-impl Lane {
+impl StreamPath {
     /// That of `object` in packets of `payload_bytes` over `plan`, of nodes called `ids`.
     ///
     /// # Errors
@@ -104,14 +104,14 @@ impl Lane {
     }
 }
 
-/// How a family carries `lanes`, at the same time.
+/// How a family carries `paths`, at the same time.
 pub struct StreamSetup<E: Engine> {
     /// The engine of a node.
     pub node: Box<dyn Fn(NodeId) -> E>,
     /// The streams, which events call by their places here.
-    pub lanes: Vec<Lane>,
+    pub paths: Vec<StreamPath>,
     /// On what terms.
-    pub terms: Terms,
+    pub terms: StreamTerms,
     /// Orders that set nodes up, and how long before the first call.
     pub set_up: (Vec<(NodeId, E::Command)>, Duration),
     /// Who is ordered what for call number .1, from 0, of stream .0, of whose packets .2 are there. A source
@@ -122,24 +122,24 @@ pub struct StreamSetup<E: Engine> {
     pub close: fn(usize) -> Option<E::Command>,
     /// How often what is missing is called.
     pub retry: Retry,
-    /// Who tells that a call is over.
-    pub over: Over,
+    /// What ends a call.
+    pub call_end: CallEnd,
     /// Of which stream an event is, and what it means.
-    pub heard: fn(&E::Event) -> (usize, Heard),
+    pub classify: fn(&E::Event) -> (usize, EventKind),
 }
 
-/// Who tells that a call is over.
+/// What ends a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
-    /// The sink, as it ends.
+pub enum CallEnd {
+    /// The sink reports its end.
     Sink,
-    /// Nobody: all is there, or nothing came for so long.
+    /// No report: the call ends when everything has arrived, or when nothing has for this long.
     Silence(Duration),
 }
 
 /// What an event means.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Heard {
+pub enum EventKind {
     /// The source begins.
     Begun,
     /// A packet is there.

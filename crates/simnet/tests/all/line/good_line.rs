@@ -140,7 +140,7 @@ fn orders_to_other_nodes_and_over_a_dead_line_are_refused() {
 #[test]
 fn an_object_of_two_transfers_arrives_in_two_parts() {
     // One packet more than a transfer has.
-    let bytes = ask(1, 1).part_bytes() + 1;
+    let bytes = ask(1, 1).segment_bytes() + 1;
     let site = site("pair");
     let fast = Setup {
         speed: 500.0,

@@ -11,8 +11,10 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use thalweg_host::job::{run, Failure};
 use thalweg_host::line::{LineNetwork, LineSession};
-use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, Told};
-use thalweg_host::transfer::session::{Came, Keeper, Session, SessionRequest, SourceStatus};
+use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
+use thalweg_host::transfer::session::{
+    Session, SessionRequest, SourceStatus, StreamEvent, StreamStore,
+};
 use thalweg_protocols::rcrt::Send;
 use thalweg_simnet::basestation::Setup;
 use thalweg_simnet::networks::Gauge;
@@ -49,30 +51,32 @@ struct Shelf {
     last: Vec<SourceStatus>,
 }
 
-impl Keeper for Shelf {
-    fn keep(&mut self, came: Vec<Came>) -> Result<(), Failure> {
+impl StreamStore for Shelf {
+    fn append(&mut self, events: Vec<StreamEvent>) -> Result<(), Failure> {
         let mut kept = self.kept.borrow_mut();
-        for one in came {
+        for one in events {
             match one {
-                Came::Begun(source, _) => drop(kept.insert(source, Vec::new())),
-                Came::Ended(_) => {}
-                Came::Bytes(source, _, bytes) => kept.entry(source).or_default().extend(bytes),
+                StreamEvent::Begun(source, _) => drop(kept.insert(source, Vec::new())),
+                StreamEvent::Ended(_) => {}
+                StreamEvent::Bytes(source, _, bytes) => {
+                    kept.entry(source).or_default().extend(bytes)
+                }
             }
         }
         Ok(())
     }
-    fn look(&mut self, _at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
+    fn sample(&mut self, _at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure> {
         self.last = sources.to_vec();
         Ok(())
     }
 }
 
-/// A session whose sources are told nothing that is not safe. `came` is told how many packets came, and may stop it.
+/// A session whose sources are told nothing that is not safe. `events` is told how many packets came, and may stop it.
 struct Checked<'a, F: FnMut(u32) -> bool> {
     below: LineSession<'a>,
     kept: Kept,
     told: u32,
-    came: u32,
+    events: u32,
     goes_on: F,
 }
 
@@ -85,10 +89,10 @@ impl<'a, F: FnMut(u32) -> bool> Layered for Checked<'a, F> {
     fn inner_mut(&mut self) -> &mut LineSession<'a> {
         &mut self.below
     }
-    fn advance(&mut self, until: NetworkTime) -> Result<Told<LineSession<'a>>, NetworkFault> {
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<LineSession<'a>>, NetworkFault> {
         let news = self.below.next(until)?;
-        self.came += u32::from(matches!(news, Notice::Told(..)));
-        match (self.goes_on)(self.came) {
+        self.events += u32::from(matches!(news, Notice::Event(..)));
+        match (self.goes_on)(self.events) {
             true => Ok(news),
             false => Ok(Notice::Cancelled),
         }
@@ -144,7 +148,7 @@ fn session(
         below,
         kept: kept.clone(),
         told: 0,
-        came: 0,
+        events: 0,
         goes_on,
     };
     let ended = run(&mut field, &mut job, &mut |_| Continue(()));
@@ -163,9 +167,12 @@ fn a_session_brings_what_sources_tell_at_rates_of_the_sink() {
     let mut line = line(Place::of(&station)).unwrap();
     let (ended, told, kept, last) = session(&mut line, 150, false, |_| true);
     ended.unwrap();
-    let came = packets(&kept);
-    assert!(came > 300 && told > 10, "{came} packets, {told} answers");
-    assert_eq!(came as u64, last.iter().map(|s| s.packets).sum::<u64>());
+    let events = packets(&kept);
+    assert!(
+        events > 300 && told > 10,
+        "{events} packets, {told} answers"
+    );
+    assert_eq!(events as u64, last.iter().map(|s| s.packets).sum::<u64>());
     let rate = |at: usize| last[at].rate.unwrap();
     assert!((rate(2) / rate(0) - 3.0).abs() < 0.1, "{last:?}");
     // Afterwards the nodes are what they were.
@@ -179,17 +186,17 @@ fn whichever_end_is_killed_what_a_source_forgot_is_safe() {
     let station = Station::start(&site, quick(1));
     let place = Place::of(&station);
     let mut host = line(place.clone()).unwrap();
-    let (ended, told, kept, _) = session(&mut host, 1_000, true, |came| came < 150);
+    let (ended, told, kept, _) = session(&mut host, 1_000, true, |events| events < 150);
     assert!(matches!(ended, Err(Failure::Cancelled)));
-    let came = packets(&kept);
-    assert!(came > 20 && told > 2, "{came} packets, {told} answers");
+    let events = packets(&kept);
+    assert!(events > 20 && told > 2, "{events} packets, {told} answers");
     drop(host);
 
     // Another host, and its base station is killed under it.
     let mut host = line(place.clone()).unwrap();
     let mut station = Some(station);
-    let (ended, told, kept, _) = session(&mut host, 1_000, false, |came| {
-        if came > 150 {
+    let (ended, told, kept, _) = session(&mut host, 1_000, false, |events| {
+        if events > 150 {
             drop(station.take());
         }
         true
@@ -245,7 +252,10 @@ fn a_bad_line_changes_no_byte_of_a_session() {
     .unwrap();
     let (ended, _, kept, _) = session(&mut line, 100, false, |_| true);
     ended.unwrap();
-    let came = packets(&kept);
+    let events = packets(&kept);
     let harmed = done.dropped.load(Ordering::Relaxed) + done.flipped.load(Ordering::Relaxed);
-    assert!(came > 100 && harmed > 5, "{came} packets, {harmed} harmed");
+    assert!(
+        events > 100 && harmed > 5,
+        "{events} packets, {harmed} harmed"
+    );
 }

@@ -48,13 +48,13 @@ fn a_queue_that_stays_full_is_given_up() {
     let plan = path(&ground, 2);
     let ids = ground.ids(&plan.nodes);
     let terms = Terms {
-        stream: stream::Terms {
+        stream: stream::StreamTerms {
             config: Config {
                 queue: 2,
                 silence: Duration::from_millis(800),
                 ..Config::default()
             },
-            ..stream::Terms::default()
+            ..stream::StreamTerms::default()
         },
         // The relay's next hop is gone: its queue never empties.
         death: Some((plan.nodes[2], Duration::from_millis(1000), Fault::Dead)),

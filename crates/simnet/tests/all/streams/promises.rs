@@ -28,7 +28,7 @@ proptest! {
         }
         let ground = ground.with_losses(&losses, 116).unwrap();
         let config = Config { queue, ..Config::default() };
-        let stream = stream::Terms { config, ..stream::Terms::default() };
+        let stream = stream::StreamTerms { config, ..stream::StreamTerms::default() };
         let terms = Terms { stream, ..terms(FULL) };
         let got = go(&ground, &plan, 60, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (60, 0), "{:?}", got);
@@ -51,7 +51,7 @@ proptest! {
         let loss = Loss { from: ids[hops - 1], to: ids[hops], share };
         let ground = ground.with_losses(&[loss], 116).unwrap();
         let carrier = if acknowledged { NO_BACK_PRESSURE } else { NO_ACK };
-        let stream = stream::Terms { repairs: 30, ..stream::Terms::default() };
+        let stream = stream::StreamTerms { repairs: 30, ..stream::StreamTerms::default() };
         let terms = Terms { stream, ..terms(carrier) };
         let got = go(&ground, &plan, 40, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (40, 0), "{:?}", got);

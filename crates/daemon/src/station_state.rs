@@ -1,8 +1,8 @@
-//! What the thread that runs a station's jobs and those that answer requests share: the store and news, which all
-//! stations have together, and what is under way at this one.
+//! The state that a station's job thread and the threads that answer requests share: the store and the news, which all
+//! stations have in common, and what is under way at this station.
 //!
-//! Invariants: the one store is behind one lock, held for a query or a write; what is under way is in memory
-//! only, what it begins and ends with is a row. Nobody holds both locks. Time base: wall clock.
+//! Invariants: one lock guards the store, held for a query or a write; what is under way is in memory only, its
+//! beginning and end are rows. No thread holds both locks. Time base: wall clock.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,26 +14,26 @@ use thalweg_planner::Plan;
 use thalweg_units::{BatteryLevel, NodeId};
 use tokio::sync::broadcast;
 
+use super::concurrency::{Concurrency, Entry};
 use super::config::{Limits, Transfers};
-use super::gate::{Entry, Gate};
-use super::limits::{Condition, Health, Holds, Wait};
-use super::mqtt::Telling;
+use super::limits::{Blocked, Condition, Eligibility, Health};
+use super::mqtt::MqttState;
 use super::running::Running;
 use super::view;
 use thalweg_host::connector::Facts;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::LinkState;
 use thalweg_host::store::{
-    day_of, JobId, JobState, Keep, Level, Message, NewJob, Store, StoreError, StoredJob, Work,
+    day_of, JobId, JobState, Level, Message, NewJob, Retention, Store, StoreError, StoredJob, Work,
 };
 use thalweg_host::transfer::session::SourceStatus;
 
-/// So many news may wait for one who watches; whoever is slower is told to look anew.
+/// How many news a watcher may lag behind; a slower one is asked to reload.
 const NEWS: usize = 256;
-/// Progress is told no more often.
-const OFTEN: Duration = Duration::from_millis(200);
+/// The shortest time between two reports of progress.
+const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
 
-/// What is told to whoever watches.
+/// An event for those who watch.
 #[derive(Debug, Clone)]
 pub(super) struct News {
     pub(super) event: &'static str,
@@ -41,27 +41,27 @@ pub(super) struct News {
     pub(super) data: Arc<str>,
 }
 
-/// How the way to the base station is.
+/// The state of the line to the base station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Line {
     /// Not opened yet.
     Closed,
-    /// It works.
+    /// Open.
     Up,
-    /// It does not, for this reason.
+    /// Broken, for this reason.
     Down(String),
 }
 
-/// The links as they are known.
+/// The links by the last survey and the transfers since.
 #[derive(Debug)]
-pub(super) struct Surveyed {
-    pub(super) known: LinkState,
+pub(super) struct LinkSnapshot {
+    pub(super) link_state: LinkState,
     /// When they were measured, in seconds since 1970.
     pub(super) at: i64,
     pub(super) took_s: f64,
     pub(super) missing: Vec<NodeId>,
-    /// The batteries of those that told.
+    /// The batteries that were reported.
     pub(super) batteries: Vec<(NodeId, BatteryLevel)>,
 }
 
@@ -69,84 +69,84 @@ pub(super) struct Surveyed {
 #[derive(Debug)]
 struct Live {
     running: Option<Running>,
-    surveyed: Option<Arc<Surveyed>>,
+    snapshot: Option<Arc<LinkSnapshot>>,
     line: Line,
     stopping: bool,
-    /// The batteries of nodes as they told last, and when.
+    /// The last report of each node's battery, and when it came.
     batteries: BTreeMap<NodeId, (BatteryLevel, i64)>,
     /// Jobs that found no route without these nodes.
     cut_off: BTreeMap<JobId, BTreeSet<NodeId>>,
 }
 
 /// What a job thread is to do next.
-pub(super) enum Turn {
-    /// This job, which runs by now.
+pub(super) enum NextJob {
+    /// This job; it is marked as running.
     Job(Box<StoredJob>),
     /// Nothing yet.
     Idle,
-    /// Nothing yet: what waits, waits for a battery that has more.
+    /// Nothing yet: queued jobs wait for a battery to recover.
     Starved,
-    /// Nothing yet: other stations are at work.
+    /// Nothing yet: too many other stations are at work.
     Later,
     /// End.
     Stop,
 }
 
-/// What became of a wish to cancel a job.
+/// The answer to a request to cancel a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cancel {
     /// It was queued, and is cancelled.
     Done,
     /// It runs, and will end soon.
-    Asked,
+    Requested,
     /// It had ended before.
     TooLate,
     /// There is none of that number.
     Unknown,
 }
 
-/// What all stations have together.
-pub(super) struct Common {
+/// What all stations have in common.
+pub(super) struct Shared {
     /// The broker, where there is one.
-    pub(super) mqtt: Option<Arc<Telling>>,
+    pub(super) mqtt: Option<Arc<MqttState>>,
     store: Mutex<Store>,
     news: broadcast::Sender<News>,
-    gate: Gate,
+    concurrency: Concurrency,
     pub(super) begun: Instant,
 }
 
-impl Common {
-    pub(super) fn new(store: Store, mqtt: Option<Arc<Telling>>) -> Self {
+impl Shared {
+    pub(super) fn new(store: Store, mqtt: Option<Arc<MqttState>>) -> Self {
         Self {
             mqtt,
             store: Mutex::new(store),
             news: broadcast::Sender::new(NEWS),
-            gate: Gate::default(),
+            concurrency: Concurrency::default(),
             begun: Instant::now(),
         }
     }
-    /// The store; nobody else has it meanwhile.
+    /// The store, locked.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
-        // A thread that panicked left no transaction open: a guard rolled it back.
+        // A thread that panicked leaves no transaction open: its guard rolls it back.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
     pub(super) fn watch(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
     }
-    /// How many watch.
+    /// The number of watchers.
     pub(super) fn watchers(&self) -> usize {
         self.news.receiver_count()
     }
-    pub(super) fn tell(&self, event: &'static str, data: &impl Serialize) {
+    pub(super) fn emit(&self, event: &'static str, data: &impl Serialize) {
         if let Ok(data) = serde_json::to_string(data) {
-            // Nobody may be watching.
+            // Fails where there is no watcher.
             let _ = self.news.send(News {
                 event,
                 data: data.into(),
             });
         }
     }
-    /// Writes a line into the log, and tells it.
+    /// Writes a line into the log, and emits it.
     pub(super) fn log(&self, level: Level, text: &str) {
         match level {
             Level::Info => tracing::info!("{text}"),
@@ -154,52 +154,44 @@ impl Common {
         }
         let line = {
             let mut store = self.store();
-            // A log that cannot be written was told above all the same.
+            // Where the store fails, the trace above has the line all the same.
             let _ = store.log(level, text);
             store.lines(None, 1).ok().and_then(|mut lines| lines.pop())
         };
         if let Some(line) = line {
-            self.tell("log", &line);
+            self.emit("log", &line);
         }
     }
 }
 
-/// Whether a station is the only one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Company {
-    /// It is: nobody need name it.
-    Alone,
-    /// There are others.
-    Others,
-}
-
-/// What all threads know of one station.
-pub(super) struct Desk {
+/// What all threads share of one station.
+pub(super) struct StationState {
     pub(super) facts: Facts,
     pub(super) transfers: Transfers,
-    pub(super) company: Company,
+    /// Whether it is the daemon's only one; then texts do not name it.
+    pub(super) is_only: bool,
     building: Option<String>,
-    common: Arc<Common>,
+    shared: Arc<Shared>,
     live: Mutex<Live>,
     wake: Condvar,
 }
 
-impl Desk {
+impl StationState {
     pub(super) fn new(
         facts: Facts,
         transfers: Transfers,
-        (company, building): (Company, Option<String>),
-        common: Arc<Common>,
+        (is_only, building): (bool, Option<String>),
+        shared: Arc<Shared>,
     ) -> Self {
         Self {
             facts,
             transfers,
-            company,
+            is_only,
             building,
-            common,
+            shared,
             live: Mutex::new(Live {
                 running: None,
-                surveyed: None,
+                snapshot: None,
                 line: Line::Closed,
                 stopping: false,
                 batteries: BTreeMap::new(),
@@ -213,59 +205,61 @@ impl Desk {
     pub(super) fn network(&self) -> &str {
         &self.facts.network.place.name
     }
-    /// The store; nobody else has it meanwhile.
+    /// The store, locked.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
-        self.common.store()
+        self.shared.store()
     }
     fn live(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// What runs, if anything does.
+    /// The job that runs, if there is one.
     pub(super) fn running(&self) -> Option<Running> {
         self.live().running.clone()
     }
-    /// The links as they are known.
-    pub(super) fn surveyed(&self) -> Option<Arc<Surveyed>> {
-        self.live().surveyed.clone()
+    /// The links; none before the first survey.
+    pub(super) fn snapshot(&self) -> Option<Arc<LinkSnapshot>> {
+        self.live().snapshot.clone()
     }
-    /// How the way to the base station is.
+    /// The state of the line to the base station.
     pub(super) fn line(&self) -> Line {
         self.live().line.clone()
     }
 
-    fn tell(&self, event: &'static str, data: &impl Serialize) {
-        self.common.tell(event, data);
+    fn emit(&self, event: &'static str, data: &impl Serialize) {
+        self.shared.emit(event, data);
     }
-    /// The same of what is this station's.
-    fn tell_of(&self, event: &'static str, mut data: serde_json::Value) {
+    /// Emits an event with the station's name.
+    fn emit_for_station(&self, event: &'static str, mut data: serde_json::Value) {
         data["station"] = self.network().into();
-        self.tell(event, &data);
+        self.emit(event, &data);
     }
-    /// Tells that a job is in another state than before.
-    fn tell_job(&self, id: JobId) {
+    /// Emits the new state of a job.
+    fn emit_job(&self, id: JobId) {
         let job = self.store().job(id).ok().flatten();
         if let Some(job) = job {
-            self.tell_jobs(std::slice::from_ref(&job));
+            self.emit_jobs(std::slice::from_ref(&job));
         }
     }
-    fn tell_jobs(&self, jobs: &[StoredJob]) {
+    fn emit_jobs(&self, jobs: &[StoredJob]) {
         let running = self.running();
         let waits = |job: &StoredJob| job.state == JobState::Queued;
-        // A store that does not answer says so elsewhere.
-        let holds = (jobs.iter().any(waits))
-            .then(|| self.holds().ok())
+        // A store that fails is reported elsewhere.
+        let eligibility = (jobs.iter().any(waits))
+            .then(|| self.eligibility().ok())
             .flatten();
         for job in jobs {
-            let waits = holds.as_ref().and_then(|holds| holds.why(job));
+            let waits = eligibility
+                .as_ref()
+                .and_then(|eligibility| eligibility.why(job));
             let waits = waits.map(|why| why.to_string());
-            self.tell("job", &view::job(job, running.as_slice(), waits));
+            self.emit("job", &view::job(job, running.as_slice(), waits));
         }
     }
     /// The broker, where there is one.
-    pub(super) fn mqtt(&self) -> Option<&Arc<Telling>> {
-        self.common.mqtt.as_ref()
+    pub(super) fn mqtt(&self) -> Option<&Arc<MqttState>> {
+        self.shared.mqtt.as_ref()
     }
-    /// Tells the broker, where there is one, `payload` under `topic`: an object of JSON, of which the newest counts.
+    /// Queues `payload`, a JSON object, for the broker under `topic`, where there is a broker. It replaces an older one.
     pub(super) fn outbox(&self, topic: &str, payload: &impl Serialize) {
         let Some((mqtt, payload)) = self.mqtt().zip(serde_json::to_string(payload).ok()) else {
             return;
@@ -273,19 +267,19 @@ impl Desk {
         let message = Message {
             topic: mqtt.topics(self.network()).under(topic),
             payload,
-            keep: Keep::Newest,
+            keep: Retention::Newest,
         };
-        match self.store().tell(&[message]) {
+        match self.store().queue_messages(&[message]) {
             Ok(()) => mqtt.wake(),
             Err(why) => tracing::error!("{why}"),
         }
     }
-    /// Writes a line into the log, and tells it. Where there are several stations, it names this one.
+    /// Writes a line into the log and emits it, with the station's name where there are several.
     pub(super) fn log(&self, level: Level, text: &str) {
-        match self.company {
-            Company::Alone => self.common.log(level, text),
-            Company::Others => self
-                .common
+        match self.is_only {
+            true => self.shared.log(level, text),
+            false => self
+                .shared
                 .log(level, &format!("{}: {text}", self.network())),
         }
     }
@@ -308,12 +302,12 @@ impl Desk {
             queued.collect::<Result<Vec<_>, _>>()?
         };
         let queued: Vec<StoredJob> = queued.into_iter().flatten().collect();
-        self.tell_jobs(&queued);
+        self.emit_jobs(&queued);
         self.wake.notify_all();
         Ok(queued)
     }
 
-    /// Asks that a job that was queued or runs here end.
+    /// Cancels a queued job, or asks the running one to end.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -321,7 +315,7 @@ impl Desk {
         let was_queued = self.store().cancel_queued(id)?;
         if was_queued {
             self.live().cut_off.remove(&id);
-            self.tell_job(id);
+            self.emit_job(id);
             return Ok(Cancel::Done);
         }
         let mut live = self.live();
@@ -329,32 +323,32 @@ impl Desk {
             Some(running) => {
                 running.cancelled = true;
                 running.phase = "is being cancelled".to_owned();
-                Ok(Cancel::Asked)
+                Ok(Cancel::Requested)
             }
             None => Ok(Cancel::TooLate),
         }
     }
 
-    /// Asks its thread to end.
+    /// Asks the station's thread to end.
     pub(super) fn stop(&self) {
         self.live().stopping = true;
         self.wake.notify_all();
     }
-    /// Whether it is to end.
+    /// Whether the station's thread is to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.live().stopping
     }
-    /// Whether the job that runs is to end, be it for a while.
-    pub(super) fn is_unwanted(&self) -> bool {
+    /// Whether the running job is to end, for good or to be queued again.
+    pub(super) fn is_interrupted(&self) -> bool {
         let live = self.live();
         live.stopping || live.running.as_ref().is_some_and(|job| job.cancelled)
     }
 
-    /// Waits for `patience` or until somebody asks for something.
-    pub(super) fn rest(&self, patience: Duration) {
+    /// Waits for `patience`, or until a job is queued.
+    pub(super) fn wait(&self, patience: Duration) {
         let live = self.live();
         if !live.stopping {
-            // How it ended does not matter: whoever waits looks.
+            // Why it ended does not matter: the caller looks at the queue.
             drop(self.wake.wait_timeout(live, patience));
         }
     }
@@ -367,7 +361,7 @@ impl Desk {
     pub(super) fn is_open(&self) -> bool {
         self.limits().is_some()
     }
-    /// What is known of nodes that limits look at.
+    /// Batteries and energy of the nodes, which limits look at.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -378,137 +372,151 @@ impl Desk {
             spent: spent.into_iter().collect(),
         })
     }
-    /// Who is left alone now, and what waits for that.
+    /// Which nodes and jobs the limits hold back now.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn holds(&self) -> Result<Holds, StoreError> {
+    pub(super) fn eligibility(&self) -> Result<Eligibility, StoreError> {
         let limits = self.limits();
         let condition = match limits {
             Some(limits) if limits.spares_nodes() => self.condition()?,
             _ => Condition::default(),
         };
-        let mut holds = Holds::of(limits, &condition, self.facts.network.sink);
-        holds.cut_off.clone_from(&self.live().cut_off);
+        let mut eligibility = Eligibility::of(limits, &condition, self.facts.network.sink);
+        eligibility.cut_off.clone_from(&self.live().cut_off);
         let most = limits.and_then(|limits| limits.at_most);
-        let others = self.common.gate.others(&self.building, self.network());
+        let others = self
+            .shared
+            .concurrency
+            .others(&self.building, self.network());
         if let Some(most) = most.filter(|most| others >= *most as usize) {
-            holds.shut = Some(Wait::Others(most));
+            eligibility.blocked = Some(Blocked::Others(most));
         }
-        Ok(holds)
+        Ok(eligibility)
     }
-    /// How each of its nodes is, by index.
+    /// The health of each node, by index.
     ///
     /// # Errors
     /// [`StoreError`].
     pub(super) fn health(&self) -> Result<Vec<Health>, StoreError> {
-        let (condition, holds) = (self.condition()?, self.holds()?);
+        let (condition, eligibility) = (self.condition()?, self.eligibility()?);
         let ids = self.facts.network.place.ids.iter();
-        Ok(ids.map(|id| condition.of(*id, &holds)).collect())
+        Ok(ids.map(|id| condition.of(*id, &eligibility)).collect())
     }
     /// Job `id` found no route without `nodes`.
-    pub(super) fn is_cut_off(&self, id: JobId, nodes: &[NodeId]) {
+    pub(super) fn note_cut_off(&self, id: JobId, nodes: &[NodeId]) {
         let nodes = nodes.iter().copied().collect();
         self.live().cut_off.insert(id, nodes);
     }
-    /// These batteries were told at `at`, in seconds since 1970.
-    pub(super) fn note_batteries(&self, told: &[(NodeId, BatteryLevel)], at: i64) {
-        let told = told.iter().map(|(node, level)| (*node, (*level, at)));
-        self.live().batteries.extend(told);
+    /// Notes batteries reported at `at`, in seconds since 1970.
+    pub(super) fn note_batteries(&self, levels: &[(NodeId, BatteryLevel)], at: i64) {
+        let levels = levels.iter().map(|(node, level)| (*node, (*level, at)));
+        self.live().batteries.extend(levels);
     }
 
-    /// What comes next.
+    /// Takes the next job from the queue.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn turn(&self) -> Result<Turn, StoreError> {
+    pub(super) fn next_job(&self) -> Result<NextJob, StoreError> {
         if self.is_stopping() {
-            return Ok(Turn::Stop);
+            return Ok(NextJob::Stop);
         }
         let Some(limits) = self.limits() else {
-            return Ok(Turn::Idle);
+            return Ok(NextJob::Idle);
         };
-        let (holds, starved) = (self.holds()?, Cell::new(false));
+        let (eligibility, starved) = (self.eligibility()?, Cell::new(false));
         let may = |job: &StoredJob| {
-            let wait = holds.of_job(job);
-            let is_low = wait.as_ref().is_some_and(|w| holds.is_for_a_battery(w));
+            let wait = eligibility.blocked_by(job);
+            let is_low = wait.as_ref().is_some_and(|w| eligibility.is_for_battery(w));
             starved.set(starved.get() || is_low);
             wait.is_none()
         };
         let next = self.store().next_job(self.network(), may)?;
         let Some(next) = next else {
             return Ok(match starved.get() {
-                true => Turn::Starved,
-                false => Turn::Idle,
+                true => NextJob::Starved,
+                false => NextJob::Idle,
             });
         };
-        let (common, place) = (&self.common, (&self.building, self.network()));
-        if common.gate.enter(place, limits.at_most, Instant::now()) == Entry::Full {
-            return Ok(Turn::Later);
+        let (shared, place) = (&self.shared, (&self.building, self.network()));
+        if shared
+            .concurrency
+            .enter(place, limits.at_most, Instant::now())
+            == Entry::Full
+        {
+            return Ok(NextJob::Later);
         }
         let begun = self.store().begin_job(next.id);
         let Some(job) = begun.inspect_err(|_| self.leave())? else {
-            // Somebody cancelled it meanwhile.
+            // It was cancelled meanwhile.
             self.leave();
-            return Ok(Turn::Idle);
+            return Ok(NextJob::Idle);
         };
         {
             let mut live = self.live();
             live.running = Some(Running::new(job.id));
             live.cut_off.remove(&job.id);
         }
-        self.tell_job(job.id);
-        Ok(Turn::Job(Box::new(job)))
+        self.emit_job(job.id);
+        Ok(NextJob::Job(Box::new(job)))
     }
-    /// It is at work no more.
+    /// Gives up its place among the stations at work.
     fn leave(&self) {
-        self.common.gate.leave(&self.building, self.network());
+        self.shared
+            .concurrency
+            .leave(&self.building, self.network());
     }
 
-    /// What begins now is so much of the job that runs, as its first and last share.
-    pub(super) fn begins(&self, (from, to): (f64, f64)) {
+    /// Begins a phase of the running job, which covers this part of its progress.
+    pub(super) fn begin_phase(&self, (from, to): (f64, f64)) {
         if let Some(running) = &mut self.live().running {
             running.span = (from, to - from);
             running.progress = running.progress.max(from);
         }
     }
-    /// The job that runs goes over `plan`.
-    pub(super) fn planned(&self, plan: &Arc<Plan>, packets: u32) {
+    /// The running job goes over `plan`.
+    pub(super) fn set_plan(&self, plan: &Arc<Plan>, packets: u32) {
         if let Some(running) = &mut self.live().running {
             running.plan = Some(plan.clone());
             running.packets = packets;
         }
-        self.tell_of("plan", serde_json::json!({ "hops": plan.hops }));
+        self.emit_for_station("plan", serde_json::json!({ "hops": plan.hops }));
     }
-    /// Has `note` change what runs, unless somebody cancelled it: its number, where it is time to tell of it.
-    fn moved(&self, note: impl FnOnce(&mut Running)) -> Option<JobId> {
+    /// Changes the running job by `note`, unless it is cancelled. Returns its number where a report is due.
+    fn update_running(&self, note: impl FnOnce(&mut Running)) -> Option<JobId> {
         let mut live = self.live();
         let running = (live.running.as_mut()).filter(|running| !running.cancelled)?;
         note(running);
-        running.is_due(OFTEN).then_some(running.id)
+        running.is_due(PROGRESS_PERIOD).then_some(running.id)
     }
-    /// The job that runs made progress.
+    /// The running job made progress.
     pub(super) fn progress(&self, progress: Progress) {
-        if let Some(id) = self.moved(|running| running.note(progress)) {
-            self.tell_job(id);
+        if let Some(id) = self.update_running(|running| running.note(progress)) {
+            self.emit_job(id);
         }
     }
-    /// The sources of the session that runs fare so, `at_s` seconds after it began.
-    pub(super) fn flows(&self, at_s: f64, whole_s: Option<f64>, sources: &[SourceStatus]) {
-        let note = |running: &mut Running| running.note_flows(at_s, whole_s, sources);
-        if let Some(id) = self.moved(note) {
-            self.tell_job(id);
-            self.tell("rates", &view::rates(id, at_s, sources));
+    /// The status of the running session's sources, `at_s` seconds after it began.
+    pub(super) fn session_progress(
+        &self,
+        at_s: f64,
+        whole_s: Option<f64>,
+        sources: &[SourceStatus],
+    ) {
+        let note = |running: &mut Running| running.note_sources(at_s, whole_s, sources);
+        if let Some(id) = self.update_running(note) {
+            self.emit_job(id);
+            self.emit("rates", &view::rates(id, at_s, sources));
         }
     }
-    /// Nothing runs any more: `id` has ended, or is queued again.
-    pub(super) fn ended(&self, id: JobId) {
+    /// Job `id` no longer runs: it has ended, or is queued again.
+    pub(super) fn finish_job(&self, id: JobId) {
         self.live().running = None;
         self.leave();
-        self.tell_job(id);
+        self.emit_job(id);
     }
-    /// How the job that runs ends: its state, where somebody did not want it.
-    pub(super) fn unwanted_as(&self) -> JobState {
+    /// The state of the running job after an interruption.
+    pub(super) fn interrupted_state(&self) -> JobState {
         match self
             .live()
             .running
@@ -519,19 +527,19 @@ impl Desk {
             false => JobState::Queued,
         }
     }
-    /// The links are known.
-    pub(super) fn knows(&self, surveyed: Surveyed) {
-        self.note_batteries(&surveyed.batteries, surveyed.at);
+    /// There are new links.
+    pub(super) fn set_links(&self, snapshot: LinkSnapshot) {
+        self.note_batteries(&snapshot.batteries, snapshot.at);
         {
             let mut live = self.live();
-            live.surveyed = Some(Arc::new(surveyed));
+            live.snapshot = Some(Arc::new(snapshot));
             // There may be other routes now.
             live.cut_off.clear();
         }
-        self.tell_of("network", serde_json::json!({ "surveyed": true }));
+        self.emit_for_station("network", serde_json::json!({ "surveyed": true }));
     }
-    /// The way to the base station is as `line` says.
-    pub(super) fn line_is(&self, line: Line) {
+    /// Sets the state of the line, and reports a change.
+    pub(super) fn set_line(&self, line: Line) {
         let changed = {
             let mut live = self.live();
             let changed = live.line != line;
@@ -539,7 +547,7 @@ impl Desk {
             changed
         };
         if changed {
-            self.tell_of("line", serde_json::json!({ "line": line }));
+            self.emit_for_station("line", serde_json::json!({ "line": line }));
             self.outbox("line", &serde_json::json!({ "line": line }));
             if let Line::Down(why) = &line {
                 self.log(

@@ -22,14 +22,14 @@ pub(crate) enum Broker {
 
 /// What is shared.
 #[derive(Debug)]
-pub(crate) struct Telling {
+pub(crate) struct MqttState {
     pub(crate) config: MqttConfig,
     broker: Mutex<Broker>,
     /// Told when there is something to send.
     pub(super) wake: Notify,
 }
 
-impl Telling {
+impl MqttState {
     /// None where there is no broker.
     pub(crate) fn new(config: &MqttConfig) -> Option<Self> {
         config.host.as_ref()?;
@@ -49,7 +49,7 @@ impl Telling {
         broker.unwrap_or_else(PoisonError::into_inner).clone()
     }
     /// The way is as `now` says: how it was.
-    pub(crate) fn broker_is(&self, now: Broker) -> Broker {
+    pub(crate) fn set_broker(&self, now: Broker) -> Broker {
         let broker = self.broker.lock();
         std::mem::replace(&mut *broker.unwrap_or_else(PoisonError::into_inner), now)
     }

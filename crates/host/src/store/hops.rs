@@ -7,10 +7,10 @@ use rusqlite::params;
 use thalweg_units::{Channel, NodeId};
 
 use super::{db_error, node, unreadable, Result, Store};
-use crate::link_state::MOST_SEEN;
+use crate::link_state::MAX_OBSERVATIONS;
 
 /// So many hops of a network are kept: as many as a picture of its links is made of.
-pub const KEPT_HOPS: usize = MOST_SEEN;
+pub const KEPT_HOPS: usize = MAX_OBSERVATIONS;
 
 /// A hop of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn add_seen(&mut self, network: &str, hops: &[StoredHop]) -> Result<()> {
+    pub fn add_hops(&mut self, network: &str, hops: &[StoredHop]) -> Result<()> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         for hop in hops {
@@ -55,7 +55,7 @@ impl Store {
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
-    pub fn seen(&self, network: &str) -> Result<Vec<StoredHop>> {
+    pub fn hops(&self, network: &str) -> Result<Vec<StoredHop>> {
         let sql = "SELECT * FROM seen WHERE network = ?1 ORDER BY id";
         self.rows(sql, [network], |row| {
             let channel = Channel::new(row.get("channel")?);
@@ -87,15 +87,15 @@ mod tests {
             received: 20,
             at,
         };
-        store.add_seen("b", &[hop(1)]).unwrap();
+        store.add_hops("b", &[hop(1)]).unwrap();
         let many: Vec<StoredHop> = (0..KEPT_HOPS as i64).map(hop).collect();
-        store.add_seen("a", &many).unwrap();
-        store.add_seen("a", &[hop(9_998), hop(9_999)]).unwrap();
+        store.add_hops("a", &many).unwrap();
+        store.add_hops("a", &[hop(9_998), hop(9_999)]).unwrap();
         drop(store);
         let store = Store::open(dir.path()).unwrap();
-        let seen = store.seen("a").unwrap();
-        assert_eq!(seen.len(), KEPT_HOPS);
-        assert_eq!((seen[0], seen[KEPT_HOPS - 1]), (hop(2), hop(9_999)));
-        assert_eq!(store.seen("b").unwrap(), [hop(1)]);
+        let stored = store.hops("a").unwrap();
+        assert_eq!(stored.len(), KEPT_HOPS);
+        assert_eq!((stored[0], stored[KEPT_HOPS - 1]), (hop(2), hop(9_999)));
+        assert_eq!(store.hops("b").unwrap(), [hop(1)]);
     }
 }

@@ -1,0 +1,113 @@
+use super::*;
+
+#[test]
+fn an_empty_file_is_the_default() {
+    let config = Config::parse("").unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8654");
+    assert!(!config.is_open() && config.token.is_none());
+    assert_eq!(config.transfers.protocol.name, "thalweg");
+}
+
+#[test]
+fn the_example_explains_every_key_and_has_the_defaults() {
+    let text = include_str!("../../../docs/examples/gateway.toml");
+    let example = Config::parse(text).unwrap();
+    let told = |config: &Config| format!("{config:?}");
+    assert_eq!(told(&example), told(&Config::default()));
+    // Keys that have no default stand there as remarks; they are right as well.
+    let (transfers, network) = ("[transfers]\n", "[network]\n");
+    let mqtt = "[mqtt]\n";
+    let remarks = [
+        ("", "token"),
+        ("", "token_file"),
+        (transfers, "at_most"),
+        (transfers, "least_battery_v"),
+        (transfers, "energy_j_per_day"),
+        (network, "port"),
+        (network, "name"),
+        (network, "building"),
+        (network, "channels"),
+        (mqtt, "host"),
+        (mqtt, "user"),
+        (mqtt, "password_file"),
+    ];
+    for (table, key) in remarks {
+        let line = text.lines().find_map(|line| {
+            line.strip_prefix("# ")
+                .filter(|l| l.starts_with(&format!("{key} = ")))
+        });
+        Config::parse(&format!("{table}{}", line.unwrap())).unwrap();
+    }
+    let keys = text
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(key, _)| key.trim_start_matches("# "));
+    let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
+    keys.sort_unstable();
+    let known = "at_most baud building bytes channels control data discovery energy_j_per_day host hosts \
+        least_battery_v listen name password_file port port prefix protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
+    assert_eq!(keys.join(" "), known);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    for (text, said) in [
+        ("listen = \"nowhere\"", "line 1"),
+        ("\nlisten = 3", "line 2"),
+        ("colour = 1", "unknown field `colour`"),
+        ("token = \"short\"", "at least 16"),
+        ("[transfers]\nwindows = [\"2-4\"]", "02:00-04:00"),
+        (
+            "[transfers]\nwindows = [{ at_most = 2 }]",
+            "missing field `at`",
+        ),
+        (
+            "[transfers]\nwindows = [{ at = \"02:00-04:00\", volts = 2 }]",
+            "unknown field `volts`",
+        ),
+        (
+            "[transfers]\nwindows = [{ at = \"02:00-04:00\", at_most = 0 }]",
+            "expected 1 to 16 stations",
+        ),
+        ("[transfers]\nat_most = 17", "expected 1 to 16 stations"),
+        (
+            "[transfers]\nleast_battery_v = 26",
+            "expected 1.8 to 4.35 volts",
+        ),
+        ("[transfers]\nenergy_j_per_day = -1.0", "joules"),
+        ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
+        ("[network]\nport = \"tcp:nowhere\"", "tcp:HOST:PORT"),
+        ("[network]\nport = \"\"", "/dev/ttyUSB0"),
+        ("[network]\nbaud = 300", "1200"),
+        ("[network]\nspeed = 0", "0.01"),
+        ("[network]\nbytes = 0", "67108864"),
+        ("[network]\nchannels = []", "at least one channel"),
+        ("[network]\nchannels = [10]", "11"),
+        ("[network]\nname = \"a b\"", "letters, digits"),
+        (
+            "[network]\nseed = 2\n[[station]]\nname = \"a\"",
+            "one of them",
+        ),
+        ("[[station]]\nseed = 2", "station 1: expected a `name`"),
+    ] {
+        let why = Config::parse(text).unwrap_err();
+        assert!(why.contains(said), "{text}: {why}");
+        assert!(!why.contains('\n'), "{why}");
+    }
+}
+
+#[test]
+fn a_token_may_be_in_a_file_and_is_not_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gateway.toml");
+    fs::write(dir.path().join("token"), "0123456789abcdef\n").unwrap();
+    fs::write(&path, "token_file = \"token\"\ndata = \"d\"").unwrap();
+    let config = Config::read(&path).unwrap();
+    assert_eq!(config.data, dir.path().join("d"));
+    let token = config.token.unwrap();
+    assert_eq!(token.as_str(), "0123456789abcdef");
+    assert!(!format!("{token:?}").contains("0123"));
+    fs::write(&path, "token_file = \"none\"").unwrap();
+    let why = Config::read(&path).unwrap_err().to_string();
+    assert!(why.contains("none: cannot read"), "{why}");
+}

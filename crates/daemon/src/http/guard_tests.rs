@@ -1,0 +1,79 @@
+use super::*;
+use crate::config::Token;
+
+fn guard() -> Guard {
+    Guard::new(&Config {
+        token: Some(Token::new("0123456789abcdef").unwrap()),
+        hosts: vec!["Gateway.example".to_owned()],
+        ..Config::default()
+    })
+}
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    let pair = |(name, value): &(&'static str, &str)| {
+        let name = header::HeaderName::from_static(name);
+        (name, value.parse().unwrap())
+    };
+    pairs.iter().map(pair).collect()
+}
+
+#[test]
+fn a_host_is_an_address_or_a_name_of_ours() {
+    let set_links = |host: &str| guard().knows_host(&headers(&[("host", host)]));
+    for ours in [
+        "localhost",
+        "LOCALHOST:8654",
+        "127.0.0.1:1",
+        "[::1]:8654",
+        "[::1]",
+    ] {
+        assert!(set_links(ours), "{ours}");
+    }
+    assert!(set_links("gateway.example:8654") && set_links("10.0.0.7"));
+    for other in [
+        "evil.example",
+        "localhost.evil.example",
+        "",
+        "127.0.0.1.evil.example:80",
+    ] {
+        assert!(!set_links(other), "{other}");
+    }
+    assert!(!guard().knows_host(&HeaderMap::new()));
+}
+
+#[test]
+fn the_token_or_its_cookie_is_wanted() {
+    let guard = guard();
+    let set_links = |pairs: &[(&'static str, &str)]| guard.set_links(&headers(pairs));
+    assert!(set_links(&[("authorization", "Bearer 0123456789abcdef")]));
+    assert!(!set_links(&[("authorization", "Bearer 0123456789abcdeF")]));
+    assert!(!set_links(&[]));
+    let set = guard.cookie();
+    let cookie = format!("a=b; {}", set.split(';').next().unwrap());
+    assert!(
+        !set.contains("0123456789abcdef"),
+        "the token itself is not in it"
+    );
+    assert!(set_links(&[("cookie", &cookie)]));
+    assert!(!set_links(&[("cookie", "thalweg=0123456789abcdef")]));
+    assert!(Guard::new(&Config::default()).set_links(&HeaderMap::new()));
+}
+
+#[test]
+fn writes_of_other_pages_are_told_apart() {
+    let ours = ("host", "localhost:8654");
+    assert!(!is_foreign(&headers(&[ours])), "no browser");
+    assert!(!is_foreign(&headers(&[
+        ours,
+        ("origin", "http://localhost:8654")
+    ])));
+    assert!(!is_foreign(&headers(&[
+        ours,
+        ("sec-fetch-site", "same-origin")
+    ])));
+    for other in ["http://localhost:1", "https://evil.example", "null"] {
+        assert!(is_foreign(&headers(&[ours, ("origin", other)])), "{other}");
+    }
+    for site in ["cross-site", "same-site"] {
+        assert!(is_foreign(&headers(&[ours, ("sec-fetch-site", site)])));
+    }
+}
