@@ -52,17 +52,17 @@ impl Kind for ControlLoss {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        self.transfers.each_route(seed, lab, |drawn, route| {
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        self.transfers.each_route(seed, context, |drawn, route| {
             let rows = |variant: &Pipelined| match self.transfers.task(drawn, route, *variant) {
-                Ok(task) => self.task_rows(&task, lab),
+                Ok(task) => self.task_rows(&task, context),
                 Err(Unplanned(row)) => {
                     let row = row.with("lost", "nothing").with("packet", 0u32);
                     Ok(vec![row.with("of", 0u32)])
                 }
             };
             let rows = || rows_in_order(&self.transfers.protocols, rows);
-            lab.setting((seed, route), rows)
+            context.setting((seed, route), rows)
         })
     }
 
@@ -77,8 +77,8 @@ impl Kind for ControlLoss {
 
 impl ControlLoss {
     /// The undisturbed transfer, and where it delivers one for each packet lost.
-    fn task_rows(&self, task: &Task<'_>, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        lab.go_on()?;
+    fn task_rows(&self, task: &Task<'_>, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        context.go_on()?;
         let transfers = &self.transfers;
         let (undisturbed, packets) = observed(transfers, task)?;
         let count = packets.len();
@@ -90,7 +90,7 @@ impl ControlLoss {
             return Ok(rows);
         }
         for (at, packet) in packets.iter().enumerate() {
-            lab.go_on()?;
+            context.go_on()?;
             let lose = |session: &mut Motes| packet.lose(session);
             let row = transfers.fetch_prepared(task, lose)?;
             let is_there = row.number("exact") == Some(1.0);
@@ -239,8 +239,8 @@ mod tests {
     fn what_is_lost_nobody_receives() {
         let transfers = line().transfers;
         let sites = Sites::default();
-        let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
-        let drawn = transfers.draw(1, &lab).unwrap();
+        let context = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
+        let drawn = transfers.draw(1, &context).unwrap();
         let task = transfers.task(&drawn, 0, Pipelined::P3).ok().unwrap();
         let (_, packets) = observed(&transfers, &task).unwrap();
         let is_it = |one: &Packet, other: &Packet| {

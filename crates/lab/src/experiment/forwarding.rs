@@ -143,8 +143,8 @@ impl Kind for ForwardingRuns {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let row = |cell: &Cell| context.part(|| self.row(seed, cell, context));
         in_order(&self.cells(), row)
     }
 
@@ -176,7 +176,7 @@ impl ForwardingRuns {
         pairs(&chains, &costs).into_iter().map(cell).collect()
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &RunContext<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, cell: &Cell, context: &RunContext<'_>) -> Result<Row> {
         let chain = &cell.chain;
         let bound = chain.bound().kbps();
         let mut row = Row::new()
@@ -195,7 +195,7 @@ impl ForwardingRuns {
         if self.measure == Measure::Bounds {
             return Ok(row);
         }
-        let site = lab.site(&self.testbed, seed)?;
+        let site = context.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let (nodes, needed) = (site.environment.ears.len(), chain.nodes());
         if nodes < needed {

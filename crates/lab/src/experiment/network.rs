@@ -73,13 +73,13 @@ impl Kind for Network {
         (self.modes.len() * self.protocols.len()) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
         let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
         let cases: Vec<_> = cases.into_iter().enumerate().collect();
         rows_in_order(&cases, |&(place, (mode, variant))| {
-            let row = || Ok(vec![self.row(seed, mode, variant, lab)?]);
-            lab.setting((seed, place), row)
+            let row = || Ok(vec![self.row(seed, mode, variant, context)?]);
+            context.setting((seed, place), row)
         })
     }
 
@@ -94,15 +94,15 @@ impl Network {
         channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
-    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &RunContext<'_>) -> Result<Row> {
-        let site = lab.site(&self.testbed, seed)?;
+    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, context: &RunContext<'_>) -> Result<Row> {
+        let site = context.site(&self.testbed, seed)?;
         let object = Object::Random { bytes: self.bytes };
         let mut settings = mode.settings(&site, variant, self.channel_set(), object);
         if let Some(wanted) = self.sources {
             settings.sources = Sources::Spread(wanted as usize);
         }
         let mut nobody = |_: &_, _: Option<&[u8]>| Continue(());
-        match empty(&site, &settings, &mut |_| lab.heard(), &mut nobody) {
+        match empty(&site, &settings, &mut |_| context.flow(), &mut nobody) {
             Ok(campaign) => Ok(row_of(&campaign, mode).with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),

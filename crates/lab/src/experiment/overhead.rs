@@ -72,10 +72,10 @@ impl Kind for Overhead {
         PARTS
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let site = lab.site(&self.testbed, seed)?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let site = context.site(&self.testbed, seed)?;
         rows_in_order(&self.protocols, |variant| {
-            self.protocol_rows(&site, *variant, lab)
+            self.protocol_rows(&site, *variant, context)
         })
     }
 
@@ -103,7 +103,7 @@ impl Overhead {
         &self,
         site: &Site,
         variant: Pipelined,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Vec<Row>> {
         let survey = match variant.style {
             Style::Paths => faithful_survey(self.channel()),
@@ -112,7 +112,7 @@ impl Overhead {
                 Survey::of(channels.into_iter().collect())
             }
         };
-        let surveyed = lab.survey(&self.testbed, site, survey)?;
+        let surveyed = context.survey(&self.testbed, site, survey)?;
         let earlier = self.protocols.iter().take_while(|v| **v != variant);
         let variant_index = earlier.count() as u64;
         let nodes = site.testbed.len() as u64;
@@ -125,12 +125,12 @@ impl Overhead {
         let chosen: Vec<(u64, usize)> = (0..).zip(spread(&all, wanted)).collect();
         let wanted = chosen.len();
         let fetched = in_order(&chosen, |(place, source)| {
-            lab.go_on()?;
+            context.go_on()?;
             let row = self.fetch(site, &surveyed, *source, variant)?;
             let all = (wanted * self.protocols.len()) as u64;
             let done = variant_index * wanted as u64;
             let part = |place: u64| (done + place) * PARTS / all;
-            lab.tick(part(place + 1) - part(*place));
+            context.tick(part(place + 1) - part(*place));
             Ok(row)
         })?;
         let durations = fetched.iter().filter_map(|r| r.number("duration_s"));

@@ -84,8 +84,8 @@ impl Kind for Pipelines {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let row = |cell: &Cell| context.part(|| self.row(seed, cell, context));
         in_order(&self.cells(), row)
     }
 
@@ -100,9 +100,9 @@ impl Pipelines {
         pairs(&of_boards, &pairs(&self.hops, &self.payload))
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &RunContext<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, cell: &Cell, context: &RunContext<'_>) -> Result<Row> {
         let &((ref board, protocol), (hops, payload_bytes)) = cell;
-        let site = lab.site(&self.testbed, seed)?;
+        let site = context.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let fitted = boards::load(board).map_err(|e| unfit(e.to_string()))?;
         let site = site.with_board(fitted.with_one_radio())?;
@@ -123,7 +123,7 @@ impl Pipelines {
         let pipe = Pipe::line(hops, passing, payload);
         let bytes = usize::from(self.packets) * usize::from(payload_bytes);
         let object = random_object(seed, ids[0], bytes);
-        let mut observer = |_, _, _| lab.heard();
+        let mut observer = |_, _, _| context.flow();
         let trial = pipe.run(&bench, &ids, &object, &mut observer)?;
         let mpdu = HEADER_BYTES + usize::from(payload_bytes);
         let raw = trial.raw(payload).kbps();

@@ -23,36 +23,36 @@ use thalweg_units::{Db, Duration};
 
 /// How many hops more than the fewest routes of a given length may have.
 const MORE_HOPS: usize = 2;
-/// For a route of a given length, so many of lengths up to that are looked at.
-const LOOKED_AT: usize = 12;
+/// For each route of a given length, so many candidates of lengths up to that are drawn.
+const CANDIDATES: usize = 12;
 
-/// What those know that plan chains.
+/// The surveys of protocols that plan chains.
 #[derive(Clone)]
-struct Chained {
+struct ChainSurveys {
     /// Newest first.
     surveys: Vec<Arc<Surveyed>>,
-    /// What they come to for a transfer so long after the last of them began.
-    pictures: Vec<(Duration, Arc<FusedLinks>)>,
+    /// Their links fused for a transfer so long after the last of them began.
+    fused: Vec<(Duration, Arc<FusedLinks>)>,
 }
 
-/// What those know that plan paths, and those that plan chains.
-type Surveys = (Arc<Surveyed>, Option<Chained>);
+/// The survey of protocols that plan paths, and those of protocols that plan chains.
+type Surveys = (Arc<Surveyed>, Option<ChainSurveys>);
 
-/// Where surveys and transfers over the same routes differ.
+/// What differs between surveys and transfers over the same routes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct World {
     /// Between the beacons of surveys.
     pub(super) beacon_ms: u32,
     /// By how much links change, where the experiment says so.
     pub(super) change_db: Option<f64>,
-    /// Surveys that those plan by that plan chains.
+    /// How many surveys protocols that plan chains have.
     pub(super) surveys: u32,
 }
 
-/// For which surveys transfers wait, of those that some of the protocols plan by.
+/// The surveys that transfers wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waits {
-    /// All plan chains. The routes alone are drawn by the other survey.
+    /// All protocols plan chains; the other survey serves to draw routes only.
     ForChained,
     /// Some plan paths.
     ForAll,
@@ -65,13 +65,12 @@ pub(in crate::experiment) struct Drawn {
     pub(super) world: World,
     /// When the last survey began.
     begins: Duration,
-    /// What those that plan paths know of the links.
+    /// The survey of protocols that plan paths.
     routing: Arc<Surveyed>,
-    /// How far they trust it.
+    /// Their model of it.
     model: LinkModel,
-    /// What those that plan chains know.
-    pipeline: Option<Chained>,
-    /// Who waits for which survey.
+    /// The surveys of protocols that plan chains.
+    pipeline: Option<ChainSurveys>,
     waits: Waits,
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
@@ -80,24 +79,24 @@ pub(in crate::experiment) struct Drawn {
 
 impl Drawn {
     /// The surveys that `variant` plans from.
-    fn known_to(&self, variant: Pipelined) -> &[Arc<Surveyed>] {
+    fn surveys_of(&self, variant: Pipelined) -> &[Arc<Surveyed>] {
         match (variant.style, &self.pipeline) {
             (Style::Chains, Some(chained)) => &chained.surveys,
             _ => std::slice::from_ref(&self.routing),
         }
     }
-    /// What they took: seconds, and the energy of all nodes in joules.
-    pub(super) fn cost_to(&self, variant: Pipelined) -> (f64, Option<f64>) {
-        let surveys = self.known_to(variant).iter();
+    /// Their cost: seconds, and the energy of all nodes in joules.
+    pub(super) fn survey_cost(&self, variant: Pipelined) -> (f64, Option<f64>) {
+        let surveys = self.surveys_of(variant).iter();
         let seconds = surveys.clone().map(|one| one.time().as_secs_f64());
         (seconds.sum(), surveys.map(|one| one.joules).sum())
     }
-    /// The links that `variant` plans over for a transfer that was to begin at `wanted`, and how far it trusts them.
-    fn picture(&self, variant: Pipelined, wanted: Duration) -> (&LinkQualities, LinkModel) {
-        let found = self.pipeline.iter().flat_map(|of| &of.pictures);
-        let mut found = found.filter(|(age, _)| variant.style == Style::Chains && *age == wanted);
-        match found.next() {
-            Some((_, picture)) => (&picture.links, picture.model),
+    /// The links that `variant` plans over for a transfer that was to begin at `wanted`, and its model of them.
+    fn links_for(&self, variant: Pipelined, wanted: Duration) -> (&LinkQualities, LinkModel) {
+        let fused = self.pipeline.iter().flat_map(|of| &of.fused);
+        let mut fused = fused.filter(|(age, _)| variant.style == Style::Chains && *age == wanted);
+        match fused.next() {
+            Some((_, fused)) => (&fused.links, fused.model),
             None => (&self.routing.links, self.model),
         }
     }
@@ -119,25 +118,24 @@ impl Drawn {
 }
 
 impl Transfers {
-    /// What `each`, a part, gives of the routes of `seed`, in their order. A building with fewer routes than wanted
-    /// is done all the same.
+    /// The results of `each` for the routes of `seed`, in their order. A building may have fewer routes than wanted.
     pub(in crate::experiment) fn each_route<T: Clone + Send>(
         &self,
         seed: u64,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
         each: impl Fn(&Drawn, usize) -> Result<Vec<T>> + Send + Sync,
     ) -> Result<Vec<T>> {
-        let drawn = self.draw(seed, lab)?;
+        let drawn = self.draw(seed, context)?;
         let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
         let all = in_order(&routes, |route| each(&drawn, *route))?;
-        lab.tick(self.parts().saturating_sub(routes.len() as u64));
+        context.tick(self.parts().saturating_sub(routes.len() as u64));
         Ok(all.concat())
     }
 
     /// Surveys the site of `seed` and draws its routes.
-    pub(in crate::experiment) fn draw(&self, seed: u64, lab: &RunContext<'_>) -> Result<Drawn> {
-        lab.go_on()?;
-        let site = lab.site(&self.testbed, seed)?;
+    pub(in crate::experiment) fn draw(&self, seed: u64, context: &RunContext<'_>) -> Result<Drawn> {
+        context.go_on()?;
+        let site = context.site(&self.testbed, seed)?;
         let routing_channel = self.routing_channel();
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let mut wanted = self.channel_list();
@@ -146,55 +144,23 @@ impl Transfers {
             return Err(unfit(format!("channel {missing} is not available")));
         }
         let world = self.first_world();
-        let (routing, pipeline) = self.surveys(&self.testbed, &site, world, lab)?;
-        let count = self.routes as usize;
+        let (routing, pipeline) = self.surveys(&self.testbed, &site, world, context)?;
         let model = LinkModel::learned(&routing.links, site.board.chip.noise_floor);
-        if self.ends == Ends::Farthest {
-            let pair = self.farthest(&site, &routing, model);
-            let pair = pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?;
-            return Ok(Drawn {
-                rate_kbps: single_hop_rate(lab.sites, seed)?,
-                pairs: vec![pair],
-                site,
-                world,
-                begins: self.last_survey(),
-                routing,
-                model,
-                pipeline,
-                waits: self.waits(),
-            });
-        }
-        let request = PairRequest {
-            order: PairOrder::Random,
-            floors: self.route.floors,
-            min_hops: self.route.min_hops,
-            route: self.request((0, 0), None, model),
-            ..PairRequest::new(count)
-        };
-        let of_length = |hops: Option<usize>| {
-            let mut request = request.clone();
-            if let Some(hops) = hops {
-                // Longer routes seldom have that many paths of the fewest hops.
-                request.min_hops = hops.saturating_sub(MORE_HOPS).max(1);
-                request.route = exactly(request.route, hops);
-                request.count = count * LOOKED_AT;
+        let pairs = match self.ends {
+            Ends::Farthest => {
+                let pair = self.farthest(&site, &routing, model);
+                let nothing = || unfit("no node has a way to the sink".to_owned());
+                vec![pair.ok_or_else(nothing)?]
             }
-            let ids = hops.map(|hops| hops as u64);
-            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, ids.as_slice());
-            let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
-            pairs.retain(|pair| hops.is_none_or(|hops| pair.hops == hops));
-            pairs.truncate(count);
-            pairs
+            Ends::Drawn => self.draw_pairs(seed, &routing, model),
         };
-        let lengths = or_none(&self.hops).into_iter();
-        let pairs: Vec<Pair> = lengths.flat_map(of_length).collect();
         if pairs.is_empty() {
             return Err(unfit(format!(
                 "no two nodes have {} node-distinct paths of {} to {} hops",
                 self.route.min_paths, self.route.min_hops, self.route.max_hops
             )));
         }
-        let rate_kbps = single_hop_rate(lab.sites, seed)?;
+        let rate_kbps = single_hop_rate(context.sites, seed)?;
         Ok(Drawn {
             site,
             world,
@@ -208,6 +174,35 @@ impl Transfers {
         })
     }
 
+    /// Sources and sinks as `seed` draws them, of each length that is wanted.
+    fn draw_pairs(&self, seed: u64, routing: &Surveyed, model: LinkModel) -> Vec<Pair> {
+        let count = self.routes as usize;
+        let request = PairRequest {
+            order: PairOrder::Random,
+            floors: self.route.floors,
+            min_hops: self.route.min_hops,
+            route: self.request((0, 0), None, model),
+            ..PairRequest::new(count)
+        };
+        let of_length = |hops: Option<usize>| {
+            let mut request = request.clone();
+            if let Some(hops) = hops {
+                // Longer routes seldom have that many paths of the fewest hops.
+                request.min_hops = hops.saturating_sub(MORE_HOPS).max(1);
+                request.route = exactly(request.route, hops);
+                request.count = count * CANDIDATES;
+            }
+            let ids = hops.map(|hops| hops as u64);
+            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, ids.as_slice());
+            let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
+            pairs.retain(|pair| hops.is_none_or(|hops| pair.hops == hops));
+            pairs.truncate(count);
+            pairs
+        };
+        let lengths = or_none(&self.hops).into_iter();
+        lengths.flat_map(of_length).collect()
+    }
+
     fn waits(&self) -> Waits {
         match self.protocols.iter().all(|v| v.style == Style::Chains) {
             true => Waits::ForChained,
@@ -215,7 +210,7 @@ impl Transfers {
         }
     }
 
-    /// The way to the sink from the node that is the most hops away; of several the last.
+    /// The route to the sink from the node that is the most hops away; of several the last.
     fn farthest(&self, site: &Site, surveyed: &Surveyed, model: LinkModel) -> Option<Pair> {
         let sink = site.testbed.sink_index();
         let request = self.request((sink, sink), None, model);
@@ -232,13 +227,13 @@ impl Transfers {
         })
     }
 
-    /// What those know that plan paths, and those that plan chains where there are any.
+    /// Surveys for protocols that plan paths, and for those that plan chains where there are any.
     fn surveys(
         &self,
         testbed: &str,
         site: &Site,
         world: World,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Surveys> {
         let of_all = self.survey_of_all(world.beacon_ms);
         let chained = || {
@@ -247,24 +242,24 @@ impl Transfers {
                 let begins = self
                     .last_survey()
                     .saturating_sub(Duration::from_secs(before));
-                lab.survey_later((testbed, site), of_all, begins)
+                context.survey_later((testbed, site), of_all, begins)
             };
             let surveys: Result<Vec<_>> = (0..world.surveys).map(newest).collect();
             self.chained(site, surveys?)
         };
         if self.ends == Ends::Farthest {
-            let all = lab.survey(testbed, site, of_all)?;
+            let all = context.survey(testbed, site, of_all)?;
             return Ok((all, Some(chained()?)));
         }
         let routing = [self.routing_channel()].into_iter().collect();
-        let routing = lab.survey(testbed, site, Self::survey(routing, world.beacon_ms))?;
+        let routing = context.survey(testbed, site, Self::survey(routing, world.beacon_ms))?;
         let any = self.protocols.iter().any(|v| v.style == Style::Chains);
         Ok((routing, any.then(chained).transpose()?))
     }
 
-    /// What `surveys` come to, newest first.
-    fn chained(&self, site: &Site, surveys: Vec<Arc<Surveyed>>) -> Result<Chained> {
-        let picture = |age_s: &u32| {
+    /// `surveys`, newest first, and their links fused.
+    fn chained(&self, site: &Site, surveys: Vec<Arc<Surveyed>>) -> Result<ChainSurveys> {
+        let fused = |age_s: &u32| {
             let age = Duration::from_secs(u64::from(*age_s));
             let apart = Duration::from_secs(u64::from(self.apart_s));
             let dated = (0..).zip(&surveys).map(|(back, of)| Dated {
@@ -274,19 +269,19 @@ impl Transfers {
             let dated: Vec<Dated<'_>> = dated.collect();
             let (newest, earlier) = dated.split_first()?;
             let floor = site.board.chip.noise_floor;
-            let picture = FusedLinks::of(*newest, earlier, &[], floor);
-            Some((age, Arc::new(picture)))
+            let links = FusedLinks::of(*newest, earlier, &[], floor);
+            Some((age, Arc::new(links)))
         };
-        let pictures = self.age_s.iter().filter_map(picture).collect();
-        Ok(Chained { surveys, pictures })
+        let fused = self.age_s.iter().filter_map(fused).collect();
+        Ok(ChainSurveys { surveys, fused })
     }
 
     /// The same routes in another `world`.
-    pub(super) fn elsewhere(
+    pub(super) fn in_world(
         &self,
         drawn: &Drawn,
         world: World,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Drawn> {
         if world == drawn.world {
             return Ok(drawn.clone());
@@ -298,7 +293,7 @@ impl Transfers {
                 (name, drawn.site.changing(Db(db)))
             }
         };
-        let (routing, pipeline) = self.surveys(&name, &site, world, lab)?;
+        let (routing, pipeline) = self.surveys(&name, &site, world, context)?;
         Ok(Drawn {
             model: LinkModel::learned(&routing.links, site.board.chip.noise_floor),
             site,
@@ -309,15 +304,15 @@ impl Transfers {
         })
     }
 
-    /// The same routes with the pipeline channels surveyed anew at `changed`.
+    /// The same routes with the pipeline channels surveyed again at `changed`.
     pub(in crate::experiment) fn resurveyed(
         &self,
         drawn: &Drawn,
         changed: &Site,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Drawn> {
         let survey = self.survey_of_all(drawn.world.beacon_ms);
-        let surveyed = survey_once(changed, survey, &mut |_| lab.heard())?;
+        let surveyed = survey_once(changed, survey, &mut |_| context.flow())?;
         Ok(Drawn {
             pipeline: Some(self.chained(changed, vec![Arc::new(surveyed)])?),
             ..drawn.clone()
@@ -333,7 +328,7 @@ impl Transfers {
         cell: Cell,
     ) -> std::result::Result<Plan, PlanError> {
         let pair = &drawn.pairs[route];
-        let (links, model) = drawn.picture(variant, cell.age);
+        let (links, model) = drawn.links_for(variant, cell.age);
         let mut request = self.request((pair.source, pair.sink), cell.max_paths, drawn.model);
         if !self.hops.is_empty() {
             request = exactly(request, pair.hops);
@@ -350,7 +345,7 @@ impl Transfers {
         plan(links, &request, &mut rng)
     }
 
-    /// What P3 and PIP ask of the planner.
+    /// The request of P3 and PIP to the planner.
     fn request(
         &self,
         (source, sink): (usize, usize),

@@ -33,8 +33,8 @@ pub(in crate::experiment) const ROUTE: &str =
     "route protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
     utilisation_without_overhead predicted_kbps predicted_energy_j max_paths route_hops mishap";
 
-/// What of a cell has a part in a plan: how many paths it may have, how old its links are, and bytes of object and payload.
-type Shape = (Option<usize>, Option<Duration>, u32, u8);
+/// What a plan depends on in a cell: most paths, age of links, bytes of object and payload.
+type PlanKey = (Option<usize>, Option<Duration>, u32, u8);
 
 /// One transfer of an experiment.
 pub(in crate::experiment) struct Task<'a> {
@@ -46,7 +46,7 @@ pub(in crate::experiment) struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// Over `plan`, whose nodes are told how many packets are to come.
+    /// Over `plan`, with the number of packets to come.
     fn of(
         (drawn, route): (&'a Drawn, usize),
         mut plan: Plan,
@@ -65,7 +65,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// On what terms the transfers of a cell go.
+/// The terms of the transfers of a cell.
 fn terms_of(variant: Pipelined, cell: Cell) -> Terms {
     variant.terms(Terms {
         payload: cell.payload,
@@ -73,7 +73,7 @@ fn terms_of(variant: Pipelined, cell: Cell) -> Terms {
     })
 }
 
-/// A transfer, and what its sink gave out beside what the source had.
+/// A transfer, and whether the sink has the source's object.
 struct Fetched {
     outcome: Outcome<Details>,
     /// Whether it is the source's object, byte for byte; none where the sink gave out nothing.
@@ -81,7 +81,7 @@ struct Fetched {
 }
 
 impl Task<'_> {
-    /// Whether its mishap has whom it strikes.
+    /// Whether its mishap has a node to strike.
     pub(super) fn can_happen(&self) -> bool {
         self.cell.mishap.can_strike(&self.plan)
     }
@@ -93,34 +93,34 @@ impl Transfers {
         &self,
         drawn: &Drawn,
         route: usize,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for world in self.worlds() {
-            rows.extend(self.cell_rows(&self.elsewhere(drawn, world, lab)?, route)?);
+            rows.extend(self.cell_rows(&self.in_world(drawn, world, context)?, route)?);
         }
         Ok(rows)
     }
 
     fn cell_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        // Of a cell, the age has a part in plans of chains, and a mishap in none.
-        let mut plans: BTreeMap<(&str, Shape), std::result::Result<Plan, PlanError>> =
+        // Plans depend on the age if they have chains, and never on a mishap.
+        let mut plans: BTreeMap<(&str, PlanKey), std::result::Result<Plan, PlanError>> =
             BTreeMap::new();
         for cell in self.cells() {
             let mut cell_rows = Vec::new();
             let mut baseline: Option<Row> = None;
             for &variant in &self.protocols {
                 let aged = Some(cell.age).filter(|_| variant.style == Style::Chains);
-                let shape = (cell.max_paths, aged, cell.bytes, cell.payload.bytes());
+                let key = (cell.max_paths, aged, cell.bytes, cell.payload.bytes());
                 let plan = plans
-                    .entry((variant.name, shape))
+                    .entry((variant.name, key))
                     .or_insert_with(|| self.plan(drawn, route, variant, cell));
                 let row = match plan {
                     Err(why) => self.unplanned(drawn, route, variant, cell, why),
-                    // No transfer, so no number; metrics tell of how many rows they are.
+                    // No transfer, so no numbers; metrics say how many rows they have.
                     Ok(plan) if !cell.mishap.can_strike(plan) => self
-                        .place(drawn, route, variant, cell)
+                        .row_start(drawn, route, variant, cell)
                         .with("failure", "no transfer: a path without relays"),
                     Ok(plan) => {
                         let task = Task::of((drawn, route), plan.clone(), variant, cell);
@@ -165,7 +165,7 @@ impl Transfers {
     fn finish(&self, session: &mut Motes, task: &Task<'_>, terms: &Terms) -> Result<Fetched> {
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         let (mut outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
-        let (survey_s, joules) = task.drawn.cost_to(task.variant);
+        let (survey_s, joules) = task.drawn.survey_cost(task.variant);
         outcome.summary.after(survey_s, joules);
         let is_same = arrived.map(|arrived| arrived.bytes[..] == self.object(task)[..]);
         Ok(Fetched { outcome, is_same })
@@ -202,7 +202,7 @@ impl Transfers {
         let pair = &drawn.pairs[route];
         let id = |node: usize| drawn.site.testbed.id_of(node).map(|id| u32::from(id.get()));
         let mut row = self
-            .place(drawn, route, variant, cell)
+            .row_start(drawn, route, variant, cell)
             .with("bytes", 0u32)
             .with("goodput_kbps", 0.0)
             .with("cold_goodput_kbps", 0.0)
@@ -217,7 +217,7 @@ impl Transfers {
     }
 
     /// The columns that say which transfer a row is of.
-    fn place(&self, drawn: &Drawn, route: usize, variant: Pipelined, cell: Cell) -> Row {
+    fn row_start(&self, drawn: &Drawn, route: usize, variant: Pipelined, cell: Cell) -> Row {
         let mut row = Row::new()
             .with(SEED, drawn.site.seed)
             .with("route", route + 1)
@@ -291,7 +291,7 @@ impl Transfers {
             cell,
         } = task;
         let (o, repairs) = (&fetched.outcome.summary, &fetched.outcome.details);
-        let mut row = self.place(drawn, route, variant, cell);
+        let mut row = self.row_start(drawn, route, variant, cell);
         row.0.extend(outcome_row(&fetched.outcome).0);
         let mut row = row
             .with("exact", u32::from(fetched.is_same == Some(true)))
@@ -332,7 +332,7 @@ fn beside(row: &mut Row, baseline: &Row) {
 /// A transfer that has no plan: its row.
 pub(in crate::experiment) struct Unplanned(pub(in crate::experiment) Box<Row>);
 
-/// What every row of a transfer tells.
+/// The columns of every transfer.
 pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Details>) -> Row {
     let (o, repairs) = (&outcome.summary, &outcome.details);
     let mut row = Row::new()
@@ -374,11 +374,11 @@ mod tests {
     fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
         let transfers: Transfers = toml::from_str(LINE).unwrap();
         let sites = Sites::default();
-        let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
-        let mut drawn = transfers.draw(1, &lab).unwrap();
-        let planned = transfers.route_rows(&drawn, 0, &lab).unwrap();
+        let context = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
+        let mut drawn = transfers.draw(1, &context).unwrap();
+        let planned = transfers.route_rows(&drawn, 0, &context).unwrap();
         drawn.pairs[0].sink = drawn.pairs[0].source;
-        let rows = transfers.route_rows(&drawn, 0, &lab).unwrap();
+        let rows = transfers.route_rows(&drawn, 0, &context).unwrap();
         assert_eq!(rows.len(), planned.len());
         for (row, planned) in rows.iter().zip(&planned) {
             for column in [
@@ -403,8 +403,8 @@ mod tests {
     fn a_wake_up_tells_of_as_many_packets_as_the_object_has() {
         let transfers: Transfers = toml::from_str(LINE).unwrap();
         let sites = Sites::default();
-        let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
-        let drawn = transfers.draw(1, &lab).unwrap();
+        let context = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
+        let drawn = transfers.draw(1, &context).unwrap();
         let packets = |variant| {
             transfers
                 .task(&drawn, 0, variant)

@@ -1,9 +1,8 @@
 //! Transfers over routes drawn at random: one link survey per seed, every protocol over the same
 //! plan and, route by route, over the same run of the radio environment (P3, section V).
 //!
-//! Owns the keys of `kind = "transfers"` and its rows. Every transfer has a session of its own, so
-//! that no result depends on which others were asked for: which routes (`draw.rs`), the transfers of
-//! one (`fetch.rs`), what goes wrong in them (`mishap.rs`). Tests: `../tests.rs`.
+//! Has the keys of `kind = "transfers"` and its rows. Every transfer runs in a fresh network, so results do not depend on
+//! each other. Routes: `draw.rs`; the transfers of one: `fetch.rs`; mishaps: `mishap.rs`. Tests: `../tests.rs`.
 
 mod draw;
 mod fetch;
@@ -183,8 +182,8 @@ impl Kind for Transfers {
         within("channels", &self.channels, 11..=26)?;
         within("routing_channel", &[self.routing_channel], 11..=26)?;
         some("protocols", &self.protocols)?;
-        let known = self.baseline.is_none_or(|b| self.protocols.contains(&b));
-        expect("baseline", known, "one of the protocols")?;
+        let is_one = self.baseline.is_none_or(|b| self.protocols.contains(&b));
+        expect("baseline", is_one, "one of the protocols")?;
         let route = &self.route;
         within("route.min_hops", &[route.min_hops], 1..=route.max_hops)?;
         within("route.max_hops", &[route.max_hops], 1..=10)?;
@@ -206,9 +205,9 @@ impl Kind for Transfers {
         u64::from(self.routes) * self.hops.len().max(1) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        self.each_route(seed, lab, |drawn, route| {
-            lab.setting((seed, route), || self.route_rows(drawn, route, lab))
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        self.each_route(seed, context, |drawn, route| {
+            context.setting((seed, route), || self.route_rows(drawn, route, context))
         })
     }
 
@@ -223,13 +222,13 @@ impl Kind for Transfers {
 
 impl Explains for Transfers {
     /// The loss maps of the first cell's transfers in the first world: the same transfers again, watched.
-    fn explain(&self, seed: u64, lab: &RunContext<'_>) -> Result<Explained> {
+    fn explain(&self, seed: u64, context: &RunContext<'_>) -> Result<Explained> {
         let explained = |drawn: &Drawn, route: usize| {
             let mut maps = Vec::new();
             let Some(world) = self.worlds().into_iter().next() else {
                 return Ok(maps);
             };
-            let drawn = self.elsewhere(drawn, world, lab)?;
+            let drawn = self.in_world(drawn, world, context)?;
             for &variant in &self.protocols {
                 let task = self.task(&drawn, route, variant).ok();
                 let Some(task) = task.filter(Task::can_happen) else {
@@ -244,8 +243,8 @@ impl Explains for Transfers {
             }
             Ok(maps)
         };
-        let transfers = self.each_route(seed, lab, |drawn, route| {
-            lab.part(|| explained(drawn, route))
+        let transfers = self.each_route(seed, context, |drawn, route| {
+            context.part(|| explained(drawn, route))
         })?;
         Ok(Explained { transfers })
     }
@@ -265,8 +264,8 @@ impl Transfers {
         };
         let payloads = self.payload.iter().filter_map(|p| PayloadSize::new(*p));
         let objects = payloads.flat_map(|payload| pairs(&[payload], &lengths(payload)));
-        let ways = pairs(&or_none(&self.max_paths), mishaps);
-        let ways = pairs(&ways, &self.age_s);
+        let variations = pairs(&or_none(&self.max_paths), mishaps);
+        let variations = pairs(&variations, &self.age_s);
         let cell = |((payload, bytes), ((max_paths, mishap), age_s))| Cell {
             payload,
             bytes,
@@ -274,7 +273,7 @@ impl Transfers {
             age: Duration::from_secs(u64::from(age_s)),
             mishap,
         };
-        let cells = pairs(&objects.collect::<Vec<_>>(), &ways);
+        let cells = pairs(&objects.collect::<Vec<_>>(), &variations);
         cells.into_iter().map(cell).collect()
     }
     fn first_cell(&self) -> Cell {
@@ -295,7 +294,7 @@ impl Transfers {
             ..Survey::of(channels)
         }
     }
-    /// How links on all `channels` are surveyed for those that plan chains.
+    /// How links on all `channels` are surveyed for protocols that plan chains.
     fn survey_of_all(&self, beacon_ms: u32) -> Survey {
         let channels = self.channel_list().into_iter().collect();
         match self.survey {
@@ -322,7 +321,7 @@ impl Transfers {
         };
         worlds.map(world).collect()
     }
-    /// That from whose survey routes are drawn: of the first spacing of beacons, where links change as the testbed's do.
+    /// The world whose survey routes are drawn from: of the first spacing of beacons, where links change as the testbed's do.
     fn first_world(&self) -> World {
         World {
             beacon_ms: self.beacon_ms.first().copied().unwrap_or(100),
