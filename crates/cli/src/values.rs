@@ -52,8 +52,8 @@ impl TypedValueParser for Protocols {
     ) -> Result<Self::Value, clap::Error> {
         let names = PossibleValuesParser::new(self.named().map(|p| p.name));
         let name = names.parse_ref(command, arg, value)?;
-        let known = registry::named(&name);
-        known.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
+        let protocol = registry::named(&name);
+        protocol.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
     }
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |p: &'static Protocol| PossibleValue::new(p.name).help(p.about);
