@@ -145,7 +145,10 @@ fn settings(
     request: &CollectRequest,
 ) -> Settings {
     let clean = || CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
-    let channels = request.channels.clone().unwrap_or_else(|| clean().collect());
+    let channels = request
+        .channels
+        .clone()
+        .unwrap_or_else(|| clean().collect());
     let stations = sinks.iter().map(|node| Station::Node(*node)).collect();
     let (object, measured) = (request.object.clone(), channels.into_iter().collect());
     let mut settings = Settings::of(site, variant, stations, measured, object, request.payload);

@@ -35,7 +35,9 @@ impl Offers {
             return Vec::new();
         }
         self.0.push_back(source);
-        let gone = (self.0.len() > IN_MEMORY).then(|| self.0.pop_front()).flatten();
+        let gone = (self.0.len() > IN_MEMORY)
+            .then(|| self.0.pop_front())
+            .flatten();
         let gone = gone.map(Change::Withdraw);
         gone.into_iter().chain([Change::Offer(source)]).collect()
     }

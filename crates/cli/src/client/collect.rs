@@ -192,13 +192,21 @@ impl Collecting<'_> {
         Ok(())
     }
 
-    fn patiently<T>(&mut self, request: impl FnMut(&Client) -> Result<T, Trouble>) -> Result<T, Stop> {
+    fn patiently<T>(
+        &mut self,
+        request: impl FnMut(&Client) -> Result<T, Trouble>,
+    ) -> Result<T, Stop> {
         let answer = self.follower.patiently(&self.interrupt, request)?;
         answer.ok_or(Stop::Interrupted)
     }
 
     /// Shows the progress of job `id`; stores its object where it has ended.
-    fn at(&mut self, id: i64, store: &mut Store, ended: &mut Vec<(Job, JobResult)>) -> Result<(), Stop> {
+    fn at(
+        &mut self,
+        id: i64,
+        store: &mut Store,
+        ended: &mut Vec<(Job, JobResult)>,
+    ) -> Result<(), Stop> {
         let Some(job) = self.left.get(&id).cloned() else {
             return Ok(());
         };
@@ -349,7 +357,11 @@ fn cancel(client: &Client, ids: &[i64]) -> Result<Cancelled, String> {
 }
 
 /// What is printed of several jobs.
-fn several(args: &CollectArgs, networks: &[Network], ended: &[(Job, JobResult)]) -> Result<(), Failure> {
+fn several(
+    args: &CollectArgs,
+    networks: &[Network],
+    ended: &[(Job, JobResult)],
+) -> Result<(), Failure> {
     let count = |job: &Job, key: &str| job.measured(key).map(|n| n as u32);
     let mut lines: Vec<Line> = Vec::new();
     for (job, result) in ended {

@@ -55,10 +55,18 @@ pub(super) fn text(client: &Client, network: &Network, job: &Job, stored: &Store
         }
         let expected = expected.map_or(String::new(), |_| {
             // How many rounds are expected is a mean.
-            let digits = if *expected_key == "rounds" { 1 } else { *digits };
+            let digits = if *expected_key == "rounds" {
+                1
+            } else {
+                *digits
+            };
             number(expected, *factor, digits)
         });
-        table.row([(*name).to_owned(), number(measured, *factor, *digits), expected]);
+        table.row([
+            (*name).to_owned(),
+            number(measured, *factor, *digits),
+            expected,
+        ]);
     }
     format!(
         "{}: node {} to node {}, {}; job {} of {}\n\n{}\n{} bytes, whole, sha256 {}\nstored as {}\n",

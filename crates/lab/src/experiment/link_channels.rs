@@ -56,7 +56,9 @@ impl Kind for LinkChannels {
         // The tree stands while its links are tried.
         let site = site.aged(surveying)?;
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-        let rows = rows_in_order(&numbered, |link| context.part(|| self.link_rows(&site, *link)))?;
+        let rows = rows_in_order(&numbered, |link| {
+            context.part(|| self.link_rows(&site, *link))
+        })?;
         context.tick(self.parts().saturating_sub(numbered.len() as u64));
         Ok(rows)
     }
@@ -68,7 +70,11 @@ impl Kind for LinkChannels {
 
 impl LinkChannels {
     /// Links of high quality between floors of the tree, drawn at random, and how long it took to know them.
-    fn links(&self, site: &Site, context: &RunContext<'_>) -> Result<(Vec<(usize, usize)>, Duration)> {
+    fn links(
+        &self,
+        site: &Site,
+        context: &RunContext<'_>,
+    ) -> Result<(Vec<(usize, usize)>, Duration)> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
         let surveyed = context.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);

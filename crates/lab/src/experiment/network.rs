@@ -94,7 +94,13 @@ impl Network {
         channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
-    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, context: &RunContext<'_>) -> Result<Row> {
+    fn row(
+        &self,
+        seed: u64,
+        mode: Mode,
+        variant: Pipelined,
+        context: &RunContext<'_>,
+    ) -> Result<Row> {
         let site = context.site(&self.testbed, seed)?;
         let object = Object::Random { bytes: self.bytes };
         let mut settings = mode.settings(&site, variant, self.channel_set(), object);

@@ -185,7 +185,14 @@ impl Streams {
             .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
         let (terms, nobody) = (self.terms(cell), &mut Onlookers::default());
-        let carried = streams::run(ground, &loads, &terms, seed, &mut |_| context.flow(), nobody)?;
+        let carried = streams::run(
+            ground,
+            &loads,
+            &terms,
+            seed,
+            &mut |_| context.flow(),
+            nobody,
+        )?;
         Ok(carried.into_iter().map(|c| c.details.stream).collect())
     }
 

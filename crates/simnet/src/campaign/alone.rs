@@ -46,14 +46,18 @@ pub(super) fn fetch(
         motes.wait(leftover.pause)?;
         campaign.add(Phase::Waiting, leftover.pause);
         let begun = motes.network().now();
-        let (Outcome { summary, details }, whole) = motes.fetch(plan, leftover.scheme, &terms, watch)?;
+        let (Outcome { summary, details }, whole) =
+            motes.fetch(plan, leftover.scheme, &terms, watch)?;
         let took_s = motes.network().now().since(begun).as_secs_f64();
         let transfer_s = (summary.duration_s - details.wake_up_s).max(0.0);
         let shares = [
             (Phase::Waiting, summary.waited_s),
             (Phase::WakingUp, summary.duration_s - transfer_s),
             (Phase::Transferring, transfer_s),
-            (Phase::Ending, took_s - summary.waited_s - summary.duration_s),
+            (
+                Phase::Ending,
+                took_s - summary.waited_s - summary.duration_s,
+            ),
         ];
         for (phase, seconds) in shares {
             campaign.add(phase, Duration::from_secs_f64(seconds.max(0.0)));

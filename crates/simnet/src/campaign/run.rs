@@ -267,11 +267,7 @@ impl Run<'_> {
     }
 
     /// Transfers over all of `plans` at once.
-    fn wave(
-        &mut self,
-        plans: &[Plan],
-        partial: Option<(usize, u32)>,
-    ) -> Result<(), CampaignError> {
+    fn wave(&mut self, plans: &[Plan], partial: Option<(usize, u32)>) -> Result<(), CampaignError> {
         let Settings { scheme, terms, .. } = *self.settings;
         let nodes = plans.iter().flat_map(|plan| active_nodes(plan, scheme));
         self.active = nodes.collect();

@@ -218,12 +218,7 @@ pub fn run(
 }
 
 /// The nodes of `site`, switched off.
-fn open(
-    site: &Site,
-    setup: &Setup,
-    sinks: &[usize],
-    seed: u64,
-) -> Result<Convergecast, RunError> {
+fn open(site: &Site, setup: &Setup, sinks: &[usize], seed: u64) -> Result<Convergecast, RunError> {
     let (mut board, mut mac) = stack(&site.board)?;
     if let Some(interval) = setup.lpl {
         let lpl = mac.with_lpl(interval);
@@ -264,7 +259,12 @@ fn open(
     };
     let nodes = site.testbed.nodes.iter().enumerate();
     let engines = nodes.map(|(n, node)| engine(n, node.id)).collect();
-    Ok(Network::on(Ether::new(reach, seed), &[board], engines, seed)?)
+    Ok(Network::on(
+        Ether::new(reach, seed),
+        &[board],
+        engines,
+        seed,
+    )?)
 }
 
 /// Joules of all nodes so far, and seconds that the sources' radios were on.

@@ -2,8 +2,8 @@
 
 use super::cause::{Cause, Causes};
 use super::layout::{Layout, SubGroup};
-use super::map::{HopLoss, LaterRoute, LossMap, MapNode, Receiver, RoundLoss, Sender, RouteMap};
-use super::record::{Away, Fate, Journey, Log, Step, RouteUse};
+use super::map::{HopLoss, LaterRoute, LossMap, MapNode, Receiver, RoundLoss, RouteMap, Sender};
+use super::record::{Away, Fate, Journey, Log, RouteUse, Step};
 use std::collections::BTreeMap;
 use thalweg_host::registry::name_of;
 use thalweg_medium::{Cause as OnAir, EarId};

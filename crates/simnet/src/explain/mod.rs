@@ -16,7 +16,8 @@ mod text;
 pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
 pub use map::{
-    HopLoss, LaterRoute, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals, RouteMap,
+    HopLoss, LaterRoute, LossMap, MapNode, Receiver, RoundLoss, RouteMap, Sender, StageTotal,
+    Totals,
 };
 
 use crate::motes::{Motes, RunError, SimNetwork};

@@ -26,7 +26,9 @@ impl LossMap {
                 self.sink
             ),
             subtitle: self.subtitle(route, hops),
-            stages: (0..=route.hops).map(|stage| route.stage_name(stage)).collect(),
+            stages: (0..=route.hops)
+                .map(|stage| route.stage_name(stage))
+                .collect(),
             nodes,
             hops: hops.iter().map(hop).collect(),
             lost: parts(&lost),

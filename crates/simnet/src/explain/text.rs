@@ -1,7 +1,7 @@
 //! Loss maps and their totals as text for the terminal. Tests: `tests.rs`.
 
 use super::cause::{Cause, Causes};
-use super::map::{HopLoss, LossMap, RoundLoss, Totals, RouteMap};
+use super::map::{HopLoss, LossMap, RoundLoss, RouteMap, Totals};
 use std::fmt::{self, Display, Formatter, Write as _};
 
 /// Causes named in a row, the most frequent ones.

@@ -163,25 +163,8 @@ impl Pipe {
             |net: &Network<Node>| -> f64 { self.nodes.iter().map(|n| net.joules(*n)).sum() };
         let before = joules(&net);
         let packets = object.len().div_ceil(usize::from(self.payload.bytes())) as u32;
-        let mut ends = Ends::default();
-        let deadline = begin + Duration::from_secs(u64::from(DEADLINE_S) + 10);
-        net.run_until(deadline, |at, node, event| {
-            ends.note(at, node == source, node == sink, &event);
-            let flow = match event {
-                Event::Progress { received } if node == sink => {
-                    observer(u32::from(received), packets, at.since(begin))
-                }
-                _ => Continue(()),
-            };
-            ends.stopped = flow.is_break();
-            match ends.stopped || (ends.source_end.is_some() && ends.sink_end.is_some()) {
-                true => Break(()),
-                false => Continue(()),
-            }
-        })?;
-        if ends.stopped {
-            return Err(ChainError::Stopped);
-        }
+        let mut progress = |received, time| observer(received, packets, time);
+        let ends = Ends::wait(&mut net, (source, sink), begin, &mut progress)?;
         let last = match ends.complete {
             Some(local) => net.when(sink, local),
             None => ends.last,
@@ -228,6 +211,35 @@ struct Ends {
 }
 
 impl Ends {
+    /// Runs `net` from `begin` until both ends have finished, or the deadline.
+    fn wait(
+        net: &mut Network<Node>,
+        (source, sink): (usize, usize),
+        begin: SimTime,
+        progress: &mut dyn FnMut(u32, Duration) -> ControlFlow<()>,
+    ) -> Result<Self> {
+        let mut ends = Self::default();
+        let deadline = begin + Duration::from_secs(u64::from(DEADLINE_S) + 10);
+        net.run_until(deadline, |at, node, event| {
+            ends.note(at, node == source, node == sink, &event);
+            let flow = match event {
+                Event::Progress { received } if node == sink => {
+                    progress(u32::from(received), at.since(begin))
+                }
+                _ => Continue(()),
+            };
+            ends.stopped = flow.is_break();
+            match ends.stopped || (ends.source_end.is_some() && ends.sink_end.is_some()) {
+                true => Break(()),
+                false => Continue(()),
+            }
+        })?;
+        match ends.stopped {
+            true => Err(ChainError::Stopped),
+            false => Ok(ends),
+        }
+    }
+
     fn note(&mut self, at: SimTime, source: bool, sink: bool, event: &Event) {
         match event {
             Event::Progress { .. } if sink => self.last = at,

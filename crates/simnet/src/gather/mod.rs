@@ -178,7 +178,10 @@ impl Collection {
     }
 
     fn setup(&self, testbed: &Testbed) -> Setup {
-        let sources = self.request.nodes().map(|id| (id, self.request.demand_of(id)));
+        let sources = self
+            .request
+            .nodes()
+            .map(|id| (id, self.request.demand_of(id)));
         let setup = Setup::session(testbed, self.sink(testbed), sources);
         let mut flows = setup.flows;
         for flow in &mut flows {

@@ -109,7 +109,10 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
         network: &'a mut LineNetwork,
         request: &SessionRequest,
     ) -> Result<Tree<'a>, Failure> {
-        let sources: Vec<_> = request.nodes().map(|id| (id, request.demand_of(id))).collect();
+        let sources: Vec<_> = request
+            .nodes()
+            .map(|id| (id, request.demand_of(id)))
+            .collect();
         network.session(self.sink, &sources).map(Tree::new)
     }
 }

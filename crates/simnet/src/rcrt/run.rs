@@ -163,7 +163,12 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
         let ends = SimTime::ZERO + most;
         let of = self.setup.flows.len();
         let stopped = loop {
-            let routed = self.setup.flows.iter().filter(|f| self.has_route(f)).count();
+            let routed = self
+                .setup
+                .flows
+                .iter()
+                .filter(|f| self.has_route(f))
+                .count();
             let stopped = progress(routed, of);
             let is_settled = matches!(self.setup.settle, Settle::UntilRoutes(_)) && routed == of;
             if stopped.is_break() || is_settled || self.now() >= ends {

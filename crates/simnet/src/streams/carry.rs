@@ -302,7 +302,10 @@ impl<E: Counted> Layered for Watched<'_, E> {
                 }
             }
             if self.has_begun && !self.has_ended {
-                let queued = self.path.iter().map(|n| self.network.net.engine(*n).queued());
+                let queued = self
+                    .path
+                    .iter()
+                    .map(|n| self.network.net.engine(*n).queued());
                 if let Some(lengths) = queued.collect::<Option<Vec<_>>>() {
                     recorder.sample(self.network.now(), lengths.into_iter());
                 }

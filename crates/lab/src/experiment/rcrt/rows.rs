@@ -154,11 +154,7 @@ impl Rcrt {
         row.set_some("rate", mean_rate(o, (0.0, o.lasted)));
         row.set_some("rate_30_min", mean_rate(o, (0.0, HALF_AN_HOUR_S)));
         row.set_some("steady_rate", mean_rate(o, (HALF_AN_HOUR_S, o.lasted)));
-        Spread::set(
-            row,
-            "goodput",
-            flows().filter_map(FlowOutcome::goodput),
-        );
+        Spread::set(row, "goodput", flows().filter_map(FlowOutcome::goodput));
         let feedbacks: u32 = flows().map(|f| f.feedbacks).sum();
         row.set("feedbacks", feedbacks);
         row.set(

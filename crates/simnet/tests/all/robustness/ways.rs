@@ -6,7 +6,7 @@ use std::ops::ControlFlow::Continue;
 use thalweg_host::registry::Pipelined;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Fault;
-use thalweg_simnet::explain::{self, LossMap, SubGroup, RouteMap};
+use thalweg_simnet::explain::{self, LossMap, RouteMap, SubGroup};
 
 const LADDER: Ladder = Ladder {
     hops: 3,
