@@ -4,7 +4,7 @@ use std::fmt;
 
 use ureq::http::Uri;
 
-/// Where a gateway listens unless it is told.
+/// Where a gateway listens by default.
 pub(crate) const USUAL: &str = "http://127.0.0.1:8654";
 /// The port of an address that names none.
 const PORT: u16 = 8654;

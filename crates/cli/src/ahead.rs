@@ -1,5 +1,5 @@
 //! Experiments two at a time: the second fills the threads that the first leaves idle when few of its parts are left.
-//! Rows come out in the experiments' order, and do not depend on what runs beside. Tests: `tests/report.rs`, `tests/resume.rs`.
+//! Rows come out in the experiments' order, and do not depend on what runs beside. Tests: `tests/all/report.rs`, `tests/all/resume.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,14 +17,14 @@ use crate::runner::Runner;
 /// So many run at a time.
 const AT_A_TIME: usize = 2;
 
-/// An experiment as it is to be run.
-pub(crate) struct Asked {
-    /// With the quick subset's seeds and routes where that is asked for.
+/// An experiment to be run.
+pub(crate) struct PlannedRun {
+    /// In the quick subset with its seeds and routes.
     pub(crate) experiment: Experiment,
     pub(crate) seeds: Vec<u64>,
 }
 
-impl Asked {
+impl PlannedRun {
     /// `experiment` as the command line has it.
     pub(crate) fn of(experiment: &Experiment, args: &ReproduceArgs) -> Result<Self, Failure> {
         let mut experiment = experiment.clone();
@@ -39,60 +39,60 @@ impl Asked {
         Ok(Self { experiment, seeds })
     }
 
-    /// Whether the rows of `other` serve: some results are different looks at the same run.
+    /// Whether the rows of `other` serve: some results are of the same run.
     fn is_run(&self, other: &Self) -> bool {
         self.experiment.run == other.experiment.run && self.seeds == other.seeds
     }
 }
 
-/// Runs each of `asked` once, and gives `with` its rows, in order.
+/// Runs each of `planned` once, and gives `with` its rows, in order.
 ///
 /// # Errors
 /// The first of a run or of `with`, in their order; nothing new is begun after it.
 pub(crate) fn each(
-    lab: &Runner,
-    asked: &[Asked],
-    mut with: impl FnMut(&Asked, Vec<Row>) -> Result<(), Failure>,
+    runner: &Runner,
+    planned: &[PlannedRun],
+    mut with: impl FnMut(&PlannedRun, Vec<Row>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let first_like = |one: &Asked| asked.iter().position(|other| other.is_run(one));
-    let runs: Vec<usize> = asked.iter().filter_map(first_like).collect();
+    let first_like = |one: &PlannedRun| planned.iter().position(|other| other.is_run(one));
+    let runs: Vec<usize> = planned.iter().filter_map(first_like).collect();
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = sync_channel(asked.len());
+    let (sender, receiver) = sync_channel(planned.len());
     thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
             let (sender, next, runs) = (sender.clone(), &next, &runs);
             scope.spawn(move || loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(Asked { experiment, seeds }) = asked.get(place) else {
+                let Some(PlannedRun { experiment, seeds }) = planned.get(place) else {
                     return;
                 };
                 if runs.get(place) != Some(&place) {
                     continue;
                 }
-                let rows = lab.rows(&experiment.id, &experiment.run, seeds);
+                let rows = runner.rows(&experiment.id, &experiment.run, seeds);
                 if sender.send((place, rows)).is_err() {
                     return;
                 }
             });
         }
         drop(sender);
-        let mut came = BTreeMap::new();
-        let all = asked.iter().zip(&runs).try_for_each(|(one, run)| {
-            if let Some(Asked { experiment, .. }) = asked.get(*run) {
-                lab.tell_of(&experiment.id);
+        let mut finished = BTreeMap::new();
+        let all = planned.iter().zip(&runs).try_for_each(|(one, run)| {
+            if let Some(PlannedRun { experiment, .. }) = planned.get(*run) {
+                runner.show_only(&experiment.id);
             }
-            while !came.contains_key(run) {
+            while !finished.contains_key(run) {
                 let (place, rows) = (receiver.recv())
                     .map_err(|_| Failure::Job("an experiment ended without rows".to_owned()))?;
-                came.insert(place, rows);
+                finished.insert(place, rows);
             }
-            let rows = came.remove(run).unwrap_or_else(|| Ok(Vec::new()))?;
-            came.insert(*run, Ok(rows.clone()));
+            let rows = finished.remove(run).unwrap_or_else(|| Ok(Vec::new()))?;
+            finished.insert(*run, Ok(rows.clone()));
             with(one, rows)
         });
         if all.is_err() {
-            next.store(asked.len(), Ordering::Relaxed);
-            lab.stop();
+            next.store(planned.len(), Ordering::Relaxed);
+            runner.stop();
         }
         all
     })

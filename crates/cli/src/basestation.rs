@@ -23,7 +23,7 @@ use crate::progress::Reporter;
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.testbed)?;
     check(&testbed, (None, args.to)).map_err(Failure::input)?;
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
+    network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, args.seed);
     let setup = Setup {
         node: args.to,

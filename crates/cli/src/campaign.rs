@@ -32,8 +32,8 @@ use crate::values::MAX_PAYLOAD;
 
 /// Fetches an object from every node but the sink.
 pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), Failure> {
-    // What cannot be asked is said before anything is written.
-    let (wish, site) = (network.wish()?, network.site()?);
+    // Bad requests fail before anything is written.
+    let (request, site) = (network.request()?, network.site()?);
     let testbed = network.testbed();
     let sinks = match &args.to[..] {
         [] => vec![testbed.sink],
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> R
     };
     let nodes = testbed.nodes.iter().map(|node| node.id);
     let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
-    let description = description(args, testbed, &wish.object)?;
+    let description = description(args, testbed, &request.object)?;
     let mut store = Store::open(&args.out)?;
     let mut campaign = store.campaign(&description, &sources)?;
     // Two processes would do all work twice.
@@ -54,9 +54,9 @@ pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> R
     }
     let of = Of::file(args).within(campaign.id);
     if campaign.left().next().is_some() {
-        match (wish.protocol.family, &sinks[..]) {
+        match (request.protocol.family, &sinks[..]) {
             (Family::Pipeline(variant), [_, _, ..]) => {
-                let mut settings = settings(&site, variant, &sinks, &wish);
+                let mut settings = settings(&site, variant, &sinks, &request);
                 settings.sources = Sources::These(campaign.left().collect());
                 waves(&site, &settings, &mut store, (&campaign, of), watch)?;
             }
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> R
         }
     }
     watch.reporter.finish();
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
+    network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let done = store.campaign(&description, &sources)?;
     let summary = summary(&store, &done)?;
     if args.json {
@@ -98,17 +98,17 @@ fn turns(
         ));
     }
     let mut arrived = summary(store, campaign)?.bytes;
-    let (surveyed, wish) = (watch.survey(network)?, network.wish()?);
+    let (surveyed, request) = (watch.survey(network)?, network.request()?);
     let begun = Instant::now();
     for (turn, source) in (1u32..).zip(campaign.left()) {
         watch
             .reporter
             .set_context(&format!("{} of {total}", total - left + 1));
-        let wish = CollectRequest {
+        let request = CollectRequest {
             from: Some(source),
-            ..wish.clone()
+            ..request.clone()
         };
-        let line = match watch.fetch(&surveyed, &wish, None, Explain::Nothing) {
+        let line = match watch.fetch(&surveyed, &request, None, Explain::Nothing) {
             Ok((report, _)) => {
                 remember(&report, store, of)?;
                 let o = report.summary();
@@ -137,16 +137,24 @@ fn turns(
     Ok(())
 }
 
-/// How transfers run into `sinks` at once, as `wish` has them.
-fn settings(site: &Site, variant: Pipelined, sinks: &[NodeId], wish: &CollectRequest) -> Settings {
+/// The settings of transfers into `sinks` at once, for `request`.
+fn settings(
+    site: &Site,
+    variant: Pipelined,
+    sinks: &[NodeId],
+    request: &CollectRequest,
+) -> Settings {
     let clean = || CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
-    let channels = wish.channels.clone().unwrap_or_else(|| clean().collect());
+    let channels = request
+        .channels
+        .clone()
+        .unwrap_or_else(|| clean().collect());
     let stations = sinks.iter().map(|node| Station::Node(*node)).collect();
-    let (object, measured) = (wish.object.clone(), channels.into_iter().collect());
-    let mut settings = Settings::of(site, variant, stations, measured, object, wish.payload);
-    settings.channels.clone_from(&wish.channels);
-    settings.route.hops = wish.hops.map(usize::from);
-    settings.route.max_paths = wish.paths.map(usize::from).or(settings.route.max_paths);
+    let (object, measured) = (request.object.clone(), channels.into_iter().collect());
+    let mut settings = Settings::of(site, variant, stations, measured, object, request.payload);
+    settings.channels.clone_from(&request.channels);
+    settings.route.hops = request.hops.map(usize::from);
+    settings.route.max_paths = request.paths.map(usize::from).or(settings.route.max_paths);
     settings
 }
 
@@ -161,23 +169,23 @@ fn waves(
     let (total, mut left) = (campaign.nodes.len(), campaign.left().count());
     let watch = RefCell::new(watch);
     let mut failed = None;
-    let mut over = |turn: &Outcome<InWave>, object: Option<&[u8]>| {
-        let core = &turn.summary;
-        let kept = match &core.failure {
+    let mut done = |turn: &Outcome<InWave>, object: Option<&[u8]>| {
+        let summary = &turn.summary;
+        let kept = match &summary.failure {
             // No transfer was begun.
-            Some(why) if core.hops == 0 => {
-                let failed = store.fail_turn(campaign.id, core.source, why);
+            Some(why) if summary.hops == 0 => {
+                let failed = store.fail_turn(campaign.id, summary.source, why);
                 failed.map_err(Failure::from)
             }
-            _ => keep(turn, (core, None), object, store, of).map(drop),
+            _ => keep(turn, (summary, None), object, store, of).map(drop),
         };
         left -= 1;
-        let line = match core.verified {
+        let line = match summary.verified {
             true => format!(
                 "node {} to {}: {:.1} kbit/s",
-                core.source, core.sink, core.goodput_kbps
+                summary.source, summary.sink, summary.goodput_kbps
             ),
-            false => not_whole(core),
+            false => not_whole(summary),
         };
         let line = format!("{line}; {} of {total} nodes", total - left);
         watch.borrow_mut().reporter.line(&line);
@@ -190,7 +198,7 @@ fn waves(
         }
     };
     let mut observer = |progress| watch.borrow_mut().note("", progress);
-    let emptied = empty(site, settings, &mut observer, &mut over);
+    let emptied = empty(site, settings, &mut observer, &mut done);
     match (emptied, failed) {
         (_, Some(why)) => Err(why),
         (Ok(_), None) => Ok(()),
@@ -283,7 +291,7 @@ pub(crate) struct CampaignSummary {
     bytes: u64,
     /// Time of all transfers, added up.
     duration_s: f64,
-    /// None where somebody else was on the air meanwhile.
+    /// None where other transfers ran meanwhile.
     energy_j: Option<f64>,
     /// All bytes over that time.
     goodput_kbps: Option<f64>,

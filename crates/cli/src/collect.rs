@@ -1,4 +1,4 @@
-//! `thalweg collect`: an object from a node, whatever carries it, from the order to the store.
+//! `thalweg collect`: an object from a node, by any protocol, from the order to the store.
 
 use std::path::Path;
 
@@ -57,9 +57,11 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
 
 /// The most bytes that go in one part, where the object has more.
 fn segment_bytes(network: &Network) -> Result<Option<u32>, Failure> {
-    let wish = network.wish()?;
-    let bytes = wish.object.bytes();
-    Ok(wish.segment_bytes().filter(|most| bytes > u64::from(*most)))
+    let request = network.request()?;
+    let bytes = request.object.bytes();
+    Ok(request
+        .segment_bytes()
+        .filter(|most| bytes > u64::from(*most)))
 }
 
 /// Whether what the options name may be written.
@@ -77,7 +79,7 @@ fn check_outputs(args: &CollectArgs) -> Result<(), Failure> {
     if let Some(Some(path)) = &args.explain {
         outputs.check("--explain", path, Kind::Svg)?;
     }
-    // A store that cannot be written is told before time is spent on what it is to keep.
+    // A store that cannot be written fails before time is spent on the transfer.
     match args.out.join(DATABASE).exists() {
         true => Store::open(&args.out).map(drop).map_err(Failure::from),
         false => outputs::probe(&args.out),
@@ -96,7 +98,7 @@ fn one(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), F
         let frames = capture.as_ref().map(|to| to.frames(&testbed.nodes));
         let frames = frames.transpose();
         let frames = frames.map_err(|why| Stop::Failed(format!("capture: {why}")))?;
-        watch.fetch(&surveyed, &network.wish()?, frames, explain)
+        watch.fetch(&surveyed, &network.request()?, frames, explain)
     });
     let (report, maps) = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
     let done = finish(args, (testbed, &report), maps.as_ref(), watch);
@@ -106,7 +108,7 @@ fn one(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), F
     }
 }
 
-/// Stores what came, and prints the report.
+/// Stores the object, and prints the report.
 fn finish(
     args: &CollectArgs,
     (testbed, report): (&Testbed, &Report),
@@ -114,8 +116,8 @@ fn finish(
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     watch.reporter.finish();
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
-    // What cannot be written does not keep the result from being shown.
+    network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
+    // The result is shown even if it cannot be stored.
     let store = Store::open(&args.out).map_err(Failure::from);
     let remembered = store.and_then(|mut store| remember(report, &mut store, Of::file(args)));
     let kept = remembered.as_ref().ok().and_then(Option::as_ref);
@@ -198,7 +200,7 @@ struct Printed<'a> {
     explain: Option<&'a Maps>,
 }
 
-/// Refuses what is asked of a protocol that has no use for it.
+/// Refuses options that the protocol does not take.
 fn check_takes(args: &CollectArgs, network: &Network) -> Result<(), Failure> {
     let at_once = args.protocol.takes().contains(&OptionName::Sources);
     if args.all_nodes && args.pcap.is_some() && !at_once {

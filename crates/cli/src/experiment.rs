@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use thalweg_lab::experiment::Experiment;
-use thalweg_lab::results::Claims;
 
 use crate::args::ExperimentCommand;
 use crate::failure::Failure;
@@ -36,7 +35,7 @@ fn list(json: bool) -> Result<(), Failure> {
     let experiments = Experiment::built_in().map_err(Failure::job)?;
     let mut entries = Vec::new();
     for e in &experiments {
-        let claims = claims_of(e)?.claims;
+        let claims = e.claims(&[]).map_err(Failure::job)?.claims;
         let of_it = claims
             .iter()
             .filter(|c| c.id == e.id && c.judgement.is_some());
@@ -63,12 +62,6 @@ fn list(json: bool) -> Result<(), Failure> {
     print(&format!(
         "{text}\ncost: processor time of all seeds on one core\n"
     ))
-}
-
-/// What the experiment's paper claims.
-pub(crate) fn claims_of(experiment: &Experiment) -> Result<Claims, Failure> {
-    let paper = experiment.paper.as_deref().unwrap_or_default();
-    Claims::of_paper(paper).map_err(Failure::job)
 }
 
 fn show(name: &str, json: bool) -> Result<(), Failure> {

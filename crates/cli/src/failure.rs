@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Testbed(String),
     /// The job did not get done: status 1.
     Job(String),
-    /// Whoever read standard output has gone; there is nobody to tell: status 0.
+    /// The reader of standard output has gone: status 0.
     ReaderGone,
 }
 
@@ -61,7 +61,7 @@ impl From<thalweg::Error> for Stop {
     fn from(error: thalweg::Error) -> Self {
         match error.kind() {
             ErrorKind::Stopped => Self::Interrupted,
-            ErrorKind::Input => Self::Input(said(&error)),
+            ErrorKind::Input => Self::Input(with_options(&error)),
             ErrorKind::Job => Self::Failed(error.to_string()),
         }
     }
@@ -77,7 +77,7 @@ impl From<thalweg::Error> for Failure {
 }
 
 /// `error` with options as they are typed.
-fn said(error: &thalweg::Error) -> String {
+fn with_options(error: &thalweg::Error) -> String {
     match error {
         thalweg::Error::NotTaken { option, protocol } => {
             format!("{} is not for --protocol {protocol}", typed(option))
@@ -120,7 +120,7 @@ impl From<Stop> for Failure {
     }
 }
 
-/// The failure that a store's error is: a folder that cannot be one was typed, the rest befell us.
+/// The failure that a store's error is: a folder that cannot be one was typed, the rest are failed jobs.
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {

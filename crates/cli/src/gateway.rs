@@ -57,7 +57,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
 /// The network that `of` names.
 fn station(of: &NetworkConfig, args: &GatewayArgs) -> Result<Station, Failure> {
     let testbed = Testbed::load(&of.testbed)?;
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
+    network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, of.seed);
     let line = of.line().map_err(|why| named_port(&why))?;
     let refused = |why: RunError| match &of.name {

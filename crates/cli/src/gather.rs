@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if args.from.is_empty() {
         let sink = collection.to.unwrap_or(testbed.sink);
         let others = testbed.nodes.iter().filter(|node| node.id != sink);
-        collection.wish.sources = others.map(|node| node.id.get()).collect();
+        collection.request.sources = others.map(|node| node.id.get()).collect();
     }
     collection.check(&testbed)?;
     let site = Site::new(testbed, args.seed);
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
     let report = gathered?;
     let testbed = &site.testbed;
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
-    // What cannot be written does not keep the result from being shown.
+    network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
+    // The result is shown even if it cannot be stored.
     let store = Store::open(&args.out).map_err(Failure::from);
     let kept = store.and_then(|mut store| keep_all(&report, &mut store, Of::file(args)));
     if args.json {
@@ -93,7 +93,7 @@ fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
     }
     let scenario = args.scenario.as_deref().map(scenario).transpose()?;
     Ok(Collection {
-        wish: SessionRequest {
+        request: SessionRequest {
             sources: args.from.iter().map(|node| node.get()).collect(),
             policy: args.policy.clone().unwrap_or_else(|| "fair".to_owned()),
             demand: args.demand.unwrap_or(DEMAND),

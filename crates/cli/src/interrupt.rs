@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A second signal this soon is the first one again: `timeout` and some shells send it twice.
 const ECHO: Duration = Duration::from_millis(500);
 
-/// Whether somebody asked to stop.
+/// Whether the user asked to stop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Arc<OnceLock<Instant>>);
 

@@ -1,5 +1,5 @@
-//! The network that a command was given: what its file leaves open, told once, and why the nodes at both ends of a
-//! transfer are those. Tests: `tests/networks.rs`.
+//! Lines about a command's network: what was assumed of its file, and why a transfer has its source and sink.
+//! Tests: `tests/all/networks.rs`.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use thalweg_units::NodeId;
 
 use crate::progress::Verbosity;
 
-/// Says on standard error what was assumed of a network's file; beside a result, since an error is told alone.
-pub(crate) fn tell(name: &str, assumed: &[Assumed], say: Verbosity) {
+/// Reports on standard error what was assumed of a network's file; beside results only, not errors.
+pub(crate) fn report_assumed(name: &str, assumed: &[Assumed], say: Verbosity) {
     if say == Verbosity::Quiet {
         return;
     }
@@ -28,7 +28,7 @@ pub(crate) const fn reason(by: SinkBy) -> &'static str {
     }
 }
 
-/// The line about the sink, where `to` are those that were named.
+/// The line about the sink, where `to` are those of `--to`.
 pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
     let named: Vec<String> = to.iter().map(ToString::to_string).collect();
     match &named[..] {
@@ -38,7 +38,7 @@ pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
     }
 }
 
-/// The line about both ends of one transfer from `source`, where `from` and `to` are those that were named.
+/// The line about both ends of one transfer from `source`, where `from` and `to` are those of the options.
 pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[NodeId]) -> String {
     let source = match from {
         Some(named) => format!("source {named}, as --from says"),

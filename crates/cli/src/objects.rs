@@ -44,7 +44,7 @@ pub(crate) struct Shown {
     pub(crate) testbed: String,
     pub(crate) protocol: String,
     pub(crate) source: u16,
-    /// A gateway does not tell it of an object.
+    /// A gateway does not say.
     pub(crate) sink: Option<u16>,
     pub(crate) bytes: u64,
     pub(crate) goodput_kbps: f64,
@@ -233,7 +233,7 @@ fn export(names: &[String], into: &Path, force: bool, store: &Path) -> Result<()
         let kept = kept.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         export.write(&shown[index], &kept, &bytes)?;
     }
-    export.tell()
+    export.report()
 }
 
 /// Objects that are copied into a folder.
@@ -290,7 +290,7 @@ impl<'a> Export<'a> {
     }
 
     /// Prints what was written.
-    pub(crate) fn tell(&self) -> Result<(), Failure> {
+    pub(crate) fn report(&self) -> Result<(), Failure> {
         print(&self.text)
     }
 }

@@ -100,7 +100,7 @@ impl WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
-            // Left unfinished: there is nobody left to tell of a failure.
+            // Left unfinished: a failure cannot be reported any more.
             let _ = fs::remove_file(partial);
         }
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Where no bar is drawn, a line is written so often.
 const LINES: Duration = Duration::from_secs(60);
-/// Nothing is said of what is left before so much has passed.
+/// The time left is shown after so much has passed.
 const FIRST: Duration = Duration::from_secs(2);
 
 /// How fast a step comes on.
@@ -12,7 +12,7 @@ const FIRST: Duration = Duration::from_secs(2);
 pub(crate) struct Pace {
     step: String,
     begun: Instant,
-    told: Instant,
+    last_line: Instant,
 }
 
 impl Pace {
@@ -22,7 +22,7 @@ impl Pace {
         Self {
             step: String::new(),
             begun: now,
-            told: now,
+            last_line: now,
         }
     }
 
@@ -39,9 +39,9 @@ impl Pace {
 
     /// Whether a minute has passed since this was last true, or since the step began.
     pub(crate) fn is_minute(&mut self) -> bool {
-        let passed = self.told.elapsed() >= LINES;
+        let passed = self.last_line.elapsed() >= LINES;
         if passed {
-            self.told = Instant::now();
+            self.last_line = Instant::now();
         }
         passed
     }

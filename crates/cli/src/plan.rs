@@ -1,5 +1,4 @@
-//! `thalweg plan`: routes, groups, channels and predictions, of links that a file tells or that a
-//! simulated network measures itself.
+//! `thalweg plan`: routes, groups, channels and predictions, on the links of a file or of a simulated survey.
 
 use std::path::Path;
 
@@ -17,7 +16,7 @@ use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
 use crate::table::{number, Table};
 
-/// Plans, and writes what was asked for.
+/// Plans, and writes the results.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let outputs = Outputs::beside(args.force, [Path::new(&args.testbed)]);
     if let Some(path) = &args.svg {
@@ -35,11 +34,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         .random_object(args.bytes);
     let protocol = network.pipeline("protocol")?;
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
-    let known = network.known(&mut |label, progress| watch.note(label, progress))?;
+    let links = network.links(&mut |label, progress| watch.note(label, progress))?;
     watch.reporter.finish();
-    let (plan, shown) = network.plan(&known)?;
+    let (plan, shown) = network.plan(&links)?;
     let testbed = network.testbed();
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
+    network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let printed = match args.json {
         true => print_json(&shown),
         false => {
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         }
     };
     if let Some(path) = &args.svg {
-        write_file(path, &plots::plan(&plan, known.links()).to_svg())?;
+        write_file(path, &plots::plan(&plan, links.links()).to_svg())?;
     }
     printed
 }

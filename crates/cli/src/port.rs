@@ -1,4 +1,4 @@
-//! `thalweg collect --port`: the network is behind a base station's line. Tests: `tests/line.rs`.
+//! `thalweg collect --port`: the network is behind a base station's line. Tests: `tests/all/line.rs`.
 
 use std::time::Duration;
 
@@ -23,15 +23,15 @@ pub(crate) fn fetch(
     let address = address.map_err(|why| Stop::Input(format!("--port: {why}")))?;
     let interrupt = watch.interrupt.clone();
     let stopping = Box::new(move || interrupt.is_set());
-    let mut field = match LineNetwork::open(Box::new(address), PATIENCE, stopping) {
-        Ok(field) => field,
+    let mut line = match LineNetwork::open(Box::new(address), PATIENCE, stopping) {
+        Ok(line) => line,
         Err(_) if watch.interrupt.is_set() => return Err(Stop::Interrupted),
         Err(why @ LineError::Open { .. }) => return Err(Stop::Input(why.to_string())),
         Err(why) => return Err(Stop::Failed(why.to_string())),
     };
     let sink = network.testbed().sink;
-    let station = field.station().map_or(sink, |about| about.node);
+    let station = line.station().map_or(sink, |about| about.node);
     let ends = (station, first_transfer());
     let mut observer = |label: &str, progress| watch.note(label, progress);
-    Ok(network.remote(&mut field, ends, &mut observer)?)
+    Ok(network.remote(&mut line, ends, &mut observer)?)
 }

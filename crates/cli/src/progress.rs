@@ -28,7 +28,7 @@ pub(crate) struct Reporter {
     say: Verbosity,
 }
 
-/// How much is told on the way.
+/// How much progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Verbosity {
     /// Nothing but errors.
@@ -60,7 +60,7 @@ impl Reporter {
         self.bar.is_some()
     }
 
-    /// Says which of many jobs is running, such as the node whose turn it is.
+    /// Names which of many jobs is running, such as its node.
     pub(crate) fn set_context(&mut self, context: &str) {
         context.clone_into(&mut self.context);
         self.step.clear();
@@ -101,12 +101,12 @@ impl Reporter {
         }
         let Some(bar) = &self.bar else {
             // One of many jobs ends in a line of its own; its steps would drown it.
-            let is_told = match self.say {
+            let is_shown = match self.say {
                 Verbosity::Quiet => false,
                 Verbosity::Normal => self.context.is_empty(),
                 Verbosity::Verbose => true,
             };
-            if new && is_told {
+            if new && is_shown {
                 let context = match self.context.as_str() {
                     "" => String::new(),
                     context => format!("{context}: "),
@@ -141,12 +141,12 @@ impl Drop for Reporter {
     }
 }
 
-/// Writes to standard error; nobody is left to tell when that is closed.
+/// Writes to standard error; if that is closed, the line is lost.
 fn plain_line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A job on the way: where its progress goes and who may stop it.
+/// A running job: where its progress goes, and what stops it.
 pub(crate) struct Watch {
     pub(crate) reporter: Reporter,
     pub(crate) interrupt: Interrupt,
@@ -157,7 +157,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Nothing has been told yet.
+    /// Of a job that has not begun.
     pub(crate) fn new(protocol: &'static Protocol, say: Verbosity) -> Self {
         Self {
             reporter: Reporter::to_stderr(say),
@@ -176,12 +176,12 @@ impl Watch {
     pub(crate) fn fetch(
         &mut self,
         network: &Surveyed,
-        wish: &CollectRequest,
+        request: &CollectRequest,
         capture: Option<Box<dyn Frames>>,
         explain: Explain,
     ) -> Result<(Report, Option<Maps>), Stop> {
         let mut observer = |label: &str, progress| self.note(label, progress);
-        let fetched = network.fetch(wish, capture, explain, &mut observer);
+        let fetched = network.fetch(request, capture, explain, &mut observer);
         Ok(fetched.map_err(thalweg::Error::from)?)
     }
 

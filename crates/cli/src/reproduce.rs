@@ -3,9 +3,8 @@
 use thalweg_lab::experiment::{Experiment, Report};
 use thalweg_lab::results::{excused, short, span, Extent, Judged, Tally, Verdict};
 
-use crate::ahead::{self, Asked};
+use crate::ahead::{self, PlannedRun};
 use crate::args::ReproduceArgs;
-use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::outputs::{Kind, Outputs};
@@ -29,10 +28,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             outputs.folder("--out", &folder)?;
         }
     }
-    let lab = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    let runner = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
-        lab.note(&format!("not of the quick subset unless named: {left_out}"));
+        runner.note(&format!("not of the quick subset unless named: {left_out}"));
     }
     let mut reports = Vec::new();
     let page = (args.report.as_ref()).map(|folder| ReportPage::new(folder, args.out.as_deref()));
@@ -44,12 +43,12 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         (true, None) => Extent::Quick,
         _ => Extent::Full,
     };
-    let asked: Vec<Asked> = (experiments.iter())
-        .map(|experiment| Asked::of(experiment, args))
+    let runs: Vec<PlannedRun> = (experiments.iter())
+        .map(|experiment| PlannedRun::of(experiment, args))
         .collect::<Result<_, Failure>>()?;
-    ahead::each(&lab, &asked, |Asked { experiment, seeds }, rows| {
-        lab.finish();
-        let claims = claims_of(experiment)?;
+    ahead::each(&runner, &runs, |PlannedRun { experiment, seeds }, rows| {
+        runner.finish();
+        let claims = experiment.claims(&[]).map_err(Failure::job)?;
         let report = Report::new(experiment, seeds, rows, &claims, extent);
         let printed = print(&match args.json {
             true => json_lines(&report.results)?,
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if !args.json {
         print(&summary(&reports))?;
     }
-    lab.done();
+    runner.done();
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
     if args.check && !misses.is_empty() {
         let (count, list) = (misses.len(), misses.join("; "));

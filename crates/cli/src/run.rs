@@ -5,10 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use thalweg_lab::experiment::{Experiment, Explained, Refused, Report, RunOption};
-use thalweg_lab::results::{csv, Claims, Extent, Judged};
+use thalweg_lab::results::{csv, Extent, Judged};
 
 use crate::args::RunArgs;
-use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
@@ -28,16 +27,49 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         };
     }
     let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
-    // What a paper claims, it claims of its own network.
-    let claims = match (&args.testbed, args.loss.as_slice()) {
-        (None, []) => claims_of(&experiment)?,
-        _ => Claims::default(),
-    };
+    let claims = experiment.claims(&options).map_err(Failure::job)?;
     for option in options {
         let taken = experiment.run.take(option);
         taken.map_err(|why| refused(&experiment.id, &why))?;
     }
     let seeds = seeds_of(args.seeds, &experiment);
+    check_outputs(args)?;
+    let runner = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    let runner = runner.lossy(&experiment, &args.loss)?;
+    let runner = match &args.testbed {
+        Some(name) => runner.within(name)?,
+        None => runner,
+    };
+    if let Some(file) = &args.pcap {
+        runner.capture(&experiment, &seeds, file)?;
+    }
+    let rows = runner.rows(&experiment.id, &experiment.run, &seeds)?;
+    let explained = || runner.explained(&experiment, &seeds);
+    let explained = args.explain.is_some().then(explained).transpose()?;
+    runner.finish();
+    let report = Report::new(&experiment, &seeds, rows, &claims, Extent::Full);
+    let explained = explained.as_ref();
+    let shown = match args.json {
+        true => {
+            let losses = explained.map(|e| losses_json(&experiment.id, e));
+            json_lines(&report.results)? + &losses.transpose()?.unwrap_or_default()
+        }
+        false => text(&report) + &explained.map(losses_text).unwrap_or_default(),
+    };
+    // Results are shown before a disk can fail, and written even if standard output is closed.
+    let printed = print(&shown);
+    if let Some(folder) = &args.out {
+        write_report(folder, &report)?;
+    }
+    if let Some(explained) = explained {
+        write_explained(args, explained)?;
+    }
+    runner.done();
+    printed
+}
+
+/// Checks that the files that the options name can be written.
+fn check_outputs(args: &RunArgs) -> Result<(), Failure> {
     let read = [&args.experiment].into_iter().chain(&args.testbed);
     let outputs = Outputs::beside(args.force, read.map(Path::new));
     if let Some(folder) = &args.out {
@@ -49,57 +81,31 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(Some(file)) = &args.explain {
         outputs.check("--explain", file, Kind::Json)?;
     }
-    let lab = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
-    let lab = lab.lossy(&experiment, &args.loss)?;
-    let lab = match &args.testbed {
-        Some(name) => lab.within(name)?,
-        None => lab,
-    };
-    if let Some(file) = &args.pcap {
-        lab.capture(&experiment, &seeds, file)?;
-    }
-    let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
-    let explained = || lab.explained(&experiment, &seeds);
-    let explained = args.explain.is_some().then(explained).transpose()?;
-    lab.finish();
-    let report = Report::new(&experiment, &seeds, rows, &claims, Extent::Full);
-    let explained = explained.as_ref();
-    let shown = match args.json {
-        true => {
-            let losses = explained.map(|e| losses_json(&experiment.id, e));
-            json_lines(&report.results)? + &losses.transpose()?.unwrap_or_default()
-        }
-        false => text(&report) + &explained.map(losses_text).unwrap_or_default(),
-    };
-    // Results are shown before a disk can fail, and written though nobody reads what is shown.
-    let printed = print(&shown);
-    if let Some(folder) = &args.out {
-        write_report(folder, &report)?;
-    }
-    if let Some(explained) = explained {
-        #[derive(serde::Serialize)]
-        struct Written<'a> {
-            generator: &'static str,
-            #[serde(flatten)]
-            explained: &'a Explained,
-        }
-        let generator = "thalweg";
-        let written = Written {
-            generator,
-            explained,
-        };
-        let json = serde_json::to_string(&written).map_err(Failure::job)? + "\n";
-        let named = args.explain.iter().flatten().cloned();
-        let beside = args.out.iter().map(|folder| folder.join("explain.json"));
-        for file in named.chain(beside) {
-            write_file(&file, &json)?;
-        }
-    }
-    lab.done();
-    printed
+    Ok(())
 }
 
-/// What `args` asks for beside the experiment's file.
+/// Writes where packets were lost to the file of `--explain`, and beside the results.
+fn write_explained(args: &RunArgs, explained: &Explained) -> Result<(), Failure> {
+    #[derive(serde::Serialize)]
+    struct Written<'a> {
+        generator: &'static str,
+        #[serde(flatten)]
+        explained: &'a Explained,
+    }
+    let written = Written {
+        generator: "thalweg",
+        explained,
+    };
+    let json = serde_json::to_string(&written).map_err(Failure::job)? + "\n";
+    let named = args.explain.iter().flatten().cloned();
+    let beside = args.out.iter().map(|folder| folder.join("explain.json"));
+    for file in named.chain(beside) {
+        write_file(&file, &json)?;
+    }
+    Ok(())
+}
+
+/// The options of `args` that change the experiment.
 fn options(args: &RunArgs) -> Vec<RunOption> {
     let given = |given: bool, option: RunOption| given.then_some(option);
     let options = [
@@ -144,9 +150,9 @@ fn losses_json(id: &str, explained: &Explained) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The seeds asked for, else 1 to `count`.
-pub(crate) fn seeds_of(asked: Option<Seeds>, experiment: &Experiment) -> Vec<u64> {
-    match asked {
+/// `seeds`, or the experiment's own.
+pub(crate) fn seeds_of(seeds: Option<Seeds>, experiment: &Experiment) -> Vec<u64> {
+    match seeds {
         Some(seeds) => (seeds.first..=seeds.last).collect(),
         None => experiment.default_seeds(),
     }

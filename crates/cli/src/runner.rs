@@ -1,5 +1,5 @@
-//! What `run` and `reproduce` run experiments with: threads, what an earlier command kept, progress, Ctrl-C.
-//! Time base: wall clock. Tests: `tests/resume.rs`.
+//! Runs experiments for `run` and `reproduce`: threads, rows kept by an earlier command, progress, Ctrl-C.
+//! Time base: wall clock. Tests: `tests/all/resume.rs`.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -24,37 +24,36 @@ use crate::progress::{Reporter, Verbosity};
 /// The network that is read from standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// What runs experiments, and tells how far they are.
+/// Runs experiments, and shows their progress.
 pub(crate) struct Runner {
     sites: Sites,
     journal: Journal,
     threads: Threads,
     keep: Keep,
     interrupt: Interrupt,
-    over: AtomicBool,
-    telling: Mutex<Telling>,
+    stopped: AtomicBool,
+    status: Mutex<Status>,
     say: Verbosity,
 }
 
-/// How far what runs is.
-struct Telling {
+/// The progress display.
+struct Status {
     reporter: Reporter,
     pace: Pace,
-    /// The one that is told of, where several run at once.
+    /// The experiment that is shown, where several run at once.
     id: Option<String>,
 }
 
-/// What is kept of a run that does not finish.
+/// What an unfinished run leaves for the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     Seeds,
-    /// What the run reads from standard input is not known again.
+    /// The network from standard input cannot be recognised again.
     Nothing,
 }
 
 impl Runner {
-    /// One that takes `jobs` threads, or all. What it has not finished is kept with the results in `out`, or beside
-    /// the store.
+    /// One that takes `jobs` threads, or all. Unfinished work is kept with the results in `out`, or beside the store.
     pub(crate) fn new(
         out: Option<&Path>,
         jobs: Option<NonZeroUsize>,
@@ -67,8 +66,8 @@ impl Runner {
             threads: Threads::new(jobs).map_err(failure)?,
             keep: Keep::Seeds,
             interrupt: Interrupt::on_signals(),
-            over: AtomicBool::new(false),
-            telling: Mutex::new(Telling {
+            stopped: AtomicBool::new(false),
+            status: Mutex::new(Status {
                 reporter: Reporter::to_stderr(say),
                 pace: Pace::new(),
                 id: None,
@@ -106,20 +105,20 @@ impl Runner {
 
     /// The rows of `run` with `seeds`; `id` names it in the progress.
     pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
-        let observer = |done: u64, total: u64| self.told(id, done, total);
+        let observer = |done: u64, total: u64| self.show(id, done, total);
         let resume = || experiment::resume(&self.journal, run, &self.sites, seeds);
         let kept = (self.keep == Keep::Seeds).then(resume);
         let seeds_kept = kept.as_ref().map_or(0, |kept| kept.seeds());
         if seeds_kept > 0 {
             let (n, m) = (seeds_kept, seeds.len());
             let line = format!("thalweg: {id}: {n} of {m} seeds taken from an earlier run");
-            self.telling().reporter.line(&line);
+            self.status().reporter.line(&line);
         }
         let rows = || experiment::run(run, seeds, &self.sites, kept.as_ref(), &observer);
         let rows = self.threads.run(rows);
         if let Some(why) = self.journal.failure() {
             let line = format!("thalweg: what is done is not kept: {why}");
-            self.telling().reporter.line(&line);
+            self.status().reporter.line(&line);
         }
         rows.map_err(|error| match (error, self.journal.folder()) {
             (ExperimentError::Stopped, Some(folder)) => {
@@ -157,21 +156,21 @@ impl Runner {
         experiment: &Experiment,
         seeds: &[u64],
     ) -> Result<Explained, Failure> {
-        let observer = |done: u64, total: u64| self.told(&experiment.id, done, total);
+        let observer = |done: u64, total: u64| self.show(&experiment.id, done, total);
         let explained = || experiment::explain(&experiment.run, seeds, &self.sites, &observer);
         self.threads.run(explained).map_err(failure)
     }
 
-    fn told(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {
-        if self.interrupt.is_set() || self.over.load(Ordering::Relaxed) {
+    fn show(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {
+        if self.interrupt.is_set() || self.stopped.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
-        let Telling {
+        let Status {
             reporter,
             pace,
-            id: told,
-        } = &mut *self.telling();
-        if told.as_ref().is_some_and(|told| told != id) {
+            id: shown,
+        } = &mut *self.status();
+        if shown.as_ref().is_some_and(|shown| shown != id) {
             return ControlFlow::Continue(());
         }
         let left = pace.left(id, done, total);
@@ -182,36 +181,36 @@ impl Runner {
         ControlFlow::Continue(())
     }
 
-    /// Tells a line that is of no run.
+    /// Shows a line that is of no run.
     pub(crate) fn note(&self, line: &str) {
-        self.telling().reporter.line(&format!("thalweg: {line}"));
+        self.status().reporter.line(&format!("thalweg: {line}"));
     }
 
-    /// Tells of `id` alone from now on, of all that runs at once.
-    pub(crate) fn tell_of(&self, id: &str) {
-        self.telling().id = Some(id.to_owned());
+    /// Shows only `id` from now on, of all that runs at once.
+    pub(crate) fn show_only(&self, id: &str) {
+        self.status().id = Some(id.to_owned());
     }
 
-    /// Breaks off what runs, since its results are of no use any more.
+    /// Stops what runs: its results are of no use any more.
     pub(crate) fn stop(&self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Takes away what was kept, since results are where they belong.
+    /// Removes the rows kept, since the results are written.
     pub(crate) fn done(&self) {
         self.journal.remove();
     }
 
-    /// Takes the progress bar away, and says what the files of networks left open.
+    /// Takes the progress bar away, and reports what was assumed of networks' files.
     pub(crate) fn finish(&self) {
-        self.telling().reporter.finish();
+        self.status().reporter.finish();
         for (name, assumed) in self.sites.assumed() {
-            network::tell(&name, &assumed, self.say);
+            network::report_assumed(&name, &assumed, self.say);
         }
     }
 
-    fn telling(&self) -> MutexGuard<'_, Telling> {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -223,7 +222,7 @@ fn failure(error: ExperimentError) -> Failure {
     }
 }
 
-/// What an experiment has no use for, or cannot be with.
+/// An option that an experiment does not take.
 pub(crate) fn refused(id: &str, why: &Refused) -> Failure {
     Failure::Input(format!("{id}: {why}"))
 }

@@ -17,7 +17,7 @@ const WIDTH: usize = 100;
 /// Names in a heading are not broken before this.
 const NAME: usize = 12;
 
-/// The results of `report`, with what is to be known of them.
+/// The results of `report`, with notes on them.
 pub(crate) fn text(report: &Report) -> String {
     let e = &report.experiment;
     let seeds = match report.seeds.as_slice() {
@@ -67,7 +67,7 @@ fn in_lines(name: &str) -> String {
     lines.join("\n")
 }
 
-/// A line for each metric, and below it lines for what else there is to tell of it.
+/// A line for each metric, and its notes below.
 fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
     let first = (format!("by {}", pivot.column), Align::Left);
     let names = pivot.names.iter().map(|n| (in_lines(n), Align::Right));
@@ -180,7 +180,7 @@ fn interval(spread: Spread) -> String {
     }
 }
 
-/// What is outside for no known reason is loud.
+/// A miss without a reason stands out.
 fn verdict(result: &Judged) -> String {
     let Some(verdict) = result.verdict() else {
         return String::new();

@@ -1,4 +1,4 @@
-//! One transfer: what is asked of a network, and what the store keeps of it.
+//! One transfer: the request to a network, and what the store keeps of it.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use thalweg_host::store::{CampaignId, NewTransfer, Store, StoredObject};
 use crate::args::CollectArgs;
 use crate::failure::Failure;
 
-/// The network that `args` name, and what they ask of it.
+/// The network that `args` name, with their request.
 pub(crate) fn network(args: &CollectArgs) -> Result<Network, Failure> {
     let network = Network::open(&args.testbed)?
         .seed(args.seed)
@@ -43,14 +43,14 @@ pub(crate) fn not_whole(o: &Summary) -> String {
     format!("node {}: the object did not arrive: {why}", o.source)
 }
 
-/// Stores what `report` tells: the object if it arrived whole, and its record in either case.
+/// Stores the record of `report`, and the object if it arrived whole.
 pub(crate) fn remember(
     report: &Report,
     store: &mut Store,
     of: Of<'_>,
 ) -> Result<Option<StoredObject>, Failure> {
-    let cores = (report.summary(), report.baseline());
-    keep(report, cores, report.object(), store, of)
+    let summaries = (report.summary(), report.baseline());
+    keep(report, summaries, report.object(), store, of)
 }
 
 /// What a transfer belongs to.
@@ -80,15 +80,15 @@ impl<'a> Of<'a> {
     }
 }
 
-/// The same of `told`, whose summary is `record`, with that of the baseline that ran beside it.
+/// Stores `report` with summary `record`, that of the baseline, and `object` if it is whole.
 pub(crate) fn keep(
-    told: &impl Serialize,
+    report: &impl Serialize,
     (record, baseline): (&Summary, Option<&Summary>),
     object: Option<&[u8]>,
     store: &mut Store,
     of: Of<'_>,
 ) -> Result<Option<StoredObject>, Failure> {
-    let json = serde_json::to_string(told).map_err(Failure::job)?;
+    let json = serde_json::to_string(report).map_err(Failure::job)?;
     let new = NewTransfer {
         record,
         baseline,

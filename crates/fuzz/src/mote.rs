@@ -80,21 +80,7 @@ pub fn mote(story: &[u8]) {
         }
         let sfd = now.saturating_sub(Duration::from_millis(4));
         if let 8 | 9 = kind % 16 {
-            // Answers come once each, in any order.
-            let which = r.u8().map_or(0, usize::from);
-            let op = match ops.len() {
-                0 => OpId(u16::from(kind) << 8),
-                len => ops.swap_remove(which % len),
-            };
-            let by = Duration::from_micros(u64::from(step));
-            let event = match kind % 16 {
-                8 => RadioEvent::Sent { op, sfd },
-                _ if kind & 0x10 == 0 => RadioEvent::Done { op },
-                _ => RadioEvent::Refused {
-                    op,
-                    why: Refusal::Late { by },
-                },
-            };
+            let event = answer(kind, (step, sfd), &mut ops, &mut r);
             mote.handle_radio(now, RadioId(0), event);
             continue;
         }
@@ -119,7 +105,30 @@ pub fn mote(story: &[u8]) {
     }
 }
 
-/// What is heard; none where the story is over.
+/// An answer to one of `ops`: once each, in any order.
+fn answer(
+    kind: u8,
+    (step, sfd): (u16, Instant),
+    ops: &mut Vec<OpId>,
+    r: &mut Reader<'_>,
+) -> RadioEvent<'static> {
+    let which = r.u8().map_or(0, usize::from);
+    let op = match ops.len() {
+        0 => OpId(u16::from(kind) << 8),
+        len => ops.swap_remove(which % len),
+    };
+    let by = Duration::from_micros(u64::from(step));
+    match kind % 16 {
+        8 => RadioEvent::Sent { op, sfd },
+        _ if kind & 0x10 == 0 => RadioEvent::Done { op },
+        _ => RadioEvent::Refused {
+            op,
+            why: Refusal::Late { by },
+        },
+    }
+}
+
+/// A frame on the air; none at the end of the story.
 fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
     let node = |r: &mut Reader<'_>| NodeId::new(u16::from(r.u8().ok()? % NODES as u8)).ok();
     let built = match kind {

@@ -1,7 +1,7 @@
-//! Batteries of simulated nodes: what each node measures of its own before a base station's order is carried out.
+//! Batteries of simulated nodes: each node measures its own before it carries out a base station's order.
 //!
 //! The charge that is gone is that of the energy meter (`thalweg_sim::Energy`), at the board's supply voltage. A base
-//! station has mains. Time base: simulated time. Tests: at the end, and `tests/daemon/limits.rs`.
+//! station has mains. Time base: simulated time. Tests: at the end, and `crates/daemon/tests/all/`.
 
 use thalweg_host::transfer::pipeline::MAX_NODES;
 use thalweg_protocols::mote::Mote;
@@ -14,7 +14,7 @@ use thalweg_testbeds::{Battery, Site};
 pub(crate) struct Powered(Vec<Option<Battery>>);
 
 impl Powered {
-    /// Those of `site`; none where its testbed tells of no batteries.
+    /// Those of `site`; none where its testbed has no batteries.
     pub(crate) fn of(site: &Site) -> Option<Self> {
         let batteries = site.testbed.batteries?;
         let sink = site.testbed.sink;

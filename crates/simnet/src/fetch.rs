@@ -1,5 +1,4 @@
-//! One way to fetch an object, whatever carries it: check, survey, plan, transfer, report. Families differ in
-//! what they plan and what they tell; who asks need not know which it is.
+//! Fetches an object with any protocol for one node: check, survey, plan, transfer, report.
 
 use crate::collect::{self, CollectError, Object, ProgressObserver};
 use crate::explain::LossMap;
@@ -14,16 +13,16 @@ use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::PayloadSize;
 
-/// What is asked of a network.
+/// A request to collect one object.
 #[derive(Debug, Clone)]
 pub struct CollectRequest {
     /// What carries the object.
     pub protocol: &'static Protocol,
-    /// The node that has it; a far one where none is named.
+    /// The node that has it; without one, a far node.
     pub from: Option<NodeId>,
-    /// The base station; the testbed's where none is named.
+    /// The base station; without one, the testbed's sink.
     pub to: Option<NodeId>,
-    /// The channels to use, where somebody says.
+    /// The channels to use.
     pub channels: Option<Vec<Channel>>,
     /// Payload of a packet.
     pub payload: PayloadSize,
@@ -36,8 +35,8 @@ pub struct CollectRequest {
 }
 
 impl CollectRequest {
-    /// What a planner of pipelines is asked.
-    pub fn ask(&self, protocol: Pipelined) -> PlanRequest {
+    /// The request to a planner of pipelines.
+    pub fn plan_request(&self, protocol: Pipelined) -> PlanRequest {
         PlanRequest {
             from: self.from,
             bytes: self.object.bytes(),
@@ -48,33 +47,33 @@ impl CollectRequest {
         }
     }
 
-    /// Bytes of one transfer at most; none where there is no such limit. Pipelines carry larger objects in parts.
+    /// The most bytes of one transfer; none without such a limit. Pipelines carry larger objects in segments.
     pub fn segment_bytes(&self) -> Option<u32> {
         match self.protocol.family {
-            Family::Pipeline(pipelined) => Some(self.ask(pipelined).segment_bytes()),
+            Family::Pipeline(pipelined) => Some(self.plan_request(pipelined).segment_bytes()),
             _ => None,
         }
     }
 
-    /// How the object travels.
-    fn way(&self) -> Result<Way, CollectError> {
+    /// What carries the object.
+    fn carried_by(&self) -> Result<CarriedBy, CollectError> {
         let family = self.protocol.family;
         match (family, Carrier::of(family)) {
-            (_, Some(carrier)) => Ok(Way::Stream(carrier)),
-            (Family::Pipeline(pipelined), None) => Ok(Way::Pipeline(pipelined)),
+            (_, Some(carrier)) => Ok(CarriedBy::Stream(carrier)),
+            (Family::Pipeline(pipelined), None) => Ok(CarriedBy::Pipeline(pipelined)),
             (_, None) => Err(CollectError::Many(self.protocol.name)),
         }
     }
 
-    /// Whether it can be asked of `testbed`: what is known before its links are.
+    /// Checks it against `testbed`, before links are measured.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn check(&self, testbed: &Testbed) -> Result<(), CollectError> {
         collect::check(testbed, (self.from, self.to))?;
-        match self.way()? {
-            Way::Pipeline(protocol) => self.ask(protocol).packets()?,
-            Way::Stream(_) => {
+        match self.carried_by()? {
+            CarriedBy::Pipeline(protocol) => self.plan_request(protocol).packets()?,
+            CarriedBy::Stream(_) => {
                 let payload = streams::payload(self.payload.bytes());
                 packets(self.object.bytes(), payload, streams::MAX_PACKETS)?
             }
@@ -91,13 +90,13 @@ impl CollectRequest {
         site: Site,
         observer: ProgressObserver<'_>,
     ) -> Result<Surveyed, CollectError> {
-        Ok(match self.way()? {
-            Way::Pipeline(protocol) => {
+        Ok(match self.carried_by()? {
+            CarriedBy::Pipeline(protocol) => {
                 let (to, channels) = ((self.to, protocol), self.channels.as_deref());
                 let network = collect::Surveyed::open(site, to, channels, observer)?;
                 Surveyed::Pipeline(Box::new(network), protocol)
             }
-            Way::Stream(carrier) => {
+            CarriedBy::Stream(carrier) => {
                 let how = (carrier, self.payload.bytes());
                 let network = streams::Surveyed::open(site, self.to, how, observer)?;
                 Surveyed::Stream(Box::new(network))
@@ -106,8 +105,8 @@ impl CollectRequest {
     }
 }
 
-/// How one object travels.
-enum Way {
+/// What carries one object.
+enum CarriedBy {
     Pipeline(Pipelined),
     Stream(Carrier),
 }
@@ -121,25 +120,24 @@ pub enum Surveyed {
 }
 
 impl Surveyed {
-    /// Plans for `wish`, and fetches its object. What is on the air goes to `capture`; the report is the same
-    /// with and without, and whether maps of what was lost are asked for or not.
+    /// Plans for `request`, and fetches its object. Frames go to `capture`. Neither it nor maps change the report.
     ///
     /// # Errors
-    /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
+    /// [`CollectError`] where there is nothing to report; a transfer that fails is a report.
     pub fn fetch(
         &self,
-        wish: &CollectRequest,
+        request: &CollectRequest,
         capture: Option<Box<dyn Capture>>,
         explain: Explain,
         observer: ProgressObserver<'_>,
     ) -> Result<(Report, Option<Maps>), CollectError> {
         match self {
             Self::Pipeline(network, protocol) => {
-                let (ask, object) = (wish.ask(*protocol), &wish.object);
-                let plan = network.plan(&ask)?;
+                let (planned, object) = (request.plan_request(*protocol), &request.object);
+                let plan = network.plan(&planned)?;
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
-                let asked = (&ask, object);
-                let report = network.fetch(asked, plan, capture, maps.as_mut(), observer)?;
+                let fetched = (&planned, object);
+                let report = network.fetch(fetched, plan, capture, maps.as_mut(), observer)?;
                 Ok((Report::Pipeline(report), maps.map(Maps::Pipeline)))
             }
             Self::Stream(network) => {
@@ -148,8 +146,9 @@ impl Surveyed {
                     recorder: (explain == Explain::Maps).then(Recorder::default),
                     ..Onlookers::default()
                 };
-                let mut told = |step| observer("", step);
-                let report = network.fetch(wish.from, &wish.object, &mut told, &mut onlookers)?;
+                let mut watch = |step| observer("", step);
+                let (from, object) = (request.from, &request.object);
+                let report = network.fetch(from, object, &mut watch, &mut onlookers)?;
                 let map = onlookers.recorder.map(Recorder::finish);
                 Ok((Report::Stream(report), map.map(Maps::Stream)))
             }
@@ -157,7 +156,7 @@ impl Surveyed {
     }
 }
 
-/// Whether it is to be said where packets were lost.
+/// Whether to explain where packets were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Explain {
     /// No.
@@ -178,21 +177,21 @@ pub enum Report {
 }
 
 impl Report {
-    /// What is told of all.
+    /// The summary that all protocols have.
     pub fn summary(&self) -> &Summary {
         match self {
             Self::Pipeline(report) => &report.outcome.summary,
             Self::Stream(report) => &report.outcome.summary,
         }
     }
-    /// The same of what it is compared to, if it is.
+    /// That of the baseline it is compared to.
     pub fn baseline(&self) -> Option<&Summary> {
         match self {
             Self::Pipeline(report) => report.baseline.as_ref().map(|baseline| &baseline.summary),
             Self::Stream(_) => None,
         }
     }
-    /// What arrived, where it is whole.
+    /// The object, where it is whole.
     pub fn object(&self) -> Option<&[u8]> {
         match self {
             Self::Pipeline(report) => report.object.as_deref(),

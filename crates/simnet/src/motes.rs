@@ -1,7 +1,7 @@
-//! The simulated field: a [`Network`] of a site's nodes, each of which is a base station if somebody listens.
+//! Simulated nodes behind the host's [`Network`]; any of them can be the base station.
 //!
-//! Orders, events and bytes go the gateway's way ([`Network`]); faults, captures and what engines counted are
-//! the simulator's, for experiments and reports. Time base: simulated time. Tests:
+//! Orders, events and bytes take the same interface as on hardware. Faults, captures and the engines' counts come from the
+//! simulator, for experiments and reports. Time base: simulated time. Tests:
 //! `crates/simnet/tests/all/robustness/`.
 
 use crate::battery::Powered;
@@ -38,7 +38,7 @@ pub enum RunError {
         /// How many it has.
         nodes: usize,
     },
-    /// Nodes of another kind have no engine that does all of it.
+    /// No engine does all of this on such a board.
     #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward)")]
     Board(String),
     /// The simulator could not be set up.
@@ -53,7 +53,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether somebody asked to stop.
+    /// Whether it was cancelled.
     pub const fn is_stop(&self) -> bool {
         matches!(self, Self::Failed(Failure::Cancelled))
     }
@@ -83,17 +83,17 @@ pub struct SimNetwork<E: Engine> {
     /// The network.
     pub net: Simulation<E>,
     ids: Vec<NodeId>,
-    /// The nodes whose events are told; all where none is named.
-    heard: Vec<usize>,
-    /// What comes before each order.
-    before: Option<Before<E>>,
-    /// Who is told of each order.
-    ordered: Option<OrderHook<E>>,
+    /// The nodes whose events are reported; all where none is named.
+    stations: Vec<usize>,
+    /// Runs before each order.
+    before_order: Option<BeforeOrder<E>>,
+    /// Is shown each order before nodes get it.
+    on_order: Option<OrderHook<E>>,
 }
 
 /// What nodes do by themselves before an order is given.
-type Before<E> = Box<dyn Fn(&mut Simulation<E>) + Send>;
-/// What is told of each order before nodes are given it.
+type BeforeOrder<E> = Box<dyn Fn(&mut Simulation<E>) + Send>;
+/// Is shown each order before nodes get it.
 type OrderHook<E> = Box<dyn FnMut(&mut Simulation<E>, &<E as Engine>::Command) + Send>;
 
 impl<E: Engine> SimNetwork<E> {
@@ -114,56 +114,56 @@ impl<E: Engine> SimNetwork<E> {
         Ok(Self {
             net: Simulation::new(site.environment.clone(), boards, engines, seed)?,
             ids,
-            heard: Vec::new(),
-            before: None,
-            ordered: None,
+            stations: Vec::new(),
+            before_order: None,
+            on_order: None,
         })
     }
     /// Has nodes do `what` before each order from now on.
     fn before_orders(&mut self, what: impl Fn(&mut Simulation<E>) + Send + 'static) {
-        self.before = Some(Box::new(what));
+        self.before_order = Some(Box::new(what));
     }
-    /// Tells `hook` of each order from now on, instead of whoever was told before.
+    /// Shows `hook` each order from now on; it replaces the hook before.
     pub(crate) fn watch_orders(&mut self, hook: Option<OrderHook<E>>) {
-        self.ordered = hook;
+        self.on_order = hook;
     }
-    /// The nodes' names, by index.
+    /// The nodes' ids, by index.
     pub fn ids(&self) -> &[NodeId] {
         &self.ids
     }
-    /// Tells events of `nodes` alone from now on.
+    /// Reports only events of `nodes` from now on.
     pub fn hear(&mut self, nodes: &[usize]) {
-        self.heard = nodes.to_vec();
+        self.stations = nodes.to_vec();
     }
     fn index(&self, station: NodeId) -> Result<usize, NetworkFault> {
-        let known = self.ids.iter().position(|id| *id == station);
-        known.ok_or(NetworkFault::NoStation(station))
+        let index = self.ids.iter().position(|id| *id == station);
+        index.ok_or(NetworkFault::NoStation(station))
     }
 }
 
-/// Hears the first news of base stations.
-struct Ear<'a, V> {
-    heard: &'a [usize],
+/// Waits for the first notice of a base station.
+struct FirstNotice<'a, V> {
+    stations: &'a [usize],
     ids: &'a [NodeId],
-    news: Notice<V>,
+    notice: Notice<V>,
 }
 
-impl<V> Ear<'_, V> {
-    fn hear(&mut self, node: usize, news: Notice<V>) -> ControlFlow<()> {
-        if !self.heard.is_empty() && !self.heard.contains(&node) {
+impl<V> FirstNotice<'_, V> {
+    fn take(&mut self, node: usize, notice: Notice<V>) -> ControlFlow<()> {
+        if !self.stations.is_empty() && !self.stations.contains(&node) {
             return Continue(());
         }
-        self.news = news;
+        self.notice = notice;
         Break(())
     }
 }
 
-impl<V> Observer<V> for Ear<'_, V> {
+impl<V> Observer<V> for FirstNotice<'_, V> {
     fn event(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
-        self.hear(node, Notice::Event(at, self.ids[node], event))
+        self.take(node, Notice::Event(at, self.ids[node], event))
     }
     fn started(&mut self, _at: SimTime, node: usize) -> ControlFlow<()> {
-        self.hear(node, Notice::Restarted(self.ids[node]))
+        self.take(node, Notice::Restarted(self.ids[node]))
     }
 }
 
@@ -183,24 +183,24 @@ impl<E: Engine + Holds> Network for SimNetwork<E> {
     }
     fn order(&mut self, station: NodeId, order: E::Command) -> Result<(), NetworkFault> {
         let node = self.index(station)?;
-        if let Some(before) = &self.before {
+        if let Some(before) = &self.before_order {
             before(&mut self.net);
         }
-        if let Some(hook) = &mut self.ordered {
+        if let Some(hook) = &mut self.on_order {
             hook(&mut self.net, &order);
         }
         self.net.command(node, order);
         Ok(())
     }
     fn next(&mut self, until: NetworkTime) -> Result<Notice<E::Event>, NetworkFault> {
-        let mut ear = Ear {
-            heard: &self.heard,
+        let mut first = FirstNotice {
+            stations: &self.stations,
             ids: &self.ids,
-            news: Notice::Nothing,
+            notice: Notice::Nothing,
         };
-        let ran = self.net.run_with(until, &mut ear);
+        let ran = self.net.run_with(until, &mut first);
         ran.map_err(|why| NetworkFault::Broken(Box::new(why)))?;
-        Ok(ear.news)
+        Ok(first.notice)
     }
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
         let node = self.index(station)?;
@@ -224,8 +224,8 @@ impl<E: Engine + Holds> SimNetwork<E> {
     pub fn withdraw(&mut self, source: usize) {
         self.net.engine_mut(source).memory().withdraw();
     }
-    /// Has nodes that start anew do so as `engine` makes them, with what their memories keep.
-    pub fn starts_anew(&mut self, engine: impl Fn(NodeId) -> E + Send + 'static) {
+    /// Nodes that restart get an engine from `engine` and keep what their memory keeps.
+    fn restart_with(&mut self, engine: impl Fn(NodeId) -> E + Send + 'static) {
         let ids = self.ids.clone();
         self.net.restart_with(Box::new(move |node, before| {
             let mut fresh = engine(ids[node]);
@@ -235,7 +235,7 @@ impl<E: Engine + Holds> SimNetwork<E> {
     }
 }
 
-/// A testbed's nodes as a planner is to know them.
+/// A testbed's nodes, for the planner.
 pub fn place(testbed: &Testbed) -> link_state::Place {
     let board = &testbed.board;
     link_state::Place {
@@ -251,8 +251,8 @@ pub fn place(testbed: &Testbed) -> link_state::Place {
     }
 }
 
-/// What is known of `site` before it is measured, with `sink` as base station. Pipelines take `channels`; where none are
-/// named those of P3, or on measured links the four that link the network best.
+/// Describes `site` before its links are measured, with `sink` as base station. Pipelines take `channels`; without them
+/// those of P3, or on measured links the four that link the network best.
 pub fn description(site: &Site, sink: NodeId, channels: Option<&[Channel]>) -> Description {
     let testbed = &site.testbed;
     let is_measured = matches!(testbed.physics, Physics::Measured(_));
@@ -267,7 +267,7 @@ pub fn description(site: &Site, sink: NodeId, channels: Option<&[Channel]>) -> D
     }
 }
 
-/// Where the nodes of `site` are, if that is known of all.
+/// Where the nodes of `site` are; none unless all are known.
 fn positions(site: &Site) -> Option<Vec<Place>> {
     let place = |p: thalweg_medium::Placement| Place {
         x_m: p.position.x_m,
@@ -310,26 +310,26 @@ impl Motes {
     /// # Errors
     /// [`RunError`].
     pub fn open_with(site: &Site, config: floodnet::Config, seed: u64) -> Result<Self, RunError> {
-        let nodes = site.testbed.len();
-        if nodes > MAX_NODES {
+        if site.testbed.len() > MAX_NODES {
+            let nodes = site.testbed.len();
             return Err(RunError::TooManyNodes { nodes });
         }
         let board = site.board.clone();
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
-        let mut field = SimNetwork::of(site, &board, node, seed)?;
-        field.starts_anew(move |id| node(id).started_anew());
+        let mut nodes = SimNetwork::of(site, &board, node, seed)?;
+        nodes.restart_with(move |id| node(id).started_anew());
         if let Some(powered) = Powered::of(site) {
-            field.before_orders(move |net| powered.measure(net));
+            nodes.before_orders(move |net| powered.measure(net));
         }
-        let network = Description {
+        let description = Description {
             draw: (stream, seed),
             ..description(site, site.testbed.sink, None)
         };
         Ok(Self {
-            nodes: field,
+            nodes,
             board,
-            collector: Collector::new(network, 0, LineLoss::Ends),
+            collector: Collector::new(description, 0, LineLoss::Ends),
         })
     }
 
@@ -403,8 +403,8 @@ impl Motes {
         Ok(run(&mut self.nodes, &mut job, watch)?)
     }
 
-    /// Fetches the object that the plan's source offers. The outcome tells of a failure, a sink that started anew once
-    /// too often among them; what arrived comes with it where it is whole.
+    /// Fetches the object that the plan's source offers. A transfer that fails is an outcome with a failure; the object
+    /// comes with it where it is whole.
     ///
     /// # Errors
     /// [`RunError::Failed`] where nothing can be said of the transfer.
@@ -416,13 +416,12 @@ impl Motes {
         watch: Watch<'_>,
     ) -> Result<Transfer, RunError> {
         self.nodes.hear(&[plan.sink]);
-        let protocol = Pipelined::plain(scheme);
-        let field = &mut self.nodes;
-        let told = &mut Observations::default();
         let over = ProtocolPlan {
             plan: Arc::new(plan.clone()),
-            protocol,
+            protocol: Pipelined::plain(scheme),
         };
-        Ok(self.collector.carry(field, &over, terms, watch, told)?)
+        let told = &mut Observations::default();
+        let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, told);
+        Ok(carried?)
     }
 }

@@ -1,9 +1,8 @@
-//! What the gateway's daemon is given: a network behind a base station's line ([`Behind`]), or where there is none, a
-//! simulated one in real time, or faster.
+//! Networks for the daemon: one behind a base station's line ([`Behind`]), or a simulated one in real time or faster.
 //!
-//! Each node but the sink has a record of its own, which says what it is: vibration as a table, a picture, a
-//! journal. In a session nodes run another program, RCRT's, and tell what a [`Gauge`] measures. While no job runs, the network's time stands still. Time base: field time, which [`Paced`] keeps
-//! from running ahead of the wall's clock. Tests: `tests/daemon/`.
+//! Each node but the sink has a record of its own: vibration as a table, a picture or a journal. In a session nodes run
+//! RCRT's program and send what a [`Gauge`] measures. Between jobs the network's time stands still. Time base: network time,
+//! which [`Paced`] keeps from running ahead of the wall clock. Tests: `crates/daemon/tests/all/`.
 
 mod behind;
 mod gauge;
@@ -94,10 +93,10 @@ impl Connector for Simulated {
         config.glossy.channel = self.control;
         let motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
-        let mut field = motes.nodes;
-        field.hear(&[testbed.sink_index()]);
+        let mut nodes = motes.nodes;
+        nodes.hear(&[testbed.sink_index()]);
         let recorders = Recorders {
-            field,
+            nodes,
             ids: testbed.nodes.iter().map(|node| node.id).collect(),
             seed: self.site.seed,
             bytes: self.bytes as usize,
@@ -108,13 +107,13 @@ impl Connector for Simulated {
 
     fn session<'a>(
         &'a mut self,
-        _field: &'a mut Self::Network,
-        wish: &SessionRequest,
+        _network: &'a mut Self::Network,
+        request: &SessionRequest,
     ) -> Result<Tree<'a>, Failure> {
-        let sources = wish.nodes().map(|id| (id, wish.demand_of(id)));
-        let field = gauges(&self.site, self.site.testbed.sink, sources);
-        let field = field.map_err(|why| Failure::Unfit(why.to_string()))?;
-        Ok(Tree::new(Paced::new(field, self.speed)))
+        let sources = request.nodes().map(|id| (id, request.demand_of(id)));
+        let network = gauges(&self.site, self.site.testbed.sink, sources);
+        let network = network.map_err(|why| Failure::Unfit(why.to_string()))?;
+        Ok(Tree::new(Paced::new(network, self.speed)))
     }
 }
 
@@ -130,9 +129,9 @@ pub(crate) fn gauges(
     TreeNetwork::open(site, setup, |id| Gauge::new(seed, id), run, None)
 }
 
-/// Nodes each with a record of its own, which is made as it is asked for.
+/// Nodes each with a record of its own, made when an order fetches it.
 pub struct Recorders {
-    field: SimNetwork<Node>,
+    nodes: SimNetwork<Node>,
     /// The nodes, by index.
     ids: Vec<NodeId>,
     seed: u64,
@@ -144,83 +143,83 @@ impl Layered for Recorders {
     type Inner = SimNetwork<Node>;
 
     fn inner(&self) -> &SimNetwork<Node> {
-        &self.field
+        &self.nodes
     }
     fn inner_mut(&mut self) -> &mut SimNetwork<Node> {
-        &mut self.field
+        &mut self.nodes
     }
     fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<SimNetwork<Node>>, NetworkFault> {
-        self.field.next(until)
+        self.nodes.next(until)
     }
     fn pass_on(&mut self, station: NodeId, order: Order) -> Result<(), NetworkFault> {
-        for change in self.offers.asked(&order) {
+        for change in self.offers.change(&order) {
             let (Change::Offer(id) | Change::Withdraw(id)) = change;
-            // A source that the network does not have is nobody's.
+            // A source that the network does not have is unknown here.
             let Some(index) = self.ids.iter().position(|node| *node == id) else {
                 continue;
             };
             match change {
                 Change::Offer(_) => {
                     let record = record(self.seed, id, self.bytes);
-                    self.field.offer(index, record);
+                    self.nodes.offer(index, record);
                 }
-                Change::Withdraw(_) => self.field.withdraw(index),
+                Change::Withdraw(_) => self.nodes.withdraw(index),
             }
         }
-        self.field.order(station, order)
+        self.nodes.order(station, order)
     }
 }
 
-/// A field that is simulated no faster than so many times real time.
-pub struct Paced<F> {
-    field: F,
+/// A network that runs no faster than so many times real time.
+pub struct Paced<N> {
+    network: N,
     speed: f64,
-    /// When what field time was there.
+    /// A wall time, and the network's time then.
     since: (WallInstant, NetworkTime),
 }
 
-impl<F: Network> Paced<F> {
-    /// `field` at `speed` times the pace of real time.
-    pub fn new(field: F, speed: f64) -> Self {
-        let since = (WallInstant::now(), field.now());
+impl<N: Network> Paced<N> {
+    /// `network` at `speed` times the pace of real time.
+    pub fn new(network: N, speed: f64) -> Self {
+        let since = (WallInstant::now(), network.now());
         Self {
-            field,
+            network,
             speed,
             since,
         }
     }
 
-    /// Waits until the wall's clock is where the field's is.
+    /// Waits until the wall clock has caught up with the network's.
     fn keep_pace(&mut self) {
-        let (wall, field) = self.since;
-        let ahead = self.field.now().since(field).as_secs_f64() / self.speed;
+        let (wall, network) = self.since;
+        let ahead = self.network.now().since(network).as_secs_f64() / self.speed;
         let due = wall + Wall::from_secs_f64(ahead);
         let now = WallInstant::now();
         match due.checked_duration_since(now) {
             Some(early) => thread::sleep(early),
-            None if now.duration_since(due) > LATE => self.since = (now, self.field.now()),
+            None if now.duration_since(due) > LATE => self.since = (now, self.network.now()),
             None => {}
         }
     }
 }
 
-impl<F: Network> Layered for Paced<F> {
-    type Inner = F;
+impl<N: Network> Layered for Paced<N> {
+    type Inner = N;
 
-    fn inner(&self) -> &F {
-        &self.field
+    fn inner(&self) -> &N {
+        &self.network
     }
-    fn inner_mut(&mut self) -> &mut F {
-        &mut self.field
+    fn inner_mut(&mut self) -> &mut N {
+        &mut self.network
     }
-    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<F>, NetworkFault> {
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<N>, NetworkFault> {
         loop {
-            let slice = until.min(self.field.now() + SLICE);
-            let news = self.field.next(slice)?;
+            let slice = until.min(self.network.now() + SLICE);
+            let notice = self.network.next(slice)?;
             self.keep_pace();
-            match news {
+            match notice {
                 Notice::Nothing if slice < until => {}
-                news => return Ok(news),
+                notice => return Ok(notice),
             }
         }
     }

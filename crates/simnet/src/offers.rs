@@ -1,5 +1,4 @@
-//! Which simulated nodes have their objects in memory: those that an order fetches from, as the order comes. So a
-//! network whose nodes have large objects takes no more memory than two of them. Tests: at the end.
+//! Keeps the objects of at most two simulated nodes in memory: those that orders fetch from. Tests: at the end.
 
 use std::collections::VecDeque;
 use thalweg_host::transfer::pipeline::Order;
@@ -7,36 +6,38 @@ use thalweg_protocols::mote::Command;
 use thalweg_units::NodeId;
 
 /// The source of the transfer before may still be sending.
-const KEPT: usize = 2;
+const IN_MEMORY: usize = 2;
 
-/// What is to be done before an order is given.
+/// A change before an order is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// The node's object is made, and offered.
+    /// Make the node's object and offer it.
     Offer(NodeId),
-    /// The node's object is put away.
+    /// Drop the node's object.
     Withdraw(NodeId),
 }
 
-/// The nodes whose objects are there.
+/// The nodes whose objects are in memory, the latest last.
 #[derive(Debug, Default)]
 pub(crate) struct Offers(VecDeque<NodeId>);
 
 impl Offers {
-    /// What changes with `order`.
-    pub(crate) fn asked(&mut self, order: &Order) -> Vec<Change> {
+    /// The changes before `order`.
+    pub(crate) fn change(&mut self, order: &Order) -> Vec<Change> {
         let (Command::Fetch(route) | Command::FetchTogether { route, .. }) = order else {
             return Vec::new();
         };
         let source = route.source;
         if let Some(at) = self.0.iter().position(|node| *node == source) {
-            // The last one that was asked.
+            // Now the latest.
             self.0.remove(at);
             self.0.push_back(source);
             return Vec::new();
         }
         self.0.push_back(source);
-        let gone = (self.0.len() > KEPT).then(|| self.0.pop_front()).flatten();
+        let gone = (self.0.len() > IN_MEMORY)
+            .then(|| self.0.pop_front())
+            .flatten();
         let gone = gone.map(Change::Withdraw);
         gone.into_iter().chain([Change::Offer(source)]).collect()
     }
@@ -49,17 +50,17 @@ mod tests {
     use thalweg_wire::route::{Channels, Route, Scheme};
 
     #[test]
-    fn the_two_nodes_that_were_asked_last_have_their_objects() {
+    fn the_last_two_nodes_fetched_from_have_their_objects() {
         let id = |n| NodeId::new(n).unwrap();
         let channels = Channels::new(&[Channel::LAST; 2]).unwrap();
         let fetch = |from| Order::Fetch(Route::new(1, id(from), id(1), Scheme::Thalweg, channels));
         let mut offers = Offers::default();
         let offer = |n| Change::Offer(id(n));
-        assert_eq!(offers.asked(&Order::Stop), []);
-        assert_eq!(offers.asked(&fetch(5)), [offer(5)]);
-        assert_eq!(offers.asked(&fetch(6)), [offer(6)]);
-        assert_eq!(offers.asked(&fetch(5)), []);
+        assert_eq!(offers.change(&Order::Stop), []);
+        assert_eq!(offers.change(&fetch(5)), [offer(5)]);
+        assert_eq!(offers.change(&fetch(6)), [offer(6)]);
+        assert_eq!(offers.change(&fetch(5)), []);
         let gone = Change::Withdraw(id(6));
-        assert_eq!(offers.asked(&fetch(7)), [gone, offer(7)]);
+        assert_eq!(offers.change(&fetch(7)), [gone, offer(7)]);
     }
 }

@@ -1,17 +1,17 @@
-//! What goes wrong, and who is to blame: what was asked, or what happened then.
+//! What goes wrong, and whether the input or the job is to blame.
 
 use thalweg_host::link_state::PlanRequestError;
 use thalweg_simnet::collect::CollectError;
 use thalweg_testbeds::{SiteError, TestbedError};
 
-/// Whom an error is of.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What was asked cannot be.
+    /// The input cannot be used.
     Input,
     /// It was begun, and failed.
     Job,
-    /// The observer said stop.
+    /// The observer stopped it.
     Stopped,
 }
 
@@ -21,7 +21,7 @@ pub enum Error {
     /// The testbed's file; a line for each of its faults.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
-    /// The protocol has no use for an option.
+    /// The protocol does not take an option.
     #[error("{option} is not for protocol {protocol}")]
     NotTaken {
         /// The option, as [`crate::Network`] calls it.
@@ -37,19 +37,19 @@ pub enum Error {
         /// Why not.
         why: String,
     },
-    /// What was asked cannot be.
+    /// The input cannot be used.
     #[error("{0}")]
     Input(String),
     /// It was begun, and failed.
     #[error("{0}")]
     Job(String),
-    /// The observer said stop.
+    /// The observer stopped it.
     #[error("stopped")]
     Stopped,
 }
 
 impl Error {
-    /// Whom it is of.
+    /// Its kind.
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::Testbed(_) | Self::NotTaken { .. } | Self::Option { .. } | Self::Input(_) => {

@@ -11,8 +11,8 @@
 //! # }
 //! ```
 //!
-//! A [`Network`] is a testbed and what is asked of it. `collect` has a simulated network survey itself, plans a route and
-//! fetches an object; [`Network::remote`] does the same over a base station's line. The command line is a client of this
+//! A [`Network`] is a testbed and a request to it. `collect` surveys the simulated network, plans a route and fetches an
+//! object; [`Network::remote`] does the same over a base station's line. The command line is a client of this
 //! crate: it parses options, shows progress and prints. Time base: the network's own. The same seed gives the same bytes.
 
 mod error;

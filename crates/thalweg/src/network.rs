@@ -1,4 +1,4 @@
-//! A network, and what is asked of it. Tests: `tests/front_door.rs`.
+//! A network and the request to it. Tests: `tests/front_door.rs`.
 
 use crate::error::Error;
 use std::fs::File;
@@ -31,14 +31,14 @@ pub const MAX_FILE: u64 = LARGEST as u64;
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
 pub const MAX_PAYLOAD: u8 = 118;
 
-/// A testbed as a seed draws it, and what is asked of it. Nothing runs before one of [`Self::collect`], [`Self::survey`],
+/// A testbed as a seed draws it, and a request to it. Nothing runs before one of [`Self::collect`], [`Self::survey`],
 /// [`Self::plan`] or [`Self::remote`].
 #[derive(Debug, Clone)]
 pub struct Network {
     testbed: Arc<Testbed>,
     seed: u64,
-    wish: CollectRequest,
-    /// Object bytes in a packet, where somebody says.
+    request: CollectRequest,
+    /// Object bytes in a packet; without, as many as fit.
     payload: Option<u8>,
     age: Option<Duration>,
     at: Option<Duration>,
@@ -54,12 +54,12 @@ impl Network {
     pub fn open(name: &str) -> Result<Self, Error> {
         Ok(Self::of(Testbed::load(name)?))
     }
-    /// The same of a testbed that is there.
+    /// The same of a loaded testbed.
     pub fn of(testbed: impl Into<Arc<Testbed>>) -> Self {
         Self {
             testbed: testbed.into(),
             seed: 1,
-            wish: CollectRequest {
+            request: CollectRequest {
                 protocol: registry::default(),
                 from: None,
                 to: None,
@@ -78,12 +78,12 @@ impl Network {
         }
     }
 
-    /// The seed of everything random; 1 unless somebody says.
+    /// The seed of everything random; 1 by default.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
-    /// What carries the object, such as `p3` (see [`registry::PROTOCOLS`]).
+    /// The protocol by name, such as `p3` (see [`registry::PROTOCOLS`]).
     ///
     /// # Errors
     /// [`Error::Option`] where no protocol has that name.
@@ -95,37 +95,37 @@ impl Network {
                 names.join(", ")
             )
         };
-        let found = registry::named(name).ok_or_else(|| Error::Option {
+        let protocol = registry::named(name).ok_or_else(|| Error::Option {
             option: "protocol",
             why: why(),
         })?;
-        Ok(self.carried_by(found))
+        Ok(self.carried_by(protocol))
     }
-    /// What carries the object.
+    /// The protocol.
     #[must_use]
     pub fn carried_by(mut self, protocol: &'static Protocol) -> Self {
-        self.wish.protocol = protocol;
+        self.request.protocol = protocol;
         self
     }
-    /// The node that has the object; a far one where `None`.
+    /// The node that has the object; `None` for a far one.
     #[must_use]
     pub fn from(mut self, node: Option<NodeId>) -> Self {
-        self.wish.from = node;
+        self.request.from = node;
         self
     }
-    /// The base station; the testbed's where `None`.
+    /// The base station; `None` for the testbed's sink.
     #[must_use]
     pub fn to(mut self, node: Option<NodeId>) -> Self {
-        self.wish.to = node;
+        self.request.to = node;
         self
     }
-    /// The channels of the transfer; the planner picks where `None`.
+    /// The channels of the transfer; `None` leaves them to the planner.
     #[must_use]
     pub fn channels(mut self, channels: Option<Vec<Channel>>) -> Self {
-        self.wish.channels = channels;
+        self.request.channels = channels;
         self
     }
-    /// Object bytes in a packet, 1 to [`MAX_PAYLOAD`]; as many as a frame of the protocol holds where `None`.
+    /// Object bytes in a packet, 1 to [`MAX_PAYLOAD`]; `None` for as many as a frame of the protocol holds.
     #[must_use]
     pub fn payload(self, bytes: Option<u8>) -> Self {
         Self {
@@ -136,13 +136,13 @@ impl Network {
     /// At most so many node-distinct paths.
     #[must_use]
     pub fn paths(mut self, most: Option<u8>) -> Self {
-        self.wish.paths = most;
+        self.request.paths = most;
         self
     }
     /// Paths of exactly so many hops.
     #[must_use]
     pub fn hops(mut self, hops: Option<u8>) -> Self {
-        self.wish.hops = hops;
+        self.request.hops = hops;
         self
     }
     /// Time between survey and transfer; links change meanwhile.
@@ -150,28 +150,28 @@ impl Network {
     pub fn age(self, age: Option<Duration>) -> Self {
         Self { age, ..self }
     }
-    /// The survey is so long after the beginning of a trace of several visits.
+    /// When the survey is, after the beginning of a trace of several visits.
     #[must_use]
     pub fn at(self, at: Option<Duration>) -> Self {
         Self { at, ..self }
     }
-    /// Links that lose a share of what is sent, after the survey.
+    /// Links that lose a share of their frames, after the survey.
     #[must_use]
     pub fn losses(self, losses: Vec<Loss>) -> Self {
         Self { losses, ..self }
     }
-    /// What the source has.
+    /// The source's object.
     #[must_use]
     pub fn object(mut self, object: Object) -> Self {
-        self.wish.object = object;
+        self.request.object = object;
         self
     }
-    /// The source has so many bytes, drawn from the seed and its name.
+    /// The source has so many random bytes, drawn from the seed and its id.
     #[must_use]
     pub fn random_object(self, bytes: u32) -> Self {
         self.object(Object::Random { bytes })
     }
-    /// The source has what is in the file at `path`, as [`read_object`].
+    /// The source has the file at `path`, as [`read_object`].
     ///
     /// # Errors
     /// As [`read_object`].
@@ -183,17 +183,16 @@ impl Network {
     pub fn testbed(&self) -> &Arc<Testbed> {
         &self.testbed
     }
-    /// What is asked of a network, in the form that [`thalweg_simnet`] takes.
+    /// The request in the form that [`thalweg_simnet`] takes.
     ///
     /// # Errors
     /// [`Error::Option`] for a payload that no packet holds.
-    pub fn wish(&self) -> Result<CollectRequest, Error> {
-        let asked = self.payload.unwrap_or(MAX_PAYLOAD);
-        let payload = PayloadSize::new(asked);
+    pub fn request(&self) -> Result<CollectRequest, Error> {
+        let payload = PayloadSize::new(self.payload.unwrap_or(MAX_PAYLOAD));
         let payload = payload.ok_or_else(|| self.payload_holds(MAX_PAYLOAD))?;
         Ok(CollectRequest {
             payload,
-            ..self.wish.clone()
+            ..self.request.clone()
         })
     }
     fn payload_holds(&self, most: u8) -> Error {
@@ -201,49 +200,49 @@ impl Network {
             option: "payload",
             why: format!(
                 "a packet of {} holds 1 to {most} bytes",
-                self.wish.protocol.name
+                self.request.protocol.name
             ),
         }
     }
 
-    /// Whether the protocol has a use for `option`, which stands for `what`.
+    /// Checks that the protocol takes `option`, which stands for `what`.
     ///
     /// # Errors
     /// [`Error::NotTaken`].
     pub fn takes(&self, option: &'static str, what: OptionName) -> Result<(), Error> {
-        match self.wish.protocol.takes().contains(&what) {
+        match self.request.protocol.takes().contains(&what) {
             true => Ok(()),
             false => Err(Error::NotTaken {
                 option,
-                protocol: self.wish.protocol.name,
+                protocol: self.request.protocol.name,
             }),
         }
     }
-    /// Whether the protocol has a use for all that was said.
+    /// Checks that the protocol takes all options that are set.
     ///
     /// # Errors
     /// [`Error::NotTaken`].
     pub fn check_options(&self) -> Result<(), Error> {
-        let wish = &self.wish;
-        let said = [
-            (wish.paths.is_some(), "paths", OptionName::Paths),
-            (wish.hops.is_some(), "hops", OptionName::Hops),
-            (wish.channels.is_some(), "channels", OptionName::Channels),
+        let request = &self.request;
+        let set = [
+            (request.paths.is_some(), "paths", OptionName::Paths),
+            (request.hops.is_some(), "hops", OptionName::Hops),
+            (request.channels.is_some(), "channels", OptionName::Channels),
             (!self.losses.is_empty(), "loss", OptionName::Loss),
             (self.age.is_some(), "age", OptionName::Age),
             (self.at.is_some(), "at", OptionName::Age),
         ];
-        let said = said.into_iter().filter(|(is_said, ..)| *is_said);
-        said.map(|(_, option, what)| self.takes(option, what))
+        let set = set.into_iter().filter(|(is_set, ..)| *is_set);
+        set.map(|(_, option, what)| self.takes(option, what))
             .collect()
     }
 
-    /// The site on which it runs: the testbed's nodes as the seed draws them, so old, with the losses.
+    /// The site: the testbed's nodes as the seed draws them, aged, with the losses.
     ///
     /// # Errors
     /// [`Error`] of kind input.
     pub fn site(&self) -> Result<Site, Error> {
-        let wish = self.wish()?;
+        let request = self.request()?;
         let testbed = match self.at {
             None => self.testbed.clone(),
             Some(at) => Arc::new(
@@ -252,19 +251,19 @@ impl Network {
                     .map_err(|why| Error::Option { option: "at", why })?,
             ),
         };
-        let asked = wish.payload.bytes();
-        let (site, psdu) = match wish.protocol.hardware() {
+        let payload = request.payload.bytes();
+        let (site, psdu) = match request.protocol.hardware() {
             Hardware::Synchronous | Hardware::Tree => {
-                let psdu = HEADER_BYTES + usize::from(asked) + phy::FCS_BYTES;
+                let psdu = HEADER_BYTES + usize::from(payload) + phy::FCS_BYTES;
                 (Site::new(testbed, self.seed), psdu)
             }
             Hardware::TwoRadios => {
-                let most = streams::payload(asked);
-                if self.payload.is_some_and(|asked| asked > most) {
+                let most = streams::payload(payload);
+                if self.payload.is_some_and(|bytes| bytes > most) {
                     return Err(self.payload_holds(most));
                 }
                 let site = Site::with_all_radios(testbed, self.seed)?;
-                (site, streams::psdu_bytes(asked))
+                (site, streams::psdu_bytes(payload))
             }
         };
         let site = match self.age {
@@ -272,23 +271,23 @@ impl Network {
             None => site,
         };
         let site = site.with_losses(&self.losses, psdu)?;
-        wish.check(&site.testbed)?;
+        request.check(&site.testbed)?;
         Ok(site)
     }
 
-    /// Has the simulated network survey its links; objects of any of its nodes can then be fetched.
+    /// The simulated network surveys its links; then objects of any of its nodes can be fetched.
     ///
     /// # Errors
     /// [`Error`].
     pub fn survey(&self, observer: ProgressObserver<'_>) -> Result<Surveyed, Error> {
         self.check_options()?;
-        Ok(self.wish()?.survey(self.site()?, observer)?)
+        Ok(self.request()?.survey(self.site()?, observer)?)
     }
 
     /// Surveys the simulated network, plans, and fetches the object of `node`. A transfer that fails is a report, too.
     ///
     /// # Errors
-    /// [`Error`] where nothing can be said of the transfer.
+    /// [`Error`] where there is nothing to report.
     pub fn collect(&self, node: u16) -> Result<Report, Error> {
         let node = NodeId::new(node).map_err(|why| Error::Option {
             option: "from",
@@ -297,7 +296,7 @@ impl Network {
         self.clone().from(Some(node)).run(&mut |_, _| Continue(()))
     }
 
-    /// The same from the node that [`Self::from`] said, or a far one. `observer` is shown how far it is, and may stop it.
+    /// The same from the node of [`Self::from`], or a far one. `observer` is shown the progress, and may stop it.
     ///
     /// # Errors
     /// As [`Self::collect`].
@@ -306,83 +305,82 @@ impl Network {
         observer: &mut dyn FnMut(&str, Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
         let surveyed = self.survey(observer)?;
-        let (report, _) = surveyed.fetch(&self.wish()?, None, Explain::Nothing, observer)?;
+        let (report, _) = surveyed.fetch(&self.request()?, None, Explain::Nothing, observer)?;
         Ok(report)
     }
 
-    /// The protocol as a pipeline, which `what` asks for.
+    /// The protocol as a pipeline, which `what` needs.
     ///
     /// # Errors
     /// [`Error::NotTaken`] for protocols of other families.
     pub fn pipeline(&self, what: &'static str) -> Result<Pipelined, Error> {
-        match self.wish.protocol.family {
+        match self.request.protocol.family {
             Family::Pipeline(pipelined) => Ok(pipelined),
             _ => Err(Error::NotTaken {
                 option: what,
-                protocol: self.wish.protocol.name,
+                protocol: self.request.protocol.name,
             }),
         }
     }
 
-    /// The links as they are known for a plan: those of a file as it tells them, those of a simulated site as it measures
-    /// them.
+    /// The links for a plan: from the testbed's file, or surveyed at the simulated site.
     ///
     /// # Errors
     /// [`Error`].
-    pub fn known(&self, observer: ProgressObserver<'_>) -> Result<LinkState, Error> {
+    pub fn links(&self, observer: ProgressObserver<'_>) -> Result<LinkState, Error> {
         let protocol = self.pipeline("plan")?;
         let CollectRequest {
             from, to, channels, ..
-        } = &self.wish;
+        } = &self.request;
         collect::check(&self.testbed, (*from, *to))?;
-        self.wish()?.ask(protocol).packets()?;
+        self.request()?.plan_request(protocol).packets()?;
         let channels = channels.as_deref();
-        if let Some(known) = collect::measured(&self.testbed, *to, channels, self.seed)? {
-            return Ok(known);
+        if let Some(links) = collect::measured(&self.testbed, *to, channels, self.seed)? {
+            return Ok(links);
         }
         let site = Site::new(self.testbed.clone(), self.seed);
         let surveyed = collect::Surveyed::open(site, (*to, protocol), channels, observer)?;
-        Ok(surveyed.known().clone())
+        Ok(surveyed.links().clone())
     }
 
-    /// Plans the transfer over links as they are `known`: as the planner has it, and as people are told.
+    /// Plans the transfer over `links`: as the planner has it, and as people read it.
     ///
     /// # Errors
     /// [`Error`] of kind input where there is no route.
-    pub fn plan(&self, known: &LinkState) -> Result<(Plan, Planned), Error> {
+    pub fn plan(&self, links: &LinkState) -> Result<(Plan, Planned), Error> {
         let protocol = self.pipeline("plan")?;
-        let ask = self.wish()?.ask(protocol);
-        let plan = known.plan(&ask)?;
-        // What is told is what will be sent: slim packets hold more.
+        let request = self.request()?.plan_request(protocol);
+        let plan = links.plan(&request)?;
+        // The packets that will be sent: slim ones hold more.
         let terms = protocol.terms(Terms {
-            payload: ask.payload,
+            payload: request.payload,
             ..Terms::default()
         });
-        let of = (ask.bytes, terms.payload.bytes());
-        let planned = Planned::new(known, protocol.name, of, &plan);
+        let of = (request.bytes, terms.payload.bytes());
+        let planned = Planned::new(links, protocol.name, of, &plan);
         Ok((plan, planned))
     }
 
-    /// The same job in the network behind `field`, whose base station is node `sink`: survey, plan, fetch. Transfers are
+    /// The same job in a network behind base station `sink`: survey, plan, fetch. Transfers are
     /// numbered after `transfers`.
     ///
     /// # Errors
-    /// [`Error`] where nothing can be said of the transfer.
-    pub fn remote<F: thalweg_host::network::Network<Order = Order, Event = Event>>(
+    /// [`Error`] where there is nothing to report.
+    pub fn remote<N: thalweg_host::network::Network<Order = Order, Event = Event>>(
         &self,
-        field: &mut F,
+        network: &mut N,
         (sink, transfers): (NodeId, u16),
         observer: ProgressObserver<'_>,
     ) -> Result<PipelineReport, Error> {
         let protocol = self.pipeline("port")?;
-        let (wish, site) = (self.wish()?, self.site()?);
-        let (ends, channels) = ((sink, protocol), wish.channels.as_deref());
-        let mut remote = Remote::survey(field, &site, ends, channels, transfers, observer)?;
-        Ok(remote.fetch(&wish.ask(protocol), observer)?)
+        let (request, site) = (self.request()?, self.site()?);
+        let (ends, channels) = ((sink, protocol), request.channels.as_deref());
+        let mut remote = Remote::survey(network, &site, ends, channels, transfers, observer)?;
+        Ok(remote.fetch(&request.plan_request(protocol), observer)?)
     }
 }
 
-/// What is in the file at `path`, at most [`MAX_FILE`] bytes, to be sent.
+/// The file at `path` as an object, at most [`MAX_FILE`] bytes.
 ///
 /// # Errors
 /// [`Error::Input`] where it is empty, too large or cannot be read.

@@ -50,7 +50,7 @@ fn an_observer_may_stop_it() {
 fn a_plan_tells_who_relays() {
     let network = line().from(NodeId::new(5).ok());
     let known = network
-        .known(&mut |_, _| std::ops::ControlFlow::Continue(()))
+        .links(&mut |_, _| std::ops::ControlFlow::Continue(()))
         .unwrap();
     let (plan, told) = network.plan(&known).unwrap();
     assert_eq!((told.source, plan.hops), (5, told.hops));

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
     let interrupt = Interrupt::on_signals();
     let mut jobs = Vec::new();
     for network in &networks {
-        match ask(&client, network, &from) {
+        match order(&client, network, &from) {
             Ok(more) => jobs.extend(more),
             Err(why) => {
                 // All or none, as far as the gateway can be reached.
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
             }
         }
     }
-    let mut bringing = Bringing {
+    let mut collecting = Collecting {
         client: &client,
         follower: Follower::new(&client),
         interrupt,
@@ -62,16 +62,16 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
         left: jobs.into_iter().map(|job| (job.id, job)).collect(),
     };
     let mut ended = Vec::new();
-    let done = bringing.all(&mut store, &mut ended);
-    bringing.reporter.finish();
+    let done = collecting.all(&mut store, &mut ended);
+    collecting.reporter.finish();
     if let Err(why) = done {
-        return Err(bringing.left_behind(why));
+        return Err(collecting.left_behind(why));
     }
-    let Some((job, came)) = ended.first().filter(|_| ended.len() == 1) else {
+    let Some((job, result)) = ended.first().filter(|_| ended.len() == 1) else {
         return several(args, &networks, &ended);
     };
     let network = networks.first().ok_or_else(|| Failure::job("no station"))?;
-    match came {
+    match result {
         Ok(stored) if args.json => output::print_json(&report::json(&client, job, stored)),
         Ok(stored) => output::print(&report::text(&client, network, job, stored)),
         Err(why) => Err(Failure::Job(format!("{}: {why}", job.name()))),
@@ -114,29 +114,29 @@ fn chosen(args: &CollectArgs, all: Vec<Network>) -> Result<Vec<Network>, Failure
     }
 }
 
-/// The jobs that bring what nodes `from` of `network` have.
-fn ask(client: &Client, network: &Network, from: &Value) -> Result<Vec<Job>, Trouble> {
-    let wish = json!({ "kind": "fetch", "from": from, "station": network.name });
-    let asked = client.post("/api/jobs", &wish)?;
-    if asked.get("jobs").is_none() {
-        return Ok(vec![client.understood(asked)?]);
+/// Orders the objects of nodes `from` of `network`.
+fn order(client: &Client, network: &Network, from: &Value) -> Result<Vec<Job>, Trouble> {
+    let request = json!({ "kind": "fetch", "from": from, "station": network.name });
+    let answer = client.post("/api/jobs", &request)?;
+    if answer.get("jobs").is_none() {
+        return Ok(vec![client.understood(answer)?]);
     }
-    let asked: Jobs = client.understood(asked)?;
-    let jobs = asked.jobs.into_iter().map(|job| client.understood(job));
+    let answer: Jobs = client.understood(answer)?;
+    let jobs = answer.jobs.into_iter().map(|job| client.understood(job));
     jobs.collect()
 }
 
-/// What became of a job: where its object is, or why there is none.
-type Came = Result<Stored, String>;
+/// The result of a job: where its object is, or why there is none.
+type JobResult = Result<Stored, String>;
 
 /// Jobs that are followed to their ends.
-struct Bringing<'a> {
+struct Collecting<'a> {
     client: &'a Client,
     follower: Follower<'a>,
     interrupt: Interrupt,
     reporter: Reporter,
     total: usize,
-    /// As they were told last.
+    /// Their last states.
     left: BTreeMap<i64, Job>,
 }
 
@@ -162,21 +162,21 @@ impl From<StoreError> for Stop {
     }
 }
 
-impl Bringing<'_> {
+impl Collecting<'_> {
     /// Follows all jobs, and stores what they bring.
-    fn all(&mut self, store: &mut Store, ended: &mut Vec<(Job, Came)>) -> Result<(), Stop> {
+    fn all(&mut self, store: &mut Store, ended: &mut Vec<(Job, JobResult)>) -> Result<(), Stop> {
         while !self.left.is_empty() {
             if self.interrupt.is_set() {
                 return Err(Stop::Interrupted);
             }
             let ids: Vec<i64> = match self.follower.next()? {
                 News::Nothing => continue,
-                News::Anew => self.left.keys().copied().collect(),
+                News::Missed => self.left.keys().copied().collect(),
                 News::Job(_, job) => match self.left.get_mut(&job.id) {
                     None => continue,
-                    Some(known) => {
-                        *known = *job;
-                        let id = known.id;
+                    Some(left) => {
+                        *left = *job;
+                        let id = left.id;
                         self.at(id, store, ended)?;
                         continue;
                     }
@@ -192,13 +192,21 @@ impl Bringing<'_> {
         Ok(())
     }
 
-    fn patiently<T>(&mut self, ask: impl FnMut(&Client) -> Result<T, Trouble>) -> Result<T, Stop> {
-        let answer = self.follower.patiently(&self.interrupt, ask)?;
+    fn patiently<T>(
+        &mut self,
+        request: impl FnMut(&Client) -> Result<T, Trouble>,
+    ) -> Result<T, Stop> {
+        let answer = self.follower.patiently(&self.interrupt, request)?;
         answer.ok_or(Stop::Interrupted)
     }
 
-    /// Tells how far job `id` is; stores what it brought, where it has ended.
-    fn at(&mut self, id: i64, store: &mut Store, ended: &mut Vec<(Job, Came)>) -> Result<(), Stop> {
+    /// Shows the progress of job `id`; stores its object where it has ended.
+    fn at(
+        &mut self,
+        id: i64,
+        store: &mut Store,
+        ended: &mut Vec<(Job, JobResult)>,
+    ) -> Result<(), Stop> {
         let Some(job) = self.left.get(&id).cloned() else {
             return Ok(());
         };
@@ -214,7 +222,7 @@ impl Bringing<'_> {
             show(&mut self.reporter, &job);
             return Ok(());
         }
-        let came = match (job.state, job.object, &job.error) {
+        let result = match (job.state, job.object, &job.error) {
             (State::Done, Some(object), _) => Ok(self.bring(object, &job, store)?),
             (State::Cancelled, ..) => Err("it was cancelled".to_owned()),
             (_, _, Some(why)) => Err(one_line(why)),
@@ -222,7 +230,7 @@ impl Bringing<'_> {
         };
         self.left.remove(&id);
         if self.total > 1 {
-            let line = match &came {
+            let line = match &result {
                 Ok(_) => format!(
                     "node {}: {} kbit/s",
                     job.node(),
@@ -234,7 +242,7 @@ impl Bringing<'_> {
             let line = format!("{line}; {done} of {} nodes", self.total);
             self.reporter.line(&line);
         }
-        ended.push((job, came));
+        ended.push((job, result));
         Ok(())
     }
 
@@ -291,7 +299,7 @@ impl Bringing<'_> {
         Ok(stored(kept.path.display().to_string()))
     }
 
-    /// The failure that `why` is, with what becomes of the jobs that are left: who interrupts cancels them.
+    /// The failure of `why`, and what becomes of the jobs left: an interrupt cancels them.
     fn left_behind(&self, why: Stop) -> Failure {
         let ids: Vec<i64> = self.left.keys().copied().collect();
         let jobs = match &ids[..] {
@@ -325,20 +333,20 @@ enum Cancelled {
 
 /// Cancels the jobs `ids`, and waits a while until they have ended.
 fn cancel(client: &Client, ids: &[i64]) -> Result<Cancelled, String> {
-    let told = |why: Trouble| match why {
+    let text = |why: Trouble| match why {
         Trouble::Gone(why) | Trouble::Refused(_, why) | Trouble::Strange(why) => why,
     };
     for id in ids {
         match client.delete(&format!("/api/jobs/{id}")) {
             // It has ended by itself.
             Ok(_) | Err(Trouble::Refused(StatusCode::CONFLICT, _)) => {}
-            Err(why) => return Err(told(why)),
+            Err(why) => return Err(text(why)),
         }
     }
     let end = Instant::now() + ENDING;
     for id in ids {
         let path = format!("/api/jobs/{id}");
-        while !client.get::<Job>(&path).map_err(told)?.state.is_end() {
+        while !client.get::<Job>(&path).map_err(text)?.state.is_end() {
             if Instant::now() > end {
                 return Ok(Cancelled::Asked);
             }
@@ -349,26 +357,30 @@ fn cancel(client: &Client, ids: &[i64]) -> Result<Cancelled, String> {
 }
 
 /// What is printed of several jobs.
-fn several(args: &CollectArgs, networks: &[Network], ended: &[(Job, Came)]) -> Result<(), Failure> {
+fn several(
+    args: &CollectArgs,
+    networks: &[Network],
+    ended: &[(Job, JobResult)],
+) -> Result<(), Failure> {
     let count = |job: &Job, key: &str| job.measured(key).map(|n| n as u32);
     let mut lines: Vec<Line> = Vec::new();
-    for (job, came) in ended {
+    for (job, result) in ended {
         let source = job.from.as_ref().and_then(Value::as_u64);
         let source = source.and_then(|node| NodeId::new(u16::try_from(node).ok()?).ok());
         lines.push(Line {
             // Nodes of one station need not say whose they are.
             station: job.station.clone().filter(|_| networks.len() > 1),
             source: source.map_or(0, NodeId::get),
-            verified: came.is_ok(),
-            failure: came.as_ref().err().cloned(),
-            bytes: came.as_ref().ok().map(|stored| stored.bytes),
+            verified: result.is_ok(),
+            failure: result.as_ref().err().cloned(),
+            bytes: result.as_ref().ok().map(|stored| stored.bytes),
             goodput_kbps: job.measured("goodput_kbps"),
             rounds: count(job, "rounds"),
             hops: count(job, "hops"),
             paths: count(job, "paths"),
             energy_j: job.measured("energy_j"),
             duration_s: job.measured("duration_s"),
-            digest: came.as_ref().ok().map(|stored| stored.digest.clone()),
+            digest: result.as_ref().ok().map(|stored| stored.digest.clone()),
         });
     }
     lines.sort_by(|a, b| (&a.station, a.source).cmp(&(&b.station, b.source)));

@@ -11,7 +11,7 @@ use super::http::{Answered, Client};
 
 /// A gateway says something every 15 s; one that does not is gone.
 const SILENT: Duration = Duration::from_secs(45);
-/// So many events wait for whoever listens; more wait at the gateway.
+/// So many events are buffered here; more wait at the gateway.
 const AHEAD: usize = 64;
 /// The longest event, in bytes; a job with its report is some kB.
 const LONGEST: usize = 1 << 20;
@@ -23,7 +23,7 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-/// What the gateway tells, from a thread of its own, until it ends or is silent.
+/// The gateway's events, from a thread of its own, until it ends or is silent.
 pub(super) fn listen(client: &Client) -> Answered<Receiver<Event>> {
     let request = client.request(Method::GET, "/api/events").body(());
     let body = client.begin(request, SILENT)?;

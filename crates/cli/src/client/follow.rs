@@ -1,6 +1,6 @@
 //! Jobs of a gateway as they move: its events, and a look at the jobs themselves where some may have been missed.
 //!
-//! A gateway that goes away is asked again for a while: jobs outlive its restart. Time base: wall clock.
+//! A gateway that goes away is polled again for a while: jobs outlive its restart. Time base: wall clock.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
@@ -24,15 +24,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What is new.
 #[derive(Debug)]
 pub(super) enum News {
-    /// A job is so now, as it was told and as it is understood.
+    /// A job's new state: the JSON, and its parsed form.
     Job(Value, Box<Job>),
-    /// Some news may have been missed: look at what matters.
-    Anew,
+    /// Events may have been missed: poll again.
+    Missed,
     /// Nothing for a moment.
     Nothing,
 }
 
-/// One who follows a gateway's jobs.
+/// Follows a gateway's jobs.
 pub(super) struct Follower<'a> {
     client: &'a Client,
     events: Option<Receiver<Event>>,
@@ -65,12 +65,12 @@ impl<'a> Follower<'a> {
             }
         };
         match event.name.as_str() {
-            "lagged" => Ok(News::Anew),
+            "lagged" => Ok(News::Missed),
             "job" => {
-                let told: Option<Value> = serde_json::from_str(&event.data).ok();
-                let told = told.unwrap_or(Value::Null);
-                let job = self.client.understood(told.clone())?;
-                Ok(News::Job(told, Box::new(job)))
+                let json: Option<Value> = serde_json::from_str(&event.data).ok();
+                let json = json.unwrap_or(Value::Null);
+                let job = self.client.understood(json.clone())?;
+                Ok(News::Job(json, Box::new(job)))
             }
             _ => Ok(News::Nothing),
         }
@@ -81,17 +81,17 @@ impl<'a> Follower<'a> {
             Ok(events) => {
                 self.events = Some(events);
                 self.away = None;
-                Ok(News::Anew)
+                Ok(News::Missed)
             }
             Err(why) => {
-                self.bear(why)?;
+                self.retry_after(why)?;
                 Ok(News::Nothing)
             }
         }
     }
 
     /// Waits a moment where `why` may pass.
-    fn bear(&mut self, why: Trouble) -> Answered<()> {
+    fn retry_after(&mut self, why: Trouble) -> Answered<()> {
         let passes = match &why {
             Trouble::Gone(_) => true,
             // It ends or begins, or too many watch.
@@ -106,19 +106,19 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// What `ask` gives, asked again as long as the gateway is away; none where somebody wants to stop.
+    /// The answer to `request`, repeated as long as the gateway is away; none where the user wants to stop.
     pub(super) fn patiently<T>(
         &mut self,
         interrupt: &Interrupt,
-        mut ask: impl FnMut(&Client) -> Answered<T>,
+        mut request: impl FnMut(&Client) -> Answered<T>,
     ) -> Answered<Option<T>> {
         loop {
-            match ask(self.client) {
+            match request(self.client) {
                 Ok(answer) => {
                     self.away = None;
                     return Ok(Some(answer));
                 }
-                Err(why) => self.bear(why)?,
+                Err(why) => self.retry_after(why)?,
             }
             if interrupt.is_set() {
                 return Ok(None);

@@ -127,17 +127,17 @@ impl Client {
     }
     /// The same as JSON, whatever it is.
     pub(crate) fn value(&self, path: &str) -> Answered<Value> {
-        self.ask(self.request(Method::GET, path).body(()))
+        self.send(self.request(Method::GET, path).body(()))
     }
     /// Asks for what `body` says.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answered<Value> {
         let request = self.request(Method::POST, path);
         let request = request.header(header::CONTENT_TYPE, "application/json");
-        self.ask(request.body(body.to_string()))
+        self.send(request.body(body.to_string()))
     }
     /// Asks that what is at `path` be gone.
     pub(crate) fn delete(&self, path: &str) -> Answered<Value> {
-        self.ask(self.request(Method::DELETE, path).body(()))
+        self.send(self.request(Method::DELETE, path).body(()))
     }
     /// What `value` says, as the API describes it.
     pub(crate) fn understood<T: DeserializeOwned>(&self, value: Value) -> Answered<T> {
@@ -182,7 +182,7 @@ impl Client {
         }
     }
 
-    fn ask(&self, request: http::Result<Request<impl AsSendBody>>) -> Answered<Value> {
+    fn send(&self, request: http::Result<Request<impl AsSendBody>>) -> Answered<Value> {
         let text = self.whole(self.begin(request, ANSWER)?, LONGEST)?;
         serde_json::from_slice(&text).map_err(|why| self.strange(&why))
     }
@@ -209,11 +209,11 @@ impl Client {
         text.map_err(|why| self.broken(why))
     }
 
-    /// Why it does not want to.
+    /// Why it refused.
     fn refusal(&self, status: StatusCode, body: Body) -> Trouble {
-        let told = self.whole(body, LONGEST_REFUSAL).unwrap_or_default();
-        let said: Option<Value> = serde_json::from_slice(&told).ok();
-        let why = said.as_ref().and_then(|said| said["error"].as_str());
+        let body = self.whole(body, LONGEST_REFUSAL).unwrap_or_default();
+        let json: Option<Value> = serde_json::from_slice(&body).ok();
+        let why = json.as_ref().and_then(|json| json["error"].as_str());
         let why = match (status, &self.token) {
             (StatusCode::UNAUTHORIZED, None) => {
                 "it wants a token: --token-file, or THALWEG_TOKEN in the environment"

@@ -32,11 +32,11 @@ fn client(at: &At) -> Result<Client, Failure> {
 }
 
 fn list(client: &Client, limit: u16, json: bool) -> Result<(), Failure> {
-    let told: Jobs = client.get(&format!("/api/jobs?limit={limit}"))?;
+    let answer: Jobs = client.get(&format!("/api/jobs?limit={limit}"))?;
     if json {
-        return print_json(&told.jobs);
+        return print_json(&answer.jobs);
     }
-    let jobs = told.jobs.into_iter().map(|job| client.understood(job));
+    let jobs = answer.jobs.into_iter().map(|job| client.understood(job));
     let jobs: Vec<Job> = jobs.collect::<Result<_, _>>()?;
     let mut table = Table::of(&[
         ">id", "kind", ">node", "state", ">done, %", "asked at", "note",
@@ -64,11 +64,11 @@ fn list(client: &Client, limit: u16, json: bool) -> Result<(), Failure> {
 }
 
 fn show(client: &Client, id: i64, json: bool) -> Result<(), Failure> {
-    let told = client.value(&format!("/api/jobs/{id}"))?;
+    let value = client.value(&format!("/api/jobs/{id}"))?;
     if json {
-        return print_json(&told);
+        return print_json(&value);
     }
-    let job: Job = client.understood(told)?;
+    let job: Job = client.understood(value)?;
     let text = |text: &Option<String>| text.as_deref().map(one_line);
     let share = number(Some(job.progress), 100.0, 0);
     let state = match job.phase.as_ref().or(job.waits.as_ref()) {
@@ -110,11 +110,11 @@ fn show(client: &Client, id: i64, json: bool) -> Result<(), Failure> {
 }
 
 fn cancel(client: &Client, ids: &[i64], json: bool) -> Result<(), Failure> {
-    let mut told = Vec::new();
+    let mut jobs = Vec::new();
     let mut failed = None;
     for id in ids {
         match client.delete(&format!("/api/jobs/{id}")) {
-            Ok(job) => told.push(job),
+            Ok(job) => jobs.push(job),
             // The others are cancelled all the same.
             Err(Trouble::Refused(status, why)) => {
                 let why = format!("job {id}: {why}");
@@ -124,9 +124,9 @@ fn cancel(client: &Client, ids: &[i64], json: bool) -> Result<(), Failure> {
         }
     }
     if json {
-        print_json(&told)?;
+        print_json(&jobs)?;
     } else {
-        for job in told {
+        for job in jobs {
             let job: Job = client.understood(job)?;
             let state = match job.state {
                 State::Cancelled => "cancelled",
@@ -138,7 +138,7 @@ fn cancel(client: &Client, ids: &[i64], json: bool) -> Result<(), Failure> {
     failed.map_or(Ok(()), |why| Err(why.into()))
 }
 
-/// Tells of `ids` until they have ended, of all jobs where none is named.
+/// Shows `ids` until they have ended; all jobs where none is named.
 fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Failure> {
     let interrupt = Interrupt::on_signals();
     let mut follower = Follower::new(client);
@@ -147,31 +147,31 @@ fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Fail
     left.sort_unstable();
     left.dedup();
     let (total, mut bad) = (left.len(), 0);
-    // The state that was told last, where all are followed.
+    // The state shown last, where all are followed.
     let mut before: Option<(i64, State)> = None;
     while !interrupt.is_set() && (total == 0 || !left.is_empty()) {
         let news: Vec<(Value, Job)> = match follower.next()? {
             News::Nothing => continue,
-            News::Job(told, job) => vec![(told, *job)],
-            News::Anew => {
+            News::Job(value, job) => vec![(value, *job)],
+            News::Missed => {
                 let mut all = Vec::new();
                 for id in &left {
                     let path = format!("/api/jobs/{id}");
-                    let ask = |client: &Client| client.value(&path);
-                    if let Some(told) = follower.patiently(&interrupt, ask)? {
-                        all.push((told.clone(), client.understood(told)?));
+                    let request = |client: &Client| client.value(&path);
+                    if let Some(json) = follower.patiently(&interrupt, request)? {
+                        all.push((json.clone(), client.understood(json)?));
                     }
                 }
                 all
             }
         };
-        for (told, job) in news {
+        for (value, job) in news {
             if total > 0 && !left.contains(&job.id) {
                 continue;
             }
             let is_new = before.replace((job.id, job.state)) != Some((job.id, job.state));
             if json {
-                print_json(&told)?;
+                print_json(&value)?;
             } else if job.state.is_end() || (total == 0 && is_new) {
                 reporter.finish();
                 print(&format!("{}\n", line(&job)))?;
@@ -216,12 +216,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_job_is_told_in_a_line_without_what_a_terminal_would_obey() {
-        let told = json!({
+    fn a_job_is_a_line_without_what_a_terminal_would_obey() {
+        let value = json!({
             "id": 7, "kind": "fetch", "from": 3, "state": "failed", "priority": 0, "asked_at": "",
             "progress": 0.5, "error": "no\u{1b}[31m\nroute", "new": true,
         });
-        let mut job: Job = serde_json::from_value(told).unwrap();
+        let mut job: Job = serde_json::from_value(value).unwrap();
         assert_eq!(
             line(&job),
             "job 7: fetch from node 3: failed: no [31m route"

@@ -1,4 +1,4 @@
-//! Jobs and objects as a gateway tells them: what of it is used here. What else it tells is left aside.
+//! Jobs and objects in a gateway's JSON; only the keys that are used here.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl Job {
             _ => String::new(),
         }
     }
-    /// A number of what came of it.
+    /// A number of its outcome.
     pub(super) fn measured(&self, key: &str) -> Option<f64> {
         self.outcome.as_ref()?.get(key)?.as_f64()
     }
@@ -125,7 +125,7 @@ pub(super) struct Object {
     pub(super) duration_s: Option<f64>,
 }
 
-/// Jobs, where several are told.
+/// A list of jobs.
 #[derive(Debug, Deserialize)]
 pub(super) struct Jobs {
     pub(super) jobs: Vec<Value>,

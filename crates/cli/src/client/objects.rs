@@ -17,7 +17,7 @@ use crate::output::print_json;
 
 /// The largest object that is taken into memory, in bytes.
 const LARGEST: u64 = 256 << 20;
-/// So many are asked for at once.
+/// Objects of a page.
 const PAGE: usize = 1_000;
 
 /// Runs `thalweg objects` for the gateway at `address`.
@@ -45,8 +45,8 @@ fn all(client: &Client) -> Answered<Vec<Object>> {
     loop {
         let before = all.last().map(|last| format!("&before={}", last.id));
         let path = format!("/api/objects?limit={PAGE}{}", before.unwrap_or_default());
-        let told: Value = client.value(&path)?;
-        let page: Vec<Object> = client.understood(told["objects"].clone())?;
+        let answer: Value = client.value(&path)?;
+        let page: Vec<Object> = client.understood(answer["objects"].clone())?;
         let ends = page.len() < PAGE;
         for object in page {
             if all.last().is_some_and(|last| last.id <= object.id) {
@@ -65,7 +65,7 @@ fn shown(client: &Client, all: &[Object]) -> Vec<Shown> {
     all.iter().map(|object| one(client, object)).collect()
 }
 
-/// `object` as it is printed; nothing that is told of it is believed to be harmless.
+/// `object` as it is printed, with every text made harmless.
 fn one(client: &Client, object: &Object) -> Shown {
     Shown {
         id: object.id,
@@ -138,7 +138,7 @@ fn export(
         let kept = file_name(&object.network, from, &digest_of(&bytes));
         export.write(shown, &kept, &bytes)?;
     }
-    export.tell()
+    export.report()
 }
 
 fn verify(client: &Client, all: &[Object], json: bool) -> Result<(), Failure> {

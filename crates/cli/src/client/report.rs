@@ -1,4 +1,4 @@
-//! What is printed of a transfer that a gateway made, as `thalweg collect` prints its own.
+//! Prints a gateway's transfer as `thalweg collect` prints its own.
 
 use serde_json::{json, Value};
 
@@ -48,17 +48,25 @@ pub(super) fn text(client: &Client, network: &Network, job: &Job, stored: &Store
         ),
         ("expected".to_owned(), Align::Right),
     ]);
-    for (name, measured, expected, factor, digits) in ROWS {
-        let (was, thought) = (job.measured(measured), job.expected(expected));
-        if was.is_none() && thought.is_none() {
+    for (name, measured_key, expected_key, factor, digits) in ROWS {
+        let (measured, expected) = (job.measured(measured_key), job.expected(expected_key));
+        if measured.is_none() && expected.is_none() {
             continue;
         }
-        let thought = thought.map_or(String::new(), |_| {
+        let expected = expected.map_or(String::new(), |_| {
             // How many rounds are expected is a mean.
-            let digits = if *expected == "rounds" { 1 } else { *digits };
-            number(thought, *factor, digits)
+            let digits = if *expected_key == "rounds" {
+                1
+            } else {
+                *digits
+            };
+            number(expected, *factor, digits)
         });
-        table.row([(*name).to_owned(), number(was, *factor, *digits), thought]);
+        table.row([
+            (*name).to_owned(),
+            number(measured, *factor, *digits),
+            expected,
+        ]);
     }
     format!(
         "{}: node {} to node {}, {}; job {} of {}\n\n{}\n{} bytes, whole, sha256 {}\nstored as {}\n",
@@ -75,9 +83,9 @@ pub(super) fn text(client: &Client, network: &Network, job: &Job, stored: &Store
     )
 }
 
-/// The same as JSON: what the gateway tells of the transfer, with the keys of `thalweg collect --json`.
+/// The same as JSON: the gateway's values, with the keys of `thalweg collect --json`.
 pub(super) fn json(client: &Client, job: &Job, stored: &Stored) -> Value {
-    let mut told = job.outcome.clone().unwrap_or_else(|| json!({}));
+    let mut value = job.outcome.clone().unwrap_or_else(|| json!({}));
     let more = [
         (
             "predicted_goodput_kbps",
@@ -92,8 +100,8 @@ pub(super) fn json(client: &Client, job: &Job, stored: &Stored) -> Value {
             json!({ "path": stored.path, "digest": stored.digest }),
         ),
     ];
-    if let Some(told) = told.as_object_mut() {
-        told.extend(more.map(|(key, value)| (key.to_owned(), value)));
+    if let Some(object) = value.as_object_mut() {
+        object.extend(more.map(|(key, value)| (key.to_owned(), value)));
     }
-    told
+    value
 }

@@ -48,22 +48,22 @@ impl Kind for Asymmetry {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let drawn = self.transfers.draw(seed, lab)?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let drawn = self.transfers.draw(seed, context)?;
         let mut used = 0;
         let mut rows = Vec::new();
         for route in 0..drawn.pairs.len() {
-            lab.go_on()?;
-            lab.tick(1);
+            context.go_on()?;
+            context.tick(1);
             if used == self.wanted {
                 continue;
             }
-            let struck = self.route_rows(&drawn, route, lab)?;
+            let struck = self.route_rows(&drawn, route, context)?;
             used += usize::from(struck.is_some());
             rows.extend(struck.unwrap_or_default());
         }
         let fewer = self.parts().saturating_sub(drawn.pairs.len() as u64);
-        lab.tick(fewer);
+        context.tick(fewer);
         Ok(rows)
     }
 
@@ -82,7 +82,7 @@ impl Asymmetry {
         &self,
         drawn: &Drawn,
         route: usize,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Option<Vec<Row>>> {
         let transfers = &self.transfers;
         let site = &drawn.site;
@@ -118,7 +118,7 @@ impl Asymmetry {
             // Only a survey of all channels would tell.
             let resurveyed = match knowledge {
                 Style::Paths => None,
-                Style::Chains => Some(transfers.resurveyed(drawn, &site, lab)?),
+                Style::Chains => Some(transfers.resurveyed(drawn, &site, context)?),
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {

@@ -1,4 +1,4 @@
-//! What kinds of runs share while they run: sites and surveys kept, progress told, a wish to stop heard.
+//! What runs share: sites and surveys, progress, and whether to stop.
 
 use super::journal::Kept;
 use super::sites::Sites;
@@ -13,10 +13,10 @@ use thalweg_host::survey::{Survey, Surveyed};
 use thalweg_testbeds::Site;
 use thalweg_units::Duration;
 
-/// Told of each part that is done: how many, of how many. It may break off.
+/// Is shown how many parts of how many are done; may stop the run.
 pub type ProgressObserver<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
 
-/// Where runs of one experiment happen, over all threads.
+/// The runs of one experiment share this, over all threads.
 pub struct RunContext<'a> {
     /// Sites and surveys so far.
     pub(super) sites: &'a Sites,
@@ -34,7 +34,7 @@ impl<'a> RunContext<'a> {
         kept: Option<&'a Kept<'a>>,
         observer: ProgressObserver<'a>,
     ) -> Self {
-        let lab = Self {
+        let context = Self {
             sites,
             done: AtomicU64::new(0),
             total,
@@ -42,11 +42,11 @@ impl<'a> RunContext<'a> {
             kept,
             observer,
         };
-        lab.tell(0);
-        lab
+        context.report(0);
+        context
     }
 
-    fn tell(&self, done: u64) {
+    fn report(&self, done: u64) {
         if (self.observer)(done.min(self.total), self.total).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
         }
@@ -54,13 +54,13 @@ impl<'a> RunContext<'a> {
 
     /// `parts` more are done.
     pub(super) fn tick(&self, parts: u64) {
-        self.tell(self.done.fetch_add(parts, Ordering::Relaxed) + parts);
+        self.report(self.done.fetch_add(parts, Ordering::Relaxed) + parts);
     }
 
     /// Breaks where the observer wanted to stop.
-    pub(super) fn heard(&self) -> ControlFlow<()> {
+    pub(super) fn flow(&self) -> ControlFlow<()> {
         // Asked again, since a long part may tick rarely.
-        self.tell(self.done.load(Ordering::Relaxed));
+        self.report(self.done.load(Ordering::Relaxed));
         match self.stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -69,7 +69,7 @@ impl<'a> RunContext<'a> {
 
     /// An error where the observer wanted to stop.
     pub(super) fn go_on(&self) -> Result<()> {
-        match self.heard() {
+        match self.flow() {
             ControlFlow::Break(()) => Err(ExperimentError::Stopped),
             ControlFlow::Continue(()) => Ok(()),
         }
@@ -119,7 +119,7 @@ impl<'a> RunContext<'a> {
         survey: Survey,
         begins: Duration,
     ) -> Result<Arc<Surveyed>> {
-        self.sites.survey(of, survey, begins, &mut |_| self.heard())
+        self.sites.survey(of, survey, begins, &mut |_| self.flow())
     }
 }
 

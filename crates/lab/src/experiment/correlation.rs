@@ -64,18 +64,18 @@ impl Kind for Correlation {
         self.channels.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let site = lab.site(&self.testbed, seed)?;
-        let roles = self.roles(&site, lab)?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let site = context.site(&self.testbed, seed)?;
+        let roles = self.roles(&site, context)?;
         rows_in_order(&self.channels, |number| {
             let channel = Channel::new(*number).unwrap_or(SURVEY_CHANNEL);
-            lab.part(|| self.channel_rows(&site, &roles, channel))
+            context.part(|| self.channel_rows(&site, &roles, channel))
         })
     }
 }
 
 impl Correlation {
-    fn roles(&self, site: &Site, lab: &RunContext<'_>) -> Result<Roles> {
+    fn roles(&self, site: &Site, context: &RunContext<'_>) -> Result<Roles> {
         let (initiator, nodes) = (site.testbed.sink_index(), site.testbed.len());
         let (relays, receivers) = (self.relays, self.receivers);
         let needed = 1 + relays + receivers;
@@ -84,7 +84,7 @@ impl Correlation {
             return Err(ExperimentError::unfit(site, why));
         }
         let survey = faithful_survey(SURVEY_CHANNEL);
-        let links = &lab.survey(&self.testbed, site, survey)?.links;
+        let links = &context.survey(&self.testbed, site, survey)?.links;
         let heard = |n: usize| {
             let level = links.rssi(initiator, n, SURVEY_CHANNEL);
             let level = level.map_or(f64::NEG_INFINITY, |l| l.0);

@@ -2,7 +2,7 @@
 //! combination of hops, channels, forwarding, CCA and operating system (CIT, sections 3 to 5).
 //!
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
-//! are the testbed's first ones, in its order. Tests: below, `thalweg_simnet::forwarding`.
+//! are the testbed's first ones, in its order. Tests: `forwarding_tests.rs`, `thalweg_simnet::forwarding`.
 
 use super::context::{in_order, RunContext};
 use super::kind::{expect, keys, list, number, pairs, some, within, words, Kind};
@@ -143,8 +143,8 @@ impl Kind for ForwardingRuns {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let row = |cell: &Cell| context.part(|| self.row(seed, cell, context));
         in_order(&self.cells(), row)
     }
 
@@ -176,7 +176,7 @@ impl ForwardingRuns {
         pairs(&chains, &costs).into_iter().map(cell).collect()
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &RunContext<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, cell: &Cell, context: &RunContext<'_>) -> Result<Row> {
         let chain = &cell.chain;
         let bound = chain.bound().kbps();
         let mut row = Row::new()
@@ -195,7 +195,7 @@ impl ForwardingRuns {
         if self.measure == Measure::Bounds {
             return Ok(row);
         }
-        let site = lab.site(&self.testbed, seed)?;
+        let site = context.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let (nodes, needed) = (site.environment.ears.len(), chain.nodes());
         if nodes < needed {
@@ -226,59 +226,5 @@ impl ForwardingRuns {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::tests::rows_of;
-
-    fn runs(text: &str) -> ForwardingRuns {
-        toml::from_str(text).unwrap()
-    }
-
-    #[test]
-    fn every_combination_is_a_row_and_seeds_repeat() {
-        let text = "testbed='ring12'\nhops=[1,2]\nforwarding=['copying','conditional']\npackets=20\nos=[true,false]";
-        let r = runs(text);
-        r.check().unwrap();
-        assert_eq!(r.parts(), 8);
-        let go = || rows_of(&r, &[1, 2]);
-        let rows = go().unwrap();
-        assert_eq!(rows.len(), 16);
-        assert_eq!(rows, go().unwrap());
-        assert!(rows
-            .iter()
-            .all(|r| r.number("raw_kbps").is_some_and(|x| x > 30.0)));
-    }
-
-    #[test]
-    fn values_out_of_range_are_refused() {
-        let good = "testbed='ring12'\nhops=[2]\nforwarding=['copying']\n";
-        for (more, key) in [
-            ("packets=9", "packets"),
-            ("payload=[118]", "payload"),
-            ("routes=[3]", "routes"),
-            ("board='none'", "board"),
-            ("measure='latency'\nroutes=[2]", "routes"),
-        ] {
-            let error = runs(&format!("{good}{more}")).check().unwrap_err();
-            assert!(error.starts_with(&format!("run.{key}")), "{error}");
-        }
-    }
-
-    #[test]
-    fn another_board_than_the_testbeds_forwards_with_its_first_radio() {
-        let r =
-            runs("testbed='ring12'\nhops=[2]\nforwarding=['copying']\nboard='opal'\npackets=20");
-        let rows = rows_of(&r, &[1]).unwrap();
-        // A tenth of the air time each for read and write, instead of half as much again.
-        assert!(
-            rows[0].number("raw_kbps").is_some_and(|x| x > 95.0),
-            "{rows:?}"
-        );
-    }
-
-    #[test]
-    fn a_site_that_is_too_small_is_an_error_of_the_input() {
-        let r = runs("testbed='pair'\nhops=[2]\nforwarding=['copying']");
-        assert!(rows_of(&r, &[1]).unwrap_err().is_input());
-    }
-}
+#[path = "forwarding_tests.rs"]
+mod tests;

@@ -30,7 +30,7 @@ pub trait Kind: Debug + Send + Sync {
     fn parts(&self) -> u64;
 
     /// What is observed with `seed`, in an order that does not depend on threads.
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>>;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>>;
 
     /// The key that names the network, with a dot after the table that it is in; none where there is none.
     fn testbed_key(&self) -> Option<&'static str> {
@@ -62,7 +62,7 @@ pub trait Kind: Debug + Send + Sync {
 /// A kind whose packets can be followed.
 pub trait Explains: Sync {
     /// Its transfers with `seed` again, watched.
-    fn explain(&self, seed: u64, lab: &RunContext<'_>) -> Result<Explained>;
+    fn explain(&self, seed: u64, context: &RunContext<'_>) -> Result<Explained>;
 }
 
 /// A kind whose frames can be written.

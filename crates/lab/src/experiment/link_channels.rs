@@ -50,14 +50,16 @@ impl Kind for LinkChannels {
         u64::from(self.links)
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let site = lab.site(&self.testbed, seed)?;
-        let (links, surveying) = self.links(&site, lab)?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let site = context.site(&self.testbed, seed)?;
+        let (links, surveying) = self.links(&site, context)?;
         // The tree stands while its links are tried.
         let site = site.aged(surveying)?;
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-        let rows = rows_in_order(&numbered, |link| lab.part(|| self.link_rows(&site, *link)))?;
-        lab.tick(self.parts().saturating_sub(numbered.len() as u64));
+        let rows = rows_in_order(&numbered, |link| {
+            context.part(|| self.link_rows(&site, *link))
+        })?;
+        context.tick(self.parts().saturating_sub(numbered.len() as u64));
         Ok(rows)
     }
 
@@ -68,9 +70,13 @@ impl Kind for LinkChannels {
 
 impl LinkChannels {
     /// Links of high quality between floors of the tree, drawn at random, and how long it took to know them.
-    fn links(&self, site: &Site, lab: &RunContext<'_>) -> Result<(Vec<(usize, usize)>, Duration)> {
+    fn links(
+        &self,
+        site: &Site,
+        context: &RunContext<'_>,
+    ) -> Result<(Vec<(usize, usize)>, Duration)> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
-        let surveyed = lab.survey(&self.testbed, site, faithful_survey(channel))?;
+        let surveyed = context.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);
         let root = site.testbed.sink_index();
         let tree = collection_tree(&surveyed.links, channel, root, &mut rng);

@@ -172,12 +172,12 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let rows_of = |seed: &u64| kept.and_then(|kept| kept.of(*seed));
     let left = seeds.iter().filter(|seed| rows_of(seed).is_none()).count();
-    let lab = RunContext::new(sites, left as u64 * run.parts(), kept, observer);
+    let context = RunContext::new(sites, left as u64 * run.parts(), kept, observer);
     context::rows_in_order(seeds, |seed| {
         if let Some(rows) = rows_of(seed) {
             return Ok(rows.clone());
         }
-        let rows = run.rows(*seed, &lab)?;
+        let rows = run.rows(*seed, &context)?;
         let columns = run.columns();
         let is_known = |column: &String| columns.contains(&column.as_str());
         debug_assert!(
@@ -203,8 +203,8 @@ pub fn explain(
 ) -> Result<Explained> {
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
-    let lab = RunContext::new(sites, seeds.len() as u64 * run.parts(), None, observer);
-    let of_seeds = context::in_order(seeds, |seed| explains.explain(*seed, &lab))?;
+    let context = RunContext::new(sites, seeds.len() as u64 * run.parts(), None, observer);
+    let of_seeds = context::in_order(seeds, |seed| explains.explain(*seed, &context))?;
     let transfers = of_seeds.into_iter().flat_map(|of_seed| of_seed.transfers);
     Ok(Explained {
         transfers: transfers.collect(),

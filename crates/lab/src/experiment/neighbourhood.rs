@@ -107,10 +107,10 @@ impl Kind for Neighbourhood {
         self.powers_dbm.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let site = lab.site(&self.testbed, seed)?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let site = context.site(&self.testbed, seed)?;
         rows_in_order(&self.powers_dbm, |power| {
-            lab.part(|| self.sizes(&site, Dbm(*power)))
+            context.part(|| self.sizes(&site, Dbm(*power)))
         })
     }
 

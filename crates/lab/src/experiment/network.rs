@@ -14,7 +14,7 @@ use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::outcome::Summary;
 use thalweg_host::registry::Pipelined;
 use thalweg_planner::concurrent::Obstacle;
-use thalweg_simnet::campaign::{empty, Campaign, CampaignError, Mode, Part, Sources};
+use thalweg_simnet::campaign::{empty, Campaign, CampaignError, Mode, Phase, Sources};
 use thalweg_simnet::collect::Object;
 use thalweg_units::{Channel, ChannelSet};
 
@@ -73,13 +73,13 @@ impl Kind for Network {
         (self.modes.len() * self.protocols.len()) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
         let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
         let cases: Vec<_> = cases.into_iter().enumerate().collect();
         rows_in_order(&cases, |&(place, (mode, variant))| {
-            let row = || Ok(vec![self.row(seed, mode, variant, lab)?]);
-            lab.setting((seed, place), row)
+            let row = || Ok(vec![self.row(seed, mode, variant, context)?]);
+            context.setting((seed, place), row)
         })
     }
 
@@ -94,15 +94,21 @@ impl Network {
         channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
-    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &RunContext<'_>) -> Result<Row> {
-        let site = lab.site(&self.testbed, seed)?;
+    fn row(
+        &self,
+        seed: u64,
+        mode: Mode,
+        variant: Pipelined,
+        context: &RunContext<'_>,
+    ) -> Result<Row> {
+        let site = context.site(&self.testbed, seed)?;
         let object = Object::Random { bytes: self.bytes };
         let mut settings = mode.settings(&site, variant, self.channel_set(), object);
         if let Some(wanted) = self.sources {
             settings.sources = Sources::Spread(wanted as usize);
         }
         let mut nobody = |_: &_, _: Option<&[u8]>| Continue(());
-        match empty(&site, &settings, &mut |_| lab.heard(), &mut nobody) {
+        match empty(&site, &settings, &mut |_| context.flow(), &mut nobody) {
             Ok(campaign) => Ok(row_of(&campaign, mode).with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),
@@ -117,7 +123,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
     let mean = |of: &dyn Fn(&Summary) -> f64| {
         good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
     };
-    let (measuring, collecting) = (of.part_s(Part::Measuring), of.part_s(Part::Collecting));
+    let (measuring, collecting) = (of.phase_s(Phase::Measuring), of.phase_s(Phase::Collecting));
     let download = of.download_s();
     let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
     let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
@@ -138,14 +144,14 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .with("measuring_s", measuring)
         .with("collecting_s", collecting)
         .with("survey_s", measuring + collecting)
-        .with("waiting_s", of.part_s(Part::Waiting))
-        .with("waking_up_s", of.part_s(Part::WakingUp))
-        .with("transferring_s", of.part_s(Part::Transferring))
-        .with("ending_s", of.part_s(Part::Ending))
+        .with("waiting_s", of.phase_s(Phase::Waiting))
+        .with("waking_up_s", of.phase_s(Phase::WakingUp))
+        .with("transferring_s", of.phase_s(Phase::Transferring))
+        .with("ending_s", of.phase_s(Phase::Ending))
         .with("download_s", download)
         .with("total_s", of.total_s())
         .with("waves", of.waves)
-        .with("at_work", per(of.busy_s, of.part_s(Part::Transferring)))
+        .with("at_work", per(of.busy_s, of.phase_s(Phase::Transferring)))
         .with("goodput_sum_kbps", per(bytes * 8e-3, download))
         .with("cold_goodput_kbps", per(bytes * 8e-3, of.total_s()))
         .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))

@@ -2,7 +2,7 @@
 //! for the next one.
 //!
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
-//! the testbed's first ones, in its order, with a channel per hop. Tests: below, `thalweg_simnet::forwarding`.
+//! the testbed's first ones, in its order, with a channel per hop. Tests: `pipelines_tests.rs`, `thalweg_simnet::forwarding`.
 
 use super::context::{in_order, RunContext};
 use super::kind::{keys, list, number, pairs, some, within, words, Kind};
@@ -84,8 +84,8 @@ impl Kind for Pipelines {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let row = |cell: &Cell| context.part(|| self.row(seed, cell, context));
         in_order(&self.cells(), row)
     }
 
@@ -100,9 +100,9 @@ impl Pipelines {
         pairs(&of_boards, &pairs(&self.hops, &self.payload))
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &RunContext<'_>) -> Result<Row> {
+    fn row(&self, seed: u64, cell: &Cell, context: &RunContext<'_>) -> Result<Row> {
         let &((ref board, protocol), (hops, payload_bytes)) = cell;
-        let site = lab.site(&self.testbed, seed)?;
+        let site = context.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let fitted = boards::load(board).map_err(|e| unfit(e.to_string()))?;
         let site = site.with_board(fitted.with_one_radio())?;
@@ -123,7 +123,7 @@ impl Pipelines {
         let pipe = Pipe::line(hops, passing, payload);
         let bytes = usize::from(self.packets) * usize::from(payload_bytes);
         let object = random_object(seed, ids[0], bytes);
-        let mut observer = |_, _, _| lab.heard();
+        let mut observer = |_, _, _| context.flow();
         let trial = pipe.run(&bench, &ids, &object, &mut observer)?;
         let mpdu = HEADER_BYTES + usize::from(payload_bytes);
         let raw = trial.raw(payload).kbps();
@@ -161,54 +161,5 @@ impl Pipelines {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::tests::rows_of;
-
-    fn runs(more: &str) -> Pipelines {
-        let text =
-            format!("testbed = 'ring12'\nboards = ['telosb', 'opal']\nhops = [1, 3]\n{more}");
-        toml::from_str(&text).unwrap()
-    }
-
-    #[test]
-    fn every_combination_is_a_row_and_seeds_repeat() {
-        let p = runs("packets = 30");
-        p.check().unwrap();
-        assert_eq!(p.parts(), 8);
-        let go = || rows_of(&p, &[1, 2]);
-        let rows = go().unwrap();
-        assert_eq!(rows.len(), 16);
-        assert_eq!(rows, go().unwrap());
-        for row in &rows {
-            let share = row.number("of_bound").unwrap();
-            // Crystals are off by a few times ten ppm.
-            assert!((0.6..=1.0 + 1e-4).contains(&share), "{row:?}");
-        }
-    }
-
-    #[test]
-    fn values_out_of_range_are_refused() {
-        for (more, key) in [
-            ("packets = 0", "packets"),
-            ("payload = [119]", "payload"),
-            ("payload = []", "payload"),
-            ("protocols = []", "protocols"),
-        ] {
-            let error = runs(more).check().unwrap_err();
-            assert!(error.starts_with(&format!("run.{key}")), "{error}");
-        }
-        for (from, to, key) in [("[1, 3]", "[12]", "hops"), ("'opal'", "'none'", "boards")] {
-            let text = "testbed = 'ring12'\nboards = ['telosb', 'opal']\nhops = [1, 3]";
-            let p: Pipelines = toml::from_str(&text.replace(from, to)).unwrap();
-            assert!(p.check().unwrap_err().contains(key));
-        }
-    }
-
-    #[test]
-    fn a_site_that_does_not_fit_is_an_error_of_the_input() {
-        let mut p = runs("packets = 10");
-        p.testbed = "pair".into();
-        assert!(rows_of(&p, &[1]).unwrap_err().is_input());
-    }
-}
+#[path = "pipelines_tests.rs"]
+mod tests;

@@ -118,11 +118,22 @@ impl Experiment {
         }
         Ok(all)
     }
-    /// Whether the quick subset of all results of `asked` has it; nothing asked for is everything.
-    pub fn is_quick(&self, asked: &[String]) -> bool {
-        self.quick.taken == Taken::Always || asked.contains(&self.id)
+    /// The claims of its paper that count when it runs with `options`: a paper's are about its own network.
+    ///
+    /// # Errors
+    /// [`ClaimsError`], which a test rules out.
+    pub fn claims(&self, options: &[RunOption]) -> Result<Claims, ClaimsError> {
+        let is_other = |o: &RunOption| matches!(o, RunOption::Testbed(_) | RunOption::Loss);
+        match options.iter().any(is_other) {
+            true => Ok(Claims::default()),
+            false => Claims::of_paper(self.paper.as_deref().unwrap_or_default()),
+        }
     }
-    /// The seeds that it runs with unless told others.
+    /// Whether it is in the quick subset of the results `named`; none stands for all.
+    pub fn is_quick(&self, named: &[String]) -> bool {
+        self.quick.taken == Taken::Always || named.contains(&self.id)
+    }
+    /// The seeds that it runs with by default.
     pub fn default_seeds(&self) -> Vec<u64> {
         (self.first_seed..).take(self.seeds as usize).collect()
     }

@@ -128,15 +128,15 @@ impl Kind for Streams {
         (self.cells().len() * (self.hops.len() + usize::from(!self.together.is_empty()))) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>, ExperimentError> {
-        lab.go_on()?;
-        let site = lab.sites.with_all_radios(&self.testbed, seed)?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>, ExperimentError> {
+        context.go_on()?;
+        let site = context.sites.with_all_radios(&self.testbed, seed)?;
         let sink = site.testbed.index_of(site.testbed.sink).unwrap_or(0);
-        let heard = &mut |_: &str, _| lab.heard();
+        let heard = &mut |_: &str, _| context.flow();
         let (ground, _) = Ground::surveyed(site, Radios::Alternating, sink, heard)?;
         rows_in_order(&self.cells(), |cell| match self.together.is_empty() {
-            true => self.lengths(&ground, *cell, lab),
-            false => self.side_by_side(&ground, *cell, lab),
+            true => self.lengths(&ground, *cell, context),
+            false => self.side_by_side(&ground, *cell, context),
         })
     }
 
@@ -178,14 +178,21 @@ impl Streams {
         ground: &Ground,
         plans: &[StreamPlan],
         cell: Cell,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Vec<Stream>, ExperimentError> {
         let seed = derive(ground.site.seed, "stream", &[]);
         let loads: Vec<Load> = (plans.iter())
             .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
         let (terms, nobody) = (self.terms(cell), &mut Onlookers::default());
-        let carried = streams::run(ground, &loads, &terms, seed, &mut |_| lab.heard(), nobody)?;
+        let carried = streams::run(
+            ground,
+            &loads,
+            &terms,
+            seed,
+            &mut |_| context.flow(),
+            nobody,
+        )?;
         Ok(carried.into_iter().map(|c| c.details.stream).collect())
     }
 
@@ -194,7 +201,7 @@ impl Streams {
         &self,
         ground: &Ground,
         cell: Cell,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let longest = self.hops.iter().max().copied().unwrap_or(1);
         if longest >= ground.site.testbed.len() {
@@ -218,13 +225,13 @@ impl Streams {
         let mut lengths = self.hops.clone();
         lengths.sort_unstable();
         for hops in lengths {
-            lab.go_on()?;
+            context.go_on()?;
             let plan = StreamPlan {
                 nodes: whole.nodes[longest - hops..].to_vec(),
                 links: whole.links[longest - hops..].to_vec(),
             };
-            let outcomes = self.run(&ground, &[plan], cell, lab)?;
-            lab.tick(1);
+            let outcomes = self.run(&ground, &[plan], cell, context)?;
+            context.tick(1);
             let Some(outcome) = outcomes.first() else {
                 continue;
             };
@@ -244,7 +251,7 @@ impl Streams {
         &self,
         ground: &Ground,
         cell: Cell,
-        lab: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let mut plans: Vec<StreamPlan> = Vec::new();
         for path in &self.together {
@@ -266,10 +273,10 @@ impl Streams {
         }
         let mut alone = Vec::new();
         for plan in &plans {
-            alone.extend(self.run(ground, std::slice::from_ref(plan), cell, lab)?);
+            alone.extend(self.run(ground, std::slice::from_ref(plan), cell, context)?);
         }
-        let together = self.run(ground, &plans, cell, lab)?;
-        lab.tick(1);
+        let together = self.run(ground, &plans, cell, context)?;
+        context.tick(1);
         let rows = (alone.iter().zip(&together).zip(&plans).enumerate())
             .map(|(n, ((alone, outcome), plan))| {
                 let (one, both) = (alone.throughput().kbps(), outcome.throughput().kbps());
@@ -350,8 +357,8 @@ impl Kind for StreamBounds {
         1
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>, ExperimentError> {
-        lab.part(|| {
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>, ExperimentError> {
+        context.part(|| {
             let board = boards::load(&self.board).map_err(CollectError::from)?;
             let radio = Transceiver {
                 to_transmit: board.timing.turnaround,

@@ -45,8 +45,8 @@ fn experiment(text: &str) -> Experiment {
 pub(super) fn rows_of(kind: &dyn Kind, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
     let sites = Sites::default();
     let go_on = |_, _| ControlFlow::Continue(());
-    let lab = RunContext::new(&sites, seeds.len() as u64, None, &go_on);
-    context::rows_in_order(seeds, |seed| kind.rows(*seed, &lab))
+    let context = RunContext::new(&sites, seeds.len() as u64, None, &go_on);
+    context::rows_in_order(seeds, |seed| kind.rows(*seed, &context))
 }
 fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
     rows_of(&*experiment.run, seeds).unwrap()

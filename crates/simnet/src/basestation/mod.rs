@@ -1,10 +1,9 @@
-//! A simulated network whose base station is behind a line, as a real one would be: its own node's orders and
-//! events cross it, and nothing else.
+//! A simulated network whose base station is behind a line, as a real one would be: only its own orders and events cross
+//! the line.
 //!
-//! Owns: the network, the base station's end of the line, what waits for it. Time base: the network's, which
-//! follows the wall clock times a factor as far as the computer keeps up. Invariants: what waits for the line is
-//! bounded. The network stands still for it, but for object bytes on a line that is said to be slow: those are
-//! refused. Not modelled: a processor that line and radio share. Tests: `tests/line/`.
+//! Time base: the network's, which follows the wall clock times a factor as far as the computer keeps up. Invariants: the
+//! queue for the line is bounded; the network waits for it, but with a line speed set, object bytes without room are
+//! refused. Not modelled: a processor that line and radio share. Tests: `tests/all/line/`.
 
 mod session;
 mod store;
@@ -44,16 +43,16 @@ const QUEUE: usize = 4_096;
 const PACKETS: usize = 256;
 /// The longest that the line waits for the network.
 const TURN: WallDuration = WallDuration::from_millis(10);
-/// How long it is looked for bytes.
+/// How long a read waits for bytes.
 const READ: WallDuration = WallDuration::from_millis(2);
-/// A computer that is so far behind does not try to make up for it.
+/// A computer this far behind does not catch up.
 const BEHIND: WallDuration = WallDuration::from_millis(100);
-/// What waits to be written at most, so that acknowledgements are young.
+/// At most so much waits to be written, so that acknowledgements are fresh.
 const OUT: usize = 4 * MAX_STUFFED;
 
 type Node = Mote<StationStore, 160, MAX_NODES>;
 /// An order as it comes in.
-type Given<'a> = station::Order<'a, MAX_NODES>;
+type LineOrder<'a> = station::Order<'a, MAX_NODES>;
 
 /// Why a simulated base station stopped.
 #[derive(Debug, thiserror::Error)]
@@ -69,12 +68,12 @@ pub enum BaseStationError {
     Line(#[from] io::Error),
 }
 
-/// How a base station is set up, beside its site.
+/// The settings of a base station, beside its site.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Its node; the testbed's sink where none is named.
     pub node: Option<NodeId>,
-    /// What all other nodes have to offer.
+    /// The object that every other node offers.
     pub object: Object,
     /// Seconds of the network in one of the wall clock, above 0.
     pub speed: f64,
@@ -82,7 +81,7 @@ pub struct Setup {
     pub baud: Option<u32>,
     /// Object bytes that it keeps while the line is busy: beyond, packets are refused, or the network waits.
     pub room_bytes: u32,
-    /// Another one for each start.
+    /// Different for each start.
     pub boot: u32,
 }
 
@@ -103,11 +102,11 @@ pub struct BaseStation {
     baud: Option<u32>,
     room: usize,
     opened: Wall,
-    /// When the network's time was which.
+    /// A wall time, and the network's time then.
     since: (Wall, SimTime),
     link: Link,
     waiting: VecDeque<Waiting>,
-    /// What other nodes have, and which of them have it in memory.
+    /// What other nodes offer, and which of them have it in memory.
     object: Object,
     offers: Offers,
     site: Site,
@@ -124,7 +123,7 @@ pub struct BaseStation {
 }
 
 impl BaseStation {
-    /// Switches the nodes of `site` on; all but the base station have an object, which is made as it is asked for.
+    /// Switches the nodes of `site` on; all but the base station have an object, made when an order fetches it.
     ///
     /// # Errors
     /// [`RunError`].
@@ -195,7 +194,7 @@ impl BaseStation {
         })
     }
 
-    /// What it tells of itself.
+    /// Its greeting.
     pub const fn about(&self) -> &About {
         &self.about
     }
@@ -204,7 +203,7 @@ impl BaseStation {
         self.net.now()
     }
 
-    /// Serves whoever is at the other end of `line`, until `stop` says so.
+    /// Serves the host at the other end of `line`, until `stop` says so.
     ///
     /// # Errors
     /// [`BaseStationError`].
@@ -216,7 +215,7 @@ impl BaseStation {
         while !stop() {
             self.advance()?;
             self.timeouts();
-            self.say();
+            self.fill_window();
             self.write(line)?;
             let mut room = [0; 2_048];
             let len = line.read(&mut room, READ)?;
@@ -247,39 +246,39 @@ impl BaseStation {
         Ok(())
     }
 
-    /// Whether there is room for what the network may tell next.
+    /// Whether there is room for the network's next events.
     fn has_room(&mut self) -> bool {
         if !self.link.is_up() {
-            // Nobody is to be told.
+            // There is no host.
             self.begin();
         }
         let store = self.net.engine_mut(self.node).store_mut();
-        let is_kept = self.baud.is_some() || store.used() < self.room;
-        is_kept && self.waiting.len() < QUEUE
+        let fits = self.baud.is_some() || store.used() < self.room;
+        fits && self.waiting.len() < QUEUE
     }
 
     fn run_network(&mut self, until: SimTime) -> Result<(), BaseStationError> {
         loop {
-            let (mut told, station) = (None, self.node);
+            let (mut reported, station) = (None, self.node);
             self.net.run_until(until, |at, node, event| {
                 if node != station {
                     return Continue(());
                 }
-                told = Some((at, event));
+                reported = Some((at, event));
                 Break(())
             })?;
-            // What the node wrote before it told so goes first.
+            // What the node wrote before this event goes first.
             let pieces = self.net.engine_mut(station).store_mut().take();
             self.waiting.extend(pieces.map(Waiting::Piece));
-            match told {
-                Some((at, event)) => self.tell(at, Event::Mote(event)),
+            match reported {
+                Some((at, event)) => self.report(at, Event::Mote(event)),
                 None => break,
             }
         }
         while let Some(session) = &mut self.session {
             match session.next(until)? {
                 Some((at, handed)) if self.waiting.len() < PACKETS => {
-                    self.tell(at, Event::Handed(handed));
+                    self.report(at, Event::Handed(handed));
                 }
                 Some(_) => {}
                 None => break,
@@ -288,8 +287,8 @@ impl BaseStation {
         Ok(())
     }
 
-    /// Has the host told of `event`, which came at `at` of the network's time.
-    fn tell(&mut self, at: SimTime, event: Event) {
+    /// Queues `event`, which came at `at` of the network's time, for the host.
+    fn report(&mut self, at: SimTime, event: Event) {
         let at = self.net.local(self.node, at);
         self.waiting.push_back(Waiting::Event(at, event));
     }
@@ -297,13 +296,13 @@ impl BaseStation {
     fn timeouts(&mut self) {
         let now = self.line_now();
         if self.link.due() <= now {
-            // What a host that is gone was to be told is dropped when another comes.
+            // Messages for a host that is gone are dropped when another comes.
             let _ = self.link.timeout(now);
         }
     }
 
-    /// Fills the window.
-    fn say(&mut self) {
+    /// Sends messages while the window has room.
+    fn fill_window(&mut self) {
         while self.link.room() > 0 {
             let mut room = [0; MAX_MESSAGE];
             let Some(len) = self.next_message(&mut room) else {
@@ -345,7 +344,7 @@ impl BaseStation {
     /// Bytes that follow each other, as many as a message and the host have room for.
     fn next_bytes(&mut self, room: &mut [u8]) -> Option<usize> {
         let allowed = self.until.wrapping_sub(self.sent) as usize;
-        // A sum that the host has not said yet is none.
+        // Credit that the host has not given yet is none.
         let allowed = if allowed > i32::MAX as usize {
             0
         } else {
@@ -411,7 +410,7 @@ impl BaseStation {
         let passed = self.paid.elapsed().as_secs_f64() * self.speed;
         self.paid = Wall::now();
         let rate = f64::from(baud) / 10.0;
-        // What a line did not carry when it could it does not carry later, two turns of this loop aside.
+        // Unused line time is lost, but for two turns of this loop.
         let most = (rate * TURN.as_secs_f64() * self.speed * 2.0).max(MAX_STUFFED as f64);
         self.credit = (self.credit + passed * rate).min(most);
         self.out.len().min(self.credit as usize)
@@ -432,7 +431,7 @@ impl BaseStation {
                     self.begin();
                     continue;
                 }
-                // Two base stations have nothing to tell each other.
+                // Two base stations do not talk to each other.
                 Some(Told::Up(Some(_))) => {
                     self.link.leave(now);
                     continue;
@@ -440,12 +439,12 @@ impl BaseStation {
                 Some(Told::Down(_) | Told::Foreign(_)) => continue,
             };
             if let Ok(message) = Message::parse(&room[..len]) {
-                self.hear(&message)?;
+                self.handle(&message)?;
             }
         }
     }
 
-    /// Forgets what waits: what an earlier host was to be told is nobody's. Its session ends.
+    /// Drops what waits for an earlier host, and ends its session.
     fn begin(&mut self) {
         self.waiting.clear();
         self.order.clear();
@@ -454,7 +453,7 @@ impl BaseStation {
         self.net.engine_mut(self.node).store_mut().clear();
     }
 
-    fn hear(&mut self, message: &Message<'_>) -> Result<(), NetworkFault> {
+    fn handle(&mut self, message: &Message<'_>) -> Result<(), NetworkFault> {
         match *message {
             Message::Order {
                 number,
@@ -463,14 +462,14 @@ impl BaseStation {
             } => self.ordered(number, part, bytes)?,
             Message::Credit { until } => self.until = until,
             Message::TimeAsked { asked } => {
-                let heard = self.net.local_now(self.node);
-                let told = heard;
+                let now = self.net.local_now(self.node);
+                let (heard, told) = (now, now);
                 let mut room = [0; MAX_MESSAGE];
                 let len = written(&Message::TimeTold { asked, heard, told }, &mut room);
                 // The host asks again.
                 let _ = len.map(|len| self.link.note(&room[..len]));
             }
-            // A base station's.
+            // Only base stations send these.
             Message::Unread { .. }
             | Message::Event { .. }
             | Message::Begin
@@ -482,7 +481,7 @@ impl BaseStation {
 
     fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) -> Result<(), NetworkFault> {
         let most = usize::from(self.about.limits.order_bytes);
-        // One byte too many is remembered, and no more.
+        // One byte too many is kept, to see that it is too long.
         let left = (most + 1).saturating_sub(self.order.len());
         self.order
             .extend_from_slice(&bytes[..bytes.len().min(left)]);
@@ -490,20 +489,20 @@ impl BaseStation {
             return Ok(());
         }
         let order = std::mem::take(&mut self.order);
-        let why = match (order.len() > most, Given::parse(&order)) {
+        let why = match (order.len() > most, LineOrder::parse(&order)) {
             (true, _) => Unread::TooLong,
             (false, Err(_)) => Unread::Malformed,
-            (false, Ok(Given::Mote(command))) => {
+            (false, Ok(LineOrder::Mote(command))) => {
                 self.session = None;
                 self.carry_out(command);
                 return Ok(());
             }
-            (false, Ok(Given::Session(sources))) => {
+            (false, Ok(LineOrder::Session(sources))) => {
                 self.begin_session(sources);
                 return Ok(());
             }
-            (false, Ok(Given::Send(send))) => {
-                // One of a session that is over is nobody's.
+            (false, Ok(LineOrder::Send(send))) => {
+                // One for a session that has ended is dropped.
                 let session = self.session.as_mut();
                 return session.map_or(Ok(()), |session| session.send(send));
             }
@@ -517,20 +516,20 @@ impl BaseStation {
         self.carry_out(Command::Stop);
         let now = self.net.now();
         let begun = Session::begin(&self.site, self.about.node, sources, now);
-        let told = match begun {
+        let event = match begun {
             Ok(session) => {
                 self.session = Some(session);
                 Event::Begun
             }
             Err(why) => Event::NotBegun(why),
         };
-        self.tell(now, told);
+        self.report(now, event);
     }
 
     fn carry_out(&mut self, command: Order) {
-        for change in self.offers.asked(&command) {
+        for change in self.offers.change(&command) {
             let (Change::Offer(id) | Change::Withdraw(id)) = change;
-            // A source that the network does not have is nobody's.
+            // A source that the network does not have offers nothing.
             let Some(node) = self.site.testbed.index_of(id).filter(|n| *n != self.node) else {
                 continue;
             };
@@ -549,7 +548,7 @@ impl BaseStation {
     fn unread(&mut self, number: u16, why: Unread) {
         let mut room = [0; MAX_MESSAGE];
         if let Some(len) = written(&Message::Unread { number, why }, &mut room) {
-            // A host whose window is full of what it does not read finds out by its job's patience.
+            // A host that does not read its window finds out when its job times out.
             let _ = self.link.send(&room[..len]);
         }
     }

@@ -1,8 +1,8 @@
-//! A session of RCRT at a simulated base station: while it lasts all nodes run RCRT's program, and tell what a
-//! [`Gauge`] measures.
+//! A session of RCRT at a simulated base station: meanwhile all nodes run RCRT's program and send what a [`Gauge`]
+//! measures.
 //!
-//! Time base: the network's. The motes' program stands by meanwhile, so the station has one clock. Invariant: packets
-//! that find no room are lost as others are, and come again. Tests: `tests/line/sessions.rs`.
+//! Time base: the network's. The motes' program pauses meanwhile, so the station has one clock. Invariant: packets without
+//! room are lost like others, and repaired. Tests: `tests/all/line/sessions.rs`.
 
 use crate::networks::{gauges, Gauge};
 use crate::rcrt::TreeNetwork;
@@ -12,9 +12,9 @@ use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_testbeds::Site;
 use thalweg_units::{NodeId, SimTime};
 
-/// A session that runs.
+/// A running session.
 pub(super) struct Session {
-    field: TreeNetwork<Gauge>,
+    network: TreeNetwork<Gauge>,
     station: NodeId,
     begun: SimTime,
 }
@@ -32,17 +32,17 @@ impl Session {
             return Err(NotBegun::NoSuchNode);
         }
         let sources = sources.iter().map(|(id, rate)| (id, rate.per_s()));
-        let field = gauges(site, station, sources);
+        let network = gauges(site, station, sources);
         Ok(Self {
-            field: field.map_err(|_| NotBegun::NotCarried)?,
+            network: network.map_err(|_| NotBegun::NotCarried)?,
             station,
             begun: now,
         })
     }
 
-    /// Sends down what the sink says.
+    /// Sends the sink's message down.
     pub(super) fn send(&mut self, send: Send) -> Result<(), NetworkFault> {
-        self.field.order(self.station, send)
+        self.network.order(self.station, send)
     }
 
     /// What is handed up by `until`, and when; none where nothing more is.
@@ -51,7 +51,7 @@ impl Session {
         until: SimTime,
     ) -> Result<Option<(SimTime, Handed)>, NetworkFault> {
         let until = NetworkTime::ZERO + until.since(self.begun);
-        Ok(match self.field.next(until)? {
+        Ok(match self.network.next(until)? {
             Notice::Event(at, _, handed) => {
                 Some((self.begun + at.since(NetworkTime::ZERO), handed))
             }

@@ -1,5 +1,5 @@
-//! The objects of a network with a base station: nodes offer theirs; what comes to the base station waits for
-//! the line, as far as there is room. Tests: at the end.
+//! The objects of a network with a base station: nodes offer theirs; bytes that reach the base station wait for the line
+//! while there is room. Tests: at the end.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ pub(super) enum Piece {
     Bytes {
         /// Where they are.
         offset: u32,
-        /// They.
+        /// The bytes.
         bytes: VecDeque<u8>,
     },
 }
 
-/// What a node has to do with objects.
+/// A node's object store.
 #[derive(Debug)]
 pub(super) enum StationStore {
-    /// It offers one.
+    /// It offers an object.
     Offers(Memory),
     /// It is the base station.
     Spools {

@@ -1,5 +1,5 @@
 //! The base station's end of a line: the master of a pseudo-terminal, or a TCP port that one host at a time
-//! connects to. A host may come and go. Tests: `tests/line/`.
+//! connects to. A host may come and go. Tests: `tests/all/line/`.
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
@@ -67,7 +67,7 @@ impl Stream for Pty {
         wait(&self.master, within)?;
         nothing(rustix::io::read(&self.master, into).map_err(io::Error::from))
     }
-    /// Where nobody reads there is no room some day; a host that comes finds the end of the last session first.
+    /// Without a reader it fills up; the next host finds the end of the last session first.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         nothing(rustix::io::write(&self.master, bytes).map_err(io::Error::from))
     }
@@ -145,7 +145,7 @@ impl Stream for Listener {
         Ok(0)
     }
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Nobody is there: what is said is lost, as on a line that is not plugged in.
+        // Without a host bytes are lost, as on an unplugged line.
         let Some(host) = &mut self.host else {
             return Ok(bytes.len());
         };

@@ -1,10 +1,10 @@
-//! The end of a campaign: sources whose tries in waves are used up have the network for themselves, one after the other,
-//! with all that a single transfer has: a look, backups, other ways, and what has arrived is kept.
+//! The end of a campaign: each source whose attempts in waves are used up gets the network to itself, with a probe,
+//! backups and other routes; what has arrived is kept.
 //!
-//! Time base: simulated time. Invariants: each source is fetched from into one base station after the other, the nearest
-//! first, until its object is there; it ends, since each fetch does. Tests: `tests.rs`.
+//! Time base: simulated time. Invariants: a source is fetched from into one base station after the other, nearest first,
+//! until its object is whole. Tests: `tests.rs`.
 
-use super::report::{Campaign, InWave, Part};
+use super::report::{Campaign, InWave, Phase};
 use crate::motes::{Motes, RunError};
 use thalweg_host::job::Watch;
 use thalweg_host::outcome::Outcome;
@@ -13,71 +13,69 @@ use thalweg_planner::Plan;
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
 
-/// A source that is left over.
-pub(super) struct Left<'a> {
-    /// How often it was tried.
-    pub(super) tried: u32,
+/// A source whose attempts in waves are used up.
+pub(super) struct Leftover<'a> {
+    /// Its attempts so far.
+    pub(super) attempts: u32,
     /// What it offers.
     pub(super) object: Option<&'a [u8]>,
     /// Its plans, the best first.
     pub(super) plans: Vec<Plan>,
     /// What moves its packets.
     pub(super) scheme: Scheme,
-    /// On the terms of a wave, but for the deadline: nobody else waits for it.
+    /// Those of a wave, but for the deadline: no other transfer waits for it.
     pub(super) terms: Terms,
-    /// Who did not hear that its last transfer is over is back after it, and hears the wake-up.
+    /// After it, nodes that missed the end of their last transfer hear the wake-up.
     pub(super) pause: Duration,
 }
 
-/// Fetches over one of the plans of `left` after the other until its object is there, and gives that; what became of each
+/// Fetches over one of the plans of `leftover` after the other until its object is there, and gives that; what became of each
 /// is in `campaign`.
 pub(super) fn fetch(
     motes: &mut Motes,
-    left: Left<'_>,
+    leftover: Leftover<'_>,
     campaign: &mut Campaign,
     watch: Watch<'_>,
 ) -> Result<Option<Vec<u8>>, RunError> {
     let terms = Terms {
         deadline_s: Terms::default().deadline_s,
-        ..left.terms
+        ..leftover.terms
     };
-    let mut tried = left.tried;
-    for plan in &left.plans {
-        motes.wait(left.pause)?;
-        campaign.add(Part::Waiting, left.pause);
+    let mut attempts = leftover.attempts;
+    for plan in &leftover.plans {
+        motes.wait(leftover.pause)?;
+        campaign.add(Phase::Waiting, leftover.pause);
         let begun = motes.network().now();
-        let (
-            Outcome {
-                summary,
-                details: extra,
-            },
-            part,
-        ) = motes.fetch(plan, left.scheme, &terms, watch)?;
+        let (Outcome { summary, details }, whole) =
+            motes.fetch(plan, leftover.scheme, &terms, watch)?;
         let took_s = motes.network().now().since(begun).as_secs_f64();
-        let transfer_s = (summary.duration_s - extra.wake_up_s).max(0.0);
+        let transfer_s = (summary.duration_s - details.wake_up_s).max(0.0);
         let shares = [
-            (Part::Waiting, summary.waited_s),
-            (Part::WakingUp, summary.duration_s - transfer_s),
-            (Part::Transferring, transfer_s),
-            (Part::Ending, took_s - summary.waited_s - summary.duration_s),
+            (Phase::Waiting, summary.waited_s),
+            (Phase::WakingUp, summary.duration_s - transfer_s),
+            (Phase::Transferring, transfer_s),
+            (
+                Phase::Ending,
+                took_s - summary.waited_s - summary.duration_s,
+            ),
         ];
-        for (part, seconds) in shares {
-            campaign.add(part, Duration::from_secs_f64(seconds.max(0.0)));
+        for (phase, seconds) in shares {
+            campaign.add(phase, Duration::from_secs_f64(seconds.max(0.0)));
         }
         if summary.verified {
             campaign.busy_s += transfer_s;
         }
-        tried += summary.attempts;
-        let object = part.map(|part| part.bytes);
+        attempts += summary.attempts;
+        let object = whole.map(|segment| segment.bytes);
         let mut row = Outcome {
             summary,
             details: InWave {
                 wave: campaign.waves,
-                wrong: object.is_some() && object.as_deref() != left.object,
+                wrong: object.is_some() && object.as_deref() != leftover.object,
                 predicted_kbps: plan.prediction.goodput_kbps,
             },
         };
-        (row.summary.attempts, row.summary.seed) = (tried, campaign.seed);
+        (row.summary.attempts, row.summary.seed) = (attempts, campaign.seed);
         campaign.transfers.push(row);
         campaign.waves += 1;
         if object.is_some() {

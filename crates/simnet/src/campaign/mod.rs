@@ -1,10 +1,9 @@
 //! Emptying a whole network: an object from every node, one transfer after the other (P3, section
 //! IV-D3) or several at once into one or more base stations.
 //!
-//! Everything happens on one simulated time line, in one network, as the gateway's orders have it:
-//! survey, collection, then waves of transfers (`run.rs`; who is left over at the end: `alone.rs`) planned by [`thalweg_planner::concurrent`]. What
-//! is told of it: `report.rs`. Where base stations stand: [`thalweg_testbeds::equip`]. The gateway's own
-//! computing time is not counted. Tests: `tests.rs`.
+//! Everything happens on one simulated time line, in one network, by the host's orders: survey, collection, then waves of
+//! transfers (`run.rs`) planned by [`thalweg_planner::concurrent`], then leftover sources one by one (`alone.rs`).
+//! [`thalweg_testbeds::equip`] places base stations. The host's own computing time is not counted. Tests: `tests.rs`.
 
 mod alone;
 mod network;
@@ -14,9 +13,8 @@ mod run;
 mod tests;
 
 pub use network::Mode;
-pub use report::{Campaign, InWave, Part};
-pub use run::spread;
-pub use run::{empty, Settings, Sources, Turns};
+pub use report::{Campaign, InWave, Phase};
+pub use run::{empty, spread, Settings, Sources, Turns};
 
 use crate::motes::RunError;
 use thalweg_testbeds::{SiteError, StationError};
@@ -30,7 +28,7 @@ pub enum CampaignError {
     /// A loss on a link that is not there.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// A base station cannot be had.
+    /// There is no such base station.
     #[error(transparent)]
     Station(#[from] StationError),
 }

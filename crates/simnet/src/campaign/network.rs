@@ -62,8 +62,8 @@ impl Mode {
         self.along.len().max(1)
     }
 
-    /// How `site` is emptied of `object` this way, by `variant`, with the links on `channels` measured where
-    /// that is not told by the mode or the variant.
+    /// How `site` is emptied of `object` this way by `variant`. Links are measured on `channels` unless the mode or the
+    /// variant says otherwise.
     pub fn settings(
         self,
         site: &Site,
@@ -106,8 +106,8 @@ impl Settings {
         let packets = object.bytes().div_ceil(cycle.payload_bytes.max(1) as u64) as u32;
         route.transfer.packets = packets;
         let faithful = route.channels.clone();
-        // A transfer that takes four times as long as a good one is better begun anew, with other
-        // halves: the others of its wave wait for it.
+        // A transfer that takes four times as long as a good one is better started again with other
+        // groups: the rest of its wave waits for it.
         let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
         let patience = (good_s * 4.0).ceil().clamp(2.0, 600.0) as u16;
         let alone = stations.iter().map(Station::radios).sum::<usize>() == 1;
@@ -120,7 +120,7 @@ impl Settings {
             (true, Style::Chains) => variant.survey(faithful.iter().copied().collect()),
             (false, _) => variant.survey(channels),
         };
-        // What fails is tried again after all, and costs less so than a look at each.
+        // A retry of what fails costs less than a probe of every route.
         route.backups = Backups::None;
         if !alone {
             // So many relays fit into one flood, and leave some for the others. What runs over one

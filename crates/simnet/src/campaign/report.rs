@@ -1,4 +1,4 @@
-//! What is told of a campaign: its parts, and its transfers.
+//! The report of a campaign: its phases and its transfers.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use thalweg_units::Duration;
 
 /// What a campaign's time goes into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum Phase {
     /// Measuring links (P3, equation 1).
     Measuring,
     /// Collecting what was measured.
@@ -19,7 +19,7 @@ pub enum Part {
     WakingUp,
     /// From there to the last data packet of the wave's slowest transfer.
     Transferring,
-    /// From there until all sinks know that their sources know.
+    /// From there until all sinks know that their sources heard of the end.
     Ending,
 }
 
@@ -37,7 +37,7 @@ pub struct Campaign {
     /// Bytes of each.
     pub bytes_each: u32,
     /// Where the time went, in seconds.
-    pub parts: BTreeMap<Part, f64>,
+    pub phases: BTreeMap<Phase, f64>,
     /// How many waves there were.
     pub waves: usize,
     /// Time of delivering transfers from their start to their last packet, summed, in seconds.
@@ -52,7 +52,7 @@ pub struct Campaign {
     pub transfers: Vec<Outcome<InWave>>,
 }
 
-/// What is told of a transfer that ran beside others.
+/// Details of a transfer that ran beside others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct InWave {
     /// In which wave, from 0.
@@ -64,16 +64,16 @@ pub struct InWave {
 }
 
 impl Campaign {
-    pub(super) fn add(&mut self, part: Part, time: Duration) {
-        *self.parts.entry(part).or_default() += time.as_secs_f64();
+    pub(super) fn add(&mut self, phase: Phase, time: Duration) {
+        *self.phases.entry(phase).or_default() += time.as_secs_f64();
     }
-    /// Seconds of one part.
-    pub fn part_s(&self, part: Part) -> f64 {
-        self.parts.get(&part).copied().unwrap_or(0.0)
+    /// Seconds of one phase.
+    pub fn phase_s(&self, phase: Phase) -> f64 {
+        self.phases.get(&phase).copied().unwrap_or(0.0)
     }
     /// Seconds, everything.
     pub fn total_s(&self) -> f64 {
-        self.parts.values().sum()
+        self.phases.values().sum()
     }
     /// Bytes delivered.
     pub fn bytes(&self) -> u64 {
@@ -81,6 +81,6 @@ impl Campaign {
     }
     /// Seconds that it took after the survey.
     pub fn download_s(&self) -> f64 {
-        self.total_s() - self.part_s(Part::Measuring) - self.part_s(Part::Collecting)
+        self.total_s() - self.phase_s(Phase::Measuring) - self.phase_s(Phase::Collecting)
     }
 }

@@ -1,32 +1,32 @@
-//! A campaign from switching on to the last byte: survey, then wave after wave. Time base: simulated
-//! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
-//! fails is tried again, as often as [`RETRY`] says: after all others, or with Thalweg as soon as its nodes are free. Where
-//! there is one sink it goes on at once, with what has arrived. Whom all that did not help has the network for itself at the
-//! end (`alone.rs`).
+//! A campaign from switching on to the last byte: a survey, then wave after wave. Time base: simulated time.
+//!
+//! Invariants: the next wave starts after all sinks of this one are free; a failed source is tried [`RETRY`] times: after
+//! all others, or with Thalweg as soon as its nodes are free. With one sink it continues at once from what has arrived. A
+//! source that still failed gets the network to itself at the end (`alone.rs`).
 
-use super::alone::{self, Left};
-use super::report::{Campaign, InWave, Part};
+use super::alone::{self, Leftover};
+use super::report::{Campaign, InWave, Phase};
 use super::CampaignError;
 use crate::collect::Object;
 use crate::motes::{Motes, RunError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_host::job::{Failure, Progress, Retry, RetryMode};
+use thalweg_host::job::{Failure, Progress, Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::registry::name_of;
 use thalweg_host::survey::Survey;
 use thalweg_host::transfer::account::{expected, Account};
 use thalweg_host::transfer::pipeline::{active_nodes, Terms};
 use thalweg_host::waves::{Start, TransferResult, WaveResult};
-use thalweg_medium::random::{derive, stream};
+use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
-use thalweg_planner::{Backups, LinkModel, Plan, RouteRequest};
-use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
+use thalweg_planner::{Backups, LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
+use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
 
-/// After this, a node that did not hear that its transfer of `scheme` is over has left it: a little more than
+/// After this, a node that missed the end of its transfer by `scheme` has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger, or than [`thalweg_protocols::thalweg::policy`]'s over ten hops.
 const fn linger(scheme: Scheme) -> Duration {
     match scheme {
@@ -80,7 +80,7 @@ pub enum Sources {
     These(Vec<NodeId>),
 }
 
-/// Told of each source whose turn is over: what became of it, and its object where that is whole.
+/// Called for each source that is done, with what became of it and its object where that is whole.
 pub type Turns<'a> = &'a mut dyn FnMut(&Outcome<InWave>, Option<&[u8]>) -> ControlFlow<()>;
 
 /// Fetches an object from the nodes of `site` that `settings` names.
@@ -99,14 +99,7 @@ pub fn empty(
         sinks,
         sources,
     } = equip(&site.testbed, &settings.stations, seed)?;
-    let sources = match &settings.sources {
-        Sources::All => sources,
-        Sources::Spread(wanted) => spread(&sources, *wanted),
-        Sources::These(named) => {
-            let is_named = |n: &usize| testbed.id_of(*n).is_some_and(|id| named.contains(&id));
-            sources.into_iter().filter(is_named).collect()
-        }
-    };
+    let sources = settings.sources.of(&testbed, sources);
     // One time line: the survey meets the losses too.
     let Losses { links, psdu_bytes } = &site.losses;
     let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
@@ -127,148 +120,279 @@ pub fn empty(
         bytes_each: settings.object.bytes() as u32,
         ..Campaign::default()
     };
-    campaign.add(Part::Measuring, surveyed.measuring);
-    campaign.add(Part::Collecting, surveyed.collecting);
+    campaign.add(Phase::Measuring, surveyed.measuring);
+    campaign.add(Phase::Collecting, surveyed.collecting);
     let rest = motes.network().now().as_secs_f64() - campaign.total_s();
-    campaign.add(Part::Waiting, Duration::from_secs_f64(rest.max(0.0)));
+    campaign.add(Phase::Waiting, Duration::from_secs_f64(rest.max(0.0)));
     campaign.survey_energy_j = joules(&mut motes);
+    let request = settings.waves(&surveyed.links, &sinks);
+    let mut run = Run {
+        settings,
+        site: &site,
+        sinks: &sinks,
+        motes,
+        objects,
+        waves: Waves::new(&surveyed.links, request),
+        rng: stream(seed, "waves", &[]),
+        attempts: sources.iter().map(|n| (*n, 0)).collect(),
+        active: Vec::new(),
+        partial: None,
+        leftover: Vec::new(),
+        campaign,
+        observer,
+        turns,
+    };
+    run.in_waves()?;
+    run.one_by_one()?;
+    run.campaign.network_energy_j = joules(&mut run.motes);
+    Ok(run.campaign)
+}
 
-    let floor = settings.route.rule.floor;
-    let model = LinkModel::learned(&surveyed.links, floor);
-    let route = settings.route.clone().trusting(model);
-    let mut request = WaveRequest::new(&surveyed.links, route, sinks.clone());
-    if let Some(channels) = &settings.channels {
-        request.channels.clone_from(channels);
-    }
-    (request.reuse, request.least_share) = (settings.reuse, LEAST_SHARE);
-    request.tries = CANDIDATES;
-    let mut waves = Waves::new(&surveyed.links, request);
-    let mut rng = stream(seed, "waves", &[]);
-    let mut active: Vec<usize> = Vec::new();
-    let mut tries: BTreeMap<usize, u32> = sources.iter().map(|n| (*n, 0)).collect();
-    // Where there is one sink, a source whose transfer broke off, and what it brought: it goes on at once.
-    let mut broken: Option<(usize, u32)> = None;
-    let keeps = sinks.len() == 1 && settings.scheme == Scheme::Thalweg;
-    // No other protocol makes its way anew.
-    let has_ways = settings.scheme == Scheme::Thalweg;
-    // Sources whose tries are used up, to be fetched from at the end.
-    let mut left: Vec<(usize, u32)> = Vec::new();
-    while let Some(&least) = tries.values().min() {
-        let goes_on = broken.take();
-        // Who was only looked at comes back while there are others to fill its wave.
-        let is_next = |tried: u32| settings.scheme == Scheme::Thalweg || tried == least;
-        let pending = tries.iter().filter(|(_, tried)| is_next(**tried));
-        let pending: Vec<usize> = pending.map(|(n, _)| *n).collect();
-        // Who did not hear that its last transfer is over would miss this one's wake-up.
-        let rested = |n: &usize| !active.contains(n);
-        let mut ready: Vec<usize> = match goes_on {
-            Some((source, _)) => vec![source],
-            None => pending.iter().copied().filter(rested).collect(),
-        };
-        if ready.is_empty() {
-            let linger = linger(settings.scheme);
-            motes.wait(linger)?;
-            campaign.add(Part::Waiting, linger);
-            ready = pending;
+impl Sources {
+    /// Those of `all` that are meant.
+    fn of(&self, testbed: &Testbed, all: Vec<usize>) -> Vec<usize> {
+        match self {
+            Self::All => all,
+            Self::Spread(wanted) => spread(&all, *wanted),
+            Self::These(named) => {
+                let is_named = |n: &usize| testbed.id_of(*n).is_some_and(|id| named.contains(&id));
+                all.into_iter().filter(is_named).collect()
+            }
         }
-        let wave = waves.next(&ready, &mut rng);
-        for (source, why) in &wave.lost {
-            tries.remove(source);
-            let ids = motes.nodes.ids();
-            let ends = (ids[*source], ids[sinks[0]]);
-            let mut summary = account(settings, &site, ids).unplanned(ends);
+    }
+}
+
+impl Settings {
+    /// What the planner of waves is asked, on surveyed `links`.
+    fn waves(&self, links: &LinkQualities, sinks: &[usize]) -> WaveRequest {
+        let model = LinkModel::learned(links, self.route.rule.floor);
+        let route = self.route.clone().trusting(model);
+        let mut request = WaveRequest::new(links, route, sinks.to_vec());
+        if let Some(channels) = &self.channels {
+            request.channels.clone_from(channels);
+        }
+        (request.reuse, request.least_share) = (self.reuse, LEAST_SHARE);
+        request.tries = CANDIDATES;
+        request
+    }
+    fn is_thalweg(&self) -> bool {
+        self.scheme == Scheme::Thalweg
+    }
+}
+
+/// A campaign after its survey.
+struct Run<'a> {
+    settings: &'a Settings,
+    site: &'a Site,
+    sinks: &'a [usize],
+    motes: Motes,
+    /// What each source offers.
+    objects: BTreeMap<usize, Arc<[u8]>>,
+    waves: Waves<'a>,
+    rng: Stream,
+    /// Attempts so far of each source that is still to come in waves.
+    attempts: BTreeMap<usize, u32>,
+    /// Nodes of the wave before.
+    active: Vec<usize>,
+    /// With one sink: the source whose transfer broke off, and how many packets arrived. It continues at once.
+    partial: Option<(usize, u32)>,
+    /// Sources whose attempts are used up, and how many those were.
+    leftover: Vec<(usize, u32)>,
+    campaign: Campaign,
+    observer: Watch<'a>,
+    turns: Turns<'a>,
+}
+
+impl Run<'_> {
+    /// Wave after wave, until every source is done or left over.
+    fn in_waves(&mut self) -> Result<(), CampaignError> {
+        while let Some(&least) = self.attempts.values().min() {
+            let partial = self.partial.take();
+            let ready = self.ready(least, partial)?;
+            let wave = self.waves.next(&ready, &mut self.rng);
+            self.give_up(&wave.lost)?;
+            for (_, why) in &wave.idle {
+                *self.campaign.idle.entry(*why).or_default() += 1;
+            }
+            if !wave.plans.is_empty() {
+                self.wave(&wave.plans, partial)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sources that the next wave may fetch from, where `least` is the fewest attempts of any.
+    fn ready(
+        &mut self,
+        least: u32,
+        partial: Option<(usize, u32)>,
+    ) -> Result<Vec<usize>, CampaignError> {
+        if let Some((source, _)) = partial {
+            return Ok(vec![source]);
+        }
+        // A source that failed a probe comes back while there are others to fill its wave.
+        let is_next = |attempts: u32| self.settings.is_thalweg() || attempts == least;
+        let pending = (self.attempts.iter()).filter(|(_, attempts)| is_next(**attempts));
+        let pending: Vec<usize> = pending.map(|(n, _)| *n).collect();
+        // A node that missed the end of its last transfer would miss this one's wake-up.
+        let is_rested = |n: &usize| !self.active.contains(n);
+        let rested: Vec<usize> = pending.iter().copied().filter(is_rested).collect();
+        if !rested.is_empty() {
+            return Ok(rested);
+        }
+        let linger = linger(self.settings.scheme);
+        self.motes.wait(linger)?;
+        self.campaign.add(Phase::Waiting, linger);
+        Ok(pending)
+    }
+
+    /// Reports the sources that have no route.
+    fn give_up(&mut self, lost: &[(usize, PlanError)]) -> Result<(), CampaignError> {
+        for (source, why) in lost {
+            self.attempts.remove(source);
+            let ids = self.motes.nodes.ids();
+            let ends = (ids[*source], ids[self.sinks[0]]);
+            let mut summary = account(self.settings, self.site, ids).unplanned(ends);
             summary.failure = Some(why.to_string());
-            let extra = InWave {
-                wave: campaign.waves,
+            let details = InWave {
+                wave: self.campaign.waves,
                 wrong: false,
                 predicted_kbps: 0.0,
             };
-            let lost = Outcome {
-                summary,
-                details: extra,
-            };
-            told(turns(&lost, None))?;
-            campaign.transfers.push(lost);
+            let row = Outcome { summary, details };
+            go_on((self.turns)(&row, None))?;
+            self.campaign.transfers.push(row);
         }
-        for (_, why) in &wave.idle {
-            *campaign.idle.entry(*why).or_default() += 1;
-        }
-        if wave.plans.is_empty() {
-            continue;
-        }
-        let plans = wave.plans.iter();
-        active = plans
-            .flat_map(|plan| active_nodes(plan, settings.scheme))
-            .collect();
-        told(observer(Progress::Wave {
-            number: campaign.waves,
-            transfers: wave.plans.len(),
-            left: tries.len(),
+        Ok(())
+    }
+
+    /// Transfers over all of `plans` at once.
+    fn wave(&mut self, plans: &[Plan], partial: Option<(usize, u32)>) -> Result<(), CampaignError> {
+        let Settings { scheme, terms, .. } = *self.settings;
+        let nodes = plans.iter().flat_map(|plan| active_nodes(plan, scheme));
+        self.active = nodes.collect();
+        go_on((self.observer)(Progress::Wave {
+            number: self.campaign.waves,
+            transfers: plans.len(),
+            left: self.attempts.len(),
         }))?;
-        let several = wave.plans.len() > 1;
         let is_last = |source| {
-            let tried = tries.get(&source).copied().unwrap_or(0);
-            !RETRY.allows(tried + 1)
+            let attempts = self.attempts.get(&source).copied().unwrap_or(0);
+            !RETRY.allows(attempts + 1)
         };
-        let begins = |plan: &Plan| match goes_on {
+        let begins = |plan: &Plan| match partial {
             Some((_, received)) => Start::Resuming(received),
             // A chain that others of the wave disturb would hold them all up. The last time it takes what there is.
-            None if several && !is_last(plan.source) => Start::Probing,
+            None if plans.len() > 1 && !is_last(plan.source) => Start::Probing,
             None => Start::Fresh,
         };
-        let plans: Vec<(&Plan, Start)> = (wave.plans.iter())
-            .map(|plan| (plan, begins(plan)))
-            .collect();
-        let waved = motes.wave(&plans, settings.scheme, &settings.terms)?;
-        share_out(&mut campaign, &waved);
-        for (plan, landed) in wave.plans.iter().zip(waved.transfers) {
-            let tried = tries.entry(plan.source).or_default();
-            *tried += 1;
-            let tried = *tried;
-            let object = landed.object.clone();
-            let received = landed.received;
-            let mut row = outcome(&mut motes, plan, settings, landed, &objects, &site);
-            (row.summary.attempts, row.details.wave) = (tried, campaign.waves);
-            if row.summary.verified || !RETRY.allows(tried) {
-                tries.remove(&plan.source);
-                match has_ways && !row.summary.verified {
-                    true => left.push((plan.source, tried)),
-                    false => told(turns(&row, object.as_deref()))?,
-                }
-            } else if keeps && received > 0 && goes_on.is_none() {
-                broken = Some((plan.source, received));
+        let begun: Vec<(&Plan, Start)> = plans.iter().map(|plan| (plan, begins(plan))).collect();
+        let waved = self.motes.wave(&begun, scheme, &terms)?;
+        share_out(&mut self.campaign, &waved);
+        for (plan, landed) in plans.iter().zip(waved.transfers) {
+            self.landed(plan, landed, partial.is_some())?;
+        }
+        self.campaign.waves += 1;
+        Ok(())
+    }
+
+    /// Notes what a transfer of a wave brought, and whether its source is tried again.
+    fn landed(
+        &mut self,
+        plan: &Plan,
+        landed: TransferResult,
+        continues: bool,
+    ) -> Result<(), CampaignError> {
+        let attempts = self.attempts.entry(plan.source).or_default();
+        *attempts += 1;
+        let attempts = *attempts;
+        let (object, received) = (landed.object.clone(), landed.received);
+        let mut row = self.outcome(plan, landed);
+        (row.summary.attempts, row.details.wave) = (attempts, self.campaign.waves);
+        let is_thalweg = self.settings.is_thalweg();
+        if row.summary.verified || !RETRY.allows(attempts) {
+            self.attempts.remove(&plan.source);
+            // No other protocol reroutes.
+            match is_thalweg && !row.summary.verified {
+                true => self.leftover.push((plan.source, attempts)),
+                false => go_on((self.turns)(&row, object.as_deref()))?,
             }
-            campaign.transfers.push(row);
+        } else if is_thalweg && self.sinks.len() == 1 && received > 0 && !continues {
+            self.partial = Some((plan.source, received));
         }
-        campaign.waves += 1;
+        self.campaign.transfers.push(row);
+        Ok(())
     }
-    let count = left.len();
-    for (done, (source, tried)) in left.into_iter().enumerate() {
-        told(observer(Progress::Wave {
-            number: campaign.waves,
-            transfers: 1,
-            left: count - done,
-        }))?;
-        let left = Left {
-            tried,
-            object: objects.get(&source).map(|object| &**object),
-            plans: waves.plans_of(source, Backups::Relays, &mut rng),
-            scheme: settings.scheme,
-            terms: settings.terms,
-            pause: linger(settings.scheme),
+
+    /// Fetches from each of the leftover sources with the network to itself.
+    fn one_by_one(&mut self) -> Result<(), CampaignError> {
+        let leftover = std::mem::take(&mut self.leftover);
+        let count = leftover.len();
+        for (done, (source, attempts)) in leftover.into_iter().enumerate() {
+            go_on((self.observer)(Progress::Wave {
+                number: self.campaign.waves,
+                transfers: 1,
+                left: count - done,
+            }))?;
+            let leftover = Leftover {
+                attempts,
+                object: self.objects.get(&source).map(|object| &**object),
+                plans: (self.waves).plans_of(source, Backups::Relays, &mut self.rng),
+                scheme: self.settings.scheme,
+                terms: self.settings.terms,
+                pause: linger(self.settings.scheme),
+            };
+            let (motes, campaign) = (&mut self.motes, &mut self.campaign);
+            let object = alone::fetch(motes, leftover, campaign, self.observer)?;
+            let id = motes.nodes.ids()[source];
+            let mut of_source = campaign.transfers.iter().rev();
+            if let Some(row) = of_source.find(|row| row.summary.source == id) {
+                go_on((self.turns)(row, object.as_deref()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of a transfer, but for its wave.
+    fn outcome(&mut self, plan: &Plan, landed: TransferResult) -> Outcome<InWave> {
+        let settings = self.settings;
+        let nothing = account(settings, self.site, self.motes.nodes.ids()).nothing(plan);
+        let packets = self.motes.packets(plan.source, &settings.terms);
+        let (object, offered) = (landed.object, self.objects.get(&plan.source));
+        let verified = object.is_some();
+        let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
+        let duration = match (landed.began, landed.last.or(landed.ended)) {
+            (Some((began, _)), Some(last)) => last.since(began),
+            _ => Duration::ZERO,
         };
-        let object = alone::fetch(&mut motes, left, &mut campaign, observer)?;
-        let id = motes.nodes.ids()[source];
-        let mut of_source = campaign.transfers.iter().rev();
-        if let Some(row) = of_source.find(|row| row.summary.source == id) {
-            told(turns(row, object.as_deref()))?;
-        }
+        let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
+        let (prediction, _) = expected(plan, settings.scheme);
+        let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
+        let summary = Summary {
+            verified,
+            bytes,
+            goodput_kbps: match verified {
+                true => BitRate::of_bytes(bytes, duration).kbps(),
+                false => 0.0,
+            },
+            rounds: landed.rounds,
+            duration_s: duration.as_secs_f64(),
+            first_round_reliability: landed.first_round.map(share),
+            active_nodes: active_nodes(plan, settings.scheme).len() as u32,
+            failure: landed.failure,
+            // Meters are read for the whole campaign: others are on the air meanwhile.
+            ..nothing
+        };
+        let details = InWave {
+            wave: 0,
+            wrong,
+            predicted_kbps: prediction.goodput_kbps,
+        };
+        Outcome { summary, details }
     }
-    campaign.network_energy_j = joules(&mut motes);
-    Ok(campaign)
 }
 
-/// Shares the time of a wave among its parts.
+/// Shares the time of a wave among the phases.
 fn share_out(campaign: &mut Campaign, waved: &WaveResult) {
     let WaveResult {
         ordered,
@@ -278,14 +402,14 @@ fn share_out(campaign: &mut Campaign, waved: &WaveResult) {
     let began = || parts.iter().filter_map(|part| part.began);
     let first = began().map(|(first, _)| first).min();
     let (Some(first), Some(start)) = (first, began().map(|(_, start)| start).min()) else {
-        return campaign.add(Part::Waiting, end.since(*ordered));
+        return campaign.add(Phase::Waiting, end.since(*ordered));
     };
     let last = |part: &TransferResult| part.last.or(part.ended).unwrap_or(*end);
     let slowest = parts.iter().map(last).max().unwrap_or(*end).max(start);
-    campaign.add(Part::Waiting, first.since(*ordered));
-    campaign.add(Part::WakingUp, start.since(first));
-    campaign.add(Part::Transferring, slowest.since(start));
-    campaign.add(Part::Ending, end.since(slowest));
+    campaign.add(Phase::Waiting, first.since(*ordered));
+    campaign.add(Phase::WakingUp, start.since(first));
+    campaign.add(Phase::Transferring, slowest.since(start));
+    campaign.add(Phase::Ending, end.since(slowest));
     let busy = parts.iter().filter_map(|part| part.last);
     let busy = busy.map(|last| last.since(start).as_secs_f64());
     campaign.busy_s += busy.sum::<f64>();
@@ -299,54 +423,6 @@ fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Accoun
         network: &site.testbed.name,
         ids,
         seed: site.seed,
-    }
-}
-
-/// What became of a transfer, but for its wave.
-fn outcome(
-    motes: &mut Motes,
-    plan: &Plan,
-    settings: &Settings,
-    landed: TransferResult,
-    objects: &BTreeMap<usize, Arc<[u8]>>,
-    site: &Site,
-) -> Outcome<InWave> {
-    let ids = motes.nodes.ids();
-    let nothing = account(settings, site, ids).nothing(plan);
-    let packets = motes.packets(plan.source, &settings.terms);
-    let (object, offered) = (landed.object, objects.get(&plan.source));
-    let verified = object.is_some();
-    let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
-    let duration = match (landed.began, landed.last.or(landed.ended)) {
-        (Some((began, _)), Some(last)) => last.since(began),
-        _ => Duration::ZERO,
-    };
-    let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
-    let (prediction, _) = expected(plan, settings.scheme);
-    let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
-    let summary = Summary {
-        verified,
-        bytes,
-        goodput_kbps: match verified {
-            true => BitRate::of_bytes(bytes, duration).kbps(),
-            false => 0.0,
-        },
-        rounds: landed.rounds,
-        duration_s: duration.as_secs_f64(),
-        first_round_reliability: landed.first_round.map(share),
-        active_nodes: active_nodes(plan, settings.scheme).len() as u32,
-        failure: landed.failure,
-        // Meters are read for the whole campaign: others are on the air meanwhile.
-        ..nothing
-    };
-    let extra = InWave {
-        wave: 0,
-        wrong,
-        predicted_kbps: prediction.goodput_kbps,
-    };
-    Outcome {
-        summary,
-        details: extra,
     }
 }
 
@@ -364,7 +440,8 @@ fn joules(motes: &mut Motes) -> f64 {
     (0..net.len()).map(|n| net.energy(n).joules()).sum()
 }
 
-fn told(flow: ControlFlow<()>) -> Result<(), CampaignError> {
+/// Goes on unless an observer wants to stop.
+fn go_on(flow: ControlFlow<()>) -> Result<(), CampaignError> {
     match flow {
         Continue(()) => Ok(()),
         Break(()) => Err(RunError::Failed(Failure::Cancelled).into()),

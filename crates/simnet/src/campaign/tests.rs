@@ -1,6 +1,6 @@
 //! Campaigns on one floor: small, whole, and the same every time.
 
-use super::{CampaignError, InWave, Mode, Part, Settings, Sources};
+use super::{CampaignError, InWave, Mode, Phase, Settings, Sources};
 use crate::collect::Object;
 use std::ops::ControlFlow::{self, Break, Continue};
 use thalweg_host::job::Progress;
@@ -61,15 +61,15 @@ fn everything_arrives_once_and_time_adds_up() {
             let at_once = campaign.transfers.iter().filter(|t| t.details.wave == wave);
             assert!(at_once.count() <= campaign.radios);
         }
-        assert!(campaign.part_s(Part::Transferring) > 0.0);
+        assert!(campaign.phase_s(Phase::Transferring) > 0.0);
         assert!(campaign.busy_s >= 0.0 && campaign.network_energy_j > campaign.survey_energy_j);
         let parts = [
-            Part::Waiting,
-            Part::WakingUp,
-            Part::Transferring,
-            Part::Ending,
+            Phase::Waiting,
+            Phase::WakingUp,
+            Phase::Transferring,
+            Phase::Ending,
         ];
-        let parts: f64 = parts.iter().map(|part| campaign.part_s(*part)).sum();
+        let parts: f64 = parts.iter().map(|part| campaign.phase_s(*part)).sum();
         assert!((parts - campaign.download_s()).abs() < 1e-6);
         // Transfers of a wave take no longer together than one after the other.
         let alone: f64 = campaign
@@ -77,7 +77,7 @@ fn everything_arrives_once_and_time_adds_up() {
             .iter()
             .map(|t| t.summary.duration_s)
             .sum();
-        let transferring_s = campaign.part_s(Part::Transferring);
+        let transferring_s = campaign.phase_s(Phase::Transferring);
         assert!(transferring_s <= alone);
         assert!(waves.iter().copied().eq(0..campaign.waves));
         if mode.stations() > 1 {

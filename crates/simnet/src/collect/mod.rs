@@ -1,9 +1,7 @@
-//! The main job: survey a network, plan a route, fetch an object with P3 or a variant of it, and the
-//! same with PIP.
+//! Surveys a simulated network, plans a route and fetches an object with P3 or a variant, then again with PIP.
 //!
-//! What is done is [`thalweg_host::collector`]'s, here over simulated nodes. Each transfer runs in a network of its
-//! own, switched on afresh with a seed derived from (seed, source), so that a campaign over all nodes gives the same
-//! results however often it is interrupted; for the same reason nothing is learned from one for the next.
+//! [`thalweg_host::collector`] does the work. Each transfer runs in a fresh network with a seed derived from (seed, source),
+//! and none learns from the one before. So results do not depend on order or interruptions.
 
 use crate::explain::{LossMap, Recorder};
 use crate::forwarding::ChainError;
@@ -42,16 +40,16 @@ pub enum CollectError {
         /// Why not.
         why: String,
     },
-    /// A testbed cannot be such a site.
+    /// The testbed cannot be such a site.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// One object of one node is asked of a protocol for many.
+    /// The protocol collects from many nodes at once, and one was requested.
     #[error("{0} brings objects of many nodes at once: ask `gather`")]
     Many(&'static str),
     /// There is no plan for a stream.
     #[error(transparent)]
     Plan(#[from] StreamError),
-    /// A path is none, or could not be run.
+    /// The path is none, or could not be run.
     #[error(transparent)]
     Chain(ChainError),
     /// A board's file.
@@ -104,10 +102,10 @@ impl From<ChainError> for CollectError {
     }
 }
 
-/// What the source has.
+/// The object that a source has.
 #[derive(Debug, Clone)]
 pub enum Object {
-    /// So many bytes, drawn from (seed, source).
+    /// Random bytes, drawn from (seed, source).
     Random {
         /// How many.
         bytes: u32,
@@ -133,11 +131,11 @@ impl Object {
     }
 }
 
-/// Told of a band or protocol, and how far it is; may break off.
+/// Is shown the progress of a band or protocol; may stop it.
 pub type ProgressObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
 
-/// A testbed of measured links as its file tells them, without a survey, with node `to` to bring data to, or the
-/// testbed's sink; `None` for other testbeds.
+/// The links of a measured testbed's file, with node `to` or the testbed's sink as base station; `None` for other
+/// testbeds.
 ///
 /// # Errors
 /// [`PlanRequestError`] for nodes and channels that the testbed does not have.
@@ -160,12 +158,12 @@ pub fn measured(
     }
     let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
     let channels = channels.map(<[Channel]>::to_vec);
-    let known = LinkState::new(place, links, sink, channels, (stream, seed));
-    Ok(Some(known))
+    let links = LinkState::new(place, links, sink, channels, (stream, seed));
+    Ok(Some(links))
 }
 
-/// Whether an object can go from node `from` to node `to` of `testbed`, or to its sink; what carries it knows
-/// how large it may be.
+/// Checks that an object can go from node `from` to node `to` of `testbed`, or to its sink. Its size is the protocol's
+/// matter.
 ///
 /// # Errors
 /// [`PlanRequestError`].
@@ -187,7 +185,7 @@ pub struct Surveyed {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     collector: Collector,
-    known: LinkState,
+    links: LinkState,
     cost: SurveyCost,
 }
 
@@ -206,41 +204,41 @@ impl Surveyed {
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let sink = to.unwrap_or(site.testbed.sink);
-        let network = description(&site, sink, channels);
-        network.place.check_channels(channels)?;
-        let index = network.place.index_of(sink)?;
-        let mut collector = Collector::new(network, 0, LineLoss::Ends);
+        let description = description(&site, sink, channels);
+        description.place.check_channels(channels)?;
+        let index = description.place.index_of(sink)?;
+        let mut collector = Collector::new(description, 0, LineLoss::Ends);
         let mut motes = Motes::open(&site.undisturbed(), derive(site.seed, "survey", &[]))?;
         let mut watch = |progress| observer("", progress);
         motes.nodes.hear(&[index]);
         let surveyed = collector.survey(&mut motes.nodes, protocol, &[], &mut watch)?;
-        let known = collector.description().link_state(surveyed.links.clone());
+        let links = collector.description().link_state(surveyed.links.clone());
         let took = motes.network().now();
         let age = site.age();
         let site = site.aged(Duration::from_nanos(took.as_nanos()) + age)?;
         // Its transfers begin then.
-        let known = known.measured_at(took).as_of(took + age);
+        let links = links.measured_at(took).as_of(took + age);
         Ok(Self {
-            cost: surveyed.cost(known.routing_channel()),
+            cost: surveyed.cost(links.routing_channel()),
             site,
             collector,
-            known,
+            links,
         })
     }
 
-    /// Plans the route of `ask` by what the survey brought.
+    /// Plans the route for `request` on the surveyed links.
     ///
     /// # Errors
     /// [`PlanRequestError`].
-    pub fn plan(&self, ask: &PlanRequest) -> Result<Plan, PlanRequestError> {
-        self.known.plan(ask)
+    pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
+        self.links.plan(request)
     }
 
     /// The network and its links.
-    pub fn known(&self) -> &LinkState {
-        &self.known
+    pub fn links(&self) -> &LinkState {
+        &self.links
     }
-    /// What it took to know the links.
+    /// What the survey cost.
     pub const fn cost(&self) -> &SurveyCost {
         &self.cost
     }
@@ -249,22 +247,22 @@ impl Surveyed {
         &self.site.testbed
     }
 
-    /// Fetches `object` over `plan`, and where `ask` is for several paths again with PIP, in a network of its own. What is
-    /// on the air goes to `capture`; where `maps` are asked for, each transfer leaves one that says where its packets were
-    /// lost. The report is the same with and without.
+    /// Fetches `object` over `plan` in a fresh network, and where the protocol has several paths again with PIP. Frames go
+    /// to `capture`; with `maps`, each transfer leaves one that shows where its packets were lost. Neither changes the
+    /// report.
     ///
     /// # Errors
     /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a
     /// report.
     pub fn fetch(
         &self,
-        (ask, object): (&PlanRequest, &Object),
+        (request, object): (&PlanRequest, &Object),
         plan: Plan,
         capture: Option<Box<dyn Capture>>,
         maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
-        ask.packets()?;
+        request.packets()?;
         let from = self.testbed().nodes[plan.source].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
@@ -273,9 +271,10 @@ impl Surveyed {
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
+        let protocol = request.protocol;
         let request = FetchRequest {
-            link_state: &self.known,
-            plan_request: *ask,
+            link_state: &self.links,
+            plan_request: *request,
             plan: Arc::new(plan),
             survey: Some(self.cost.clone()),
         };
@@ -285,11 +284,11 @@ impl Surveyed {
             recorder: None,
             power: motes.board().tx_power,
         };
-        let (mut there, mut collector) = (Assembly::default(), self.collector.clone());
-        let field = &mut motes.nodes;
-        let mut report = collector.fetch(field, &request, &mut there, &mut onlooker)?;
-        if ask.protocol.has_paths() && report.parts == 1 {
-            let pip = collector.compare(field, &request, &mut onlooker)?;
+        let (mut assembly, mut collector) = (Assembly::default(), self.collector.clone());
+        let nodes = &mut motes.nodes;
+        let mut report = collector.fetch(nodes, &request, &mut assembly, &mut onlooker)?;
+        if protocol.has_paths() && report.parts == 1 {
+            let pip = collector.compare(nodes, &request, &mut onlooker)?;
             report.baseline = Some(pip);
         }
         motes.network().capture(None)?;
@@ -297,12 +296,12 @@ impl Surveyed {
     }
 }
 
-/// Who looks on at a simulated network: is shown how far it is, and draws maps of what was lost.
+/// Passes on the progress of a simulated network, and maps where packets were lost.
 struct Onlooker<'a> {
     observer: ProgressObserver<'a>,
     maps: Option<&'a mut Vec<LossMap>>,
     recorder: Option<Recorder>,
-    /// What nodes send with.
+    /// The nodes' transmit power.
     power: Dbm,
 }
 
@@ -311,13 +310,13 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
 
     fn begin(
         &mut self,
-        field: &mut SimNetwork<Node>,
+        nodes: &mut SimNetwork<Node>,
         over: &ProtocolPlan,
         (_, terms): (&Attempt, &Terms),
     ) -> Result<(), CollectError> {
         if self.maps.is_some() {
             let scheme = over.protocol.scheme;
-            self.recorder = Some(Recorder::start(field, &over.plan, scheme, terms)?);
+            self.recorder = Some(Recorder::start(nodes, &over.plan, scheme, terms)?);
         }
         Ok(())
     }
@@ -326,94 +325,94 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
     }
     fn end(
         &mut self,
-        field: &mut SimNetwork<Node>,
+        nodes: &mut SimNetwork<Node>,
         _ended: &TransferEnd<'_>,
     ) -> Result<(), CollectError> {
         if let (Some(maps), Some(recorder)) = (&mut self.maps, self.recorder.take()) {
-            maps.push(recorder.finish(field, self.power));
+            maps.push(recorder.finish(nodes, self.power));
         }
         Ok(())
     }
 }
 
-/// A network behind a field that somebody else keeps, such as a base station's line, surveyed. What transfers tell of
-/// links counts for the next plan.
-pub struct Remote<'a, F> {
-    field: &'a mut F,
+/// A surveyed network that the caller keeps, such as one behind a base station's line. Transfers update its links for the
+/// next plan.
+pub struct Remote<'a, N> {
+    network: &'a mut N,
     collector: Collector,
-    known: LinkState,
+    links: LinkState,
     cost: SurveyCost,
 }
 
-impl<'a, F: Network<Order = Order, Event = Event>> Remote<'a, F> {
-    /// Has base station `sink` of `field` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
+impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
+    /// Has base station `sink` of `network` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
     /// `transfers`: nodes remember numbers for a while.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn survey(
-        field: &'a mut F,
+        network: &'a mut N,
         site: &Site,
         (sink, protocol): (NodeId, Pipelined),
         channels: Option<&[Channel]>,
         transfers: u16,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
-        let network = description(site, sink, channels);
-        network.place.check_channels(channels)?;
-        network.place.index_of(sink)?;
-        let mut collector = Collector::new(network, transfers, LineLoss::Waits);
+        let description = description(site, sink, channels);
+        description.place.check_channels(channels)?;
+        description.place.index_of(sink)?;
+        let mut collector = Collector::new(description, transfers, LineLoss::Waits);
         let mut watch = |progress| observer("", progress);
-        let surveyed = collector.survey(field, protocol, &[], &mut watch)?;
-        let known = collector.description().link_state(surveyed.links.clone());
-        let known = known.measured_at(field.now());
+        let surveyed = collector.survey(network, protocol, &[], &mut watch)?;
+        let links = collector.description().link_state(surveyed.links.clone());
+        let links = links.measured_at(network.now());
         Ok(Self {
-            cost: surveyed.cost(known.routing_channel()),
-            field,
+            cost: surveyed.cost(links.routing_channel()),
+            network,
             collector,
-            known,
+            links,
         })
     }
 
-    /// Plans for `ask`, and fetches what its source has.
+    /// Plans for `request`, and fetches its source's object.
     ///
     /// # Errors
     /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
     pub fn fetch(
         &mut self,
-        ask: &PlanRequest,
+        request: &PlanRequest,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
-        let known = self.known.as_of(self.field.now());
+        let links = self.links.as_of(self.network.now());
         let request = FetchRequest {
-            link_state: &known,
-            plan_request: *ask,
-            plan: Arc::new(known.plan(ask)?),
+            link_state: &links,
+            plan_request: *request,
+            plan: Arc::new(links.plan(request)?),
             survey: Some(self.cost.clone()),
         };
         let mut learner = Learner {
             observer,
-            known: &mut self.known,
+            links: &mut self.links,
         };
-        let there = &mut Assembly::default();
-        (self.collector).fetch(self.field, &request, there, &mut learner)
+        let assembly = &mut Assembly::default();
+        (self.collector).fetch(self.network, &request, assembly, &mut learner)
     }
 }
 
-/// Is shown how far a network is, and notes what transfers tell of links.
+/// Passes on progress, and updates the links from what transfers saw.
 struct Learner<'a> {
     observer: ProgressObserver<'a>,
-    known: &'a mut LinkState,
+    links: &'a mut LinkState,
 }
 
-impl<F> TransferObserver<F> for Learner<'_> {
+impl<N> TransferObserver<N> for Learner<'_> {
     type Error = CollectError;
 
     fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
         (self.observer)(protocol, progress)
     }
-    fn end(&mut self, _field: &mut F, ended: &TransferEnd<'_>) -> Result<(), CollectError> {
-        self.known.observe(ended.hops);
+    fn end(&mut self, _network: &mut N, ended: &TransferEnd<'_>) -> Result<(), CollectError> {
+        self.links.observe(ended.hops);
         Ok(())
     }
 }
@@ -450,7 +449,7 @@ mod tests {
         let mut quiet = |_: &str, _: Progress| Continue(());
         let protocol = Pipelined::named("p3-planned").unwrap();
         let collector = Surveyed::open(site, (None, protocol), None, &mut quiet).unwrap();
-        let ask = PlanRequest {
+        let request = PlanRequest {
             from: None,
             bytes: 1_000,
             protocol,
@@ -458,15 +457,15 @@ mod tests {
             paths: None,
             hops: None,
         };
-        let known = collector.known();
-        let first = known.plan(&ask).unwrap();
+        let links = collector.links();
+        let first = links.plan(&request).unwrap();
         let again = PlanRequest {
             from: Some(collector.testbed().nodes[first.source].id),
             protocol: Pipelined::P3,
-            ..ask
+            ..request
         };
-        let second = known.plan_attempt(&again, 1).unwrap();
-        let third = known.plan_attempt(&again, 2).unwrap();
+        let second = links.plan_attempt(&again, 1).unwrap();
+        let third = links.plan_attempt(&again, 2).unwrap();
         assert_eq!((second.source, second.sink), (first.source, first.sink));
         assert!(second.active_nodes().len() > first.active_nodes().len());
         assert_ne!(second.stages, third.stages, "halves are drawn anew");

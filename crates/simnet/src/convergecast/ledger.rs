@@ -1,4 +1,4 @@
-//! Who sent, received, dropped what: counts of a run, and the fate of every packet.
+//! What each node sent, received and dropped in a run, and the fate of every packet.
 
 use super::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +76,7 @@ struct Packet {
     dropped: Option<Drop>,
 }
 
-/// Sees a run.
+/// Counts what happens in a run.
 pub(super) struct Ledger {
     begins: SimTime,
     ids: Vec<NodeId>,
@@ -86,7 +86,7 @@ pub(super) struct Ledger {
     loads: Vec<Option<Schedule>>,
     packets: BTreeMap<(u16, u16), Packet>,
     depth: Vec<i64>,
-    /// Where a packet came in last: whether it found room is told next.
+    /// The node that a packet came in at last; the next event says whether it found room.
     entered: Option<usize>,
     outcome: Outcome,
 }
@@ -167,6 +167,22 @@ impl Ledger {
         }
     }
 
+    /// A packet is at a sink, by so many hops.
+    fn deliver(&mut self, at: SimTime, (origin, number): (NodeId, u16), hops: u8) {
+        let packet = self.packets.get_mut(&(origin.get(), number));
+        let Some(packet) = packet.filter(|p| !p.delivered) else {
+            return;
+        };
+        packet.delivered = true;
+        self.outcome.useful_hops += u64::from(hops);
+        let at = Instant::from_nanos(at.as_nanos());
+        let latency = at.since(packet.made).as_secs_f64();
+        self.outcome.latencies.push(latency);
+        if let Some(&origin) = self.index.get(&origin) {
+            self.outcome.nodes[origin].delivered += 1;
+        }
+    }
+
     fn note(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
         match event {
             // No packet's.
@@ -207,20 +223,9 @@ impl Ledger {
                     self.outcome.nodes[from].passed += 1;
                     self.outcome.links.entry((from, node)).or_default().received += 1;
                 }
-                if !self.is_sink[node] {
-                    self.held(node, 1);
-                    return;
-                }
-                let packet = self.packets.get_mut(&(origin.get(), number));
-                if let Some(packet) = packet.filter(|p| !p.delivered) {
-                    packet.delivered = true;
-                    self.outcome.useful_hops += u64::from(hops);
-                    let at = Instant::from_nanos(at.as_nanos());
-                    let latency = at.since(packet.made).as_secs_f64();
-                    self.outcome.latencies.push(latency);
-                    if let Some(&origin) = self.index.get(&origin) {
-                        self.outcome.nodes[origin].delivered += 1;
-                    }
+                match self.is_sink[node] {
+                    true => self.deliver(at, (origin, number), hops),
+                    false => self.held(node, 1),
                 }
             }
             Event::Gone {

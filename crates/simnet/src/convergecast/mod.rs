@@ -77,7 +77,7 @@ pub struct Setup {
     /// For how long leaves listen before they send, sleeping otherwise; none where they do not
     /// sleep.
     pub doze: Option<Duration>,
-    /// Low-power listening: how long every node sleeps between two looks at the channel; none where
+    /// Low-power listening: how long every node sleeps between two samples of the channel; none where
     /// radios stay on.
     pub lpl: Option<Duration>,
     /// Packets that a queue holds.
@@ -113,7 +113,7 @@ pub struct Outcome {
     pub dropped: BTreeMap<Drop, u64>,
     /// Hops of packets that arrived.
     pub useful_hops: u64,
-    /// Seconds from each arrived packet's reading to the sink: what it waited with its application counts.
+    /// Seconds from each arrived packet's reading to the sink, its wait in the application included.
     pub latencies: Vec<f64>,
     /// The packets' fates.
     pub packets: Packets,
@@ -166,58 +166,16 @@ pub fn run(
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mut mac) = stack(&site.board)?;
     let testbed = &site.testbed;
-    if let Some(interval) = setup.lpl {
-        let lpl = mac.with_lpl(interval);
-        mac = lpl.ok_or_else(|| RunError::NoLpl(board.name.clone()))?;
-        board.wakes = Wakes::WhenAsked;
-    }
-    if let Some(power) = setup.power {
-        board.tx_power = power;
-    }
+    let nodes = testbed.len();
     let sinks = match setup.sinks.as_slice() {
         [] => vec![testbed.sink_index()],
         given => given.to_vec(),
     };
-    let nodes = testbed.len();
-    let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
-    let routers = (setup.routers).map(|count| backbone(&reach, &board, &sinks, count));
-    let overhead = board.chip.phy.fcs_bytes as usize + DATA_HEADER_BYTES;
-    let payload_bytes = usize::from(setup.frame_bytes).saturating_sub(overhead);
-    // On the CC1000 the check sequence is part of the packet.
-    let beacon_bytes = setup.frame_bytes.saturating_sub(2);
-    let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
-    let engine = |n: usize| {
-        let role = if sinks.contains(&n) {
-            Role::Sink
-        } else if routers.as_ref().is_none_or(|list| list.contains(&n)) {
-            Role::Router
-        } else {
-            Role::Leaf
-        };
-        let config = Config {
-            id: id(n),
-            channel: setup.channel,
-            mac,
-            role,
-            routing: Routing::Etx {
-                interval: BEACON_INTERVAL,
-                frame_bytes: beacon_bytes,
-            },
-            queue: Queue::of(setup.queue),
-            seed: derive(seed, "node", &[n as u64]),
-        };
-        let discipline = Fusion::new(id(n), setup.strategy);
-        let readings = Readings::new(Application::Waits, payload_bytes);
-        Mote::new(config, discipline, readings)
-    };
-    let engines = (0..nodes).map(engine).collect();
-    let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+    let mut network = open(site, setup, &sinks, seed)?;
     network.capture(capture).map_err(SimError::from)?;
     let begins = SimTime::ZERO + setup.settle;
     let ends = begins + setup.duration;
-    let ids = (0..nodes).map(id).collect();
     let load = |n: usize| {
         let load = earlier(schedule(setup, n, begins, seed), setup.settle);
         (!sinks.contains(&n)).then_some(load)
@@ -229,30 +187,16 @@ pub fn run(
             network.command(n, Command::Upper(*load));
         }
     }
+    let ids = testbed.nodes.iter().map(|node| node.id).collect();
     let mut ledger = Ledger::new(ids, &sinks, loads, begins);
     network.run_with(begins, &mut ledger)?;
     let (waiting, unsent) = unfinished(&network, &sinks);
     ledger.open(&waiting, unsent);
-    // Joules of all nodes, and for how long the sources' radios were not asleep.
-    let spent = |network: &Convergecast| -> (f64, f64) {
-        let sources = (0..nodes).filter(|n| !sinks.contains(n));
-        let awake = sources.map(|n| network.energy(n).radio_on().as_secs_f64());
-        ((0..nodes).map(|n| network.joules(n)).sum(), awake.sum())
-    };
-    let (joules, awake) = spent(&network);
+    let (joules, awake) = spent(&network, &sinks);
     let parent = |n: usize| network.engine(n).stack().router().parent();
     let parents = (0..nodes).map(|n| testbed.index_of(parent(n)?));
     let parents: Vec<Option<usize>> = parents.collect();
-    let is_leaf = |n: usize| !parents.contains(&Some(n)) && !sinks.contains(&n);
-    for n in 0..nodes {
-        network.command(n, Command::Pin);
-        if sinks.contains(&n) {
-            continue;
-        }
-        if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
-            network.command(n, Command::Doze { listen });
-        }
-    }
+    pin(&mut network, setup, &parents, &sinks);
     let mut failures = setup.failures.clone();
     failures.sort_by_key(|(_, at)| *at);
     for (n, at) in failures {
@@ -264,13 +208,82 @@ pub fn run(
     let (waiting, unsent) = unfinished(&network, &sinks);
     let mut outcome = ledger.finish(&waiting, unsent);
     outcome.depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
-    let (joules_after, awake_after) = spent(&network);
+    let (joules_after, awake_after) = spent(&network, &sinks);
     outcome.joules = joules_after - joules;
     let sources = outcome.sources().count().max(1) as f64;
     let window = setup.duration.as_secs_f64().max(1e-9);
     outcome.awake = (awake_after - awake) / (sources * window);
     outcome.air_frames = network.stats().air_frames;
     Ok(outcome)
+}
+
+/// The nodes of `site`, switched off.
+fn open(site: &Site, setup: &Setup, sinks: &[usize], seed: u64) -> Result<Convergecast, RunError> {
+    let (mut board, mut mac) = stack(&site.board)?;
+    if let Some(interval) = setup.lpl {
+        let lpl = mac.with_lpl(interval);
+        mac = lpl.ok_or_else(|| RunError::NoLpl(board.name.clone()))?;
+        board.wakes = Wakes::WhenAsked;
+    }
+    if let Some(power) = setup.power {
+        board.tx_power = power;
+    }
+    let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
+    let routers = (setup.routers).map(|count| backbone(&reach, &board, sinks, count));
+    let header_bytes = board.chip.phy.fcs_bytes as usize + DATA_HEADER_BYTES;
+    let payload_bytes = usize::from(setup.frame_bytes).saturating_sub(header_bytes);
+    let engine = |n: usize, id: NodeId| {
+        let role = if sinks.contains(&n) {
+            Role::Sink
+        } else if routers.as_ref().is_none_or(|list| list.contains(&n)) {
+            Role::Router
+        } else {
+            Role::Leaf
+        };
+        let config = Config {
+            id,
+            channel: setup.channel,
+            mac,
+            role,
+            routing: Routing::Etx {
+                interval: BEACON_INTERVAL,
+                // On the CC1000 the check sequence is part of the packet.
+                frame_bytes: setup.frame_bytes.saturating_sub(2),
+            },
+            queue: Queue::of(setup.queue),
+            seed: derive(seed, "node", &[n as u64]),
+        };
+        let discipline = Fusion::new(id, setup.strategy);
+        let readings = Readings::new(Application::Waits, payload_bytes);
+        Mote::new(config, discipline, readings)
+    };
+    let nodes = site.testbed.nodes.iter().enumerate();
+    let engines = nodes.map(|(n, node)| engine(n, node.id)).collect();
+    Ok(Network::on(
+        Ether::new(reach, seed),
+        &[board],
+        engines,
+        seed,
+    )?)
+}
+
+/// Joules of all nodes so far, and seconds that the sources' radios were on.
+fn spent(network: &Convergecast, sinks: &[usize]) -> (f64, f64) {
+    let nodes = 0..network.len();
+    let sources = nodes.clone().filter(|n| !sinks.contains(n));
+    let awake = sources.map(|n| network.energy(n).radio_on().as_secs_f64());
+    (nodes.map(|n| network.joules(n)).sum(), awake.sum())
+}
+
+/// Pins every node's route; leaves doze where `setup` says so.
+fn pin(network: &mut Convergecast, setup: &Setup, parents: &[Option<usize>], sinks: &[usize]) {
+    for n in 0..parents.len() {
+        network.command(n, Command::Pin);
+        let is_leaf = !parents.contains(&Some(n)) && !sinks.contains(&n);
+        if let (Some(listen), true) = (setup.doze, is_leaf) {
+            network.command(n, Command::Doze { listen });
+        }
+    }
 }
 
 /// When node `n` makes its readings.
@@ -315,7 +328,7 @@ fn unfinished(network: &Convergecast, sinks: &[usize]) -> (Vec<(u16, u16)>, u64)
     (queued.collect(), unsent.sum())
 }
 
-/// Links from `n` up to a sink; none where there is no way.
+/// Links from `n` up to a sink; none where there is no route.
 fn depth(parents: &[Option<usize>], sinks: &[usize], n: usize) -> Option<u32> {
     let (mut at, mut hops) = (n, 0);
     while !sinks.contains(&at) {
@@ -329,8 +342,8 @@ fn depth(parents: &[Option<usize>], sinks: &[usize], n: usize) -> Option<u32> {
 }
 
 /// `count` nodes that may route: the sinks, then always the node in reach of those chosen that
-/// covers most nodes that nobody covers yet, the lower index of equals. Who hears whom is taken from
-/// mean powers 6 dB above the sensitivity.
+/// covers most nodes that are not covered yet, the lower index of equals. Nodes hear each other where the mean power is 6 dB
+/// above the sensitivity.
 fn backbone(reach: &Reach, board: &Board, sinks: &[usize], count: usize) -> Vec<usize> {
     let nodes = reach.len();
     let hears = |a: usize, b: usize| {

@@ -2,8 +2,8 @@
 
 use super::cause::{Cause, Causes};
 use super::layout::{Layout, SubGroup};
-use super::map::{HopLoss, LaterWay, LossMap, MapNode, Receiver, RoundLoss, Sender, Way};
-use super::record::{Away, Fate, Journey, Log, Step, Taken};
+use super::map::{HopLoss, LaterRoute, LossMap, MapNode, Receiver, RoundLoss, RouteMap, Sender};
+use super::record::{Away, Fate, Journey, Log, RouteUse, Step};
 use std::collections::BTreeMap;
 use thalweg_host::registry::name_of;
 use thalweg_medium::{Cause as OnAir, EarId};
@@ -15,7 +15,7 @@ use thalweg_wire::route::Scheme;
 /// Mean reception ratio from which on a link counts as usable.
 const USABLE: f64 = 0.5;
 
-/// What is known of a transfer besides its record.
+/// What attribution needs beside the record.
 pub(super) struct Terms<'a> {
     pub(super) protocol: Scheme,
     pub(super) ids: &'a [NodeId],
@@ -23,17 +23,17 @@ pub(super) struct Terms<'a> {
     pub(super) selective: Selective,
 }
 
-/// Who may keep packets back.
+/// Which relays may withhold packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Selective {
-    Nobody,
+    None,
     /// Relays of the last but one stage.
     LastButOne,
 }
 
 /// A hop in the making.
 struct Hop<'a> {
-    /// The way that it is of.
+    /// Of its route.
     layout: &'a Layout,
     from: usize,
     to: usize,
@@ -73,13 +73,13 @@ impl<'a> Attribution<'a> {
                 hops: self.hops(log.layout(attempt), Kind::Data, &journeys),
             })
             .collect();
-        let (first, later) = log.ways();
-        let mut on = |(attempts, layout): Taken<'a>| {
+        let (first, later) = log.routes();
+        let mut on = |(attempts, layout): RouteUse<'a>| {
             let its = journeys.iter().filter(|j| attempts.contains(&j.attempt));
             let its: Vec<&Journey> = its.copied().collect();
-            LaterWay {
+            LaterRoute {
                 attempt: attempts.start as u32,
-                way: self.way(layout, &its),
+                route: self.route(layout, &its),
             }
         };
         let end = |layout: &Layout, stage: usize| {
@@ -91,13 +91,13 @@ impl<'a> Attribution<'a> {
             source: end(first.1, 0),
             sink: end(first.1, first.1.hops()),
             rounds,
-            way: on(first).way,
+            route: on(first).route,
             ways: later.into_iter().map(on).collect(),
         }
     }
 
-    /// A way, and what it made of the control frames among `journeys`.
-    fn way(&mut self, layout: &'a Layout, journeys: &[&Journey]) -> Way {
+    /// A route, and what became of the control frames among `journeys`.
+    fn route(&mut self, layout: &'a Layout, journeys: &[&Journey]) -> RouteMap {
         let of = |kind: Kind| -> Vec<&Journey> {
             let of_kind = journeys.iter().filter(|j| j.kind == kind);
             of_kind.copied().collect()
@@ -111,7 +111,7 @@ impl<'a> Attribution<'a> {
                 group: *group,
             })
         });
-        Way {
+        RouteMap {
             hops: layout.hops(),
             channels: layout.channels.iter().map(|c| c.number()).collect(),
             last_even: layout.last_even.map(Channel::number),
@@ -121,7 +121,7 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// What all hops of a way made of these journeys: for each group, and for both together where such are among them.
+    /// What became of these journeys on every hop of a route: for each group, and for both where some went over both.
     fn hops(&mut self, layout: &'a Layout, kind: Kind, journeys: &[&Journey]) -> Vec<HopLoss> {
         let mut groups = layout.groups().to_vec();
         let mut carried = journeys.iter().map(|j| j.group);
@@ -137,7 +137,7 @@ impl<'a> Attribution<'a> {
                 for journey in journeys.iter().filter(|j| j.group == group) {
                     self.pass(&mut hop, journey);
                 }
-                list.push(hop.told());
+                list.push(hop.finish());
             }
         }
         list
@@ -245,7 +245,7 @@ impl<'a> Attribution<'a> {
     fn kept_back(&self, hop: &Hop<'_>, journey: &Journey) -> Cause {
         let last_but_one = hop.from + 1 == hop.layout.hops();
         let may = match self.terms.selective {
-            Selective::Nobody => false,
+            Selective::None => false,
             Selective::LastButOne => last_but_one && hop.from > 0,
         };
         if may && journey.kind == Kind::Data {
@@ -272,7 +272,7 @@ impl Terms<'_> {
     }
 }
 
-/// Who of a stage had a journey's frame; none where nobody did.
+/// The nodes of a stage that had a journey's frame; none where no node did.
 fn had(layout: &Layout, journey: &Journey, stage: usize) -> Option<Vec<usize>> {
     let members = layout.members(stage, journey.group);
     let before = match journey.kind {
@@ -283,7 +283,7 @@ fn had(layout: &Layout, journey: &Journey, stage: usize) -> Option<Vec<usize>> {
         return Some(members.collect());
     };
     // Where the stage before did not have it, it came over the other group: a relay that missed the last request may still
-    // pass on what it was told to by the one before.
+    // follow the one before.
     had(layout, journey, before)?;
     let step = journey.steps.get(before)?;
     let had: Vec<usize> = members.filter(|n| step.got(*n)).collect();
@@ -325,9 +325,9 @@ impl<'a> Hop<'a> {
         }
     }
 
-    /// What is told of it. Groups are moved to other channels, so that the plan does not tell on which they came; where
-    /// none has most of the frames, as with hopping, it does.
-    fn told(mut self) -> HopLoss {
+    /// Its losses. Groups move between channels, so the channel is the one of most frames; where there is none, as with
+    /// hopping, the planned one.
+    fn finish(mut self) -> HopLoss {
         let sent: u32 = self.used.values().sum();
         let most = self.used.iter().find(|(_, count)| 2 * **count > sent);
         if let Some((channel, _)) = most {

@@ -1,4 +1,4 @@
-//! Who is where on a way of a transfer: stages, sub-groups, channels. Tests: `tests.rs`.
+//! The stages, sub-groups and channels of a transfer's route. Tests: `tests.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ const fn group_of(groups: Groups, of: Group) -> SubGroup {
     }
 }
 
-/// The nodes of a way, by index.
+/// The nodes of a route, by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Stages 0..=H, each with its nodes and their groups.
@@ -51,7 +51,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// That of `route` as its nodes are told it, where nodes are called `ids`. Backups count, since they may take part.
+    /// That of `route` among nodes `ids`. Backups count, since they may take part.
     pub(super) fn new(route: &Route, ids: &[NodeId]) -> Self {
         let index = |node: NodeId| ids.iter().position(|id| *id == node);
         let groups = route.groups();
@@ -63,8 +63,8 @@ impl Layout {
         let relays = |stage: u8| -> Vec<_> {
             let all = [route.members(), route.backup_relays(), route.alternates()];
             let all = all.into_iter().flatten().filter(|m| m.stage == stage);
-            let known = all.filter_map(|m| Some((index(m.node)?, group_of(groups, m.group))));
-            known.collect()
+            all.filter_map(|m| Some((index(m.node)?, group_of(groups, m.group))))
+                .collect()
         };
         let between = (1..hops).map(relays);
         let stages: Vec<_> = std::iter::once(end(route.source))
@@ -115,7 +115,7 @@ impl Layout {
         let is_in = move |of: &SubGroup| *of == group || [*of, group].contains(&SubGroup::All);
         members.filter(move |(_, of)| is_in(of)).map(|(n, _)| *n)
     }
-    /// Everyone.
+    /// All nodes.
     pub(super) fn nodes(&self) -> impl Iterator<Item = usize> + '_ {
         self.place.keys().copied()
     }

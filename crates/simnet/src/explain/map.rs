@@ -1,4 +1,4 @@
-//! The loss map: what of each round is left after each stage, and why the rest is not.
+//! The loss map: how many packets of each round are left after each stage, and why the others are not.
 //!
 //! Invariants, for every hop: entered = arrived + lost by cause; what arrived at a stage enters
 //! the next hop. Tests: `tests.rs`.
@@ -14,21 +14,21 @@ pub struct LossMap {
     pub protocol: String,
     /// The node that has the object.
     pub source: u16,
-    /// The node that wants it.
+    /// The base station.
     pub sink: u16,
-    /// The first way.
+    /// The first route.
     #[serde(flatten)]
-    pub way: Way,
+    pub route: RouteMap,
     /// Packets of the object, round by round; of every attempt, if there were several.
     pub rounds: Vec<RoundLoss>,
-    /// The ways of later attempts, where they took others.
+    /// The routes of later attempts, where they differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<LaterWay>,
+    pub ways: Vec<LaterRoute>,
 }
 
-/// Who was where on a way, and what became of the control frames of the attempts that took it.
+/// The nodes of a route, and the losses of control frames of the attempts that took it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Way {
+pub struct RouteMap {
     /// H.
     pub hops: usize,
     /// Reception channels of stages 0 to H, as planned; of a transfer that hops, the first ones.
@@ -44,20 +44,20 @@ pub struct Way {
     pub nacks: Vec<HopLoss>,
 }
 
-/// A way that took the place of the one before.
+/// A route that replaced the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaterWay {
+pub struct LaterRoute {
     /// Attempts before the first that took it.
     pub attempt: u32,
-    /// The way.
+    /// The route.
     #[serde(flatten)]
-    pub way: Way,
+    pub route: RouteMap,
 }
 
 /// A node's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapNode {
-    /// Who.
+    /// The node.
     pub node: u16,
     /// 0 (source) to H (sink).
     pub stage: usize,
@@ -86,9 +86,9 @@ pub struct HopLoss {
     pub group: SubGroup,
     /// The channel on which `stage` was sent most of it; as planned, where there is none such.
     pub channel: u8,
-    /// Packets that somebody of the stage before had.
+    /// Packets that some node of the stage before had.
     pub entered: u32,
-    /// Packets that somebody of this stage got.
+    /// Packets that some node of this stage got.
     pub arrived: u32,
     /// The difference, each packet by what kept it from the receiver that was nearest to it.
     pub lost: Causes,
@@ -101,7 +101,7 @@ pub struct HopLoss {
 /// A sender's part in a hop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
-    /// Who.
+    /// The node.
     pub node: u16,
     /// Packets that it had.
     pub had: u32,
@@ -112,7 +112,7 @@ pub struct Sender {
 /// A receiver's part in a hop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receiver {
-    /// Who.
+    /// The node.
     pub node: u16,
     /// Packets that it got.
     pub got: u32,
@@ -146,15 +146,15 @@ impl LossMap {
         let fresh = self.rounds.iter().rev().find(|r| r.round == 1);
         fresh.or(self.rounds.first())
     }
-    /// The way that an attempt took, where so many were before it.
-    pub fn way_of(&self, attempt: u32) -> &Way {
+    /// The route of the attempt that follows `attempt` others.
+    pub fn route_of(&self, attempt: u32) -> &RouteMap {
         let later = self.ways.iter().rev().find(|w| w.attempt <= attempt);
-        later.map_or(&self.way, |later| &later.way)
+        later.map_or(&self.route, |later| &later.route)
     }
-    /// All ways in their order, each with the attempts before its first.
-    pub fn all_ways(&self) -> impl Iterator<Item = (u32, &Way)> {
-        let later = self.ways.iter().map(|later| (later.attempt, &later.way));
-        std::iter::once((0, &self.way)).chain(later)
+    /// All routes in their order, each with the attempts before its first.
+    pub fn all_routes(&self) -> impl Iterator<Item = (u32, &RouteMap)> {
+        let later = self.ways.iter().map(|later| (later.attempt, &later.route));
+        std::iter::once((0, &self.route)).chain(later)
     }
     /// Whether every hop accounts for all that entered it, and passes on all that arrived.
     pub fn is_conserved(&self) -> bool {
@@ -164,9 +164,9 @@ impl LossMap {
                 hop.is_conserved() && before.is_none_or(|b| b.arrived == hop.entered)
             })
         };
-        let control = |way: &Way| passed_on(&way.requests) && passed_on(&way.nacks);
+        let control = |route: &RouteMap| passed_on(&route.requests) && passed_on(&route.nacks);
         self.rounds.iter().all(|r| passed_on(&r.hops))
-            && self.all_ways().all(|(_, way)| control(way))
+            && self.all_routes().all(|(_, route)| control(route))
     }
 }
 
@@ -197,7 +197,7 @@ impl Totals {
         let Some(round) = map.first_round() else {
             return;
         };
-        let hops = map.way_of(round.attempt).hops;
+        let hops = map.route_of(round.attempt).hops;
         for hop in &round.hops {
             let at = hops - hop.stage;
             if self.stages.len() <= at {

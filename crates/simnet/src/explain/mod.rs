@@ -1,8 +1,8 @@
 //! Loss maps: where the packets of a transfer were lost, stage by stage, and why.
 //!
 //! [`fetch`] is [`Motes::fetch`] with a map beside the outcome; [`Recorder`] does the same
-//! around any other way to run a transfer. Causes come from the medium's counterfactual redraws
-//! of each reception and from who sent what, never from a model. How to read a map:
+//! around any other transfer. Causes come from the medium's counterfactual redraws of each
+//! reception and from the frames that were sent, never from a model. How to read a map:
 //! `docs/explain.md`. Does not cover wake-up floods. Tests: `tests.rs`.
 
 mod attribute;
@@ -16,7 +16,8 @@ mod text;
 pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
 pub use map::{
-    HopLoss, LaterWay, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals, Way,
+    HopLoss, LaterRoute, LossMap, MapNode, Receiver, RoundLoss, RouteMap, Sender, StageTotal,
+    Totals,
 };
 
 use crate::motes::{Motes, RunError, SimNetwork};
@@ -43,32 +44,32 @@ fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has `log` told of the frames of all nodes that it knows of.
+/// Shows `log` the frames of all its nodes.
 fn watch(network: &mut Network<Node>, log: &Arc<Mutex<Log>>) {
     let (nodes, noted) = (lock(log).nodes(), log.clone());
     network.watch(&nodes, Box::new(move |air| lock(&noted).note(air)));
 }
 
 impl Recorder {
-    /// Watches the nodes of each attempt at the transfer of `plan` from its order on, in place of whoever watched the
-    /// network or its orders before.
+    /// Watches the nodes of each attempt at the transfer of `plan` from its order on. It replaces other watchers of the
+    /// network and its orders.
     ///
     /// # Errors
     /// [`Failure::Unfit`] where the plan does not fit a wake-up.
     pub fn start(
-        field: &mut SimNetwork<Node>,
+        nodes: &mut SimNetwork<Node>,
         plan: &Plan,
         protocol: Scheme,
         terms: &Terms,
     ) -> Result<Self, Failure> {
-        let ids = field.ids().to_vec();
+        let ids = nodes.ids().to_vec();
         let planned = route(plan, protocol, terms, &ids, 0)?;
-        let environment = field.net.environment().clone();
+        let environment = nodes.net.environment().clone();
         let log = Log::new(Layout::new(&planned, &ids), environment);
         let log = Arc::new(Mutex::new(log));
         let noted = log.clone();
-        // Orders tell the way of each attempt; the plan knows that of the first alone.
-        let told = move |network: &mut Network<Node>, order: &Order| {
+        // Each order has the route of its attempt; the plan only that of the first.
+        let hook = move |network: &mut Network<Node>, order: &Order| {
             let (Order::Fetch(route) | Order::FetchTogether { route, .. }) = order else {
                 return;
             };
@@ -77,10 +78,10 @@ impl Recorder {
                 watch(network, &noted);
             }
         };
-        field.watch_orders(Some(Box::new(told)));
+        nodes.watch_orders(Some(Box::new(hook)));
         let selective = match (protocol, terms.threshold) {
             (Scheme::P3, Some(_)) => Selective::LastButOne,
-            _ => Selective::Nobody,
+            _ => Selective::None,
         };
         Ok(Self {
             log,
@@ -90,13 +91,13 @@ impl Recorder {
     }
 
     /// Ends the watch and draws the map of nodes that send with `power`.
-    pub fn finish(self, field: &mut SimNetwork<Node>, power: Dbm) -> LossMap {
-        field.watch_orders(None);
-        field.net.unwatch();
+    pub fn finish(self, nodes: &mut SimNetwork<Node>, power: Dbm) -> LossMap {
+        nodes.watch_orders(None);
+        nodes.net.unwatch();
         let log = lock(&self.log);
         let terms = attribute::Terms {
             protocol: self.protocol,
-            ids: field.ids(),
+            ids: nodes.ids(),
             power,
             selective: self.selective,
         };

@@ -2,21 +2,21 @@
 
 use super::cause::{Cause, Causes};
 use super::layout::SubGroup;
-use super::map::{HopLoss, LossMap, MapNode, Way};
+use super::map::{HopLoss, LossMap, MapNode, RouteMap};
 use super::text::{lost_by, sum};
 use thalweg_draw::stages::{Hop, Lane, Member, Stages, Voice};
 use thalweg_draw::Part;
 
 impl LossMap {
-    /// The first round as an SVG document, with the way that it took.
+    /// The first round as an SVG document, with the route that it took.
     pub fn to_svg(&self) -> String {
         let none = Vec::new();
         let first = self.first_round();
         let hops = first.map_or(&none, |r| &r.hops);
-        let way = self.way_of(first.map_or(0, |r| r.attempt));
+        let route = self.route_of(first.map_or(0, |r| r.attempt));
         let mut lost = Causes::default();
         hops.iter().for_each(|h| lost.add(&h.lost));
-        let mut nodes: Vec<Member> = way.nodes.iter().map(|n| way.member(hops, n)).collect();
+        let mut nodes: Vec<Member> = route.nodes.iter().map(|n| route.member(hops, n)).collect();
         nodes.sort_by_key(|member| (member.stage, member.lane));
         let stages = Stages {
             title: format!(
@@ -25,14 +25,16 @@ impl LossMap {
                 self.source,
                 self.sink
             ),
-            subtitle: self.subtitle(way, hops),
-            stages: (0..=way.hops).map(|stage| way.stage_name(stage)).collect(),
+            subtitle: self.subtitle(route, hops),
+            stages: (0..=route.hops)
+                .map(|stage| route.stage_name(stage))
+                .collect(),
             nodes,
             hops: hops.iter().map(hop).collect(),
             lost: parts(&lost),
             notes: [
-                ("requests", &way.requests, way.hops),
-                ("NACKs", &way.nacks, 0),
+                ("requests", &route.requests, route.hops),
+                ("NACKs", &route.nacks, 0),
             ]
             .into_iter()
             .filter(|(_, hops, _)| !hops.is_empty())
@@ -42,11 +44,11 @@ impl LossMap {
         stages.to_svg()
     }
 
-    fn subtitle(&self, way: &Way, hops: &[HopLoss]) -> String {
+    fn subtitle(&self, route: &RouteMap, hops: &[HopLoss]) -> String {
         let sum = |stage: usize, of: fn(&HopLoss) -> u32| -> u32 {
             hops.iter().filter(|h| h.stage == stage).map(of).sum()
         };
-        let (sent, arrived) = (sum(1, |h| h.entered), sum(way.hops, |h| h.arrived));
+        let (sent, arrived) = (sum(1, |h| h.entered), sum(route.hops, |h| h.arrived));
         let ways = match self.ways.len() {
             0 => String::new(),
             n => format!(", over {} ways", n + 1),
@@ -59,7 +61,7 @@ impl LossMap {
     }
 }
 
-impl Way {
+impl RouteMap {
     fn stage_name(&self, stage: usize) -> String {
         let channel = self.channels.get(stage).map_or(0, |c| *c);
         match stage {

@@ -2,10 +2,9 @@
 //!
 //! A journey is one frame of the source (data, request) or of the sink (NACK) and what all stages
 //! made of it: relays change its hop only, so its other bytes name it. Sent again in a later
-//! round it is another journey. Its tag names the attempt, and so the way: one that broke off may
-//! still be on the air when the next is ordered. Invariant: frames of strangers enter only as
-//! interferers.
-//! Tests: `record_tests.rs`.
+//! round it is another journey. Its tag names the attempt, and so the route: one that broke off may
+//! still be on the air when the next is ordered. Invariant: frames of other nodes enter only as
+//! interferers. Tests: `record_tests.rs`.
 
 use super::layout::{Layout, SubGroup};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,11 +37,11 @@ pub(super) enum Away {
     Absent,
 }
 
-/// What is known so far of a frame at a receiver.
+/// A frame at a receiver, so far.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct Reception {
     fate: Fate,
-    /// It synchronised on the frame; no copy's end told anything yet.
+    /// It synchronised on the frame, and no copy has ended yet.
     locked: bool,
     settled: bool,
 }
@@ -52,12 +51,12 @@ struct Seen {
 pub(super) struct Step {
     pub(super) senders: Vec<usize>,
     pub(super) channel: Option<Channel>,
-    seen: BTreeMap<usize, Seen>,
+    receptions: BTreeMap<usize, Reception>,
 }
 
 impl Step {
     pub(super) fn fate(&self, receiver: usize) -> Option<Fate> {
-        self.seen.get(&receiver).map(|seen| seen.fate)
+        self.receptions.get(&receiver).map(|one| one.fate)
     }
     pub(super) fn got(&self, receiver: usize) -> bool {
         self.fate(receiver) == Some(Fate::Good)
@@ -90,16 +89,16 @@ struct Attempt {
     layout: Layout,
     /// The round under way, from 0.
     round: u16,
-    /// What the source asked for last.
-    asked: Purpose,
+    /// The purpose of the source's last request.
+    purpose: Purpose,
 }
 
-/// Attempts one after the other, and the way that they took.
-pub(super) type Taken<'a> = (Range<usize>, &'a Layout);
+/// Attempts one after the other, and the route that they took.
+pub(super) type RouteUse<'a> = (Range<usize>, &'a Layout);
 
-/// Everything told of a transfer.
+/// The frames and attempts of a transfer.
 pub(super) struct Log {
-    /// The way of a transfer that has not been ordered.
+    /// The route of a transfer that has not been ordered.
     planned: Layout,
     /// As they were ordered.
     attempts: Vec<Attempt>,
@@ -115,8 +114,8 @@ pub(super) struct Log {
     last: SimTime,
 }
 
-/// What was on its way so shortly before the end of the record is not over: the record ends with
-/// the sink's part, which may be before the last copy of the release is there.
+/// Frames this shortly before the end of the record may still be on their way: it ends with the sink's part, maybe before
+/// the last copy of the release arrives.
 const UNFINISHED: Duration = Duration::from_millis(10);
 
 impl Log {
@@ -140,7 +139,7 @@ impl Log {
             tag: Tag::of(transfer),
             layout,
             round: 0,
-            asked: Purpose::Report,
+            purpose: Purpose::Report,
         });
     }
 
@@ -155,13 +154,13 @@ impl Log {
         !arrived && self.last.since(journey.last) < UNFINISHED
     }
 
-    /// The way of attempt `attempt`, from 0.
+    /// The route of attempt `attempt`, from 0.
     pub(super) fn layout(&self, attempt: usize) -> &Layout {
         let ordered = self.attempts.get(attempt);
         ordered.map_or(&self.planned, |attempt| &attempt.layout)
     }
-    /// The first way, and later ones: each other than the one before.
-    pub(super) fn ways(&self) -> (Taken<'_>, Vec<Taken<'_>>) {
+    /// The first route, and later ones that differ from the one before.
+    pub(super) fn routes(&self) -> (RouteUse<'_>, Vec<RouteUse<'_>>) {
         let (mut first, mut later) = ((0..1, self.layout(0)), Vec::new());
         for (at, attempt) in self.attempts.iter().enumerate().skip(1) {
             let (attempts, layout) = later.last_mut().unwrap_or(&mut first);
@@ -172,7 +171,7 @@ impl Log {
         }
         (first, later)
     }
-    /// Everyone who took part in any attempt so far.
+    /// All nodes of any attempt so far.
     pub(super) fn nodes(&self) -> Vec<usize> {
         let all = self.attempts.iter().flat_map(|a| a.layout.nodes());
         let all: BTreeSet<usize> = all.collect();
@@ -250,9 +249,9 @@ impl Log {
         }
         let mut frame = FrameBuf::from_slice(air.mpdu).ok()?;
         set_hop(&mut frame, 0).ok()?;
-        let asked = (head.kind == Kind::Request).then(|| Request::parse(&mut body.clone()).ok());
-        let asked = asked.flatten().map(|request| request.purpose);
-        if asked == Some(Purpose::Count) {
+        let request = (head.kind == Kind::Request).then(|| Request::parse(&mut body.clone()).ok());
+        let purpose = request.flatten().map(|request| request.purpose);
+        if purpose == Some(Purpose::Count) {
             // Stages write into it.
             for stage in 0..hops as u8 {
                 set_count(&mut frame, stage, 0).ok()?;
@@ -266,15 +265,15 @@ impl Log {
         }
         let group = layout.group(head.group);
         let under_way = self.attempts.get_mut(attempt)?;
-        if let Some(purpose) = asked.filter(|purpose| *purpose != Purpose::Release) {
+        if let Some(purpose) = purpose.filter(|purpose| *purpose != Purpose::Release) {
             under_way.round = header.number.wrapping_add(1);
-            under_way.asked = purpose;
+            under_way.purpose = purpose;
         }
         let round = under_way.round;
         let group = match head.kind {
             // Relays of both groups pass on such a request, and its answer.
-            Kind::Request if asked == Some(Purpose::Across) => SubGroup::All,
-            Kind::Nack if under_way.asked == Purpose::Across => SubGroup::All,
+            Kind::Request if purpose == Some(Purpose::Across) => SubGroup::All,
+            Kind::Nack if under_way.purpose == Purpose::Across => SubGroup::All,
             Kind::Data | Kind::Request | Kind::Nack => group,
         };
         let journey = self.journeys.len();
@@ -291,21 +290,21 @@ impl Log {
         Some((journey, stage, next))
     }
 
-    /// Who sends the frame that `node` synchronised on and left, where that is on the air still
-    /// and the node does not send itself.
+    /// The sender of the frame that `node` synchronised on and left, if that is still on the air and the node does not send
+    /// itself.
     fn broken_off(&self, node: usize) -> Option<usize> {
         let frame = self.engaged.get(&node)?;
         let sends = self.on_air.iter().any(|(from, _, _)| *from == node);
         (!sends && self.on_air.contains(frame)).then_some(frame.0)
     }
 
-    /// Who sent the frame on which `node` synchronised last, where that began after `start`.
+    /// The sender of the frame that `node` synchronised on last, if that began after `start`.
     fn stolen(&self, node: usize, start: SimTime) -> Option<usize> {
         let frame = self.engaged.get(&node)?;
         (frame.2 > start).then_some(frame.0)
     }
 
-    /// Who else sends on the channel of `air`, the strongest at `to` on average.
+    /// The other sender on the channel of `air` that is strongest at `to` on average.
     fn loudest(&self, to: usize, air: &AirTrace<'_>) -> Option<usize> {
         let power = |from: usize| {
             let (from, to) = (EarId(from as u32), EarId(to as u32));
@@ -344,38 +343,35 @@ impl Step {
                 (Fate::Lost { cause, interferer }, false)
             }
         };
-        let locked = locked || self.seen.get(&n).is_some_and(|seen| seen.locked);
-        let settled = false;
-        self.seen.insert(
-            n,
-            Seen {
-                fate,
-                locked,
-                settled,
-            },
-        );
+        let locked = locked || self.receptions.get(&n).is_some_and(|one| one.locked);
+        let reception = Reception {
+            fate,
+            locked,
+            settled: false,
+        };
+        self.receptions.insert(n, reception);
     }
 
-    /// `stolen`: who began later and had `n` synchronise on it.
+    /// `stolen`: the sender of a later frame that `n` synchronised on instead.
     fn ends(&mut self, n: usize, ending: Ending, stolen: Option<usize>) {
         let stolen = stolen.filter(|by| !self.senders.contains(by));
-        let Some(seen) = self.seen.get_mut(&n) else {
+        let Some(reception) = self.receptions.get_mut(&n) else {
             return;
         };
         match ending {
-            Ending::Good => (seen.fate, seen.settled) = (Fate::Good, true),
-            Ending::Lost { cause, interferer } if !seen.settled => {
-                (seen.fate, seen.settled) = (Fate::Lost { cause, interferer }, true);
+            Ending::Good => (reception.fate, reception.settled) = (Fate::Good, true),
+            Ending::Lost { cause, interferer } if !reception.settled => {
+                (reception.fate, reception.settled) = (Fate::Lost { cause, interferer }, true);
             }
             // It synchronised and then left the frame, for another unless it is away.
-            Ending::Other(standing) if seen.locked && !seen.settled => {
+            Ending::Other(standing) if reception.locked && !reception.settled => {
                 let interferer = match standing {
                     Standing::Taken(by) => Some(by.0 as usize),
                     _ => stolen,
                 };
                 if interferer.is_some() {
                     let cause = Cause::Collision;
-                    seen.fate = Fate::Lost { cause, interferer };
+                    reception.fate = Fate::Lost { cause, interferer };
                 }
             }
             Ending::Lost { .. } | Ending::Other(_) => {}

@@ -78,7 +78,7 @@ impl Hand {
             protocol: Scheme::P3,
             ids: &ids,
             power: Dbm(0.0),
-            selective: attribute::Selective::Nobody,
+            selective: attribute::Selective::None,
         };
         let map = attribute::Attribution::new(&self.log, &terms).map();
         assert!(map.is_conserved());
@@ -222,7 +222,7 @@ fn a_frame_of_an_attempt_that_broke_off_is_of_its_own_way() {
     let hops = |at: usize| map.rounds[at].hops.iter().map(|h| h.stage).max();
     assert_eq!((hops(0), hops(1)), (Some(2), Some(3)));
     assert_eq!((map.rounds[0].attempt, map.rounds[1].attempt), (0, 1));
-    assert_eq!((map.way.hops, map.ways[0].way.hops), (2, 3));
+    assert_eq!((map.route.hops, map.ways[0].route.hops), (2, 3));
 }
 
 /// A request for `purpose`, of the odd group, as `hop` sends it.
@@ -267,7 +267,7 @@ fn a_request_that_relays_of_both_groups_carry_is_of_both() {
         hand.say(2, &second, 3, Standing::Locked, Ending::Good);
         let map = hand.map();
         let of_group = |hop: &&HopLoss| hop.group == group;
-        let hops = map.way.requests.iter().filter(of_group);
+        let hops = map.route.requests.iter().filter(of_group);
         let arrived: Vec<u32> = hops.map(|hop| hop.arrived).collect();
         let wanted = match group {
             SubGroup::All => [1, 1],

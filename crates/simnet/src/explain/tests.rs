@@ -276,15 +276,15 @@ fn control_frames_have_their_own_tables_by_direction() {
     });
     let stages = |hops: &[HopLoss]| hops.iter().map(|h| h.stage).collect::<Vec<_>>();
     assert_eq!(
-        (stages(&map.way.requests), stages(&map.way.nacks)),
+        (stages(&map.route.requests), stages(&map.route.nacks)),
         (vec![1, 2], vec![1, 0])
     );
     assert!(map
-        .way
+        .route
         .requests
         .iter()
         .all(|h| h.entered > 0 && h.lost.total() == 0));
-    assert_eq!(map.way.nacks[0].lost.total(), 0);
+    assert_eq!(map.route.nacks[0].lost.total(), 0);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
             let sent: u32 = sum(1).map(|h| h.entered).sum();
             let arrived: u32 = sum(3).map(|h| h.arrived).sum();
             let unsent = |h: &HopLoss| h.lost.of(Cause::NotSent);
-            assert_eq!(map.way.requests.iter().map(unsent).sum::<u32>(), 0);
+            assert_eq!(map.route.requests.iter().map(unsent).sum::<u32>(), 0);
             let lost: u32 = hops.iter().map(|h| h.lost.total()).sum();
             assert_eq!(
                 (sent as usize, arrived + lost),

@@ -1,14 +1,14 @@
 //! Loss maps and their totals as text for the terminal. Tests: `tests.rs`.
 
 use super::cause::{Cause, Causes};
-use super::map::{HopLoss, LossMap, RoundLoss, Totals, Way};
+use super::map::{HopLoss, LossMap, RoundLoss, RouteMap, Totals};
 use std::fmt::{self, Display, Formatter, Write as _};
 
 /// Causes named in a row, the most frequent ones.
 const TOP: usize = 3;
 
 impl LossMap {
-    /// The first round hop by hop; then, way by way, all rounds in a line each and the control frames.
+    /// The first round hop by hop; then, way by route, all rounds in a line each and the control frames.
     pub fn to_text(&self) -> String {
         let mut out = format!(
             "where packets were lost: {}, node {} to node {}\n",
@@ -34,19 +34,19 @@ impl LossMap {
         rows.extend(first.hops.iter().map(row));
         table(&mut out, &rows);
         out.push('\n');
-        for (begins, way) in self.all_ways() {
+        for (begins, route) in self.all_routes() {
             if begins > 0 {
-                out.push_str(&format!("another way{}: {way}\n", after(begins)));
+                out.push_str(&format!("another way{}: {route}\n", after(begins)));
             }
-            let taken = |r: &&RoundLoss| std::ptr::eq(self.way_of(r.attempt), way);
+            let taken = |r: &&RoundLoss| std::ptr::eq(self.route_of(r.attempt), route);
             for round in self.rounds.iter().filter(taken) {
                 let name = format!("round {}{}", round.round, after(round.attempt));
-                out.push_str(&sum(&name, &round.hops, way.hops));
+                out.push_str(&sum(&name, &round.hops, route.hops));
                 out.push('\n');
             }
             for (name, hops, end) in [
-                ("requests, to the sink", &way.requests, way.hops),
-                ("NACKs, to the source", &way.nacks, 0),
+                ("requests, to the sink", &route.requests, route.hops),
+                ("NACKs, to the source", &route.nacks, 0),
             ] {
                 if hops.is_empty() {
                     continue;
@@ -68,7 +68,7 @@ fn after(attempt: u32) -> String {
 }
 
 /// `4 hops, channels 15 20 25 26 12/15`.
-impl Display for Way {
+impl Display for RouteMap {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let s = if self.hops == 1 { "" } else { "s" };
         write!(f, "{} hop{s}, channels", self.hops)?;

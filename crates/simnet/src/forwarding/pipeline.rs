@@ -88,10 +88,10 @@ impl Pipe {
         }
     }
 
-    /// The route as nodes are told it; none where it has no hop or too many.
+    /// The route that nodes get; none where it has no hop or too many.
     fn route(&self, ids: &[NodeId]) -> Option<Route> {
         let id = |n: &usize| ids.get(*n).copied();
-        // What the source hears goes over a channel on which nobody else sends, where there is one.
+        // What the source hears goes over a channel that no other node sends on, where there is one.
         let free = |number: &&u8| !self.channels.iter().any(|c| c.number() == **number);
         let back = SPREAD.iter().rev().find(free).copied();
         let back = back.and_then(|number| Channel::new(number).ok());
@@ -146,13 +146,9 @@ impl Pipe {
             hops,
             most: usize::from(MAX_HOPS),
         })?;
-        let engine = |_| Pipeline::new(Memory::default());
-        let engines = ids.iter().map(engine).collect();
-        let (site, seed) = (&bench.site, bench.seed);
-        let boards = std::slice::from_ref(&site.board);
-        let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;
-        let ends = (self.nodes.first().copied(), self.nodes.last().copied());
-        let (source, sink) = (ends.0.unwrap_or(0), ends.1.unwrap_or(0));
+        let mut net = Self::open(bench, ids)?;
+        let source = self.nodes.first().copied().unwrap_or(0);
+        let sink = self.nodes.last().copied().unwrap_or(0);
         net.engine_mut(source).store_mut().offer(Arc::from(object));
         let begin = net.now() + AHEAD;
         for node in &self.nodes {
@@ -167,28 +163,11 @@ impl Pipe {
             |net: &Network<Node>| -> f64 { self.nodes.iter().map(|n| net.joules(*n)).sum() };
         let before = joules(&net);
         let packets = object.len().div_ceil(usize::from(self.payload.bytes())) as u32;
-        let mut seen = Seen::default();
-        let deadline = begin + Duration::from_secs(u64::from(DEADLINE_S) + 10);
-        net.run_until(deadline, |at, node, event| {
-            seen.note(at, node == source, node == sink, &event);
-            let going = match event {
-                Event::Progress { received } if node == sink => {
-                    observer(u32::from(received), packets, at.since(begin))
-                }
-                _ => Continue(()),
-            };
-            seen.stopped = going.is_break();
-            match seen.stopped || (seen.source_end.is_some() && seen.sink_end.is_some()) {
-                true => Break(()),
-                false => Continue(()),
-            }
-        })?;
-        if seen.stopped {
-            return Err(ChainError::Stopped);
-        }
-        let last = match seen.complete {
+        let mut progress = |received, time| observer(received, packets, time);
+        let ends = Ends::wait(&mut net, (source, sink), begin, &mut progress)?;
+        let last = match ends.complete {
             Some(local) => net.when(sink, local),
-            None => seen.last,
+            None => ends.last,
         };
         let stats = |net: &Network<Node>, n: usize| *net.engine(n).stats();
         let received = u32::from(stats(&net, sink).received).min(packets);
@@ -197,12 +176,12 @@ impl Pipe {
         Ok(PipeTrial {
             packets,
             received,
-            first_round: seen.first_round.map_or(received, u32::from),
+            first_round: ends.first_round.map_or(received, u32::from),
             rounds: u32::from(stats(&net, source).rounds),
             time: last.since(begin),
-            verified: seen.complete.is_some() && taken == object,
-            source_end: seen.source_end,
-            sink_end: seen.sink_end,
+            verified: ends.complete.is_some() && taken == object,
+            source_end: ends.source_end,
+            sink_end: ends.sink_end,
             sent: (self.nodes.iter())
                 .map(|n| stats(&net, *n).data_sent + stats(&net, *n).forwarded)
                 .collect(),
@@ -210,11 +189,19 @@ impl Pipe {
             joules: spent,
         })
     }
+
+    /// The nodes of `bench`, switched on.
+    fn open(bench: &Bench, ids: &[NodeId]) -> Result<Network<Node>> {
+        let engines = ids.iter().map(|_| Pipeline::new(Memory::default()));
+        let (site, boards) = (&bench.site, std::slice::from_ref(&bench.site.board));
+        let (place, engines) = (site.environment.clone(), engines.collect());
+        Ok(Network::new(place, boards, engines, bench.seed)?)
+    }
 }
 
-/// What the path's ends told.
+/// Events of the path's ends.
 #[derive(Default)]
-struct Seen {
+struct Ends {
     first_round: Option<u16>,
     complete: Option<Instant>,
     last: SimTime,
@@ -223,7 +210,36 @@ struct Seen {
     stopped: bool,
 }
 
-impl Seen {
+impl Ends {
+    /// Runs `net` from `begin` until both ends have finished, or the deadline.
+    fn wait(
+        net: &mut Network<Node>,
+        (source, sink): (usize, usize),
+        begin: SimTime,
+        progress: &mut dyn FnMut(u32, Duration) -> ControlFlow<()>,
+    ) -> Result<Self> {
+        let mut ends = Self::default();
+        let deadline = begin + Duration::from_secs(u64::from(DEADLINE_S) + 10);
+        net.run_until(deadline, |at, node, event| {
+            ends.note(at, node == source, node == sink, &event);
+            let flow = match event {
+                Event::Progress { received } if node == sink => {
+                    progress(u32::from(received), at.since(begin))
+                }
+                _ => Continue(()),
+            };
+            ends.stopped = flow.is_break();
+            match ends.stopped || (ends.source_end.is_some() && ends.sink_end.is_some()) {
+                true => Break(()),
+                false => Continue(()),
+            }
+        })?;
+        match ends.stopped {
+            true => Err(ChainError::Stopped),
+            false => Ok(ends),
+        }
+    }
+
     fn note(&mut self, at: SimTime, source: bool, sink: bool, event: &Event) {
         match event {
             Event::Progress { .. } if sink => self.last = at,

@@ -1,7 +1,7 @@
-//! Objects of many nodes at once over RCRT in a simulated network: what is asked, the run, what is told of it.
+//! Objects of many nodes at once over RCRT in a simulated network: the request, the run and the report.
 //!
 //! The job is a [`Session`] whose keeper waits for [`Objects`], the network a [`TreeNetwork`] whose routes have settled. Not
-//! modelled: how sources learn that they are to begin. Tests: `tests.rs`.
+//! modelled: how sources get the order to begin. Tests: `tests.rs`.
 
 mod report;
 mod scenario;
@@ -14,7 +14,7 @@ pub use scenario::{Scenario, ScenarioError};
 use crate::collect::{check, CollectError, Object};
 use crate::convergecast;
 use crate::rcrt::{Incident, Settle, Setup, TreeNetwork};
-use report::Asked;
+use report::Context;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::job::{run, Failure};
@@ -29,12 +29,12 @@ use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::{phy, rcrt as wire, tree};
 
-/// What is asked of a network.
+/// A request to collect from many nodes.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    /// Of whom, and at what rates.
-    pub wish: SessionRequest,
-    /// The base station; the testbed's where none is named.
+    /// The sources and their rates.
+    pub request: SessionRequest,
+    /// The base station; without one, the testbed's sink.
     pub to: Option<NodeId>,
     /// Object bytes in a packet.
     pub payload: u8,
@@ -44,16 +44,16 @@ pub struct Collection {
     pub scenario: Scenario,
 }
 
-/// What cannot be asked, or went wrong.
+/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
-    /// Of any network.
+    /// The request fits no network.
     #[error(transparent)]
     SessionRequest(#[from] SessionRequestError),
     /// A payload that fits into no frame.
     #[error("a packet of rcrt holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {0}")]
     Payload(u8),
-    /// Of this network.
+    /// It does not fit this network.
     #[error(transparent)]
     Collect(#[from] CollectError),
     /// The network cannot be simulated.
@@ -80,7 +80,7 @@ impl GatherError {
 pub enum Progress {
     /// Routes settle.
     Routes {
-        /// Sources that have a way to the base station.
+        /// Sources that have a route to the base station.
         found: usize,
         /// Sources.
         of: usize,
@@ -89,7 +89,7 @@ pub enum Progress {
     Packets(rcrt::Progress),
 }
 
-/// Is shown how far it is, once a second of the network's; may break off.
+/// Is shown the progress once a second of the network's time; may stop it.
 pub type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// Time for routes at most: what the experiments give them.
@@ -105,17 +105,17 @@ impl Collection {
         self.to.unwrap_or(testbed.sink)
     }
 
-    /// Whether it can be asked of `testbed`.
+    /// Checks it against `testbed`.
     ///
     /// # Errors
     /// [`GatherError`].
     pub fn check(&self, testbed: &Testbed) -> Result<(), GatherError> {
-        self.wish.check()?;
+        self.request.check()?;
         if !(1..=MAX_PAYLOAD_BYTES).contains(&self.payload) {
             return Err(GatherError::Payload(self.payload));
         }
         check(testbed, (None, self.to)).map_err(CollectError::from)?;
-        for source in self.wish.nodes() {
+        for source in self.request.nodes() {
             check(testbed, (Some(source), self.to)).map_err(CollectError::from)?;
         }
         let happens_to = |node: &NodeId| check(testbed, (Some(*node), None));
@@ -125,8 +125,8 @@ impl Collection {
         Ok(())
     }
 
-    /// Gathers at `site`; what is on the air goes to `capture`. Where the observer breaks off, what came until then is
-    /// reported. Objects that do not arrive are told in the report.
+    /// Gathers at `site`; frames go to `capture`. If the observer stops it, the report has what came until then. It also
+    /// lists objects that did not arrive.
     ///
     /// # Errors
     /// [`GatherError`].
@@ -145,40 +145,43 @@ impl Collection {
         }
         let object = |id: NodeId| self.object.of(site.seed, id);
         let supply = |id: NodeId| {
-            let has_it = self.wish.sources.contains(&id.get());
+            let has_it = self.request.sources.contains(&id.get());
             let object = if has_it { object(id) } else { Arc::from([]) };
             Stored::new(object, self.payload)
         };
         let (setup, seed) = (self.setup(testbed), derive(site.seed, "rcrt run", &[]));
-        let mut field = TreeNetwork::open(site, setup, supply, seed, capture)?;
-        let routes = field.settle(|found, of| observer(Progress::Routes { found, of }))?;
-        let begins = field.now();
-        let wanted = self.wish.nodes().map(|id| (id, info(&object(id))));
+        let mut network = TreeNetwork::open(site, setup, supply, seed, capture)?;
+        let routes = network.settle(|found, of| observer(Progress::Routes { found, of }))?;
+        let begins = network.now();
+        let wanted = self.request.nodes().map(|id| (id, info(&object(id))));
         let keeper = Objects::new(begins, wanted, |progress| {
             observer(Progress::Packets(progress))
         });
         let here = (self.sink(testbed), begins);
-        let mut job = Session::new(here, &self.wish, None, keeper)?;
-        let ended = match routes {
-            ControlFlow::Continue(()) => run(&mut field, &mut job, &mut |_| routes),
+        let mut job = Session::new(here, &self.request, None, keeper)?;
+        let result = match routes {
+            ControlFlow::Continue(()) => run(&mut network, &mut job, &mut |_| routes),
             ControlFlow::Break(()) => Err(Failure::Cancelled),
         };
-        let (objects, shown) = job.finish(field.now());
-        match ended.and(shown) {
+        let (objects, shown) = job.finish(network.now());
+        match result.and(shown) {
             Ok(()) | Err(Failure::Cancelled) => {}
             Err(why) => return Err(why.into()),
         }
-        let asked = Asked {
+        let context = Context {
             testbed,
             collection: self,
             seed: site.seed,
             begins,
         };
-        Ok(Report::new(&asked, objects.finish(), &field.finish()?))
+        Ok(Report::new(&context, objects.finish(), &network.finish()?))
     }
 
     fn setup(&self, testbed: &Testbed) -> Setup {
-        let sources = self.wish.nodes().map(|id| (id, self.wish.demand_of(id)));
+        let sources = self
+            .request
+            .nodes()
+            .map(|id| (id, self.request.demand_of(id)));
         let setup = Setup::session(testbed, self.sink(testbed), sources);
         let mut flows = setup.flows;
         for flow in &mut flows {

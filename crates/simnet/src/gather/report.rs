@@ -1,4 +1,4 @@
-//! What is told of files that came at once: of each, and of all together.
+//! The report of files gathered at once: of each, and of all together.
 //!
 //! Times are seconds after routes have settled. Goodput of a flow is over the time from its connection to its last
 //! delivery in order (RCRT, section 4.2.1), that of all over the time until the last.
@@ -13,7 +13,7 @@ use thalweg_host::transfer::rcrt::Gathered;
 use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
 
-/// What is told of all together.
+/// All of them together.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Always `rcrt`.
@@ -22,7 +22,7 @@ pub struct Report {
     pub testbed: String,
     /// The base station.
     pub sink: u16,
-    /// Who gets how much, by name.
+    /// The policy that shares the rate, by name.
     pub policy: String,
     /// What each source wants, packets per second.
     pub demand: f64,
@@ -52,7 +52,7 @@ pub struct Report {
     pub nodes: Vec<Node>,
 }
 
-/// What is told of an object.
+/// One object.
 #[derive(Debug, Clone, Serialize)]
 pub struct Node {
     /// As of every transfer, and of its flow.
@@ -63,7 +63,7 @@ pub struct Node {
     pub object: Option<Vec<u8>>,
 }
 
-/// What is told of a flow.
+/// One flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Flowed {
     /// Packets delivered.
@@ -78,14 +78,14 @@ pub struct Flowed {
     pub repaired_share: f64,
     /// Feedbacks sent to it.
     pub feedbacks: u32,
-    /// When its connection stood.
+    /// When it was connected.
     pub opened_s: Option<f64>,
     /// When its last packet was delivered.
     pub last_s: Option<f64>,
 }
 
-/// What was asked.
-pub(super) struct Asked<'a> {
+/// What a report needs beside the objects.
+pub(super) struct Context<'a> {
     pub testbed: &'a Testbed,
     pub collection: &'a Collection,
     pub seed: u64,
@@ -94,9 +94,9 @@ pub(super) struct Asked<'a> {
 }
 
 impl Report {
-    /// Of `gathered` in the run `ran`.
-    pub(super) fn new(asked: &Asked<'_>, gathered: Vec<Gathered>, ran: &Ran) -> Self {
-        let (testbed, collection) = (asked.testbed, asked.collection);
+    /// Of `gathered` in a run with outcome `ran`.
+    pub(super) fn new(context: &Context<'_>, gathered: Vec<Gathered>, ran: &Ran) -> Self {
+        let (testbed, collection) = (context.testbed, context.collection);
         let sink = collection.sink(testbed);
         let base = testbed.index_of(sink);
         let flows = ran
@@ -106,9 +106,9 @@ impl Report {
         let flows: BTreeMap<NodeId, &FlowOutcome> = flows.collect();
         let node = |one: Gathered| {
             let flow = flows.get(&one.source)?;
-            let at = asked.since(one.last).unwrap_or(0.0);
+            let at = context.since(one.last).unwrap_or(0.0);
             let hops = ran.depth(base.as_slice(), flow.flow.node, at);
-            Some(Node::new(asked, one, flow, hops.unwrap_or(0)))
+            Some(Node::new(context, one, flow, hops.unwrap_or(0)))
         };
         let nodes: Vec<Node> = gathered.into_iter().filter_map(node).collect();
         let flows = || nodes.iter().map(|node| &node.outcome.details);
@@ -120,11 +120,11 @@ impl Report {
             protocol: "rcrt",
             testbed: testbed.name.clone(),
             sink: sink.get(),
-            policy: collection.wish.policy.clone(),
-            demand: collection.wish.demand,
+            policy: collection.request.policy.clone(),
+            demand: collection.request.demand,
             payload: collection.payload,
-            seed: asked.seed,
-            settled_s: asked.begins.since(NetworkTime::ZERO).as_secs_f64(),
+            seed: context.seed,
+            settled_s: context.begins.since(NetworkTime::ZERO).as_secs_f64(),
             duration_s,
             whole: nodes.iter().filter(|node| node.object.is_some()).count(),
             objects: nodes.len(),
@@ -138,15 +138,15 @@ impl Report {
     }
 }
 
-impl Asked<'_> {
+impl Context<'_> {
     fn since(&self, at: Option<NetworkTime>) -> Option<f64> {
         at.map(|at| at.since(self.begins).as_secs_f64())
     }
 }
 
 impl Node {
-    fn new(asked: &Asked<'_>, one: Gathered, flow: &FlowOutcome, hops: u32) -> Self {
-        let (opened_s, last_s) = (asked.since(one.opened), asked.since(one.last));
+    fn new(context: &Context<'_>, one: Gathered, flow: &FlowOutcome, hops: u32) -> Self {
+        let (opened_s, last_s) = (context.since(one.opened), context.since(one.last));
         let duration_s = opened_s.zip(last_s).map_or(0.0, |(from, to)| to - from);
         let repaired_share = per(f64::from(flow.repaired), flow.arrived.len() as f64);
         let (object, failure) = match one.object {
@@ -155,9 +155,9 @@ impl Node {
         };
         let summary = Summary {
             protocol: "rcrt".to_owned(),
-            testbed: asked.testbed.name.clone(),
+            testbed: context.testbed.name.clone(),
             source: one.source,
-            sink: asked.collection.sink(asked.testbed),
+            sink: context.collection.sink(context.testbed),
             bytes: one.bytes,
             verified: object.is_some(),
             goodput_kbps: match object {
@@ -177,10 +177,10 @@ impl Node {
             duration_s,
             attempts: 1,
             failure,
-            seed: asked.seed,
+            seed: context.seed,
         };
-        let packets = one.bytes.div_ceil(u64::from(asked.collection.payload));
-        let extra = Flowed {
+        let packets = one.bytes.div_ceil(u64::from(context.collection.payload));
+        let details = Flowed {
             packets,
             packets_per_s: per(packets as f64, duration_s),
             rate: mean_rate(&one.rates, last_s),
@@ -190,10 +190,7 @@ impl Node {
             opened_s,
             last_s,
         };
-        let outcome = Outcome {
-            summary,
-            details: extra,
-        };
+        let outcome = Outcome { summary, details };
         Self { outcome, object }
     }
 }

@@ -1,7 +1,7 @@
-//! A network behind a base station's line, as the gateway's daemon is given it.
+//! A network behind a base station's line, for the daemon.
 //!
-//! Its nodes, their board and their channels are a testbed's; which of them is the base station, its greeting says.
-//! Time base: real time since the line was opened. Tests: `crates/cli/tests/gateway/`.
+//! Nodes, board and channels are a testbed's; the base station's greeting says which node it is. Time base: real time
+//! since the line was opened. Tests: `crates/cli/tests/all/gateway/`.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ pub struct Behind<O> {
     sink: NodeId,
     carries: Carries,
     bytes: u32,
-    /// The way, until the daemon takes it.
-    field: Option<LineNetwork>,
+    /// The line, until the daemon takes it.
+    network: Option<LineNetwork>,
 }
 
 impl<O: Open + Clone + Send + 'static> Behind<O> {
@@ -40,8 +40,8 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
         if !carries_pipelines(&site.board) {
             return Err(RunError::Board(site.testbed.board_name.clone()));
         }
-        let field = Self::greeted(&address).ok();
-        let station = field.as_ref().and_then(LineNetwork::station);
+        let network = Self::greeted(&address).ok();
+        let station = network.as_ref().and_then(LineNetwork::station);
         let sink = station.map_or(site.testbed.sink, |about| about.node);
         let ids = site.testbed.nodes.iter().map(|node| node.id);
         if !ids.into_iter().any(|id| id == sink) {
@@ -55,7 +55,7 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
             sink,
             carries: station.map_or(Carries::PipelinesAndSessions, |about| about.carries),
             bytes,
-            field,
+            network,
         })
     }
 
@@ -74,7 +74,7 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
             network: description(&self.site, self.sink, None),
             usual_bytes: u64::from(self.bytes),
             about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
-            // Of one that was away at the start its greeting will say it.
+            // One that was absent at the start says so in its greeting.
             sessions: match self.carries {
                 Carries::Pipelines => Sessions::Lacking(
                     "the base station's firmware carries no sessions: pipelines and surveys alone",
@@ -88,11 +88,11 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
     }
 
     fn open(&mut self) -> Result<LineNetwork, NetworkFault> {
-        let field = match self.field.take() {
-            Some(field) => field,
+        let network = match self.network.take() {
+            Some(network) => network,
             None => Self::greeted(&self.address)?,
         };
-        match field.station() {
+        match network.station() {
             Some(about) if about.node != self.sink => {
                 let line = format!(
                     "the base station is node {}, and the gateway began with node {}: begin it again",
@@ -100,16 +100,19 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
                 );
                 Err(NetworkFault::Broken(line.into()))
             }
-            _ => Ok(field),
+            _ => Ok(network),
         }
     }
 
     fn session<'a>(
         &'a mut self,
-        field: &'a mut LineNetwork,
-        wish: &SessionRequest,
+        network: &'a mut LineNetwork,
+        request: &SessionRequest,
     ) -> Result<Tree<'a>, Failure> {
-        let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
-        field.session(self.sink, &sources).map(Tree::new)
+        let sources: Vec<_> = request
+            .nodes()
+            .map(|id| (id, request.demand_of(id)))
+            .collect();
+        network.session(self.sink, &sources).map(Tree::new)
     }
 }

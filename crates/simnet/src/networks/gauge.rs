@@ -1,6 +1,6 @@
-//! What simulated nodes tell in a session: one made-up measured value after the other, without an end.
+//! What simulated nodes send in a session: an endless series of made-up readings.
 //!
-//! Invariant: a packet can be made again at any time, the same bytes. Tests: at the end, `tests/daemon/`.
+//! Invariant: a packet can be made again at any time, the same bytes. Tests: at the end, `crates/daemon/tests/all/`.
 
 use std::f64::consts::TAU;
 use std::fmt::Write as _;

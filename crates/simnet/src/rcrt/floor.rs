@@ -11,7 +11,7 @@ use thalweg_testbeds::Site;
 /// A tree's shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Nodes without a way to a base station.
+    /// Nodes without a route to a base station.
     pub lost: usize,
     /// Most links from a node to its base station.
     pub depth: u32,
@@ -21,7 +21,7 @@ pub struct Shape {
     pub largest: usize,
 }
 
-/// Which shapes are taken: least and most of each.
+/// The accepted shapes: least and most of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
@@ -34,7 +34,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether `shape` is taken. All nodes have to be in the tree.
+    /// Whether `shape` is accepted. All nodes have to be in the tree.
     pub fn takes(&self, shape: &Shape) -> bool {
         let within = |[least, most]: [usize; 2], n: usize| (least..=most).contains(&n);
         let [least, most] = self.depth;
@@ -59,7 +59,7 @@ impl Shape {
             .filter(|n| outcome.depth(bases, *n, at) == Some(1))
             .collect();
         let below = |child: usize| {
-            let is_below = |n: &usize| outcome.way(bases, *n, at).contains(&child);
+            let is_below = |n: &usize| outcome.route(bases, *n, at).contains(&child);
             others().filter(is_below).count()
         };
         Self {

@@ -9,7 +9,7 @@ use thalweg_units::Duration;
 pub enum Incident {
     /// It fails.
     Dies,
-    /// It starts anew, with what its flash holds.
+    /// It restarts, with what its flash holds.
     Starts,
 }
 

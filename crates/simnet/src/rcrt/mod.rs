@@ -1,8 +1,8 @@
-//! Networks of many sources that send to sinks, with RCRT and with what it is compared to (RCRT, section 4).
+//! Networks of many sources that send to sinks with RCRT, or with the protocols it is compared to (RCRT, section 4).
 //!
-//! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind is `experiment/rcrt/`, files are fetched by
-//! [`gather`](crate::gather). Nodes stand on carrier sense and a tree; sinks are programs beside the base stations. Invariant: a packet counts
-//! as delivered once, in order, with the bytes that its source sent. Tests: `tests.rs`.
+//! Data flows [`Setup`] -> [`run`] -> [`Outcome`]. Nodes use carrier sense and a tree; sinks are programs beside the base
+//! stations. [`gather`](crate::gather) fetches files. Invariant: a packet counts as delivered once, in order, with the bytes
+//! that its source sent. Tests: `crates/lab/src/experiment/rcrt/tests.rs`, `gather/tests.rs`.
 
 mod floor;
 mod incident;

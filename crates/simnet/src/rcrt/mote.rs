@@ -1,5 +1,5 @@
-//! What stands on the stack of a node in these networks: a base station, an RCRT source, or an application
-//! without a transport. Tests: `tests.rs`.
+//! The program above a node's stack: a base station, an RCRT source, or an application without a transport.
+//! Tests: `crates/lab/src/experiment/rcrt/tests.rs`.
 
 use thalweg_protocols::rcrt::source::{Order, Ready, Source, Supply, Told};
 use thalweg_protocols::rcrt::{Base, Handed, Send};
@@ -12,7 +12,7 @@ use thalweg_wire::{FrameBuf, WireError, Writer};
 /// Flows of a node: one for each of the applications that any experiment has.
 pub(super) const FLOWS: usize = 4;
 
-/// Packets made on the spot, the same whenever they are read: what a flash buffer of so many packets holds.
+/// Packets made on the spot, always the same bytes: a flash buffer of so many packets.
 #[derive(Debug)]
 pub(super) struct Synthetic {
     id: NodeId,
@@ -44,7 +44,7 @@ impl Synthetic {
     pub(super) fn is(id: NodeId, flow: Flow, sequence: u64, payload: &[u8]) -> bool {
         let byte = |k| Self::byte(id, flow, sequence as u32, k);
         let mut bytes = payload.iter().enumerate();
-        !payload.is_empty() && bytes.all(|(k, found)| *found == byte(k))
+        !payload.is_empty() && bytes.all(|(k, received)| *received == byte(k))
     }
 }
 
@@ -67,9 +67,9 @@ impl Supply for Synthetic {
     }
 }
 
-/// What stands on a node's stack.
+/// The program above a node's stack.
 #[derive(Debug)]
-pub(super) enum Part<S> {
+pub(super) enum Program<S> {
     /// A base station.
     Base(Box<Base>),
     /// RCRT.
@@ -78,9 +78,9 @@ pub(super) enum Part<S> {
     Readings(Readings),
 }
 
-/// Orders to it.
+/// Orders to a program.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Says {
+pub(super) enum ProgramOrder {
     /// To a base station.
     Send(Send),
     /// To a source.
@@ -89,26 +89,30 @@ pub(super) enum Says {
     Readings(Schedule),
 }
 
-/// What is told of it.
+/// Events of a program.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Heard {
-    /// By a base station.
+pub(super) enum ProgramEvent {
+    /// Of a base station.
     Base(Handed),
-    /// By a source.
+    /// Of a source.
     Source(Told),
-    /// By an application; what it made is known beforehand.
+    /// Of an application; its readings are known beforehand.
     Readings,
 }
 
-impl<S: Supply> Upper for Part<S> {
-    type Command = Says;
-    type Event = Heard;
+impl<S: Supply> Upper for Program<S> {
+    type Command = ProgramOrder;
+    type Event = ProgramEvent;
 
-    fn handle_command(&mut self, now: Instant, order: Says) {
+    fn handle_command(&mut self, now: Instant, order: ProgramOrder) {
         match (self, order) {
-            (Self::Base(base), Says::Send(send)) => base.handle_command(now, send),
-            (Self::Source(source), Says::Source(order)) => source.handle_command(now, order),
-            (Self::Readings(it), Says::Readings(schedule)) => it.handle_command(now, schedule),
+            (Self::Base(base), ProgramOrder::Send(send)) => base.handle_command(now, send),
+            (Self::Source(source), ProgramOrder::Source(order)) => {
+                source.handle_command(now, order)
+            }
+            (Self::Readings(it), ProgramOrder::Readings(schedule)) => {
+                it.handle_command(now, schedule)
+            }
             // Not its kind of order.
             _ => {}
         }
@@ -127,11 +131,11 @@ impl<S: Supply> Upper for Part<S> {
             Self::Readings(readings) => readings.handle_timeout(now),
         }
     }
-    fn poll_event(&mut self) -> Option<Heard> {
+    fn poll_event(&mut self) -> Option<ProgramEvent> {
         match self {
-            Self::Base(base) => base.poll_event().map(Heard::Base),
-            Self::Source(source) => source.poll_event().map(Heard::Source),
-            Self::Readings(readings) => readings.poll_event().map(|_| Heard::Readings),
+            Self::Base(base) => base.poll_event().map(ProgramEvent::Base),
+            Self::Source(source) => source.poll_event().map(ProgramEvent::Source),
+            Self::Readings(readings) => readings.poll_event().map(|_| ProgramEvent::Readings),
         }
     }
     fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {

@@ -1,8 +1,8 @@
-//! A simulated network of sources as a field: its base station hands up packets, and sends down what the sink beside
-//! it says ([`thalweg_host::transfer::session`]).
+//! A simulated network of sources behind the host's [`Network`]: its base station hands packets up and sends the sink's
+//! messages down ([`thalweg_host::transfer::session`]).
 //!
-//! Sources begin by themselves, each within one packet of its time, and ask until they have a way. Time base:
-//! simulated time. Invariant: only the base station's packets are told. Tests: `crates/daemon/tests/all/`,
+//! Sources begin by themselves, each within one packet of its time, and ask until they have a route. Time base:
+//! simulated time. Invariant: only the base station's packets are reported. Tests: `crates/daemon/tests/all/`,
 //! [`gather`](crate::gather).
 
 use super::outcome::Outcome;
@@ -26,7 +26,7 @@ pub struct TreeNetwork<S: Supply> {
 
 impl<S: Supply> TreeNetwork<S> {
     /// The nodes of `site` on the terms of `setup`, switched on, with its first base station; sources send what `supply`
-    /// makes for them. `seed` draws what differs between runs on the same site. What is on the air goes to `capture`.
+    /// makes for them. `seed` draws what differs between runs on the same site. Frames go to `capture`.
     ///
     /// # Errors
     /// Where nodes and boards do not suit each other.
@@ -43,15 +43,15 @@ impl<S: Supply> TreeNetwork<S> {
         let trees = Trees::open(site, setup, nodes, seed, capture)?;
         Ok(Self { trees, station })
     }
-    /// Gives routes their time before sources begin, and notes from then on what comes of the flows: memory without
-    /// bounds. `look` is shown once a second how many of how many sources have a way, and may break off.
+    /// Waits until routes have settled, and notes the flows from then on, in unbounded memory. Once a second `progress` is
+    /// shown how many of how many sources have a route, and may stop it.
     pub(crate) fn settle(
         &mut self,
-        look: impl FnMut(usize, usize) -> ControlFlow<()>,
+        progress: impl FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, RunError> {
-        self.trees.settle(look)
+        self.trees.settle(progress)
     }
-    /// What came of the flows since routes have settled.
+    /// The outcome of the flows since routes have settled.
     pub(crate) fn finish(self) -> Result<Outcome, RunError> {
         Ok(self.trees.finish(&[])?)
     }

@@ -1,9 +1,9 @@
-//! What came of a run: when each flow's packets arrived, what rates it was given, how the tree changed.
+//! The outcome of a run: when each flow's packets arrived, its rates, how the tree changed.
 //!
 //! Times are seconds after routes have settled. Invariant: a packet counts once, and only with the bytes
 //! that its source sent.
 
-use super::mote::{Heard, Synthetic};
+use super::mote::{ProgramEvent, Synthetic};
 use super::setup::{Flow, Setup};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thalweg_protocols::rcrt::sink::{Event as SinkEvent, Sink};
@@ -14,10 +14,10 @@ use thalweg_sim::Aired;
 use thalweg_units::{Instant, NodeId, SimTime};
 use thalweg_wire::rcrt::{Answers, Down, Says, Up};
 
-/// What came of a flow.
+/// The outcome of a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowOutcome {
-    /// What was asked.
+    /// As it was set up.
     pub flow: Flow,
     /// When the sink accepted it.
     pub opened: Option<f64>,
@@ -64,7 +64,7 @@ impl FlowOutcome {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Of each flow.
@@ -82,12 +82,12 @@ pub struct Outcome {
     begins: SimTime,
     ids: Vec<NodeId>,
     index: BTreeMap<(NodeId, u8), usize>,
-    /// Numbers of packets that a node's stack took, until it is known what is in them.
+    /// Numbers of packets that a node's stack took, until their source says what is in them.
     taken: BTreeMap<usize, VecDeque<u16>>,
     /// Packets that are end-to-end retransmissions.
-    again: BTreeSet<(NodeId, u16)>,
+    repairs: BTreeSet<(NodeId, u16)>,
     /// Packets that came in: without a transport by the stack's number.
-    seen: BTreeSet<(usize, u32)>,
+    received: BTreeSet<(usize, u32)>,
     numbers: Numbers,
 }
 
@@ -140,22 +140,23 @@ impl Outcome {
         at.since(self.begins).as_secs_f64()
     }
     /// Whether every flow has ended.
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.flows.iter().all(|flow| flow.ended.is_some())
     }
-    pub(super) fn told(&mut self, node: usize, event: &Event<Heard>) {
-        // Where nothing is noted, nodes are unknown.
+    /// An event of a node.
+    pub(super) fn node_event(&mut self, node: usize, event: &Event<ProgramEvent>) {
+        // Before routes have settled nothing is noted.
         let Some(&id) = self.ids.get(node) else {
             return;
         };
         match *event {
             Event::Taken { number } => self.taken.entry(node).or_default().push_back(number),
-            Event::Upper(Heard::Source(Told::Sent { message, .. })) => {
+            Event::Upper(ProgramEvent::Source(Told::Sent { message, .. })) => {
                 let number = self.taken.get_mut(&node).and_then(VecDeque::pop_front);
                 match (message, number) {
-                    (Message::Again(_), Some(number)) => self.again.insert((id, number)),
+                    (Message::Again(_), Some(number)) => self.repairs.insert((id, number)),
                     // The stack's numbers wrap.
-                    (_, Some(number)) => self.again.remove(&(id, number)),
+                    (_, Some(number)) => self.repairs.remove(&(id, number)),
                     (_, None) => false,
                 };
             }
@@ -191,17 +192,17 @@ impl Outcome {
             }
             Some(Says::Open { .. } | Says::Finish { .. }) => return,
         };
-        if !self.seen.insert((k, sequence)) {
+        if !self.received.insert((k, sequence)) {
             return;
         }
         flow.arrived.push((at, sequence));
         if !has_transport {
             flow.delivered.push(at);
         }
-        flow.repaired += u32::from(self.again.contains(&(origin, number)));
+        flow.repaired += u32::from(self.repairs.contains(&(origin, number)));
     }
     /// A message of a sink goes down.
-    pub(super) fn answered(&mut self, send: &Send) {
+    pub(super) fn sent_down(&mut self, send: &Send) {
         let Ok(down) = Down::parse(&send.message) else {
             return;
         };
@@ -210,8 +211,8 @@ impl Outcome {
             self.flows[k].feedbacks += 1;
         }
     }
-    /// What a sink tells.
-    pub(super) fn note(&mut self, now: Instant, event: &SinkEvent) {
+    /// An event of a sink.
+    pub(super) fn sink_event(&mut self, now: Instant, event: &SinkEvent) {
         let at = self.seconds(SimTime::from_nanos(now.as_nanos()));
         match event {
             SinkEvent::Opened { origin, flow, .. } => {
@@ -227,11 +228,11 @@ impl Outcome {
                 ..
             } => {
                 if let Some(&k) = self.index.get(&(*origin, flow.sink)) {
-                    let known = &mut self.flows[k];
-                    let is_next = *sequence == known.delivered.len() as u64;
+                    let flow_outcome = &mut self.flows[k];
+                    let is_next = *sequence == flow_outcome.delivered.len() as u64;
                     let is_right = Synthetic::is(*origin, *flow, *sequence, payload);
-                    known.wrong += u32::from(!is_next || !is_right);
-                    known.delivered.push(at);
+                    flow_outcome.wrong += u32::from(!is_next || !is_right);
+                    flow_outcome.delivered.push(at);
                 }
             }
             SinkEvent::Finished { origin, flow, .. } => {
@@ -242,7 +243,7 @@ impl Outcome {
             _ => {}
         }
     }
-    /// Looks at rates and parents.
+    /// Samples rates and parents.
     pub(super) fn sample(
         &mut self,
         now: SimTime,
@@ -266,7 +267,7 @@ impl Outcome {
             }
         }
     }
-    /// Looks at rates that nodes give themselves: they are those of all their flows, which are open then.
+    /// Samples rates that nodes give themselves; they count for all their flows, which are then open.
     pub(super) fn sample_nodes(&mut self, now: SimTime, rate: impl Fn(usize) -> Option<f64>) {
         let at = self.seconds(now);
         for flow in &mut self.flows {
@@ -295,29 +296,28 @@ impl Outcome {
         taken.dedup();
         taken.len().saturating_sub(1)
     }
-    /// The nodes from `n` up to a base station at second `at`; where there is no way, those up to where it
-    /// ends.
-    pub fn way(&self, bases: &[usize], n: usize, at: f64) -> Vec<usize> {
+    /// The nodes from `n` up to a base station at second `at`; without a route, those up to where it ends.
+    pub fn route(&self, bases: &[usize], n: usize, at: f64) -> Vec<usize> {
         let parent = |node: usize| {
             let before = |since: &&(f64, Option<NodeId>)| since.0 <= at;
             let parent = self.parents.get(node)?.iter().rev().find(before)?.1?;
             self.ids.iter().position(|id| *id == parent)
         };
-        let mut way = vec![n];
+        let mut route = vec![n];
         let mut node = n;
-        while let Some(next) = parent(node).filter(|next| !way.contains(next)) {
+        while let Some(next) = parent(node).filter(|next| !route.contains(next)) {
             if bases.contains(&node) {
                 break;
             }
-            way.push(next);
+            route.push(next);
             node = next;
         }
-        way
+        route
     }
-    /// Links from node `n` up to a base station at second `at`; none where there is no way.
+    /// Links from node `n` up to a base station at second `at`; none without a route.
     pub fn depth(&self, bases: &[usize], n: usize, at: f64) -> Option<u32> {
-        let way = self.way(bases, n, at);
-        let arrives = way.last().is_some_and(|last| bases.contains(last));
-        arrives.then(|| way.len() as u32 - 1)
+        let route = self.route(bases, n, at);
+        let arrives = route.last().is_some_and(|last| bases.contains(last));
+        arrives.then(|| route.len() as u32 - 1)
     }
 }

@@ -1,10 +1,10 @@
 //! The nodes of a site on their tree: routes settle, flows begin, incidents happen.
 //!
-//! What runs beside the base stations is an experiment's ([`run`]) or a session's ([`TreeNetwork`](super::TreeNetwork)).
+//! The sinks beside the base stations are an experiment's ([`run`]) or a session's ([`TreeNetwork`](super::TreeNetwork)).
 //! Time base: simulated time.
 
 use super::incident::Incident;
-use super::mote::{Heard, Part, Says, Synthetic};
+use super::mote::{Program, ProgramEvent, ProgramOrder, Synthetic};
 use super::outcome::Outcome;
 use super::setup::{Flow, Settle, Setup, Transport, Tree};
 use super::upper::Sinks;
@@ -28,10 +28,10 @@ use thalweg_wire::rcrt::{Rate, DATA_HEADER_BYTES};
 
 /// Nodes that a relay has routes down to: what RCRT's authors took.
 const DOWN: usize = 90;
-/// Rates and parents are looked at as often.
+/// How often rates and parents are sampled.
 const SAMPLE: Duration = Duration::from_secs(1);
 
-/// A way has at most so many links: the stack drops what went over more.
+/// A route has at most so many links: the stack drops packets after more.
 const MOST_HOPS: usize = 32;
 
 /// Time between an application's readings where IFRC decides how many of them are sent: less than its rates
@@ -40,7 +40,7 @@ const READINGS_EVERY: Duration = Duration::from_millis(60);
 
 /// A discipline that may give its node a rate.
 pub trait Paced: Discipline {
-    /// Packets per second that the node may send itself; none where a sink decides, or nobody.
+    /// Packets per second that the node may send itself; none where a sink decides, or nothing does.
     fn rate(&self) -> Option<f64> {
         None
     }
@@ -58,23 +58,23 @@ impl Paced for Ifrc {
     }
 }
 
-/// What a base station handed up, and which one, by index.
+/// A base station, by index, and what it handed up.
 type Incoming = (usize, Handed);
 
-/// Sees what comes in; a run breaks there, so that who is beside the base station can answer.
+/// Notes events; a run breaks at each packet in, so that the sink beside the base station can answer.
 struct Watch<'a> {
     outcome: &'a mut Outcome,
     incoming: Option<Incoming>,
 }
 
-impl Observer<Event<Heard>> for Watch<'_> {
-    fn event(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
+impl Observer<Event<ProgramEvent>> for Watch<'_> {
+    fn event(&mut self, _at: SimTime, node: usize, event: Event<ProgramEvent>) -> ControlFlow<()> {
         match event {
-            Event::Upper(Heard::Base(handed)) => {
+            Event::Upper(ProgramEvent::Base(handed)) => {
                 self.incoming = Some((node, handed));
                 return ControlFlow::Break(());
             }
-            event => self.outcome.told(node, &event),
+            event => self.outcome.node_event(node, &event),
         }
         ControlFlow::Continue(())
     }
@@ -87,20 +87,20 @@ impl Observer<Event<Heard>> for Watch<'_> {
 
 /// The nodes of a site, switched on.
 pub(super) struct Trees<D: Discipline, S: Supply, const QUEUE: usize> {
-    pub(super) network: Network<Node<D, Part<S>, DOWN, QUEUE>, Ether>,
+    pub(super) network: Network<Node<D, Program<S>, DOWN, QUEUE>, Ether>,
     pub(super) testbed: Arc<Testbed>,
-    /// What came of it since [`Self::settle`]; before, nothing is noted.
+    /// What happened since [`Self::settle`]; before, nothing is noted.
     pub(super) outcome: Outcome,
     setup: Setup,
     seed: u64,
     agenda: Agenda,
-    /// When it is next looked at.
+    /// When to sample next.
     sample: SimTime,
 }
 
 impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
-    /// The nodes of `site` with a discipline each in their stacks, and what each sends by index and number. Flows begin
-    /// at once, unless routes are given their time first.
+    /// The nodes of `site`, each with a discipline in its stack and a supply of packets. Flows begin at once, unless
+    /// [`Self::settle`] comes first.
     pub(super) fn open(
         site: &Site,
         setup: Setup,
@@ -125,8 +125,8 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
                 queue: setup.queue,
                 seed: derive(seed, "node", &[n as u64]),
             };
-            let part = part(&setup, n, || supply(n, id(n)));
-            Node::new(config, discipline(id(n)), part)
+            let program = program(&setup, n, || supply(n, id(n)));
+            Node::new(config, discipline(id(n)), program)
         };
         let engines = (0..testbed.len()).map(engine).collect();
         let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
@@ -149,11 +149,11 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
         self.network.now()
     }
 
-    /// Gives routes their time. `look` is shown once a second how many of how many sources have a way to a base
-    /// station, and may break off. Flows begin then, and what comes is noted.
+    /// Waits until routes have settled; then flows begin and are noted. Once a second `progress` is shown how many of how
+    /// many sources have a route to a base station, and may stop it.
     pub(super) fn settle(
         &mut self,
-        mut look: impl FnMut(usize, usize) -> ControlFlow<()>,
+        mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, RunError> {
         let (Settle::For(most) | Settle::UntilRoutes(most)) = self.setup.settle;
         let nodes = 0..self.testbed.len();
@@ -163,8 +163,13 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
         let ends = SimTime::ZERO + most;
         let of = self.setup.flows.len();
         let stopped = loop {
-            let routed = self.setup.flows.iter().filter(|f| self.has_way(f)).count();
-            let stopped = look(routed, of);
+            let routed = self
+                .setup
+                .flows
+                .iter()
+                .filter(|f| self.has_route(f))
+                .count();
+            let stopped = progress(routed, of);
             let is_settled = matches!(self.setup.settle, Settle::UntilRoutes(_)) && routed == of;
             if stopped.is_break() || is_settled || self.now() >= ends {
                 break stopped;
@@ -182,17 +187,17 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
         self.sample = begins;
         Ok(stopped)
     }
-    fn has_way(&self, flow: &Flow) -> bool {
+    fn has_route(&self, flow: &Flow) -> bool {
         let parent = |n: &usize| {
             let parent = self.network.engine(*n).stack().router().parent()?;
             self.testbed.index_of(parent)
         };
-        let way = std::iter::successors(Some(flow.node), parent).take(MOST_HOPS + 1);
-        way.into_iter().any(|n| self.setup.bases.contains(&n))
+        let mut route = std::iter::successors(Some(flow.node), parent).take(MOST_HOPS + 1);
+        route.any(|n| self.setup.bases.contains(&n))
     }
 
-    /// Goes on until something is handed up, and notes it; at most to `until`, or the next second, or until a node is to
-    /// be told something. `sinks` are looked at each second.
+    /// Runs until a base station hands something up, but at most to `until`, the next sample or the next order to a node.
+    /// `sinks` are sampled each second.
     pub(super) fn next(
         &mut self,
         until: SimTime,
@@ -200,7 +205,7 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
     ) -> Result<Option<Incoming>, SimError> {
         let now = self.now();
         if self.sample <= now {
-            self.look(sinks);
+            self.take_sample(sinks);
             self.sample = now + SAMPLE;
         }
         while let Some((_, n, command)) = self.agenda.pop_if(|(at, ..)| *at <= now) {
@@ -229,12 +234,12 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
     }
     /// Base station `base` sends a message down.
     pub(super) fn send(&mut self, base: usize, send: Send) {
-        self.outcome.answered(&send);
-        (self.network).command(base, Command::Upper(Says::Send(send)));
+        self.outcome.sent_down(&send);
+        (self.network).command(base, Command::Upper(ProgramOrder::Send(send)));
     }
-    /// What came of it.
+    /// The outcome.
     pub(super) fn finish(mut self, sinks: &[Sink]) -> Result<Outcome, SimError> {
-        self.look(sinks);
+        self.take_sample(sinks);
         self.network.capture(None).map_err(SimError::from)?;
         let air_frames = self.network.stats().air_frames;
         self.outcome.finish(self.network.now(), air_frames);
@@ -242,7 +247,7 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
     }
 
     /// Notes rates and parents.
-    fn look(&mut self, sinks: &[Sink]) {
+    fn take_sample(&mut self, sinks: &[Sink]) {
         let (now, network) = (self.network.now(), &self.network);
         let stack = |n: usize| network.engine(n).stack();
         self.outcome
@@ -272,7 +277,7 @@ pub fn run<D: Paced, const QUEUE: usize>(
     let _ = trees.settle(|_, _| ControlFlow::Continue(()))?;
     let mut upper = Sinks::of(setup);
     let ends = trees.now() + setup.limit;
-    while trees.now() < ends && !trees.outcome.is_over() {
+    while trees.now() < ends && !trees.outcome.is_done() {
         let due = upper.poll_timeout();
         let due = due.map_or(ends, |at| SimTime::from_nanos(at.as_nanos()));
         let incoming = trees.next(due.min(ends), &upper.sinks)?;
@@ -292,35 +297,36 @@ pub fn run<D: Paced, const QUEUE: usize>(
         while let Some((base, send)) = upper.poll_message(now) {
             trees.send(base, send);
         }
-        upper.tell(now, &mut trees.outcome);
+        upper.report(now, &mut trees.outcome);
     }
     Ok(trees.finish(&upper.sinks)?)
 }
 
-/// The clock of what runs beside base stations is true.
+/// Sinks beside base stations have an exact clock.
 const fn instant(at: SimTime) -> Instant {
     Instant::from_nanos(at.as_nanos())
 }
 
-fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<S> {
+/// The program of node `n`.
+fn program<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Program<S> {
     let bytes = usize::from(setup.payload_bytes);
     if setup.bases.contains(&n) {
-        return Part::Base(Box::new(Base::new()));
+        return Program::Base(Box::new(Base::new()));
     }
     match setup.transport {
         // As many bytes on the air as with a transport.
-        Transport::BestEffort => Part::Readings(Readings::new(
+        Transport::BestEffort => Program::Readings(Readings::new(
             Application::Insists,
             bytes + DATA_HEADER_BYTES,
         )),
-        Transport::Ifrc => Part::Readings(Readings::new(Application::Fills, bytes)),
-        Transport::Rcrt(_) => Part::Source(Box::new(Source::new(setup.source, supply()))),
+        Transport::Ifrc => Program::Readings(Readings::new(Application::Fills, bytes)),
+        Transport::Rcrt(_) => Program::Source(Box::new(Source::new(setup.source, supply()))),
     }
 }
 
-type Agenda = Vec<(SimTime, usize, Command<Says>)>;
+type Agenda = Vec<(SimTime, usize, Command<ProgramOrder>)>;
 
-/// What nodes are told in the course of a run, the last first. Flows begin within one packet of their
+/// Orders to nodes in the course of a run, the last first. Flows begin within one packet of their
 /// time, each at a phase of its own.
 fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
     let flow = |flow: &Flow| {
@@ -330,19 +336,19 @@ fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
         let at = begins + flow.at + Duration::from_secs_f64(phase);
         let first = Instant::from_nanos(at.as_nanos());
         let order = match setup.transport {
-            Transport::BestEffort => Says::Readings(Schedule {
+            Transport::BestEffort => ProgramOrder::Readings(Schedule {
                 first,
                 period,
                 until: first + period * u64::from(flow.packets),
                 burst: 1,
             }),
-            Transport::Ifrc => Says::Readings(Schedule {
+            Transport::Ifrc => ProgramOrder::Readings(Schedule {
                 first,
                 period: READINGS_EVERY,
                 until: Instant::from_nanos((begins + setup.limit).as_nanos()),
                 burst: 1,
             }),
-            Transport::Rcrt(_) => Says::Source(Order::Open {
+            Transport::Rcrt(_) => ProgramOrder::Source(Order::Open {
                 flow: thalweg_wire::rcrt::Flow {
                     sink: flow.sink,
                     number: 0,
@@ -360,7 +366,7 @@ fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
             Incident::Dies => agenda.push((at, n, Command::Stop)),
             Incident::Starts => {
                 agenda.push((at, n, Command::Start));
-                let resume = Says::Source(Order::Resume);
+                let resume = ProgramOrder::Source(Order::Resume);
                 agenda.push((at, n, Command::Upper(resume)));
             }
         }

@@ -1,4 +1,4 @@
-//! What is run: nodes, what they stand on, flows, what happens to them.
+//! The setup of a run: nodes, their stacks, flows and incidents.
 
 use super::incident::Incident;
 use super::mote::FLOWS;
@@ -59,7 +59,7 @@ pub struct Sink {
 /// What becomes of the tree once routes have settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tree {
-    /// It follows what beacons tell.
+    /// It follows beacons.
     Dynamic,
     /// It stays as it is.
     Static,
@@ -70,7 +70,7 @@ pub enum Tree {
 pub enum Settle {
     /// So long.
     For(Duration),
-    /// Until every source has a way to a base station, at most so long.
+    /// Until every source has a route to a base station, at most so long.
     UntilRoutes(Duration),
 }
 
@@ -116,7 +116,7 @@ const LIMIT: Duration = Duration::from_secs(10_000_000);
 
 impl Setup {
     /// Sources of RCRT with TinyOS' CSMA and MultiHopLQI at their board's power, each with the packets per second that it
-    /// wants from the beginning; the sink beside `base` is another's.
+    /// wants from the beginning; `base` has no sink.
     pub fn session(
         testbed: &Testbed,
         base: NodeId,

@@ -1,7 +1,6 @@
-//! The upper tier of an experiment: what runs beside the base stations, and gateways that hand packets on to sinks (RCRT,
-//! section 4.2.4).
+//! The upper tier of an experiment: the sinks, and gateways that hand packets on to them (RCRT, section 4.2.4).
 //!
-//! Each sink receives from all nodes, whichever base station their packets came in at. Links between
+//! Each sink receives from all nodes, over any base station. Links between
 //! gateways (802.11b) lose nothing and take no time: they carry ten times what the motes' channel does.
 
 use super::outcome::Outcome;
@@ -12,10 +11,10 @@ use thalweg_protocols::rcrt::Send;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::Up;
 
-/// Sinks whose packets are known beforehand.
+/// The sinks of an experiment.
 pub(super) struct Sinks {
     pub(super) sinks: Vec<Sink>,
-    /// Which base station a node's last packet came in at.
+    /// The base station of each node's last packet.
     via: BTreeMap<NodeId, usize>,
 }
 
@@ -59,11 +58,11 @@ impl Sinks {
         let base = self.via.get(&to).copied()?;
         Some((base, Send { to, message }))
     }
-    /// Notes what sinks tell.
-    pub(super) fn tell(&mut self, now: Instant, outcome: &mut Outcome) {
+    /// Notes events of the sinks.
+    pub(super) fn report(&mut self, now: Instant, outcome: &mut Outcome) {
         for sink in &mut self.sinks {
             while let Some(event) = sink.poll_event() {
-                outcome.note(now, &event);
+                outcome.sink_event(now, &event);
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Streams on simulated nodes: the gateway's job over a simulated field, and what only a simulator can add,
-//! which is nodes that die, who looks on, and what nodes counted.
+//! Streams on simulated nodes: the host's job over a simulated network, plus what only a simulator has: nodes that die,
+//! recorders and the nodes' counts.
 //!
-//! Time base: simulated time. Invariant: nothing of a run changes by who looks on. Tests:
+//! Time base: simulated time. Invariant: recording changes nothing of a run. Tests:
 //! `crates/simnet/tests/all/streams/`.
 
 use super::ground::links;
@@ -25,7 +25,7 @@ use thalweg_protocols::fastforward::{FastForward, STREAMS};
 use thalweg_sim::Board;
 use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 
-/// What is told of an object over a stream beside what is told of all.
+/// Details of an object that a stream carried, beside its summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Streamed {
     /// What became of the stream; the object as it arrived is in it.
@@ -49,7 +49,7 @@ const BEFORE: Duration = Duration::from_secs(2);
 pub(super) trait Counted: Engine + Holds {
     /// Adds what it counted as the sender of a link.
     fn count(&self, _link: &mut LinkReport) {}
-    /// Its queue, where that is looked at.
+    /// The length of its queue, for protocols whose queues are recorded.
     fn queued(&self) -> Option<usize> {
         None
     }
@@ -57,7 +57,7 @@ pub(super) trait Counted: Engine + Holds {
 
 impl Counted for FastForward<Memory> {
     fn count(&self, link: &mut LinkReport) {
-        // A node on the path of one stream has one part; its counts are in the place it had.
+        // A node on the path of one stream has one role; its counts are at that index.
         let counts = (0..STREAMS).map(|at| self.counts(at));
         let counts = counts.max_by_key(|counts| counts.sent).unwrap_or_default();
         link.sent = counts.sent;
@@ -127,33 +127,27 @@ impl Run<'_> {
             Carrier::Pip(board) => {
                 let run = (stream.payload_bytes, self.seed);
                 let (plan, stream) = pip::run(ground, board, (plan, object), run, observer)?;
-                return Ok(vec![self.told((&plan, object), stream)]);
+                return Ok(vec![self.outcome((&plan, object), stream)]);
             }
             Carrier::Burst => &ground.on_one_radio(plan),
             Carrier::FastForward(_) => plan,
         };
-        let path = |plan, object| {
-            let ids = ground
-                .site
-                .testbed
-                .nodes
-                .iter()
-                .map(|n| n.id)
-                .collect::<Vec<_>>();
+        let lane = |plan, object| {
+            let ids: Vec<NodeId> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
             StreamPath::new(plan, &ids, object, stream.payload_bytes)
         };
-        let first = path(plan, object)?;
-        let seen = (observer, onlookers);
+        let first = lane(plan, object)?;
+        let watching = (observer, onlookers);
         match self.terms.carrier {
             Carrier::FastForward(version) => {
-                let paths = loads.iter().map(|(plan, object)| path(plan, object));
-                let paths = paths.collect::<Result<_, _>>()?;
-                let setup = fastforward::streams(version, paths, stream)?;
-                self.carry(setup, loads, seen)
+                let lanes = loads.iter().map(|(plan, object)| lane(plan, object));
+                let lanes = lanes.collect::<Result<_, _>>()?;
+                let setup = fastforward::streams(version, lanes, stream)?;
+                self.carry(setup, loads, watching)
             }
             Carrier::Burst | Carrier::Pip(_) => {
                 let loads = [(plan.clone(), object.clone())];
-                self.carry(burst::stream(first, stream), &loads, seen)
+                self.carry(burst::stream(first, stream), &loads, watching)
             }
         }
     }
@@ -166,7 +160,7 @@ impl Run<'_> {
         }
     }
 
-    /// Nodes of their own fetch `loads` as `setup` has it.
+    /// Fetches `loads` by `setup` in a fresh network.
     fn carry<E: Counted>(
         self,
         setup: StreamSetup<E>,
@@ -174,54 +168,54 @@ impl Run<'_> {
         (observer, onlookers): (Watch<'_>, &mut Onlookers),
     ) -> Result<Vec<Carried>, CollectError> {
         let Self { ground, terms, .. } = self;
-        let field = SimNetwork::of(&ground.site, &self.board(), &setup.node, self.seed);
-        let mut field = field.map_err(RunError::from)?;
+        let network = SimNetwork::of(&ground.site, &self.board(), &setup.node, self.seed);
+        let mut network = network.map_err(RunError::from)?;
         let mut stations = Vec::new();
         for (plan, object) in loads {
             let ends = [plan.nodes.first(), plan.nodes.last()];
             if let [Some(source), _] = ends {
-                field.offer(*source, object.clone());
+                network.offer(*source, object.clone());
             }
             stations.extend(ends.into_iter().flatten().copied());
         }
         if let Some((plan, _)) = loads.first() {
-            onlookers.attach(&mut field.net, ground, terms.carrier.name(), plan)?;
+            onlookers.attach(&mut network.net, ground, terms.carrier.name(), plan)?;
         }
         let first_call = SimTime::ZERO + BEFORE;
         if let Some((node, after, fault)) = terms.death {
-            field.net.fault_at(first_call + after, node, fault);
+            network.net.fault_at(first_call + after, node, fault);
         }
         // What takes long to settle is set up while others sleep.
         let ordered = match setup.set_up.1 >= BEFORE {
             true => SimTime::ZERO,
             false => first_call,
         };
-        let slept = field.net.run_until(ordered, |_, _, _| Continue(()));
+        let slept = network.net.run_until(ordered, |_, _, _| Continue(()));
         slept.map_err(RunError::from)?;
-        field.hear(&stations);
+        network.hear(&stations);
         let mut watched = Watched {
-            field,
+            network,
             path: loads
                 .first()
                 .map_or_else(Vec::new, |(plan, _)| plan.nodes.clone()),
             classify: setup.classify,
             recorder: &mut onlookers.recorder,
             has_begun: false,
-            is_done: false,
+            has_ended: false,
         };
-        let mut fetch = Fetch::new(setup).within(watched.field.ids());
+        let mut fetch = Fetch::new(setup).within(watched.network.ids());
         let streams = run(&mut watched, &mut fetch, observer);
-        let (streams, mut field) = (streams?, watched.field);
-        onlookers.capture = field.net.take_capture();
-        let told = streams
+        let (streams, mut network) = (streams?, watched.network);
+        onlookers.capture = network.net.take_capture();
+        let carried = streams
             .into_iter()
             .zip(loads)
             .map(|(mut stream, (plan, object))| {
-                let node = |hop: usize| field.net.engine(plan.nodes[hop]);
-                stream.links = links(field.ids(), plan, |hop, link| node(hop).count(link));
-                self.told((plan, object), stream)
+                let node = |hop: usize| network.net.engine(plan.nodes[hop]);
+                stream.links = links(network.ids(), plan, |hop, link| node(hop).count(link));
+                self.outcome((plan, object), stream)
             });
-        Ok(told.collect())
+        Ok(carried.collect())
     }
 
     fn ids(&self, nodes: &[usize]) -> Vec<u16> {
@@ -229,8 +223,8 @@ impl Run<'_> {
         ids.map(NodeId::get).collect()
     }
 
-    /// What is told of `stream`.
-    fn told(&self, (plan, object): (&StreamPlan, &[u8]), stream: Stream) -> Carried {
+    /// The outcome of `stream`.
+    fn outcome(&self, (plan, object): (&StreamPlan, &[u8]), stream: Stream) -> Carried {
         let (testbed, terms) = (&self.ground.site.testbed, self.terms);
         let id = |n: &usize| testbed.id_of(*n).unwrap_or(testbed.sink);
         let path = &plan.nodes;
@@ -262,64 +256,64 @@ impl Run<'_> {
             failure: (!stream.verified).then(|| stream.failure()),
             seed: self.ground.site.seed,
         };
-        let extra = Streamed {
+        let details = Streamed {
             throughput_kbps: stream.throughput().kbps(),
             stream,
             path: self.ids(path),
         };
-        Carried {
-            summary,
-            details: extra,
-        }
+        Carried { summary, details }
     }
 }
 
-/// A field whose first stream's queues are looked at while it flows.
+/// A network whose queues on the first stream's path are recorded while it flows.
 struct Watched<'a, E: Engine> {
-    field: SimNetwork<E>,
+    network: SimNetwork<E>,
     path: Vec<usize>,
     classify: fn(&E::Event) -> (usize, EventKind),
     recorder: &'a mut Option<Recorder>,
     has_begun: bool,
-    is_done: bool,
+    has_ended: bool,
 }
 
 impl<E: Counted> Layered for Watched<'_, E> {
     type Inner = SimNetwork<E>;
 
     fn inner(&self) -> &SimNetwork<E> {
-        &self.field
+        &self.network
     }
     fn inner_mut(&mut self) -> &mut SimNetwork<E> {
-        &mut self.field
+        &mut self.network
     }
     fn pass_on(&mut self, station: NodeId, order: E::Command) -> Result<(), NetworkFault> {
-        self.is_done = false;
-        self.field.order(station, order)
+        self.has_ended = false;
+        self.network.order(station, order)
     }
     fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<SimNetwork<E>>, NetworkFault> {
         let Some(recorder) = self.recorder else {
-            return self.field.next(until);
+            return self.network.next(until);
         };
         loop {
-            let then = recorder.due(self.field.now()).min(until);
-            let news = self.field.next(then)?;
-            if let Notice::Event(_, by, event) = &news {
-                let is_sink = self.path.last().map(|n| self.field.ids()[*n]) == Some(*by);
+            let then = recorder.due(self.network.now()).min(until);
+            let notice = self.network.next(then)?;
+            if let Notice::Event(_, by, event) = &notice {
+                let is_sink = self.path.last().map(|n| self.network.ids()[*n]) == Some(*by);
                 match (self.classify)(event) {
                     (0, EventKind::Begun) => self.has_begun = true,
-                    (0, EventKind::Ended(_)) if is_sink => self.is_done = true,
+                    (0, EventKind::Ended(_)) if is_sink => self.has_ended = true,
                     _ => {}
                 }
             }
-            if self.has_begun && !self.is_done {
-                let queued = self.path.iter().map(|n| self.field.net.engine(*n).queued());
+            if self.has_begun && !self.has_ended {
+                let queued = self
+                    .path
+                    .iter()
+                    .map(|n| self.network.net.engine(*n).queued());
                 if let Some(lengths) = queued.collect::<Option<Vec<_>>>() {
-                    recorder.look(self.field.now(), lengths.into_iter());
+                    recorder.sample(self.network.now(), lengths.into_iter());
                 }
             }
-            if then >= until || !matches!(news, Notice::Nothing) {
-                return Ok(news);
+            if then >= until || !matches!(notice, Notice::Nothing) {
+                return Ok(notice);
             }
         }
     }

@@ -15,7 +15,7 @@ use thalweg_units::{Duration, NodeId};
 use thalweg_wire::phy;
 use thalweg_wire::stream::{HEADER_BYTES, MAX_PAYLOAD};
 
-/// Payload bytes of a stream's packets where `bytes` are asked for: what is too many is cut.
+/// Payload bytes of a stream's packets for a request of `bytes`: at most what a packet holds.
 pub fn payload(bytes: u8) -> u8 {
     bytes.clamp(1, MAX_PAYLOAD as u8)
 }
@@ -31,14 +31,14 @@ pub struct Collected {
     /// The transfer.
     #[serde(flatten)]
     pub outcome: Carried,
-    /// What it took to know the links that the path was planned from.
+    /// The cost of the survey that the path was planned from.
     pub survey: DualSurveyCost,
 }
 
 /// How many packets an object makes at most.
 pub const MAX_PACKETS: u32 = u16::MAX as u32 - 1;
 
-/// The application asks for what is missing as often as this.
+/// How often the application requests missing packets.
 const REPAIRS: u32 = 40;
 
 /// A network of nodes with two radios that has measured its links.
@@ -97,7 +97,7 @@ impl Surveyed {
     /// The path of most hops that the measured links allow.
     fn longest_path(&self) -> Result<StreamPlan, CollectError> {
         let others = (0..self.testbed().len()).filter(|n| *n != self.sink);
-        let mut none = Err(CollectError::Unfit {
+        let mut failure = Err(CollectError::Unfit {
             testbed: self.testbed().name.clone(),
             why: "there is one node".to_owned(),
         });
@@ -112,14 +112,14 @@ impl Surveyed {
                     longest = Some(path);
                 }
                 Ok(_) => {}
-                Err(why) => none = Err(why),
+                Err(why) => failure = Err(why),
             }
         }
-        longest.map_or(none, Ok)
+        longest.map_or(failure, Ok)
     }
 
     /// Fetches `object` over a plan from node `from`, or from the node that is farthest from the sink of those
-    /// that have one. The stream is the same whoever looks on.
+    /// that have one. Onlookers do not change the stream.
     ///
     /// # Errors
     /// [`CollectError`].
@@ -140,7 +140,7 @@ impl Surveyed {
         let id = source.and_then(|n| self.testbed().id_of(n));
         let object = object.of(seed, id.unwrap_or(self.testbed().sink));
         let payload = u64::from(self.terms.stream.payload_bytes);
-        let attempt = |plan: &StreamPlan, tried: u32| {
+        let attempt = |plan: &StreamPlan, attempts: u32| {
             let path = ground.ids(&plan.nodes);
             let planned = Progress::Planned {
                 source: path.first().copied().unwrap_or(self.testbed().sink),
@@ -153,8 +153,8 @@ impl Surveyed {
             if watch(planned).is_break() {
                 return Err(CollectError::Stopped);
             }
-            // Other chance than the one before had; the first has no number.
-            let ids: Vec<u64> = (0..tried).map(u64::from).collect();
+            // Each attempt draws its own chance; the first has no number.
+            let ids: Vec<u64> = (0..attempts).map(u64::from).collect();
             let (load, seed) = (
                 [(plan.clone(), object.clone())],
                 derive(seed, "stream", &ids),
@@ -163,12 +163,12 @@ impl Surveyed {
             let outcome = carried.into_iter().next().ok_or(CollectError::Stopped)?;
             Ok((outcome, ()))
         };
-        let mut onward = self.ground.clone();
+        let mut remaining = self.ground.clone();
         let next = |plan: &StreamPlan, _: u32| {
-            // Some node on the way may be gone, nobody says which: over others.
+            // Some unknown node of the path may be gone: avoid them all.
             let relays = plan.nodes.iter().copied();
-            onward.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
-            self.path_from(&onward, source?).ok()
+            remaining.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
+            self.path_from(&remaining, source?).ok()
         };
         let (mut outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
         let cost = &self.cost;

@@ -1,5 +1,5 @@
-//! Where streams run: a site in two bands, and what its nodes measured of it beforehand (FastForward determines
-//! paths and channels beforehand too, section III-B), without the losses that were injected.
+//! Where streams run: a site in two bands with surveyed links. As in FastForward, paths and channels are fixed beforehand
+//! (section III-B), without the injected losses.
 
 use super::{CollectError, DualLinks, DualSurveyCost};
 use crate::collect::ProgressObserver;
@@ -16,22 +16,21 @@ use thalweg_units::{Channel, Channel900, Duration, NodeId, Tuning};
 pub struct Ground {
     /// The site, with both radios of each node.
     pub site: Site,
-    known: Arc<DualLinks>,
+    links: Arc<DualLinks>,
 }
 
 impl Ground {
-    /// `site`, when its nodes have measured both bands and told its sink.
+    /// `site` after a survey of both bands by its sink.
     ///
     /// # Errors
     /// [`CollectError::Unfit`] where its nodes have one radio; those of the survey.
     pub fn new(site: Site) -> Result<Self, CollectError> {
         let sink = site.testbed.index_of(site.testbed.sink).unwrap_or(0);
-        let nobody = &mut |_: &str, _| ControlFlow::Continue(());
-        Ok(Self::surveyed(site, Radios::Alternating, sink, nobody)?.0)
+        let silent = &mut |_: &str, _| ControlFlow::Continue(());
+        Ok(Self::surveyed(site, Radios::Alternating, sink, silent)?.0)
     }
 
-    /// `site`, when its nodes have measured the links that streams over `radios` may have and told node `sink`; and
-    /// what that took.
+    /// `site` after node `sink` surveyed the links that streams over `radios` can use; and the cost of that.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -47,18 +46,18 @@ impl Ground {
                 why: "streams need nodes with two radios (board = \"opal\")".to_owned(),
             });
         }
-        let (known, cost) = DualLinks::measure(&site, radios, sink, observer)?;
+        let (links, cost) = DualLinks::measure(&site, radios, sink, observer)?;
         let since = site.age() + Duration::from_secs_f64(cost.seconds());
         let ground = Self {
             site: site.aged(since)?,
-            known: Arc::new(known),
+            links: Arc::new(links),
         };
         Ok((ground, cost))
     }
 
     /// Leaves `nodes` out of paths that are planned from now on.
     pub fn avoid(&mut self, nodes: impl IntoIterator<Item = usize>) {
-        Arc::make_mut(&mut self.known).avoid(nodes);
+        Arc::make_mut(&mut self.links).avoid(nodes);
     }
 
     /// The same with losses on `links` in both bands, for data frames of `psdu_bytes`.
@@ -85,7 +84,7 @@ impl Ground {
             calling: Some(Config::CALLING),
         }
     }
-    /// A plan for `request` beside `others`, on the channels that were measured. What was injected is not known to it.
+    /// A plan for `request` beside `others`, on the channels that were measured. Injected losses are not in it.
     ///
     /// # Errors
     /// [`CollectError::Plan`].
@@ -94,14 +93,14 @@ impl Ground {
         request: &StreamRequest,
         others: &[StreamPlan],
     ) -> Result<StreamPlan, CollectError> {
-        let planned = self.known.known(request).plan(&*self.known, others);
+        let planned = self.links.measured(request).plan(&*self.links, others);
         planned.map_err(|why| self.named(why))
     }
     /// The planner's error in the testbed's names for nodes.
     fn named(&self, why: StreamError) -> CollectError {
         let id = |n: usize| {
-            let known = self.site.testbed.id_of(n);
-            known.map_or(n, |id| usize::from(id.get()))
+            let id = self.site.testbed.id_of(n);
+            id.map_or(n, |id| usize::from(id.get()))
         };
         CollectError::Plan(match why {
             StreamError::NoPath { from, to } => StreamError::NoPath {
@@ -122,11 +121,11 @@ impl Ground {
         let planned = path.first().zip(path.last()).and_then(|(source, sink)| {
             let mut request = self.request(*source, *sink, Some(path.clone()));
             request.radios = Radios::First;
-            self.known.known(&request).plan(&*self.known, &[]).ok()
+            self.links.measured(&request).plan(&*self.links, &[]).ok()
         });
-        let blind = || vec![Tuning::Ghz2_4(Channel::LAST); plan.links.len()];
+        let fallback = || vec![Tuning::Ghz2_4(Channel::LAST); plan.links.len()];
         StreamPlan {
-            links: planned.map_or_else(blind, |planned| planned.links),
+            links: planned.map_or_else(fallback, |planned| planned.links),
             nodes: plan.nodes.clone(),
         }
     }
@@ -137,7 +136,7 @@ impl Ground {
     }
 }
 
-/// What is told of each link of `plan`'s path; `count` adds what the node at each place of it counted.
+/// A report of each link of `plan`'s path; `count` adds the counts of the node at each hop.
 pub(super) fn links(
     ids: &[NodeId],
     plan: &StreamPlan,

@@ -1,8 +1,8 @@
 //! Streams: bulk data along one path of nodes with two radios, and the protocols with one radio that
 //! FastForward is compared to.
 //!
-//! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] -> [`Carried`], an outcome
-//! for each stream. The job is the gateway's ([`thalweg_host::transfer::stream`]). Time base: simulated
+//! Flow: site -> [`Ground`] (with surveyed links) -> plans -> [`run`] -> [`Carried`], an outcome
+//! for each stream. The job is the host's ([`thalweg_host::transfer::stream`]). Time base: simulated
 //! time. Tests: `crates/simnet/tests/all/streams/`.
 
 mod carry;
@@ -69,10 +69,10 @@ impl TryFrom<String> for Carrier {
     type Error = String;
     fn try_from(name: String) -> Result<Self, String> {
         Self::all().find(|c| c.name() == name).ok_or_else(|| {
-            let known: Vec<&str> = Self::all().map(Self::name).collect();
+            let names: Vec<&str> = Self::all().map(Self::name).collect();
             format!(
                 "no stream protocol is called {name:?}; there are {}",
-                known.join(", ")
+                names.join(", ")
             )
         })
     }
@@ -105,19 +105,19 @@ impl Carrier {
             Self::Pip(PipBoard::Contiki) => Pipelined::PIP.name,
             Self::Pip(PipBoard::Opal) => "pip-opal",
             _ => {
-                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
-                known.map_or("", |p| p.name)
+                let protocol = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
+                protocol.map_or("", |p| p.name)
             }
         }
     }
 }
 
-/// What is sent, and on what terms.
+/// How streams are carried.
 #[derive(Debug, Clone)]
 pub struct Terms {
     /// What carries it.
     pub carrier: Carrier,
-    /// On what terms, whatever carries it.
+    /// The terms that all carriers share.
     pub stream: stream::StreamTerms,
     /// What the drivers do with the bus while a radio is on the air.
     pub bus: Bus,
@@ -137,14 +137,14 @@ impl Default for Terms {
     }
 }
 
-/// Who looks on besides: nothing of a run changes by it.
+/// Recorders of a run; they change nothing of it.
 #[derive(Default)]
 pub struct Onlookers {
     /// What the air of the first plan is written to. Each run begins at zero.
     pub capture: Option<Box<dyn Capture>>,
-    /// Who notes what the links of the first plan do.
+    /// Records the links of the first plan.
     pub recorder: Option<Recorder>,
-    /// Who notes what its nodes' radios and microcontrollers do.
+    /// Records what its nodes' radios and microcontrollers do.
     pub spans: Option<SpanLog>,
 }
 

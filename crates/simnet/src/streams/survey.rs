@@ -1,5 +1,5 @@
-//! What nodes with two radios measure of their links, over the air: one radio's band after the other, as
-//! P3's networks do (P3, section IV-D1: beacons in turn, tables collected by floods).
+//! The survey of nodes with two radios: one band after the other, as in P3 (section IV-D1: beacons in turn, tables
+//! collected by floods).
 //!
 //! Time base: simulated time; each band is a network of its own, switched on afresh. Invariant: a planner
 //! learns of links only what the base station received. Tests: `crates/simnet/tests/all/streams/survey.rs`.
@@ -22,7 +22,7 @@ use thalweg_units::{Channel, Channel900, ChannelSet, Tuning};
 #[derive(Debug, Clone)]
 pub struct DualLinks {
     bands: [Band; 2],
-    /// Nodes that no path is to go over.
+    /// Nodes that paths avoid.
     avoided: Vec<usize>,
 }
 
@@ -30,11 +30,11 @@ pub struct DualLinks {
 struct Band {
     links: LinkQualities,
     channels: ChannelSet,
-    /// What the survey tells of itself: ten beacons cannot tell a good link from a fair one, its level does.
+    /// Learned from the survey: ten beacons cannot separate a good link from a fair one, the signal level can.
     model: LinkModel,
 }
 
-/// What it took to know the links.
+/// The cost of the survey.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DualSurveyCost {
     /// At 2.4 GHz.
@@ -109,11 +109,11 @@ impl DualLinks {
     }
 
     /// `request` on the channels that were measured.
-    pub(super) fn known(&self, request: &StreamRequest) -> StreamRequest {
-        let knows = |on: Tuning| self.band(on).channels.contains(on.place());
+    pub(super) fn measured(&self, request: &StreamRequest) -> StreamRequest {
+        let is_measured = |on: Tuning| self.band(on).channels.contains(on.place());
         let mut request = request.clone();
-        request.ghz2_4.retain(|c| knows(Tuning::Ghz2_4(*c)));
-        request.mhz900.retain(|c| knows(Tuning::Mhz900(*c)));
+        request.ghz2_4.retain(|c| is_measured(Tuning::Ghz2_4(*c)));
+        request.mhz900.retain(|c| is_measured(Tuning::Mhz900(*c)));
         request
     }
 }
@@ -156,7 +156,7 @@ fn channels_900(most: usize) -> ChannelSet {
 struct Measuring {
     /// The name of its band.
     band: &'static str,
-    /// What its random numbers are for.
+    /// Names its random stream.
     purpose: &'static str,
 }
 
@@ -185,8 +185,8 @@ impl Measuring {
         let config = config.on(&site.board.timing);
         let seed = derive(site.seed, self.purpose, &[]);
         let mut session = Motes::open_with(site, config, seed)?;
-        let mut told = |step: Progress| observer(self.band, step);
-        let surveyed = session.survey(sink, Survey::of(channels), &mut told)?;
+        let mut watch = |step: Progress| observer(self.band, step);
+        let surveyed = session.survey(sink, Survey::of(channels), &mut watch)?;
         let cost = surveyed.cost(flooding);
         let band = Band {
             model: LinkModel::learned(&surveyed.links, site.board.chip.noise_floor),

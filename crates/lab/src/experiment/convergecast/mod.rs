@@ -144,11 +144,11 @@ impl Kind for Convergecast {
         self.points().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
         let points: Vec<_> = self.points().into_iter().enumerate().collect();
         rows_in_order(&points, |(place, point)| {
-            let rows = || self.run_rows(lab.sites, seed, point);
-            lab.setting((seed, *place), rows)
+            let rows = || self.run_rows(context.sites, seed, point);
+            context.setting((seed, *place), rows)
         })
     }
 

@@ -267,11 +267,11 @@ impl Kind for Rcrt {
         self.points().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
-        let floor = self.floor(seed, |seed| lab.site(&self.testbed, seed))?;
+    fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
+        let floor = self.floor(seed, |seed| context.site(&self.testbed, seed))?;
         let points = self.points();
         let runs = in_order(&points, |point| {
-            lab.part(|| self.outcome(&floor, *point, None))
+            context.part(|| self.outcome(&floor, *point, None))
         })?;
         Ok(self.all_rows(seed, &floor, &points, &runs))
     }
@@ -328,6 +328,26 @@ struct Floor {
     shape: Shape,
 }
 
+/// The transport of `point`, with a sink for each of `policies`.
+fn transport(point: Point, policies: Vec<String>) -> Transport {
+    let config = point.reading.unwrap_or(Reading::Taken).config();
+    let config = match point.transport {
+        Name::BestEffort => return Transport::BestEffort,
+        Name::Ifrc => return Transport::Ifrc,
+        Name::Reliable => Config {
+            control: Control::Fixed,
+            ..config
+        },
+        Name::RcrtSpare => Config {
+            excess: Excess::WhereFree,
+            ..config
+        },
+        Name::Rcrt | Name::Baseline | Name::RcrtBackoff | Name::RcrtFusion => config,
+    };
+    let sink = |policy| Sink { config, policy };
+    Transport::Rcrt(policies.into_iter().map(sink).collect())
+}
+
 impl Rcrt {
     fn points(&self) -> Vec<Point> {
         let loads = pairs(&or_none(&self.offered), &or_none(&self.readings));
@@ -380,22 +400,6 @@ impl Rcrt {
             _ if point.transport == Name::Baseline => vec![site.testbed.sink_index()],
             ids => ids.iter().map(|id| node(*id)).collect::<Result<_>>()?,
         };
-        let config = point.reading.unwrap_or(Reading::Taken).config();
-        let config = match point.transport {
-            Name::Reliable => Config {
-                control: Control::Fixed,
-                ..config
-            },
-            Name::RcrtSpare => Config {
-                excess: Excess::WhereFree,
-                ..config
-            },
-            _ => config,
-        };
-        let sink = |policy: &String| Sink {
-            config,
-            policy: policy.clone(),
-        };
         let (policies, groups) = match point.transport {
             Name::Baseline => (fair(), one_group()),
             _ => (self.policies.clone(), self.flows.clone()),
@@ -429,16 +433,7 @@ impl Rcrt {
             channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
             flows: self.flows_of(site, &bases, &groups, point.offered),
             bases,
-            transport: match point.transport {
-                Name::BestEffort => Transport::BestEffort,
-                Name::Ifrc => Transport::Ifrc,
-                Name::Reliable
-                | Name::Rcrt
-                | Name::Baseline
-                | Name::RcrtBackoff
-                | Name::RcrtFusion
-                | Name::RcrtSpare => Transport::Rcrt(policies.iter().map(sink).collect()),
-            },
+            transport: transport(point, policies),
             source: source::Config {
                 probing: match point.transport {
                     Name::RcrtBackoff => Probing::Backoff {

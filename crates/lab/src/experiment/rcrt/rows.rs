@@ -67,6 +67,23 @@ impl Spread {
     }
 }
 
+/// Reception at a fixed load of `offered` packets per second.
+fn set_received(row: &mut Row, point: Point, offered: f64, o: &Outcome) {
+    let flows = || o.flows.iter();
+    let received = || flows().map(|f| f.rate_within(WINDOW_S));
+    Spread::set(row, "received", received());
+    if let Some(spread) = Spread::of(received()) {
+        let p = spread.mean / offered;
+        row.set("reliability", p);
+        row.set("reliability_least", spread.least / offered);
+        if point.transport == Name::BestEffort {
+            // Figure 1: packets up and feedback down, and what M makes of the rate.
+            row.set("traffic", offered * (2.0 - p) / p.max(1e-3));
+            row.set("decreased", offered * p / (2.0 - p));
+        }
+    }
+}
+
 impl Rcrt {
     pub(super) fn all_rows(
         &self,
@@ -113,55 +130,10 @@ impl Rcrt {
         let flows = || o.flows.iter();
         row.set("wrong", flows().map(|f| f.wrong).sum::<u32>());
         if point.transport != Name::BestEffort {
-            let all: usize = flows().map(|f| f.flow.packets as usize).sum();
-            let delivered: usize = flows().map(|f| f.delivered.len()).sum();
-            if point.transport != Name::Ifrc {
-                row.set("delivered_share", delivered as f64 / all.max(1) as f64);
-            }
-            row.set_some("rate", mean_rate(o, (0.0, o.lasted)));
-            row.set_some("rate_30_min", mean_rate(o, (0.0, HALF_AN_HOUR_S)));
-            row.set_some("steady_rate", mean_rate(o, (HALF_AN_HOUR_S, o.lasted)));
-            Spread::set(
-                &mut row,
-                "goodput",
-                flows().filter_map(FlowOutcome::goodput),
-            );
-            let feedbacks: u32 = flows().map(|f| f.feedbacks).sum();
-            row.set("feedbacks", feedbacks);
-            row.set(
-                "feedbacks_per_packet",
-                f64::from(feedbacks) / delivered.max(1) as f64,
-            );
-            let shares: Vec<f64> = flows().filter_map(FlowOutcome::repaired_share).collect();
-            Spread::set(&mut row, "repaired", shares.iter().copied());
-            let few = shares.iter().filter(|share| **share <= 0.05).count();
-            row.set(
-                "repaired_few_share",
-                few as f64 / shares.len().max(1) as f64,
-            );
-            row.set_some("rate_swing", swing(o));
-            self.set_phases(&mut row, o);
-            let goodputs = self.policies.iter().enumerate().filter_map(|(k, _)| {
-                let of_sink = flows().filter(|f| usize::from(f.flow.sink) == k);
-                Spread::of(of_sink.filter_map(FlowOutcome::goodput))
-            });
-            row.set("goodput_of_sinks", goodputs.map(|s| s.mean).sum::<f64>());
-            let limited = flows().filter(|f| f.flow.sink == 1);
-            row.set_some("second_sink_unequal", unequal(limited, o.lasted));
+            self.set_goodput(&mut row, point, o);
         }
         if let Some(offered) = point.offered {
-            let received = || flows().map(|f| f.rate_within(WINDOW_S));
-            Spread::set(&mut row, "received", received());
-            if let Some(spread) = Spread::of(received()) {
-                let p = spread.mean / offered;
-                row.set("reliability", p);
-                row.set("reliability_least", spread.least / offered);
-                if point.transport == Name::BestEffort {
-                    // Figure 1: packets up and feedback down, and what M makes of the rate.
-                    row.set("traffic", offered * (2.0 - p) / p.max(1e-3));
-                    row.set("decreased", offered * p / (2.0 - p));
-                }
-            }
+            set_received(&mut row, point, offered, o);
         }
         let bases = self.bases_of(floor);
         let nodes = (0..o.parents.len()).filter(|n| !bases.contains(n));
@@ -169,6 +141,42 @@ impl Rcrt {
         let changes = nodes.map(|n| o.parent_changes(n) as f64 * in_38_min);
         row.set_some("parent_changes", Spread::of(changes).map(|s| s.mean));
         row
+    }
+
+    /// What flows with a rate delivered.
+    fn set_goodput(&self, row: &mut Row, point: Point, o: &Outcome) {
+        let flows = || o.flows.iter();
+        let all: usize = flows().map(|f| f.flow.packets as usize).sum();
+        let delivered: usize = flows().map(|f| f.delivered.len()).sum();
+        if point.transport != Name::Ifrc {
+            row.set("delivered_share", delivered as f64 / all.max(1) as f64);
+        }
+        row.set_some("rate", mean_rate(o, (0.0, o.lasted)));
+        row.set_some("rate_30_min", mean_rate(o, (0.0, HALF_AN_HOUR_S)));
+        row.set_some("steady_rate", mean_rate(o, (HALF_AN_HOUR_S, o.lasted)));
+        Spread::set(row, "goodput", flows().filter_map(FlowOutcome::goodput));
+        let feedbacks: u32 = flows().map(|f| f.feedbacks).sum();
+        row.set("feedbacks", feedbacks);
+        row.set(
+            "feedbacks_per_packet",
+            f64::from(feedbacks) / delivered.max(1) as f64,
+        );
+        let shares: Vec<f64> = flows().filter_map(FlowOutcome::repaired_share).collect();
+        Spread::set(row, "repaired", shares.iter().copied());
+        let few = shares.iter().filter(|share| **share <= 0.05).count();
+        row.set(
+            "repaired_few_share",
+            few as f64 / shares.len().max(1) as f64,
+        );
+        row.set_some("rate_swing", swing(o));
+        self.set_phases(row, o);
+        let goodputs = self.policies.iter().enumerate().filter_map(|(k, _)| {
+            let of_sink = flows().filter(|f| usize::from(f.flow.sink) == k);
+            Spread::of(of_sink.filter_map(FlowOutcome::goodput))
+        });
+        row.set("goodput_of_sinks", goodputs.map(|s| s.mean).sum::<f64>());
+        let limited = flows().filter(|f| f.flow.sink == 1);
+        row.set_some("second_sink_unequal", unequal(limited, o.lasted));
     }
 
     /// Rates over demands before, while and after flows are there that join late. After they have gone, rates

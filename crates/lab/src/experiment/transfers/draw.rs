@@ -311,7 +311,7 @@ impl Transfers {
         lab: &RunContext<'_>,
     ) -> Result<Drawn> {
         let survey = self.survey_of_all(drawn.world.beacon_ms);
-        let surveyed = survey_once(changed, survey, &mut |_| lab.heard())?;
+        let surveyed = survey_once(changed, survey, &mut |_| lab.flow())?;
         Ok(Drawn {
             pipeline: Some(self.chained(changed, vec![Arc::new(surveyed)])?),
             ..drawn.clone()

@@ -150,7 +150,11 @@ impl Recorder {
     }
 
     /// The queues at `now`, of each link's sender.
-    pub(in crate::streams) fn look(&mut self, now: SimTime, lengths: impl Iterator<Item = usize>) {
+    pub(in crate::streams) fn sample(
+        &mut self,
+        now: SimTime,
+        lengths: impl Iterator<Item = usize>,
+    ) {
         let queues = &mut self.queues;
         if now < queues.next {
             return;

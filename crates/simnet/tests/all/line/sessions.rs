@@ -25,7 +25,7 @@ const SOURCES: [u16; 3] = [4, 6, 17];
 /// Bytes of a packet.
 const PACKET: usize = 64;
 
-fn wish() -> SessionRequest {
+fn request() -> SessionRequest {
     SessionRequest {
         sources: SOURCES.to_vec(),
         policy: "weighted:17=3".to_owned(),
@@ -135,7 +135,7 @@ fn session(
     goes_on: impl FnMut(u32) -> bool,
 ) -> (Result<(), Failure>, u32, Kept, Vec<SourceStatus>) {
     let station = line.station().unwrap().node;
-    let sources: Vec<_> = wish().nodes().map(|node| (node, 4.0)).collect();
+    let sources: Vec<_> = request().nodes().map(|node| (node, 4.0)).collect();
     let below = line.session(station, &sources).unwrap();
     let kept = Kept::default();
     let shelf = Shelf {
@@ -143,7 +143,7 @@ fn session(
         last: Vec::new(),
     };
     let left = Some(Duration::from_secs(seconds));
-    let mut job = Session::new((station, below.now()), &wish(), left, shelf).unwrap();
+    let mut job = Session::new((station, below.now()), &request(), left, shelf).unwrap();
     let mut field = Checked {
         below,
         kept: kept.clone(),

@@ -6,7 +6,7 @@ use std::ops::ControlFlow::Continue;
 use thalweg_host::registry::Pipelined;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Fault;
-use thalweg_simnet::explain::{self, LossMap, SubGroup, Way};
+use thalweg_simnet::explain::{self, LossMap, RouteMap, SubGroup};
 
 const LADDER: Ladder = Ladder {
     hops: 3,
@@ -26,7 +26,7 @@ fn taking_part(plan: &Plan, stage: usize) -> BTreeSet<usize> {
 /// What enters and what arrives at the end of a list of hops.
 fn ends(map: &LossMap, at: usize) -> (u32, u32) {
     let round = &map.rounds[at];
-    let last = map.way_of(round.attempt).hops;
+    let last = map.route_of(round.attempt).hops;
     let at = |stage: usize| round.hops.iter().filter(move |hop| hop.stage == stage);
     let entered = at(1).map(|hop| hop.entered).sum();
     (entered, at(last).map(|hop| hop.arrived).sum())
@@ -60,8 +60,8 @@ fn each_attempt_is_booked_on_the_way_that_it_went() {
     assert!(map.is_conserved(), "{map:#?}");
 
     // Each way is another than the one before, in the end over other nodes, and its rounds name them.
-    let ways: Vec<_> = map.all_ways().collect();
-    let told = |way: &Way| (way.nodes.clone(), way.channels.clone(), way.last_even);
+    let ways: Vec<_> = map.all_routes().collect();
+    let told = |way: &RouteMap| (way.nodes.clone(), way.channels.clone(), way.last_even);
     for pair in ways.windows(2) {
         assert!(pair[0].0 < pair[1].0 && pair[1].0 < summary.attempts);
         assert_ne!(told(pair[0].1), told(pair[1].1));
@@ -69,7 +69,7 @@ fn each_attempt_is_booked_on_the_way_that_it_went() {
     let (first, last) = (ways[0].1, ways[ways.len() - 1].1);
     assert_ne!(first.nodes, last.nodes, "{}", map.to_text());
     for round in &map.rounds {
-        let way = map.way_of(round.attempt);
+        let way = map.route_of(round.attempt);
         for hop in &round.hops {
             let at = |stage: usize| -> Vec<u16> {
                 let is_in = |of: SubGroup| of == hop.group || of == SubGroup::All;
