@@ -4,7 +4,7 @@
 //! A caller brings the network ([`Network`]) and a [`TransferObserver`], which has the bytes and may stop it; nothing else differs
 //! between a simulation, a serial line and the daemon. Time base: the field's. Invariants: an object is handed out whole
 //! or not at all; relays of a transfer that broke off are given time to leave it before the next begins. Tests:
-//! `crates/lab/tests/`, `tests/recovery.rs`.
+//! `crates/simnet/tests/all/robustness/`, `tests/all/recovery.rs`.
 
 use crate::job::{run, Failure, Progress, Retry, RetryMode, Watch};
 use crate::line::LineError;

@@ -3,7 +3,7 @@
 //!
 //! Invariants: a job that is polled comes to [`Step::Wait`] or [`Step::Done`] after a bounded number of
 //! steps, and ends by itself within a bound that it knows; a job that ends without success has its
-//! stations stopped. Time base: [`NetworkTime`]. Tests: `tests/flaky.rs`.
+//! stations stopped. Time base: [`NetworkTime`]. Tests: `tests/all/flaky.rs`.
 
 use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use std::ops::ControlFlow;

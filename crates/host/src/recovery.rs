@@ -1,7 +1,7 @@
 //! What follows on a transfer that broke off: its relays are waited for, and a survey that lacks nodes is made again.
 //!
 //! Invariant: nodes that were missed before are not waited for again, so one that is off costs no second
-//! survey each time. Time base: the field's. Tests: `tests/recovery.rs`.
+//! survey each time. Time base: the field's. Tests: `tests/all/recovery.rs`.
 
 use crate::job::{run, Failure, Watch};
 use crate::network::{Network, NetworkTime, Notice};

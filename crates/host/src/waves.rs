@@ -3,7 +3,7 @@
 //!
 //! Sinks flood their wake-ups one after the other and begin together. Time base: field time. Invariants: a wave
 //! ends when all its sinks' parts have, or [`PATIENCE`] after its deadline; a sink that is lost ends its own
-//! transfer alone. Tests: `tests/flaky.rs`, `crates/lab/src/campaign/tests.rs`.
+//! transfer alone. Tests: `tests/all/flaky.rs`, `crates/simnet/src/campaign/tests.rs`.
 
 use crate::job::{Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};

@@ -1,5 +1,5 @@
 //! What testbeds are read from: the built-in ones, and files and standard input by what they hold.
-//! Tests: `file_tests.rs`, `crates/cli/tests/networks.rs`.
+//! Tests: `file_tests.rs`, `crates/cli/tests/all/networks.rs`.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

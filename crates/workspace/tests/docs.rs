@@ -292,7 +292,6 @@ fn files_that_pages_name_exist() {
 }
 
 #[test]
-#[ignore = "until the sources' openings are mended"]
 fn files_that_sources_name_exist() {
     let tree = tree();
     let missing = files_of(&root(), "rs").into_iter().map(|source| {

@@ -1,5 +1,5 @@
 //! Whence a transfer comes where nobody names a source, and why it can come from nowhere.
-//! Tests: `crates/cli/tests/networks.rs`, `crates/simnet/src/collect/`.
+//! Tests: `crates/cli/tests/all/networks.rs`, `crates/simnet/src/collect/`.
 
 use super::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_planner::channels::REUSE_DISTANCE;

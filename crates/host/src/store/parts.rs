@@ -1,7 +1,7 @@
 //! Parts of objects that a job has fetched and whose object is not whole yet: a daemon that is killed goes on with the next.
 //!
 //! Invariants: a job has parts as long as it has not ended, which a trigger of the database sees to; they are of at most
-//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: `parts_tests.rs`, `crates/cli/tests/gateway/`.
+//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: `parts_tests.rs`, `crates/cli/tests/all/gateway/`.
 
 use rusqlite::params;
 use thalweg_protocols::object::ObjectInfo;

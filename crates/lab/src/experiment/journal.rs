@@ -2,7 +2,7 @@
 //!
 //! A file belongs to a program, a run's keys as options have overwritten them, the files that these name, losses and a
 //! seed; their digest is in its name. A file that belongs to something else is never looked at.
-//! Invariant: rows that were kept are those that would be found again, bit by bit. Tests: `journal_tests.rs`, `cli/tests/resume.rs`.
+//! Invariant: rows that were kept are those that would be found again, bit by bit. Tests: `journal_tests.rs`, `crates/cli/tests/all/resume.rs`.
 
 use crate::results::Row;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //! [`Sampler`] switches the radio for [`super::Mac`], which says when it needs it. Time base: the
 //! node's clock. Invariants: the preamble outlasts the gap between two looks; every wait has a
 //! time-out. Not modelled: adapting the interval to traffic, neighbours' schedules. Tests:
-//! `tests.rs`, `lab/src/convergecast/tests.rs`.
+//! `tests.rs`, `crates/simnet/src/convergecast/tests.rs`.
 
 use super::ops;
 use crate::radio;

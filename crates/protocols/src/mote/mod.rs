@@ -6,7 +6,7 @@
 //! a time, and what it left pending is taken back before the next one asks for anything; a node
 //! that is not in a transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an
 //! event, unless [`Command::Stop`] ends it; until transfers begin together, all nodes carry floods.
-//! Deviations: README.md. Tests: `tests.rs`.
+//! Deviations: README.md. Tests: `tests/`.
 
 mod cold_start;
 mod event;

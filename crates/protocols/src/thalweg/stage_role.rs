@@ -1,7 +1,7 @@
 //! A node's place in a chain: on which channels it sends and listens for its group, and when it is free for another way.
 //!
 //! Where the last hop of its group is moved to the other group's channel, relays of the last stage do as NACKs say. Time
-//! base: the node's clock. Tests: `ends.rs`, `../pipeline/tests/follow.rs`.
+//! base: the node's clock. Tests: `../pipeline/tests/ends.rs`, `../pipeline/tests/follow.rs`.
 
 use super::followups::Early;
 use super::rendezvous::Rendezvous;

@@ -2,7 +2,7 @@
 //! picture and as data: CIT's figure 1, of a chain of one's own; of a stream, with both radios.
 //!
 //! Times are true time from the stretch's beginning, which is that of a reception at the first
-//! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/streams/explain.rs`.
+//! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/all/streams/explain.rs`.
 
 use super::chain::{Bench, Chain, Result};
 use serde::Serialize;

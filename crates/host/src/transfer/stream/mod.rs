@@ -4,7 +4,7 @@
 //! Time base: field time. Invariants: nothing is waited for beyond [`StreamTerms::deadline`]; an object is handed out
 //! only where length and digest are those that were known beforehand, since no stream's frame has them.
 //! Where the source is no station, nobody tells that it begins: then the first packet at the sink is the
-//! beginning. Tests: `tests/flaky.rs`, `crates/simnet/tests/all/streams/`.
+//! beginning. Tests: `tests/all/flaky.rs`, `crates/simnet/tests/all/streams/`.
 
 mod job;
 mod log;
