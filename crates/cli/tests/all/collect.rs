@@ -201,13 +201,7 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
     let dir = tempfile::tempdir().unwrap();
     run(
         dir.path(),
-        &[
-            "plan",
-            "--testbed",
-            "line5",
-            "--svg",
-            "p.svg",
-        ],
+        &["plan", "--testbed", "line5", "--svg", "p.svg"],
     );
     run(dir.path(), &["testbed", "show", "line5", "--svg", "m.svg"]);
     for (file, begin) in [("p.svg", "<svg"), ("m.svg", "<svg")] {
