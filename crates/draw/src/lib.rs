@@ -12,10 +12,10 @@ pub mod style;
 mod svg;
 pub mod timeline;
 
-/// A part of a whole, as stacked bars show it: packets or frames that are alike in what became of them.
+/// A part of a whole, as stacked bars show it: packets or frames with the same fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// What became of them.
+pub struct BarPart {
+    /// Their fate.
     pub name: &'static str,
     /// Its colour.
     pub colour: &'static str,

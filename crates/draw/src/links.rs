@@ -3,7 +3,7 @@
 
 use crate::style::{CURVE, FAINT, GRID, INK};
 use crate::svg::{fill, Anchor, Svg};
-use crate::Part;
+use crate::BarPart;
 
 const LEFT: f64 = 24.0;
 /// Where bars begin, and how long the longest is.
@@ -37,7 +37,7 @@ pub struct Row {
     /// On which band and channel.
     pub on: String,
     /// Its frames, by what became of them.
-    pub parts: Vec<Part>,
+    pub parts: Vec<BarPart>,
     /// A line below the bar.
     pub note: String,
     /// Packets in the sender's queue over time; empty where it was not recorded.

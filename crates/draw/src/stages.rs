@@ -4,7 +4,7 @@
 
 use crate::style::{self, FAINT, IDLE, INK, SOURCE};
 use crate::svg::{fill, text_width, Anchor, Svg};
-use crate::Part;
+use crate::BarPart;
 
 const COLUMN: f64 = 168.0;
 const LEFT: f64 = 64.0;
@@ -33,7 +33,7 @@ pub struct Stages {
     /// What became of packets between stages.
     pub hops: Vec<Hop>,
     /// Losses of all hops, by cause.
-    pub lost: Vec<Part>,
+    pub lost: Vec<BarPart>,
     /// Lines below.
     pub notes: Vec<String>,
 }
@@ -85,7 +85,7 @@ pub struct Hop {
     /// Packets that entered it.
     pub entered: u32,
     /// Packets that did not.
-    pub lost: Vec<Part>,
+    pub lost: Vec<BarPart>,
 }
 
 impl Hop {

@@ -5,7 +5,7 @@
 //! `d` chips is `u` (useful, cos) plus `v` (misaligned, sin), both sums over senders with beating
 //! carriers; two samples a symbol, because beats reach 48 kHz (21 us) while a symbol takes 16 us.
 //! The average over both is of `S / (S + G)`, as a limiting (phase) demodulator averages.
-//! Not modelled: capture inside a symbol, carrier tracking. Tests: here, `tests/all/`.
+//! Not modelled: capture inside a symbol, carrier tracking. Tests: `tests/all/`, `src/tests/`.
 
 use crate::cause::Without;
 use crate::chip::{Chip, Modem};
@@ -37,7 +37,7 @@ pub(crate) struct Scratch {
 
 /// The result of a reception.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Heard {
+pub(crate) struct Assessment {
     /// Cumulated hazard. Where the ear endures more than the whole frame can hold, or less than
     /// the part looked at, a bound of it on the same side.
     pub(crate) hazard: f64,
@@ -86,7 +86,7 @@ impl Disturbed {
 }
 
 /// A receiver and what is around it while it is locked on a frame.
-pub(crate) struct Hearing<'a> {
+pub(crate) struct LockedReceiver<'a> {
     pub(crate) demodulator: &'a Demodulator,
     pub(crate) chip: &'a Chip,
     pub(crate) noise: f64,
@@ -97,21 +97,21 @@ pub(crate) struct Hearing<'a> {
     pub(crate) carriers: &'a [Carrier],
 }
 
-impl Hearing<'_> {
+impl LockedReceiver<'_> {
     /// The hazard of the locked frame's symbols before `until`, with what `without` leaves.
-    pub(crate) fn assess(&self, until: u32, without: Without, scratch: &mut Scratch) -> Heard {
+    pub(crate) fn assess(&self, until: u32, without: Without, scratch: &mut Scratch) -> Assessment {
         let first = self.first_counted();
         let symbols = f64::from(until.saturating_sub(first));
         let symbol_ns = self.chip.phy.symbol.as_nanos() as f64;
         let window = (f64::from(first) * symbol_ns, f64::from(until) * symbol_ns);
-        let alone = without == Without::OtherSenders
+        let single_sender = without == Without::OtherSenders
             || !matches!(self.chip.modem, Modem::OQpsk | Modem::OQpskPlain);
 
-        let centre = self.centre(alone);
+        let centre = self.centre(single_sender);
         let Scratch { senders, changes } = scratch;
         senders.clear();
         changes.clear();
-        let mut heard = Heard {
+        let mut assessment = Assessment {
             hazard: 0.0,
             centre_ns: centre.at_ns,
             power: 0.0,
@@ -124,17 +124,17 @@ impl Hearing<'_> {
             let after = signal.after(self.locked);
             let late = (after - centre.at_ns) / CHIP_NS;
             let is_copy = signal.is_synchronous_with(self.locked);
-            heard.disturbed.other_senders |= is_copy && signal.tx != self.locked.tx;
-            let is_sender = if alone {
+            assessment.disturbed.other_senders |= is_copy && signal.tx != self.locked.tx;
+            let is_sender = if single_sender {
                 signal.tx == centre.strongest.tx
             } else {
                 is_copy && late.abs() < 1.0
             };
             if is_sender {
-                heard.power += signal.power;
-                heard.senders += 1;
+                assessment.power += signal.power;
+                assessment.senders += 1;
                 erasure += f64::from(signal.erasure) * signal.power;
-                if !alone {
+                if !single_sender {
                     // Only differences count: phases are relative to the strongest sender's.
                     let is_strongest = signal.tx == centre.strongest.tx;
                     let phase = if is_strongest { 0.0 } else { signal.phase() };
@@ -142,7 +142,7 @@ impl Hearing<'_> {
                 }
                 continue;
             }
-            let (kind, disturbed) = heard.disturbed.kind(is_copy, signal.on);
+            let (kind, disturbed) = assessment.disturbed.kind(is_copy, signal.on);
             if without < kind {
                 let end = (signal.end() as i64 - self.locked.start as i64) as f64
                     + (f64::from(signal.delay) - f64::from(self.locked.delay));
@@ -151,17 +151,17 @@ impl Hearing<'_> {
         }
         if without < Without::External {
             let has_bursts = self.push_bursts(changes, window);
-            heard.hazard = symbols * erasure / heard.power;
-            heard.disturbed.external = has_bursts || erasure > 0.0;
+            assessment.hazard = symbols * erasure / assessment.power;
+            assessment.disturbed.external = has_bursts || erasure > 0.0;
         }
-        heard.interference = changes.iter().map(|c| c.power.max(0.0)).sum();
+        assessment.interference = changes.iter().map(|c| c.power.max(0.0)).sum();
         changes.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
-        heard.hazard = if heard.senders <= 1 {
-            heard.hazard + self.single(heard, window, symbol_ns, changes)
+        assessment.hazard = if assessment.senders <= 1 {
+            assessment.hazard + self.single(assessment, window, symbol_ns, changes)
         } else {
-            self.several(heard, first..until, symbol_ns, scratch)
+            self.several(assessment, first..until, symbol_ns, scratch)
         };
-        heard
+        assessment
     }
 
     /// Adds external bursts to `changes`; whether there is one in `window`.
@@ -226,9 +226,15 @@ impl Hearing<'_> {
     }
 
     /// One sender: constant from one change of interference to the next.
-    fn single(&self, heard: Heard, window: (f64, f64), symbol_ns: f64, changes: &[Change]) -> f64 {
-        let (modem, power) = (self.chip.modem, heard.power);
-        if Demodulator::ratio(modem, power, self.noise, heard.interference) > DOMINANT {
+    fn single(
+        &self,
+        assessment: Assessment,
+        window: (f64, f64),
+        symbol_ns: f64,
+        changes: &[Change],
+    ) -> f64 {
+        let (modem, power) = (self.chip.modem, assessment.power);
+        if Demodulator::ratio(modem, power, self.noise, assessment.interference) > DOMINANT {
             return 0.0;
         }
         // In symbols times nanoseconds.
@@ -253,7 +259,7 @@ impl Hearing<'_> {
     /// Several synchronous senders; on top of the hazard so far.
     fn several(
         &self,
-        heard: Heard,
+        assessment: Assessment,
         symbols: core::ops::Range<u32>,
         symbol_ns: f64,
         scratch: &mut Scratch,
@@ -271,15 +277,15 @@ impl Hearing<'_> {
         let least = f64::max(2.0 * most - sum, 0.0);
         let worst = MISALIGNED_WEIGHT * misaligned * misaligned
             + self.noise
-            + oqpsk_interference(heard.interference, heard.power);
-        let bound = heard.hazard
+            + oqpsk_interference(assessment.interference, assessment.power);
+        let bound = assessment.hazard
             + f64::from(symbols.end.saturating_sub(symbols.start))
                 * table.hazard(least * least / worst);
         if bound < endurance {
             return bound;
         }
         senders.iter_mut().for_each(Sender::begin);
-        let mut hazard = heard.hazard;
+        let mut hazard = assessment.hazard;
         let mut interference = 0.0;
         let mut floor = self.noise;
         let mut changes = changes.iter().peekable();
@@ -290,7 +296,7 @@ impl Hearing<'_> {
                 let middle = (f64::from(symbol + lane * STRIDE) + 0.5) * symbol_ns;
                 while let Some(change) = changes.next_if(|change| change.at <= middle) {
                     interference = f64::max(interference + change.power, 0.0);
-                    floor = self.noise + oqpsk_interference(interference, heard.power);
+                    floor = self.noise + oqpsk_interference(interference, assessment.power);
                 }
                 *floor_of = floor;
             }
@@ -304,7 +310,7 @@ impl Hearing<'_> {
     }
 
     /// Where the senders' power is centred, and the strongest of them.
-    fn centre(&self, alone: bool) -> Centre {
+    fn centre(&self, single_sender: bool) -> Centre {
         let mut strongest = *self.locked;
         let (mut power, mut moment, mut count) = (0.0, 0.0, 0);
         if matches!(self.chip.modem, Modem::OQpsk | Modem::OQpskPlain) {
@@ -319,7 +325,7 @@ impl Hearing<'_> {
                 }
             }
         }
-        let at_ns = if alone {
+        let at_ns = if single_sender {
             strongest.after(self.locked)
         } else if count > 1 {
             moment / power

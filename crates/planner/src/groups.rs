@@ -1,4 +1,4 @@
-//! Who relays odd and who even packets (P3, section IV-C3), extra relays, and who speaks to the sink.
+//! Which relays forward odd packets and which even ones (P3, section IV-C3), extra relays, and senders to the sink.
 //!
 //! Works on a draft of the plan: the stages between source and sink with each relay's group. Invariant: the
 //! groups' path counts differ by at most one, and so do their sizes per stage until

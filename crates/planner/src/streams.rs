@@ -18,7 +18,7 @@ pub struct StreamPlan {
     pub links: Vec<Tuning>,
 }
 
-/// What is wanted.
+/// A request for a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamRequest {
     /// Where data comes from.
@@ -33,41 +33,40 @@ pub struct StreamRequest {
     pub mhz900: Vec<Channel900>,
     /// Which radios carry it.
     pub radios: Radios,
-    /// On what nodes are called: a path that is sought takes links that are good there too.
+    /// The channel that wakes nodes up: a path that is sought takes links that are good there too.
     pub calling: Option<Tuning>,
 }
 
-/// Which of a node's radios carry a stream.
+/// The radios of a node that carry a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Radios {
     /// They take turns from link to link.
     #[default]
     Alternating,
-    /// The first alone, for what FastForward is compared to.
+    /// The first alone, to compare FastForward with.
     First,
 }
 
-/// What the planner knows of the radio environment.
+/// The radio environment, as far as the planner knows it.
 pub trait Radio {
     /// How many nodes there are.
     fn nodes(&self) -> usize;
     /// Reception ratio, 0 to 1, of the longest frames from one node to another.
     fn reception(&self, from: usize, to: usize, on: Tuning) -> f64;
-    /// The level in dBm at which what the one sends arrives at the other; none where it is lost in
-    /// the noise.
+    /// The level in dBm at which the one receives the other; none where it is lost in the noise.
     fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64>;
-    /// The highest level in dBm that what is lost in the noise may have.
+    /// The highest level in dBm that may be lost in the noise.
     fn unheard(&self, on: Tuning) -> f64;
 }
 
-/// Links share a channel only where what disturbs is weaker than what is wanted by this, in dB: the
-/// co-channel rejection of 3 dB and what fading takes.
+/// Links share a channel only where interference is weaker than the signal by this, in dB: the
+/// co-channel rejection of 3 dB and a margin for fading.
 const CLEAR: f64 = 12.0;
-/// No more is asked for.
+/// Margins above this count as this.
 const CLEAR_ENOUGH: f64 = 30.0;
 
-/// By how much, in dB, what is wanted on each of two links stands above what the nodes of the other
-/// send, were they on the same channel.
+/// The least margin, in dB, of the wanted signal over the other link's senders, at any receiver of two links on the
+/// same channel.
 fn margin(radio: &impl Radio, one: (usize, usize), two: (usize, usize), on: Tuning) -> f64 {
     let at = |to: usize, from: usize, by: [usize; 2]| {
         let wanted = radio.level(from, to, on).unwrap_or(f64::NEG_INFINITY);

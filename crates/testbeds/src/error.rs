@@ -13,11 +13,11 @@ pub struct TestbedError {
     /// The file, or the name given where no such file or built-in testbed exists.
     pub source_name: String,
     /// Where in it.
-    pub place: Place,
+    pub place: Location,
     /// What is wrong there.
     pub problem: Problem,
     /// What else is wrong, in the order of the file; a file is read until [`MAX_PROBLEMS`] are known.
-    pub others: Box<[(Place, Problem)]>,
+    pub others: Box<[(Location, Problem)]>,
 }
 
 /// Most problems of one file that are reported at once.
@@ -25,10 +25,10 @@ pub const MAX_PROBLEMS: usize = 20;
 
 impl fmt::Display for TestbedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = |f: &mut fmt::Formatter<'_>, place: &Place, problem: &Problem| {
+        let line = |f: &mut fmt::Formatter<'_>, place: &Location, problem: &Problem| {
             write!(f, "{}{place}: {problem}", self.source_name)?;
             match place {
-                Place::Cell { column, .. } => write!(f, " (column {column})"),
+                Location::Cell { column, .. } => write!(f, " (column {column})"),
                 _ => Ok(()),
             }
         };
@@ -47,7 +47,7 @@ impl fmt::Display for TestbedError {
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// The file as a whole.
     Whole,
     /// A line, counted from 1.
@@ -63,7 +63,7 @@ pub enum Place {
     Key(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => Ok(()),
@@ -146,7 +146,7 @@ fn on(number: Option<u8>) -> String {
 }
 
 impl Problem {
-    pub(crate) fn at(self, source_name: &str, place: Place) -> TestbedError {
+    pub(crate) fn at(self, source_name: &str, place: Location) -> TestbedError {
         TestbedError {
             source_name: printable(source_name),
             place,
@@ -155,10 +155,10 @@ impl Problem {
         }
     }
     pub(crate) fn on_line(self, source_name: &str, line: u64) -> TestbedError {
-        self.at(source_name, Place::Line(line))
+        self.at(source_name, Location::Line(line))
     }
     pub(crate) fn at_key(self, source_name: &str, key: impl Into<String>) -> TestbedError {
-        self.at(source_name, Place::Key(key.into()))
+        self.at(source_name, Location::Key(key.into()))
     }
     /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
     pub(crate) fn value(what: &str, found: &str, expected: impl Into<String>) -> Self {

@@ -12,7 +12,7 @@ use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::battery::Batteries;
 use crate::building::{Building, Crowd, Numbering};
-use crate::error::{Place, Problem, TestbedError};
+use crate::error::{Location, Problem, TestbedError};
 use crate::propagation;
 use crate::rows::MAX_NODES;
 use crate::source::read_links;
@@ -157,7 +157,7 @@ impl Reader<'_> {
                 (nodes, Physics::Measured(measured), channels)
             }
             (None, None, None) => {
-                return Err(Problem::Physics("none of them").at(self.source_name, Place::Whole));
+                return Err(Problem::Physics("none of them").at(self.source_name, Location::Whole));
             }
             (Some(_), Some(_), _) => {
                 return self.fail("nodes", Problem::Physics("`[building]` and `[[nodes]]`"));

@@ -33,7 +33,7 @@ mod hostile_tests;
 pub use assumed::Assumed;
 pub use battery::{Batteries, Battery};
 pub use building::{Building, Crowd, Numbering};
-pub use error::{Place, Problem, TestbedError, MAX_PROBLEMS};
+pub use error::{Location, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
 pub use loss::{Loss, Losses};
 pub use matrix::read_matrix;

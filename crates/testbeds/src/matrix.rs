@@ -130,7 +130,7 @@ impl Matrix {
         let channels = self.channels();
         let mut nodes = NodeTable::default();
         let mut links = Vec::new();
-        let whole = |p: Problem| p.at(source_name, crate::error::Place::Whole);
+        let whole = |p: Problem| p.at(source_name, crate::error::Location::Whole);
         for row in &self.rows {
             let (from, to) = (nodes.index(row.from), nodes.index(row.to));
             let (from, to) = (from.map_err(whole)?, to.map_err(whole)?);

@@ -2,7 +2,7 @@
 //! because most of them are above 2. A table of ratios with a slip stays one of ratios, and the slip is an error.
 //! Tests: `matrix.rs`.
 
-use crate::error::{Place, Problem, MAX_PROBLEMS};
+use crate::error::{Location, Problem, MAX_PROBLEMS};
 
 /// What the ratios of one file are.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Ratios {
     some: u64,
     many: u64,
     /// The first that are above 1, and so none if the others are ratios.
-    above_one: Vec<(Place, Problem)>,
+    above_one: Vec<(Location, Problem)>,
 }
 
 impl Ratios {
@@ -31,7 +31,7 @@ impl Ratios {
         self.many += u64::from(value > 2.0);
     }
     /// Notes that a value above 1 stands at `place`, which is a `problem` if the others are ratios.
-    pub(crate) fn doubt(&mut self, place: Place, problem: Problem) {
+    pub(crate) fn doubt(&mut self, place: Location, problem: Problem) {
         if self.above_one.len() < MAX_PROBLEMS {
             self.above_one.push((place, problem));
         }
@@ -49,7 +49,7 @@ impl Ratios {
         }
     }
     /// The values that are no ratios.
-    pub(crate) fn faults(&mut self) -> Vec<(Place, Problem)> {
+    pub(crate) fn faults(&mut self) -> Vec<(Location, Problem)> {
         let above = std::mem::take(&mut self.above_one);
         match self.are_percent() {
             true => Vec::new(),

@@ -9,7 +9,7 @@ use std::ops::Range;
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::columns::{self, Column};
-use crate::error::{Place, Problem, TestbedError, MAX_PROBLEMS};
+use crate::error::{Location, Problem, TestbedError, MAX_PROBLEMS};
 use crate::ratios::Ratios;
 use crate::text::reading;
 
@@ -38,7 +38,7 @@ pub(crate) struct Rows<'a, R> {
     /// The header that errors name.
     expected: &'static str,
     ratios: Ratios,
-    faults: Vec<(Place, Problem)>,
+    faults: Vec<(Location, Problem)>,
 }
 
 impl<'a, R: BufRead> Rows<'a, R> {
@@ -116,14 +116,15 @@ impl<'a, R: BufRead> Rows<'a, R> {
             if !self.missing.is_empty() {
                 let missing = std::mem::take(&mut self.missing);
                 let missing = Problem::MissingColumns(missing, self.expected);
-                self.faults.push((Place::Line(self.header_line), missing));
+                self.faults
+                    .push((Location::Line(self.header_line), missing));
                 return false;
             }
             match self.advance() {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(problem) => {
-                    self.faults.push((Place::Line(self.line), problem));
+                    self.faults.push((Location::Line(self.line), problem));
                     return false;
                 }
             }
@@ -155,9 +156,9 @@ impl<'a, R: BufRead> Rows<'a, R> {
             let room = MAX_PROBLEMS - self.faults.len();
             self.faults.extend(more.into_iter().take(room));
         }
-        let line = |place: &Place| match place {
-            Place::Line(line) | Place::Cell { line, .. } => *line,
-            Place::Whole | Place::Key(_) => 0,
+        let line = |place: &Location| match place {
+            Location::Line(line) | Location::Cell { line, .. } => *line,
+            Location::Whole | Location::Key(_) => 0,
         };
         self.faults.sort_by_key(|(place, _)| line(place));
         self.faults.truncate(MAX_PROBLEMS);
@@ -201,13 +202,13 @@ impl<'a, R: BufRead> Rows<'a, R> {
 
     /// Notes that the current row is wrong.
     pub(crate) fn fault(&mut self, problem: Problem) {
-        self.faults.push((Place::Line(self.line), problem));
+        self.faults.push((Location::Line(self.line), problem));
     }
     fn fault_at(&mut self, column: usize, problem: Problem) {
         self.faults.push((self.cell(column), problem));
     }
-    const fn cell(&self, column: usize) -> Place {
-        Place::Cell {
+    const fn cell(&self, column: usize) -> Location {
+        Location::Cell {
             line: self.line,
             column: column + 1,
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::error::{Place, Problem, TestbedError};
+use crate::error::{Location, Problem, TestbedError};
 use crate::text::{beginning, GZIP};
 use crate::trace::Trace;
 use crate::{k7, matrix};
@@ -24,7 +24,7 @@ pub(crate) fn read_links(path: &Path) -> Result<Trace, TestbedError> {
         Kind::Matrix => matrix::read_matrix(reader, &name),
         Kind::Toml => {
             let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
-            Err(Problem::value("the link file", &name, expected).at(&name, Place::Whole))
+            Err(Problem::value("the link file", &name, expected).at(&name, Location::Whole))
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, Box<dyn BufRead>), TestbedError
         } else {
             Problem::Io(e)
         };
-        problem.at(&name, Place::Whole)
+        problem.at(&name, Location::Whole)
     };
     let mut reader: Box<dyn BufRead> = match is_stdin(path) {
         true => Box::new(BufReader::new(io::stdin())),
@@ -108,7 +108,7 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
 /// The text of a TOML file.
 pub(crate) fn read_toml(reader: impl Read, name: &str) -> Result<String, TestbedError> {
     let mut bytes = Vec::new();
-    let wrong = |problem: Problem| problem.at(name, Place::Whole);
+    let wrong = |problem: Problem| problem.at(name, Location::Whole);
     let mut reader = reader.take(MAX_TOML + 1);
     (reader.read_to_end(&mut bytes)).map_err(|e| wrong(Problem::Io(e)))?;
     if bytes.len() as u64 > MAX_TOML {

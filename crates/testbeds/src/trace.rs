@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
 use crate::assumed::Assumed;
-use crate::error::{Place, Problem, TestbedError};
+use crate::error::{Location, Problem, TestbedError};
 use crate::rows::MAX_NODES;
 
 /// One measured link on one channel.
@@ -75,7 +75,7 @@ impl Trace {
             links.sort_unstable_by_key(|l| (l.from, l.to, l.channel));
         }
         if self.links.is_empty() {
-            return Err(Problem::TooFew("links", 1).at(source_name, Place::Whole));
+            return Err(Problem::TooFew("links", 1).at(source_name, Location::Whole));
         }
         let pairs: BTreeSet<(u16, u16)> = self.links.iter().map(|l| (l.from, l.to)).collect();
         if !pairs.iter().any(|(from, to)| pairs.contains(&(*to, *from))) {

@@ -1,14 +1,14 @@
 //! Why frames are lost: how an ear stands to a frame on the air, and what would have saved it.
 //!
 //! Of frames that are meant for one ear, the first reason found is kept; all else is looked at only
-//! on request, and changes nothing. Meaningful from a frame's beginning to its end. Tests: here, and
+//! on request, and changes nothing. Meaningful from a frame's beginning to its end. Tests:
 //! `src/tests/same_air.rs`.
 
 use super::{place_of, Medium, Receiver};
 use crate::air::{FrameId, Standing};
 use crate::cause::{Cause, Senses, Without};
 use crate::receiver::can_lock;
-use crate::reception::Hearing;
+use crate::reception::LockedReceiver;
 use crate::signal::{On, Signal};
 use crate::EarId;
 use thalweg_units::{Channel, SimTime};
@@ -125,9 +125,9 @@ impl Medium {
 
     pub(super) fn how_it_stands(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Standing {
         let place = ear.0 as usize;
-        let (Some(receiver), Some(hears), Some(sent)) = (
+        let (Some(receiver), Some(state), Some(sent)) = (
             self.receivers.get(place),
-            self.hears.get(place),
+            self.states.get(place),
             self.transmission(of),
         ) else {
             return Standing::Unlocked(Cause::Weak);
@@ -139,8 +139,8 @@ impl Medium {
         if tuned != sent.channel {
             return Standing::Elsewhere(tuned);
         }
-        let signal = hears.signals.iter().find(|signal| signal.tx == of);
-        match (&hears.locked, signal) {
+        let signal = state.signals.iter().find(|signal| signal.tx == of);
+        match (&state.locked, signal) {
             (Some(locked), _) if locked.tx == of => Standing::Locked,
             (Some(locked), Some(signal)) if signal.is_synchronous_with(locked) => {
                 Standing::WithCopy
@@ -156,7 +156,7 @@ impl Medium {
 
     /// Why the idle ear at `place` could not lock on `signal`.
     fn why_unlocked(&mut self, at: SimTime, place: usize, on: Channel, signal: &Signal) -> Cause {
-        let (Some(fixed), Some(hears)) = (self.fixed.get(place), self.hears.get(place)) else {
+        let (Some(fixed), Some(state)) = (self.fixed.get(place), self.states.get(place)) else {
             return Cause::Weak;
         };
         let external = self.env.interference.at(place, on);
@@ -176,7 +176,7 @@ impl Medium {
                 On::Same => !is_other(other) || without < Without::CoChannel,
                 On::Other => without < Without::OtherChannels,
             };
-            let left: Vec<Signal> = hears.signals.iter().filter(stays).copied().collect();
+            let left: Vec<Signal> = state.signals.iter().filter(stays).copied().collect();
             // Power alone decides about the lock: there is nothing to gain from fewer senders.
             without < Without::OtherSenders && locks(&left, without < Without::External)
         });
@@ -184,7 +184,7 @@ impl Medium {
             return cause_of(least);
         }
         let near = |s: &Signal| self.is_near(EarId(s.from), place, signal.tx);
-        let others = hears.signals.iter();
+        let others = state.signals.iter();
         let others = others.filter(|s| is_other(s) && s.is_on_at(at) && near(s));
         let loudest = others.max_by(|a, b| a.power.total_cmp(&b.power));
         match loudest.filter(|loudest| !locks(&[*signal, **loudest], true)) {
@@ -207,7 +207,7 @@ impl Medium {
             whole.disturbed.by(without)
                 && self
                     .assess(at, place, locked, total, without)
-                    .is_some_and(|heard| heard.hazard < endurance)
+                    .is_some_and(|assessment| assessment.hazard < endurance)
         });
         match least {
             Some(Without::CoChannel) => self.which_frames(place, locked, total),
@@ -218,21 +218,21 @@ impl Medium {
     /// Which frames on the channel are to blame for what the ear at `place` got wrong of `locked`
     /// before symbol `until`.
     fn which_frames(&self, place: usize, locked: &Signal, until: u32) -> Cause {
-        let (Some(fixed), Some(hears)) = (self.fixed.get(place), self.hears.get(place)) else {
+        let (Some(fixed), Some(state)) = (self.fixed.get(place), self.states.get(place)) else {
             return Cause::NoiseFloor;
         };
-        let hearing = Hearing {
+        let receiver = LockedReceiver {
             demodulator: self.env.demodulator(),
             chip: fixed.chip,
             noise: fixed.noise,
             locked,
-            signals: &hears.signals,
+            signals: &state.signals,
             bursts: &[],
             burst_power: 0.0,
             carriers: &self.carriers,
         };
         let near = |s: &Signal| self.is_near(EarId(s.from), place, locked.tx);
-        match hearing.loudest(until, near) {
+        match receiver.loudest(until, near) {
             Some((hazard, by)) if hazard >= locked.endurance() => {
                 self.collision(EarId(locked.from), by, locked.tx)
             }
@@ -243,12 +243,12 @@ impl Medium {
     /// Why `ear`, which is locked on `of`, does not get its header right; none where it does.
     pub(super) fn header_loss(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Option<Cause> {
         let place = ear.0 as usize;
-        let locked = self.hears.get(place)?.locked.filter(|l| l.tx == of)?;
+        let locked = self.states.get(place)?.locked.filter(|l| l.tx == of)?;
         let header = self.phy(place, &locked)?.mpdu_symbol();
         let endurance = locked.endurance();
         let mut right = |without| {
-            let heard = self.assess(at, place, &locked, header, without);
-            heard.is_some_and(|heard| heard.hazard < endurance)
+            let assessment = self.assess(at, place, &locked, header, without);
+            assessment.is_some_and(|assessment| assessment.hazard < endurance)
         };
         if right(Without::Nothing) {
             return None;
@@ -261,9 +261,9 @@ impl Medium {
 
     /// The sender of the strongest other frame that `ear` hears on its channel during `of`.
     pub(super) fn interferer(&self, ear: EarId, of: FrameId) -> Option<EarId> {
-        let hears = self.hears.get(ear.0 as usize)?;
-        let signal = hears.signals.iter().find(|signal| signal.tx == of)?;
-        hears
+        let state = self.states.get(ear.0 as usize)?;
+        let signal = state.signals.iter().find(|signal| signal.tx == of)?;
+        state
             .signals
             .iter()
             .filter(|other| {

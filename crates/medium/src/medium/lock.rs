@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::interference::Bursts;
 use crate::phasors::Carrier;
 use crate::receiver::{arrive, can_lock, Fixed};
-use crate::reception::{Hearing, Scratch};
+use crate::reception::{LockedReceiver, Scratch};
 use crate::signal::{On, Signal};
 use crate::EarId;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ impl Medium {
         let place = ear.0 as usize;
         let fixed = *self.fixed.get(place)?;
         *self.receivers.get_mut(place)? = Receiver::On(on);
-        let hears = self.hears.get_mut(place)?;
-        hears.locked = None;
-        hears.signals.clear();
+        let state = self.states.get_mut(place)?;
+        state.locked = None;
+        state.signals.clear();
         let mut best: Option<(f64, FrameId)> = None;
         for &tx_place in self.on_air.iter().flatten() {
             let Some(tx) = self.transmissions.get(tx_place as usize) else {
@@ -37,7 +37,7 @@ impl Medium {
             let Some(signal) = arrive(&mut self.draws, &fixed, on, tx, over) else {
                 continue;
             };
-            hears.signals.push(signal);
+            state.signals.push(signal);
             if tx.is_findable(at, fixed.chip)
                 && signal.on == On::Same
                 && best.is_none_or(|(power, _)| signal.power > power)
@@ -54,18 +54,18 @@ impl Medium {
     fn find(&mut self, at: SimTime, ear: EarId, id: FrameId) -> Option<FrameId> {
         let place = ear.0 as usize;
         let fixed = self.fixed.get(place)?;
-        let hears = self.hears.get_mut(place)?;
-        let signal = *hears.signals.iter().find(|signal| signal.tx == id)?;
+        let state = self.states.get_mut(place)?;
+        let signal = *state.signals.iter().find(|signal| signal.tx == id)?;
         let tx = self.transmissions.get_mut(place_of(id))?;
         let external = self.env.interference.at(place, tx.channel);
         let (bursts, env) = (&mut self.bursts, &self.env);
         let burst = || bursts.power_at(&env.interference, external, at);
-        if !can_lock(fixed, &hears.signals, &signal, at, burst) {
+        if !can_lock(fixed, &state.signals, &signal, at, burst) {
             return None;
         }
-        hears.locked = Some(signal);
-        hears.since = at.as_nanos();
-        hears.header_right = false;
+        state.locked = Some(signal);
+        state.since = at.as_nanos();
+        state.header_right = false;
         tx.locked.push(ear);
         if tx.to == Some(ear) && tx.is_long(fixed.chip) {
             tx.missed = None;
@@ -94,16 +94,16 @@ impl Medium {
         let env = Arc::clone(&self.env);
         for link in env.links.heard_by(from, channel) {
             let place = link.to.0 as usize;
-            let (Some(fixed), Some(hears)) = (self.fixed.get(place), self.hears.get(place)) else {
+            let (Some(fixed), Some(state)) = (self.fixed.get(place), self.states.get(place)) else {
                 continue;
             };
             let listens = self.receivers.get(place) == Some(&Receiver::On(channel));
             let near = fixed.could_lock(link, power * self.draws.most);
-            if !listens || !near || hears.locked.is_some() {
+            if !listens || !near || state.locked.is_some() {
                 continue;
             }
-            let heard = hears.signals.iter().filter(|s| preambles.contains(&s.tx));
-            let best = heard.max_by(|a, b| a.power.total_cmp(&b.power));
+            let findable = state.signals.iter().filter(|s| preambles.contains(&s.tx));
+            let best = findable.max_by(|a, b| a.power.total_cmp(&b.power));
             let Some(best) = best.map(|best| best.tx) else {
                 continue;
             };
@@ -141,8 +141,8 @@ impl Medium {
             let Some(&Receiver::On(tuned)) = receivers.get(ear_place) else {
                 continue;
             };
-            let (ear, hears) = (self.fixed.get(ear_place), self.hears.get_mut(ear_place));
-            let (Some(ear), Some(hears)) = (ear, hears) else {
+            let (ear, state) = (self.fixed.get(ear_place), self.states.get_mut(ear_place));
+            let (Some(ear), Some(state)) = (ear, state) else {
                 continue;
             };
             if tuned != channel
@@ -153,28 +153,28 @@ impl Medium {
             let Some(signal) = arrive(draws, ear, tuned, tx, (link, held)) else {
                 continue;
             };
-            hears.forget(at);
-            hears.signals.push(signal);
+            state.forget(at);
+            state.signals.push(signal);
             // Read where it is kept: then it is written there and nowhere else.
             let is_open = !tx.expected || tx.to == Some(link.to);
-            let signal = hears.signals.last();
+            let signal = state.signals.last();
             let Some(signal) = signal.filter(|s| s.on == On::Same && is_open) else {
                 continue;
             };
             let external = env.interference.at(ear_place, channel);
-            if let Some(current) = &hears.locked {
-                let lock = (current, &mut hears.header_right);
-                if contest.keeps(ear, lock, &hears.signals, external, tx.expected) {
+            if let Some(current) = &state.locked {
+                let lock = (current, &mut state.header_right);
+                if contest.keeps(ear, lock, &state.signals, external, tx.expected) {
                     continue;
                 }
             }
             let burst = || contest.bursts.power_at(&env.interference, external, at);
-            if can_lock(ear, &hears.signals, signal, at, burst) {
-                if let Some(old) = hears.locked.replace(*signal) {
+            if can_lock(ear, &state.signals, signal, at, burst) {
+                if let Some(old) = state.locked.replace(*signal) {
                     self.stolen.push((old.tx, link.to));
                 }
-                hears.since = at.as_nanos();
-                hears.header_right = false;
+                state.since = at.as_nanos();
+                state.header_right = false;
                 tx.locked.push(link.to);
                 locked.push(Locked {
                     ear: link.to,
@@ -236,7 +236,7 @@ impl Contest<'_> {
             self.at,
             self.burst_list,
         );
-        let hearing = Hearing {
+        let receiver = LockedReceiver {
             demodulator: self.env.demodulator(),
             chip: ear.chip,
             noise: ear.noise,
@@ -246,8 +246,8 @@ impl Contest<'_> {
             burst_power: external.map_or(0.0, |(_, power)| power),
             carriers: self.carriers,
         };
-        let heard = hearing.assess(phy.mpdu_symbol(), Without::Nothing, self.scratch);
-        *header_right = heard.hazard < current.endurance();
+        let assessment = receiver.assess(phy.mpdu_symbol(), Without::Nothing, self.scratch);
+        *header_right = assessment.hazard < current.endurance();
         *header_right
     }
 }

@@ -37,7 +37,7 @@ enum Receiver {
 }
 
 #[derive(Debug, Default)]
-struct Hears {
+struct EarState {
     locked: Option<Signal>,
     /// When it locked, in nanoseconds.
     since: u64,
@@ -48,7 +48,7 @@ struct Hears {
     room: usize,
 }
 
-impl Hears {
+impl EarState {
     /// Makes room for a signal that begins at `at`. Signals that can have no part in a reception any
     /// more do no harm; they go when the ear is idle, or when they are many.
     #[inline]
@@ -83,7 +83,7 @@ pub struct Medium {
     env: Arc<Environment>,
     fixed: Vec<Fixed>,
     receivers: Vec<Receiver>,
-    hears: Vec<Hears>,
+    states: Vec<EarState>,
     carriers: Vec<Carrier>,
     transmissions: Vec<Transmission>,
     free: Vec<u32>,
@@ -109,7 +109,7 @@ impl Medium {
         Self {
             fixed,
             receivers: vec![Receiver::Off(Deaf::Sleeping); count],
-            hears: (0..count).map(|_| Hears::default()).collect(),
+            states: (0..count).map(|_| EarState::default()).collect(),
             carriers: env
                 .ears
                 .iter()
@@ -232,12 +232,12 @@ impl Air for Medium {
     }
     fn deafen(&mut self, _at: SimTime, ear: EarId, why: Deaf) {
         let place = ear.0 as usize;
-        if let (Some(receiver), Some(hears)) =
-            (self.receivers.get_mut(place), self.hears.get_mut(place))
+        if let (Some(receiver), Some(state)) =
+            (self.receivers.get_mut(place), self.states.get_mut(place))
         {
             *receiver = Receiver::Off(why);
-            hears.signals.clear();
-            if let Some(locked) = hears.locked.take() {
+            state.signals.clear();
+            if let Some(locked) = state.locked.take() {
                 self.note(locked.tx, ear, Cause::Deaf);
             }
         }
@@ -270,8 +270,8 @@ impl Air for Medium {
         };
         let mut power = fixed.sensed_noise;
         if self.receivers.get(place) == Some(&Receiver::On(on)) {
-            if let Some(hears) = self.hears.get(place) {
-                power += power_at(&hears.signals, at);
+            if let Some(state) = self.states.get(place) {
+                power += power_at(&state.signals, at);
             }
         } else {
             for &tx_place in self.on_air.iter().flatten() {
@@ -289,11 +289,11 @@ impl Air for Medium {
         MilliWatts(power + self.bursts.power_at(&self.env.interference, external, at))
     }
     fn receiving(&self, ear: EarId) -> Option<Receiving> {
-        let hears = self.hears.get(ear.0 as usize)?;
-        let locked = hears.locked.as_ref()?;
+        let state = self.states.get(ear.0 as usize)?;
+        let locked = state.locked.as_ref()?;
         let start = SimTime::from_nanos(locked.start);
         Some(Receiving {
-            since: SimTime::from_nanos(hears.since),
+            since: SimTime::from_nanos(state.since),
             sfd: start + self.phy(ear.0 as usize, locked)?.sfd_offset(),
             until: SimTime::from_nanos(locked.end()),
         })

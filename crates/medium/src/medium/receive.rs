@@ -6,7 +6,7 @@ use crate::cause::{Cause, Without};
 use crate::modem::Demodulator;
 use crate::random::nth;
 use crate::receiver::{lqi, rssi};
-use crate::reception::{Heard, Hearing};
+use crate::reception::{Assessment, LockedReceiver};
 use crate::signal::Signal;
 use crate::EarId;
 use thalweg_units::{Dbm, Duration, MilliWatts, SimTime};
@@ -21,12 +21,13 @@ impl Medium {
         bytes: usize,
     ) -> Option<SimTime> {
         let place = ear.0 as usize;
-        let locked = self.hears.get(place)?.locked.filter(|l| l.tx == of)?;
+        let locked = self.states.get(place)?.locked.filter(|l| l.tx == of)?;
         let phy = self.phy(place, &locked)?;
         let until = phy.mpdu_symbol() + phy.symbols_per_byte * bytes as u32;
         let until = until.min(locked.symbols(&phy));
-        let heard = self.assess(at, place, &locked, until, Without::Nothing)?;
-        (heard.hazard < locked.endurance()).then(|| arrival(&locked, &heard) + phy.sfd_offset())
+        let assessment = self.assess(at, place, &locked, until, Without::Nothing)?;
+        (assessment.hazard < locked.endurance())
+            .then(|| arrival(&locked, &assessment) + phy.sfd_offset())
     }
 
     /// The last symbol of `of`.
@@ -51,10 +52,10 @@ impl Medium {
         // What its own ear got; nothing, where it was not locked on it to the end.
         let mut outcome = None;
         for &ear in &ears {
-            let Some(hears) = self.hears.get_mut(ear.0 as usize) else {
+            let Some(state) = self.states.get_mut(ear.0 as usize) else {
                 continue;
             };
-            let Some(locked) = hears.locked.take_if(|locked| locked.tx == of) else {
+            let Some(locked) = state.locked.take_if(|locked| locked.tx == of) else {
                 continue;
             };
             let explain = if to == Some(ear) {
@@ -92,9 +93,9 @@ impl Medium {
         let place = ear.0 as usize;
         let phy = self.phy(place, locked)?;
         let total = locked.symbols(&phy);
-        let heard = self.assess(at, place, locked, total, Without::Nothing)?;
+        let assessment = self.assess(at, place, locked, total, Without::Nothing)?;
         // Most receptions are spared the logarithm.
-        let outcome = if heard.hazard <= 0.0 || heard.hazard < locked.endurance() {
+        let outcome = if assessment.hazard <= 0.0 || assessment.hazard < locked.endurance() {
             Outcome::Good
         } else {
             let header = self.assess(at, place, locked, phy.mpdu_symbol(), Without::Nothing)?;
@@ -106,15 +107,15 @@ impl Medium {
                 Explain::Losses => Some(self.why_corrupt(at, ear, locked)),
             })
         };
-        let begin = arrival(locked, &heard);
+        let begin = arrival(locked, &assessment);
         Some(Reception {
             ear,
             outcome,
-            senders: heard.senders,
+            senders: assessment.senders,
             sfd: begin + phy.sfd_offset(),
             end: begin + Duration::from_nanos(u64::from(locked.air)),
-            power: MilliWatts(heard.power),
-            interference: MilliWatts(heard.interference),
+            power: MilliWatts(assessment.power),
+            interference: MilliWatts(assessment.interference),
         })
     }
 
@@ -139,7 +140,7 @@ impl Medium {
         locked: &Signal,
         until: u32,
         without: Without,
-    ) -> Option<Heard> {
+    ) -> Option<Assessment> {
         let fixed = self.fixed.get(place)?;
         let Receiver::On(channel) = *self.receivers.get(place)? else {
             return None;
@@ -152,23 +153,23 @@ impl Medium {
             at,
             &mut self.burst_list,
         );
-        let hearing = Hearing {
+        let receiver = LockedReceiver {
             demodulator: self.env.demodulator(),
             chip: fixed.chip,
             noise: fixed.noise,
             locked,
-            signals: &self.hears.get(place)?.signals,
+            signals: &self.states.get(place)?.signals,
             bursts: &self.burst_list,
             burst_power: external.map_or(0.0, |(_, power)| power),
             carriers: &self.carriers,
         };
-        Some(hearing.assess(until, without, &mut self.scratch))
+        Some(receiver.assess(until, without, &mut self.scratch))
     }
 }
 
 /// When the first symbol of a reception arrived.
-fn arrival(locked: &Signal, heard: &Heard) -> SimTime {
-    let offset = f64::from(locked.delay) + heard.centre_ns;
+fn arrival(locked: &Signal, assessment: &Assessment) -> SimTime {
+    let offset = f64::from(locked.delay) + assessment.centre_ns;
     if offset >= 0.0 {
         SimTime::from_nanos(locked.start) + Duration::from_nanos((offset + 0.5) as u64)
     } else {

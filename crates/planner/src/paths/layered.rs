@@ -131,47 +131,11 @@ impl Paths<'_> {
         seen[slot(reached[0].0)] = true;
         let mut next = 0;
         while next < reached.len() {
-            let (at, mut onward) = (next, Vec::new());
+            let at = next;
             next += 1;
-            match reached[at].0 {
-                State::In { node } => {
-                    // Undo the hop that led here.
-                    if let Some(Used { prev, layer, .. }) = self.used[node] {
-                        if prev != query.source {
-                            let (node, layer) = (prev, layer - 1);
-                            onward.push(State::Out { node, layer });
-                        }
-                    }
-                }
-                State::Out { node, layer } => {
-                    let used = self.used[node];
-                    for &next in &ordered[node] {
-                        if next == query.sink {
-                            let is_new = used.is_none_or(|used| used.next != query.sink);
-                            if layer + 1 == query.hops && is_new {
-                                return Some(chain(&reached, at));
-                            }
-                            continue;
-                        }
-                        match self.used[next] {
-                            Some(there) if there.layer == layer + 1 && there.prev != node => {
-                                onward.push(State::In { node: next });
-                            }
-                            None if query.fits(next, layer + 1)
-                                && !on_the_way(&reached, at, next) =>
-                            {
-                                let (node, layer) = (next, layer + 1);
-                                onward.push(State::Out { node, layer });
-                            }
-                            _ => {}
-                        }
-                    }
-                    // Its onward hop is undone: the path that came here may do without it.
-                    if used.is_some() {
-                        onward.push(State::In { node });
-                    }
-                }
-            }
+            let Some(onward) = self.onward(ordered, &reached, at) else {
+                return Some(chain(&reached, at));
+            };
             for state in onward {
                 if !std::mem::replace(&mut seen[slot(state)], true) {
                     reached.push((state, Some(at)));
@@ -179,6 +143,53 @@ impl Paths<'_> {
             }
         }
         None
+    }
+    /// The states that follow the one at `at`; none where the sink does.
+    fn onward(
+        &self,
+        ordered: &[Vec<usize>],
+        reached: &[(State, Option<usize>)],
+        at: usize,
+    ) -> Option<Vec<State>> {
+        let query = self.query;
+        let (node, layer) = match reached[at].0 {
+            State::Out { node, layer } => (node, layer),
+            // Undo the hop that led here.
+            State::In { node } => {
+                let used = self.used[node].filter(|used| used.prev != query.source);
+                let before = used.map(|Used { prev, layer, .. }| State::Out {
+                    node: prev,
+                    layer: layer - 1,
+                });
+                return Some(before.into_iter().collect());
+            }
+        };
+        let (used, beyond) = (self.used[node], layer + 1);
+        let mut onward = Vec::new();
+        for &next in &ordered[node] {
+            if next == query.sink {
+                let is_new = used.is_none_or(|used| used.next != query.sink);
+                if beyond == query.hops && is_new {
+                    return None;
+                }
+                continue;
+            }
+            match self.used[next] {
+                Some(there) if there.layer == beyond && there.prev != node => {
+                    onward.push(State::In { node: next });
+                }
+                None if query.fits(next, beyond) && !on_the_way(reached, at, next) => {
+                    let (node, layer) = (next, beyond);
+                    onward.push(State::Out { node, layer });
+                }
+                _ => {}
+            }
+        }
+        // Its onward hop is undone: the path to here may do without it.
+        if used.is_some() {
+            onward.push(State::In { node });
+        }
+        Some(onward)
     }
     /// Undoes and adds the hops of an augmenting path.
     fn apply(&mut self, steps: &[State]) {

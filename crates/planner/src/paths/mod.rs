@@ -3,7 +3,7 @@
 //! [`PathSearch::DepthFirst`] is the paper's search; [`PathSearch::Layered`] starts from its result and
 //! enlarges it. Finding the largest set is NP-hard for H above the shortest length (a relay may
 //! serve at several hop counts), so every answer carries an upper bound that shows what may be missing.
-//! Invariants: paths run source..=sink, are simple, share only their ends. Tests: below and tests/.
+//! Invariants: paths run source..=sink, are simple, share only their ends. Tests: below, tests/all/paths.rs.
 
 mod dfs;
 mod layered;

@@ -5,7 +5,7 @@ use super::layout::SubGroup;
 use super::map::{HopLoss, LossMap, MapNode, RouteMap};
 use super::text::{lost_by, sum};
 use thalweg_draw::stages::{Hop, Lane, Member, Stages, Voice};
-use thalweg_draw::Part;
+use thalweg_draw::BarPart;
 
 impl LossMap {
     /// The first round as an SVG document, with the route that it took.
@@ -127,8 +127,8 @@ fn hop(hop: &HopLoss) -> Hop {
     }
 }
 
-fn parts(lost: &Causes) -> Vec<Part> {
-    let part = |(cause, count): (Cause, u32)| Part {
+fn parts(lost: &Causes) -> Vec<BarPart> {
+    let part = |(cause, count): (Cause, u32)| BarPart {
         name: cause.name(),
         colour: cause.colour(),
         count,

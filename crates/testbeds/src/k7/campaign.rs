@@ -60,7 +60,7 @@ impl Campaign {
             let rounds = self.rounds(turns);
             if rounds.len() > MAX_ROUNDS {
                 let problem = Problem::TooLarge("rounds", MAX_ROUNDS as u64);
-                return Err(problem.at(source_name, crate::error::Place::Whole));
+                return Err(problem.at(source_name, crate::error::Location::Whole));
             }
             let mut by_receiver = turns.to_vec();
             by_receiver.sort_by_key(|r| (r.dst, r.at_s));

@@ -3,7 +3,7 @@
 use super::{LinkMap, StreamMap, Why};
 use thalweg_draw::links::{Links, Row};
 use thalweg_draw::style::cause;
-use thalweg_draw::Part;
+use thalweg_draw::BarPart;
 
 const fn colour(why: Why) -> &'static str {
     match why {
@@ -44,12 +44,12 @@ impl StreamMap {
 }
 
 fn row(link: &LinkMap) -> Row {
-    let good = Part {
+    let good = BarPart {
         name: "brought their packets on",
         colour: cause::NONE,
         count: link.tries.saturating_sub(link.all_failed()),
     };
-    let failed = link.failed.iter().map(|(why, frames)| Part {
+    let failed = link.failed.iter().map(|(why, frames)| BarPart {
         name: why.name(),
         colour: colour(*why),
         count: *frames,
