@@ -4,7 +4,7 @@ use thalweg_units::Duration;
 
 use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
 
-/// So often it is asked whether to go on, by field time.
+/// So often it is asked whether to go on, by network time.
 const SLICE: Duration = Duration::from_millis(200);
 
 /// A field as long as nobody says stop.

@@ -1,4 +1,4 @@
-//! The job that fetches objects over streams, of whatever family. Time base: field time.
+//! The job that fetches objects over streams, of whatever family. Time base: network time.
 
 use super::log::{Log, Stream};
 use super::{CallEnd, End, EventKind, StreamSetup, REST, UNFIT};
