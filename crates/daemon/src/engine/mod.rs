@@ -94,8 +94,8 @@ pub(super) fn serve<N: Connector>(
     }
 }
 
-/// Takes up what was known and asked for before the daemon began. Where a job was under way, its relays may still wait
-/// for packets when the network begins.
+/// Restores links, batteries and jobs from the store when the daemon starts. Where a job was under way, returns time
+/// zero: its relays may still wait for packets when the network is opened.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -103,8 +103,8 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     session::close_leftovers(station);
     let facts = &station.facts;
     let network = (station.network(), facts.network.sink);
-    let told = station.store().batteries(network, KEPT_SURVEYS)?;
-    for (at, batteries) in told.iter().rev() {
+    let reports = station.store().batteries(network, KEPT_SURVEYS)?;
+    for (at, batteries) in reports.iter().rev() {
         station.note_batteries(batteries, *at);
     }
     let most = MAX_SURVEYS as u32;
@@ -139,7 +139,7 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     Ok(broken)
 }
 
-/// What each node of `field` has spent since that was opened, in joules; of those that tell.
+/// What each node of `network` has spent since it was opened, in joules; nodes without meters are left out.
 fn read_meters<F: Network>(network: &mut F, station: &StationState) -> Vec<(NodeId, f64)> {
     let ids = station.facts.network.place.ids.iter();
     ids.filter_map(|id| Some((*id, network.joules(*id)?)))
@@ -266,7 +266,7 @@ impl<N: Connector> Runner<N> {
         read_meters(network, &self.station)
     }
 
-    /// Plans how the object of node `from` would come.
+    /// Plans a fetch of the object of node `from`.
     fn plan(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (snapshot, _) = self.links_for(job, name)?;
         plan::run(&self.station, (job, name), from, &snapshot)
@@ -322,7 +322,7 @@ impl<N: Connector> Runner<N> {
         self.station.set_line(Line::Down(why.to_string()));
     }
 
-    /// The way to the base station, as [`Self::field`], and who collects over it.
+    /// The open network, as [`Self::network`], and the collector.
     fn connection(&mut self) -> Result<(&mut N::Network, &mut Collector), Stop> {
         self.network()?;
         match &mut self.network {
