@@ -130,7 +130,8 @@ impl Transfers {
             energy_j_per_day: self.energy_j_per_day,
         }
     }
-    /// What holds at `second`, counted from 1970; none where no window is open. Of several that are open the first counts.
+    /// What holds at `second`, counted from 1970; none where no window is open. Of several that are open the first
+    /// counts.
     pub(super) fn limits_at(&self, second: u64) -> Option<Limits> {
         let always = self.limits();
         if self.windows.is_empty() {

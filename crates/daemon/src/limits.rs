@@ -1,8 +1,8 @@
 //! Which nodes and jobs the present limits hold back.
 //!
-//! A node counts by its last battery report, and by the energy that it has spent since midnight, UTC. Base stations have
-//! mains. Invariant: a job waits only as long as its reason holds. Time base: wall clock. Tests: `limits_tests.rs`,
-//! `crates/daemon/tests/all/limits.rs`.
+//! A node counts by its last battery report, and by the energy that it has spent since midnight, UTC. Base stations
+//! have mains. Invariant: a job waits only as long as its reason holds. Time base: wall clock. Tests:
+//! `limits_tests.rs`, `crates/daemon/tests/all/limits.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

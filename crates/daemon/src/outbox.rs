@@ -1,7 +1,8 @@
 //! What the daemon writes for the broker: with an object its row and its node's state, with a survey the states of
 //! all nodes. Where no broker is configured, nothing is written.
 //!
-//! Invariant: a message is written together with what it reports, or neither is. Tests: `crates/daemon/tests/all/broker.rs`.
+//! Invariant: a message is written together with what it reports, or neither is. Tests:
+//! `crates/daemon/tests/all/broker.rs`.
 
 use std::sync::MutexGuard;
 

@@ -1,7 +1,7 @@
 //! The stations of a daemon: each is a network with a thread and a state of its own; all share one store.
 //!
-//! A node is identified by its station's name and its number: the store keeps a station's jobs, surveys and objects under
-//! its name; a single network has its testbed's name. Invariant: no two stations have one name. Time base: wall
+//! A node is identified by its station's name and its number: the store keeps a station's jobs, surveys and objects
+//! under its name; a single network has its testbed's name. Invariant: no two stations have one name. Time base: wall
 //! clock. Tests: `crates/daemon/tests/all/`.
 
 use std::collections::BTreeMap;

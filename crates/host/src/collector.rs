@@ -1,9 +1,10 @@
-//! The collector brings an object from any network: survey, plan, transfers, other plans where one breaks off, a report.
+//! The collector brings an object from any network: survey, plan, transfers, other plans where one breaks off, a
+//! report.
 //!
 //! The caller provides the network ([`Network`]) and a [`TransferObserver`], which stores the bytes and may stop the
-//! fetch; nothing else differs between a simulation, a serial line and the daemon. Time base: the network's. Invariants:
-//! an object is returned whole or not at all; relays of a transfer that broke off have time to leave it before the next
-//! begins. Tests: `tests/all/recovery.rs`, `crates/simnet/tests/all/`.
+//! fetch; nothing else differs between a simulation, a serial line and the daemon. Time base: the network's.
+//! Invariants: an object is returned whole or not at all; relays of a transfer that broke off have time to leave it
+//! before the next begins. Tests: `tests/all/recovery.rs`, `crates/simnet/tests/all/`.
 
 use crate::job::{run, Failure, Progress, Retry, RetryMode, Watch};
 use crate::line::LineError;
@@ -110,11 +111,13 @@ pub struct ProtocolPlan {
 /// What a pipeline transfer reports beside its summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Details {
-    /// Share of retransmissions in all data transmissions of the source, 0..=1; none where the source cannot be inspected.
+    /// Share of retransmissions in all data transmissions of the source, 0..=1; none where the source cannot be
+    /// inspected.
     pub retransmitted: Option<f64>,
     /// Of the duration, up to the source's first packet, in seconds.
     pub wake_up_s: f64,
-    /// Chains whose probe brought too little, over all attempts: alternate relays joined them, or the transfer was rerouted.
+    /// Chains whose probe brought too little, over all attempts: alternate relays joined them, or the transfer was
+    /// rerouted.
     pub degraded_paths: u32,
     /// Hops that lost too much, of attempts that broke off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -315,8 +318,8 @@ impl Collector {
         })
     }
 
-    /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer breaks
-    /// off, by P3 over other plans, three times in all.
+    /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer
+    /// breaks off, by P3 over other plans, three times in all.
     ///
     /// # Errors
     /// Those of `observer`, and [`Failure`] where there is no outcome at all; a failed transfer is a report.

@@ -29,8 +29,8 @@ pub struct Facts {
 pub enum Spending {
     /// Their meters are read ([`Network::joules`]).
     Metered,
-    /// There are no meters. A node counts as on for as long as a job that it takes part in, which is the most that it can
-    /// spend.
+    /// There are no meters. A node counts as on for as long as a job that it takes part in, which is the most that it
+    /// can spend.
     AtMost {
         /// What a node that is on draws, in watts, above 0: its board's.
         watts: f64,
@@ -103,8 +103,8 @@ pub trait Connector: Send + 'static {
     /// # Errors
     /// [`NetworkFault`]; it is tried again.
     fn open(&mut self) -> Result<Self::Network, NetworkFault>;
-    /// Has the nodes send as `request` says, and returns their base station; they stop when that is dropped. Called only
-    /// where [`Facts::sessions`] allows it.
+    /// Has the nodes send as `request` says, and returns their base station; they stop when that is dropped. Called
+    /// only where [`Facts::sessions`] allows it.
     ///
     /// # Errors
     /// [`Failure`]; after a loss of the line the session is tried again, else it fails.

@@ -199,7 +199,7 @@ where
         match job.poll(network.now()) {
             Step::Order(station, order) => network.order(station, order)?,
             Step::Meter(nodes) => {
-                job.on_meters(nodes.into_iter().map(|n| network.joules(n)).collect())
+                job.on_meters(nodes.into_iter().map(|n| network.joules(n)).collect());
             }
             Step::Take(station, len) => job.on_bytes(station, network.take(station, len)?),
             Step::Report(progress) => {

@@ -42,8 +42,8 @@ impl Memory {
     pub fn withdraw(&mut self) {
         self.offered = None;
     }
-    /// What survives a restart of its node: the object that it offers, which is in flash. What it has received is in RAM, as
-    /// is the pipeline's list of packets.
+    /// What survives a restart of its node: the object that it offers, which is in flash. What it has received is in
+    /// RAM, as is the pipeline's list of packets.
     #[must_use]
     pub fn kept(&mut self) -> Self {
         Self {

@@ -145,8 +145,8 @@ impl Summary {
         };
     }
 
-    /// Adds the cost of a transfer that failed before this one: its time, the pause of `pause_s` seconds between them, its
-    /// energy and its attempts.
+    /// Adds the cost of a transfer that failed before this one: its time, the pause of `pause_s` seconds between
+    /// them, its energy and its attempts.
     pub fn add_failed(&mut self, failed: &Self, pause_s: f64) {
         let duration_s = failed.duration_s + pause_s + self.waited_s + self.duration_s;
         if duration_s > 0.0 {
@@ -160,9 +160,9 @@ impl Summary {
     }
 }
 
-/// Runs a transfer over the plan `first` and, as long as it does not arrive whole and `retry` allows it, over the plans
-/// that `next` makes from the plan before and the number of plans tried. The outcome includes time, energy and attempts of
-/// those that failed, and a `pause` before each that follows. Also returns how many plans were tried.
+/// Runs a transfer over the plan `first` and, as long as it does not arrive whole and `retry` allows it, over the
+/// plans that `next` makes from the plan before and the number of plans tried. The outcome includes time, energy and
+/// attempts of those that failed, and a `pause` before each that follows. Also returns how many plans were tried.
 ///
 /// # Errors
 /// Those of `run`, which takes a plan and the number of plans tried before.

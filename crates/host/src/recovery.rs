@@ -1,7 +1,7 @@
 //! Recovery after a transfer that broke off: wait for its relays, and repeat a survey that lacks nodes.
 //!
-//! Invariant: a survey is not repeated for nodes that an earlier one missed, so a node that is off does not cost a second
-//! survey each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
+//! Invariant: a survey is not repeated for nodes that an earlier one missed, so a node that is off does not cost a
+//! second survey each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
 
 use crate::job::{run, Failure, Watch};
 use crate::network::{Network, NetworkTime, Notice};
@@ -28,8 +28,9 @@ pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Fai
     Ok(())
 }
 
-/// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it once more where
-/// tables are missing of nodes that were not `missed` before, or where the station was not free. Time and energy add up.
+/// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it once more
+/// where tables are missing of nodes that were not `missed` before, or where the station was not free. Time and
+/// energy add up.
 ///
 /// # Errors
 /// [`Failure`].

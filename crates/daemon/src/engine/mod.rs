@@ -146,8 +146,8 @@ fn read_meters<F: Network>(network: &mut F, station: &StationState) -> Vec<(Node
         .collect()
 }
 
-/// Stores under today what nodes have spent: in joules as `metered` says or, without meters, the most that those who took
-/// part can have spent.
+/// Stores under today what nodes have spent: in joules as `metered` says or, without meters, the most that those who
+/// took part can have spent.
 fn write_spent(
     station: &StationState,
     metered: Vec<(NodeId, f64)>,
@@ -169,8 +169,8 @@ fn write_spent(
     }
 }
 
-/// Stores what nodes have spent between two readings of their meters or, without meters, the most that those of `on` can
-/// have spent. Where the line was lost meanwhile there is no second reading.
+/// Stores what nodes have spent between two readings of their meters or, without meters, the most that those of `on`
+/// can have spent. Where the line was lost meanwhile there is no second reading.
 fn account(station: &StationState, [before, after]: [&[(NodeId, f64)]; 2], on: (&[NodeId], Span)) {
     let spent = after.iter().filter_map(|(node, after)| {
         let (_, before) = before.iter().find(|(of, _)| of == node)?;
@@ -292,7 +292,8 @@ impl<N: Connector> Runner<N> {
         session::run(&station, (job, name), request, tree)
     }
 
-    /// Waits before a lost line is opened again, each time longer. A new job ends the wait, and does not lengthen the next.
+    /// Waits before a lost line is opened again, each time longer. A new job ends the wait, and does not lengthen the
+    /// next.
     fn pause(&mut self) {
         let mut later = self.pauses.clone();
         let pause = later.next().unwrap_or(PAUSES[PAUSES.len() - 1]);

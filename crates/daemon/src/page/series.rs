@@ -1,4 +1,5 @@
-//! Courses over time as pictures: lines that dashes, marks and names tell apart, not colours alone. Tests: `series_tests.rs`.
+//! Courses over time as pictures: lines that dashes, marks and names tell apart, not colours alone. Tests:
+//! `series_tests.rs`.
 
 use thalweg_draw::chart::{Chart, Mark, Point};
 

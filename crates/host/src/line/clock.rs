@@ -1,5 +1,5 @@
-//! The host's estimate of a station's clock: the reading with the shortest round trip of each second, and a straight line
-//! through the oldest and the newest of them. Tests: `clock_tests.rs`.
+//! The host's estimate of a station's clock: the reading with the shortest round trip of each second, and a straight
+//! line through the oldest and the newest of them. Tests: `clock_tests.rs`.
 
 use crate::network::NetworkTime;
 use std::collections::VecDeque;

@@ -1,8 +1,9 @@
 //! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Network`] like the simulated one.
 //!
-//! Owns: the thread that keeps the session alive while a job computes, the received bytes, the station's clock. Time base: real time since the line was opened. Invariants: queues are bounded;
-//! an order is taken in a session or refused; bytes of an earlier session are dropped. The protocol:
-//! docs/line.md. Tests: `crates/simnet/tests/all/line/`.
+//! Owns: the thread that keeps the session alive while a job computes, the received bytes, the station's clock. Time
+//! base: real time since the line was opened. Invariants: queues are bounded; an order is taken in a session or
+//! refused; bytes of an earlier session are dropped. The protocol: docs/line.md. Tests:
+//! `crates/simnet/tests/all/line/`.
 
 mod clock;
 mod session;
@@ -163,7 +164,8 @@ impl LineNetwork {
         Ok(network)
     }
 
-    /// The line that `open` opens, again and again while it is away; [`LineNetwork::wait`] says whether a station answers. `stopping` is checked now and then.
+    /// The line that `open` opens, again and again while it is away; [`LineNetwork::wait`] says whether a station
+    /// answers. `stopping` is checked now and then.
     ///
     /// # Errors
     /// [`LineError::Open`] where the system has no thread for it.

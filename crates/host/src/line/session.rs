@@ -1,9 +1,9 @@
 //! A session of RCRT behind a base station's line: its node hands up packets, and sends down the sink's messages.
 //!
-//! The sink runs at the host, beside the store: it answers within seconds, to which a line's latency adds little. Time
-//! base: the station's clock as the host estimates it, so that rates are the network's. Invariants: time never goes back;
-//! an order that finds no room is a lost message, which the protocol repairs; the session ends when this is dropped, or
-//! with the line. Tests: `crates/simnet/tests/all/line/`.
+//! The sink runs at the host, beside the store: it answers within seconds, to which a line's latency adds little.
+//! Time base: the station's clock as the host estimates it, so that rates are the network's. Invariants: time never
+//! goes back; an order that finds no room is a lost message, which the protocol repairs; the session ends when this
+//! is dropped, or with the line. Tests: `crates/simnet/tests/all/line/`.
 
 use super::{lock, LineError, LineNetwork};
 use crate::job::Failure;

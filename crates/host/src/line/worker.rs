@@ -1,7 +1,7 @@
 //! The thread behind a [`super::LineNetwork`]: reads, writes, acknowledges, beats, and opens the line again.
 //!
-//! Invariants: no wait but the opening of a line is longer than [`TURN`]; nothing is read while notices wait for room, so
-//! that the station waits too.
+//! Invariants: no wait but the opening of a line is longer than [`TURN`]; nothing is read while notices wait for
+//! room, so that the station waits too.
 
 use super::{lock, since, LineNotice, Open, Shared, Stream};
 use crate::network::NetworkTime;

@@ -8,8 +8,8 @@ use thalweg_units::Channel;
 const FAR: usize = 6;
 
 impl LinkState {
-    /// The default source, by index: a node far from the sink with enough paths to it or, where no node has enough, one with
-    /// the most. Weaker link rules count where no node is linked to the sink under a stronger one.
+    /// The default source, by index: a node far from the sink with enough paths to it or, where no node has enough,
+    /// one with the most. Weaker link rules count where no node is linked to the sink under a stronger one.
     ///
     /// # Errors
     /// [`PlanRequestError::NoSource`].

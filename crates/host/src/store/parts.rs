@@ -1,7 +1,8 @@
 //! Segments of objects that are not whole yet: a killed daemon continues with the next segment.
 //!
 //! Invariants: a job's segments go when it ends, by a trigger of the database; they have at most
-//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: `parts_tests.rs`, `crates/cli/tests/all/gateway/`.
+//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: `parts_tests.rs`,
+//! `crates/cli/tests/all/gateway/`.
 
 use rusqlite::params;
 use thalweg_protocols::object::ObjectInfo;
@@ -10,8 +11,8 @@ use super::{db_error, JobId, Result, Store};
 use crate::segments::Segment;
 
 impl Store {
-    /// Stores the segment of `job` at `offset`, unless the object is whole with it or too large. The first segment removes
-    /// older ones: the fetch has started over.
+    /// Stores the segment of `job` at `offset`, unless the object is whole with it or too large. The first segment
+    /// removes older ones: the fetch has started over.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].

@@ -67,7 +67,8 @@ pub(super) fn forget_old(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 type Written = (u16, Option<f64>, u64, u64, u64);
 
 impl Store {
-    /// Notes how the sources of session `job` fare; samples of before that are closer than [`next_sample`] has them make room.
+    /// Notes how the sources of session `job` fare; samples of before that are closer than [`next_sample`] has them
+    /// make room.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].

@@ -1,6 +1,6 @@
-//! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its
-//! nodes anew. Links are kept as `from to channel ratio power` lines, batteries as `node:millivolts` words. Invariant: the last [`KEPT_SURVEYS`] of a
-//! network are kept. Time base: wall clock. Tests: `surveys_tests.rs`.
+//! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its nodes
+//! anew. Links are kept as `from to channel ratio power` lines, batteries as `node:millivolts` words. Invariant: the
+//! last [`KEPT_SURVEYS`] of a network are kept. Time base: wall clock. Tests: `surveys_tests.rs`.
 
 use std::fmt::Write as _;
 

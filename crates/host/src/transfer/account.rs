@@ -1,4 +1,5 @@
-//! The summary of a pipeline transfer, made from its plan and its job's result. Time base: the network's. Tests: `crates/simnet/tests/all/line/`, `crates/simnet/tests/all/robustness/`.
+//! The summary of a pipeline transfer, made from its plan and its job's result. Time base: the network's. Tests:
+//! `crates/simnet/tests/all/line/`, `crates/simnet/tests/all/robustness/`.
 
 use crate::outcome::Summary;
 use crate::transfer::pipeline::{Fetched, Terms};

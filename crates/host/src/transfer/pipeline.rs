@@ -22,8 +22,8 @@ use thalweg_wire::route::{Route, Scheme};
 
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 1024;
-/// Longer than any relay of P3 waits in a silent pipeline (3 s): a relay that missed the end stays until then, and hears
-/// no wake-up.
+/// Longer than any relay of P3 waits in a silent pipeline (3 s): a relay that missed the end stays until then, and
+/// hears no wake-up.
 pub const SETTLING: Duration = Duration::from_secs(4);
 /// The pause between two transfers of `scheme`. A relay that missed the end of one of Thalweg's is soon back, and has a
 /// backup.
@@ -37,8 +37,8 @@ pub const fn settling(scheme: Scheme) -> Duration {
 /// How long to wait for a transfer's end beyond its own deadline.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Attempts of a protocol that keeps received packets, for each attempt of another: its source may be in a round that no
-/// node hears, and is then back within seconds.
+/// Attempts of a protocol that keeps received packets, for each attempt of another: its source may be in a round that
+/// no node hears, and is then back within seconds.
 const RESUMED: u32 = 16;
 
 /// The longest rest after failed attempts, in periods of the network's rendezvous: four seconds.
@@ -213,8 +213,8 @@ impl Fetch {
             };
             self.held = self.held.max(self.log.received);
             let rest = match (self.route.scheme, self.log.received) {
-                // Another route is the better cure, as long as there is one. Where none helps, an end may be off or deaf for
-                // seconds, and close rendezvous would use up all attempts meanwhile.
+                // Another route is the better cure, as long as there is one. Where none helps, an end may be off or
+                // deaf for seconds, and close rendezvous would use up all attempts meanwhile.
                 (Scheme::Thalweg, _) if self.failures >= TURNS => {
                     PERIOD * u64::from((self.failures - TURNS + 1).min(LONGEST_REST))
                 }

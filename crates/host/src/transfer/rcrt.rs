@@ -1,8 +1,9 @@
 //! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has arrived.
 //!
-//! [`Objects`] stores what a [`Session`](super::session::Session) brings from sources whose objects are known beforehand. A
-//! source's object is one connection of packets, whose numbers wrap. Time base: the network's. Invariants: an object is
-//! whole only with its source's length and digest; a source is given up after [`PATIENCE`] without new bytes. Tests: `rcrt_tests.rs`.
+//! [`Objects`] stores what a [`Session`](super::session::Session) brings from sources whose objects are known
+//! beforehand. A source's object is one connection of packets, whose numbers wrap. Time base: the network's.
+//! Invariants: an object is whole only with its source's length and digest; a source is given up after [`PATIENCE`]
+//! without new bytes. Tests: `rcrt_tests.rs`.
 
 use super::session::{SourceStatus, StreamEvent, StreamStore};
 use crate::job::Failure;

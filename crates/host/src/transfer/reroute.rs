@@ -1,9 +1,9 @@
 //! The route of a pipeline transfer, and the next one where it breaks off.
 //!
-//! The sink's report of an attempt shows which hops are bad and which are good; the next route is planned by it. Where lean
-//! chains break off again and again, a route over many paths is tried. Invariants: only Thalweg is rerouted, which keeps
-//! the packets that have arrived; the last route of each [`TURNS`] is not probed, so that it does not end for being bad. Tests: `reroute_tests.rs`,
-//! `crates/simnet/tests/all/robustness/own.rs`.
+//! The sink's report of an attempt shows which hops are bad and which are good; the next route is planned by it.
+//! Where lean chains break off again and again, a route over many paths is tried. Invariants: only Thalweg is
+//! rerouted, which keeps the packets that have arrived; the last route of each [`TURNS`] is not probed, so that it
+//! does not end for being bad. Tests: `reroute_tests.rs`, `crates/simnet/tests/all/robustness/own.rs`.
 
 use super::terms::{RoutePlan, Terms};
 use crate::job::Failure;
@@ -13,8 +13,8 @@ use thalweg_units::{Channel, NodeId};
 use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Groups, Member, Probe, Progress, Route, Scheme};
 
-/// Attempts from one over many paths, which is not ended for being bad, to the next. A group that loses half costs seconds,
-/// and replanned routes are mostly good, so several of them come first.
+/// Attempts from one over many paths, which is not ended for being bad, to the next. A group that loses half costs
+/// seconds, and replanned routes are mostly good, so several of them come first.
 pub(crate) const TURNS: u32 = 8;
 /// A hop that loses one packet in so many, or more, is a bad one.
 const BAD: u32 = 4;
@@ -143,7 +143,8 @@ impl Reroute {
         self.current.route.progress = Progress::Fresh;
     }
 
-    /// Moves on to another route after an attempt that broke off; received packets stay. Returns the hops that were bad.
+    /// Moves on to another route after an attempt that broke off; received packets stay. Returns the hops that were
+    /// bad.
     pub(crate) fn next(&mut self, report: &AttemptReport) -> Vec<BadHop> {
         // Without any packet there is nothing to keep, and the source need not ask what is missing.
         if self.current.route.scheme == Scheme::Thalweg && report.heard {
@@ -222,7 +223,8 @@ impl Replanner {
             if *of == Chain::Alternate || !has_bad[group.index()] {
                 degraded.push(chain(*group, *of));
             }
-            // Alternate relays send beside the planned chain, which is not reported where they joined from the beginning.
+            // Alternate relays send beside the planned chain, which is not reported where they joined from the
+            // beginning.
             if *of == Chain::Alternate && !report.degraded.contains(&(*group, Chain::Planned)) {
                 degraded.push(chain(*group, Chain::Planned));
             }

@@ -1,9 +1,10 @@
 //! A session of RCRT: streams from many nodes at rates that the sink decides, until it is cancelled or its time is up.
 //!
-//! A job without I/O beside a base station's mote. Bytes go to a [`StreamStore`], and no feedback lets a source forget
-//! packets before they are stored. Sources begin by themselves, as in the paper: no order goes down the tree. Time base: the network's. Invariants: memory is bounded by the sink's windows and [`FLUSH_EVERY`]; a
-//! session ends when its time is over, by its keeper, by [`crate::network::Notice::Cancelled`], or with its base station.
-//! Tests: `session_tests.rs`.
+//! A job without I/O beside a base station's mote. Bytes go to a [`StreamStore`], and no feedback lets a source
+//! forget packets before they are stored. Sources begin by themselves, as in the paper: no order goes down the tree.
+//! Time base: the network's. Invariants: memory is bounded by the sink's windows and [`FLUSH_EVERY`]; a session ends
+//! when its time is over, by its keeper, by [`crate::network::Notice::Cancelled`], or with its base station. Tests:
+//! `session_tests.rs`.
 
 use crate::job::{Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};
