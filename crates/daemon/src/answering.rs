@@ -86,7 +86,7 @@ impl Answering {
             .half_close(true)
             .serve_connection(TokioIo::new(far), service);
         let asking = async {
-            // Whoever asks nonsense is not listened to until the end.
+            // The rest of a nonsensical request is not read.
             let _ = to.write_all(bytes).await;
             let _ = to.shutdown().await;
         };
@@ -105,7 +105,7 @@ impl Answering {
     }
 }
 
-/// Writes down what was asked, and how it was answered.
+/// Logs a request and its answer.
 async fn note(State(seen): State<Log>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let headers = request.headers().clone();

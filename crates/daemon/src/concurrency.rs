@@ -1,20 +1,20 @@
-//! How many stations of a building are at work at once: they share its air, and its nodes' patience.
+//! Limits how many stations of a building are at work at once: they share its air.
 //!
-//! Who finds all places taken is next, in the order in which stations came; one that does not come back for a while
-//! loses its turn. Invariant: a station is at work at most once. Time base: wall clock. Tests: at the end.
+//! Stations that find all places taken wait in the order in which they came; one that does not come back for a while
+//! loses its place. Invariant: a station is at work at most once. Time base: wall clock. Tests: at the end.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Who has not asked for so long does not wait any more. Stations look at their queues each second.
+/// A station that has not come back for this long no longer waits. Stations look at their queues each second.
 const GONE: Duration = Duration::from_secs(5);
 
 /// Stations of a building.
 #[derive(Debug, Default)]
 struct Building {
     at_work: BTreeSet<String>,
-    /// Those that found no place, the first first, and when each asked last.
+    /// Stations without a place, the first first, and when each last came.
     waiting: VecDeque<(String, Instant)>,
 }
 
@@ -23,11 +23,11 @@ struct Building {
 pub(super) enum Entry {
     /// It is at work.
     Entered,
-    /// So many others are, or come before it.
+    /// Too many others are, or come before it.
     Full,
 }
 
-/// The gates of all buildings. Stations without a building share one.
+/// The stations of all buildings. Stations without a building count as one building.
 #[derive(Debug, Default)]
 pub(super) struct Concurrency(Mutex<BTreeMap<Option<String>, Building>>);
 
@@ -37,7 +37,7 @@ impl Concurrency {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `station` of `building` wants to be at work at `now`, where at most `most` may be; all where nobody says.
+    /// Has `station` of `building` begin work at `now`, where at most `most` may be at work.
     pub(super) fn enter(
         &self,
         (building, station): (&Option<String>, &str),
@@ -63,7 +63,7 @@ impl Concurrency {
         Entry::Full
     }
 
-    /// `station` of `building` is at work no more.
+    /// `station` of `building` is no longer at work.
     pub(super) fn leave(&self, building: &Option<String>, station: &str) {
         if let Some(of) = self.all().get_mut(building) {
             of.at_work.remove(station);

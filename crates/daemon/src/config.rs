@@ -46,7 +46,7 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder for objects, jobs and surveys.
     pub data: PathBuf,
-    /// Who has it may ask for anything; needed where `listen` is not a loopback address.
+    /// The token that gives access to everything; needed where `listen` is not a loopback address.
     pub token: Option<Token>,
     /// A file whose first line is the token.
     pub(super) token_file: Option<PathBuf>,
@@ -59,7 +59,7 @@ pub struct Config {
     /// The networks, where there are several.
     #[serde(rename = "station")]
     pub stations: Vec<NetworkConfig>,
-    /// The broker that is told of objects and nodes.
+    /// The broker that gets messages about objects and nodes.
     pub mqtt: MqttConfig,
 }
 
@@ -69,10 +69,10 @@ pub struct Config {
 pub struct Transfers {
     /// What carries objects.
     pub protocol: Pipelined,
-    /// The links are measured anew before a transfer where they are older than this, in hours.
+    /// Links older than this, in hours, are measured again before a transfer.
     #[serde(deserialize_with = "hours")]
     pub resurvey_after_h: f64,
-    /// Links that are older than that are also measured anew while no job waits.
+    /// Such links are also measured again while no job waits.
     pub survey_when_idle: bool,
     /// So many jobs wait at most.
     #[serde(deserialize_with = "queue")]
@@ -130,7 +130,8 @@ impl Transfers {
             energy_j_per_day: self.energy_j_per_day,
         }
     }
-    /// What holds at `second`, counted from 1970; none where no window is open. Of several that are open the first counts.
+    /// What holds at `second`, counted from 1970; none where no window is open. Of several that are open the first
+    /// counts.
     pub(super) fn limits_at(&self, second: u64) -> Option<Limits> {
         let always = self.limits();
         if self.windows.is_empty() {

@@ -1,4 +1,4 @@
-//! What an object may be, by its first bytes: how it is named, told and shown. Tests: at the end.
+//! What an object may be, by its first bytes: how it is named, described and shown. Tests: at the end.
 
 /// What an object may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

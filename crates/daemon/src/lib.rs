@@ -1,9 +1,9 @@
 //! The daemon beside a base station: jobs that outlive a restart, an API, a page.
 //!
-//! A [`Station`] is a network with its base station. [`thalweg_host::connector::Connector`] opens its field; `engine` runs
-//! one job after the other in a thread of its own; `station` is what that thread and those that answer requests share;
-//! `http` and `page` answer for all stations; `mqtt` tells a broker. Time base: wall clock, and the field's for what the
-//! network does. Tests: `crates/daemon/tests/all/`.
+//! A [`Station`] is a network with its base station. A [`thalweg_host::connector::Connector`] opens the network;
+//! `engine` runs one job after the other in a thread of its own; `station_state` is what that thread shares with
+//! those that answer requests; `http` and `page` serve all stations; `mqtt` sends to a broker. Time base: wall clock,
+//! and the network's for what the network does. Tests: `crates/daemon/tests/all/`.
 
 pub mod answering;
 mod concurrency;

@@ -1,8 +1,8 @@
-//! Who is left alone at present, and which jobs wait for that: what a window's limits mean for a station's nodes.
+//! Which nodes and jobs the present limits hold back.
 //!
-//! A node counts by the battery that it told last, and by what it has spent since midnight, UTC. Base stations have
-//! mains. Invariant: a job waits only as long as the same reason holds. Time base: wall clock. Tests: `limits_tests.rs`,
-//! `crates/daemon/tests/all/limits.rs`.
+//! A node counts by its last battery report, and by the energy that it has spent since midnight, UTC. Base stations
+//! have mains. Invariant: a job waits only as long as its reason holds. Time base: wall clock. Tests:
+//! `limits_tests.rs`, `crates/daemon/tests/all/limits.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,7 +11,7 @@ use thalweg_units::{BatteryLevel, NodeId};
 
 use thalweg_host::store::{JobId, JobState, StoredJob, Work};
 
-/// What spares nodes and air. What is not limited is none.
+/// Limits that spare nodes and air; none means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Limits {
     /// So many stations of a building are at work at once.
@@ -27,7 +27,7 @@ impl Limits {
     pub(super) const fn spares_nodes(&self) -> bool {
         self.least_battery.is_some() || self.energy_j_per_day.is_some()
     }
-    /// These, and of `others` what they leave open.
+    /// These limits, with those of `others` where they have none.
     pub(super) fn or(self, others: Self) -> Self {
         Self {
             at_most: self.at_most.or(others.at_most),
@@ -52,10 +52,10 @@ impl fmt::Display for Limits {
     }
 }
 
-/// What is known of a station's nodes that limits look at.
+/// Batteries and energy of a station's nodes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Condition {
-    /// The batteries of those that told, and when each did, in seconds since 1970.
+    /// The last battery reports, and the time of each in seconds since 1970.
     pub(super) batteries: BTreeMap<NodeId, (BatteryLevel, i64)>,
     /// What each has spent since midnight, in joules.
     pub(super) spent: BTreeMap<NodeId, f64>,
@@ -79,10 +79,10 @@ impl fmt::Display for Why {
     }
 }
 
-/// How a node is.
+/// The health of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Health {
-    /// Its battery as it told last, and when, in seconds since 1970.
+    /// Its last battery report, and the time of that in seconds since 1970.
     pub(super) battery: Option<(BatteryLevel, i64)>,
     /// What it has spent since midnight, UTC, in joules.
     pub(super) spent_j: Option<f64>,
@@ -91,7 +91,7 @@ pub(super) struct Health {
 }
 
 impl Condition {
-    /// How `node` is, where `eligibility` are in force.
+    /// The health of `node` under `eligibility`.
     pub(super) fn of(&self, node: NodeId, eligibility: &Eligibility) -> Health {
         Health {
             battery: self.batteries.get(&node).copied(),
@@ -101,7 +101,7 @@ impl Condition {
     }
 }
 
-/// Why a job does not begin.
+/// Why a job cannot begin.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Blocked {
     /// No window is open.
@@ -134,10 +134,10 @@ impl fmt::Display for Blocked {
     }
 }
 
-/// Who is left alone, and what waits for it.
+/// Which nodes and jobs are held back.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Eligibility {
-    /// Why nothing begins.
+    /// Why no job can begin.
     pub(super) blocked: Option<Blocked>,
     /// The nodes that are left alone.
     pub(super) left_alone: BTreeMap<NodeId, Why>,
@@ -146,7 +146,7 @@ pub(super) struct Eligibility {
 }
 
 impl Eligibility {
-    /// What `limits` mean for nodes as `condition` says, but for `sink`; none where no window is open.
+    /// The effect of `limits` on nodes in this `condition`, except `sink`; `limits` are none where no window is open.
     pub(super) fn of(limits: Option<Limits>, condition: &Condition, sink: NodeId) -> Self {
         let mut left_alone = BTreeMap::new();
         let Limits {
@@ -177,7 +177,7 @@ impl Eligibility {
         self.left_alone.keys().copied().collect()
     }
 
-    /// Why `job` would not begin, of all that is its own.
+    /// What blocks `job` in particular.
     pub(super) fn blocked_by(&self, job: &StoredJob) -> Option<Blocked> {
         let left_alone = |node: NodeId| Some(Blocked::Source(node, *self.left_alone.get(&node)?));
         let source = match &job.work {
@@ -186,7 +186,7 @@ impl Eligibility {
             Work::Survey | Work::Plan { .. } => None,
         };
         let cut_off = || {
-            // One of them may relay again: then it is tried.
+            // Where one of them may relay again, the job is tried.
             let nodes = self.cut_off.get(&job.id)?;
             let same = nodes.iter().all(|node| self.left_alone.contains_key(node));
             same.then(|| Blocked::CutOff(nodes.clone()))
@@ -194,7 +194,7 @@ impl Eligibility {
         source.or_else(cut_off)
     }
 
-    /// Whether a battery that has more would end `wait`.
+    /// Whether `wait` would end with a better battery.
     pub(super) fn is_for_battery(&self, wait: &Blocked) -> bool {
         let is_low = |node| matches!(self.left_alone.get(node), Some(Why::Battery(..)));
         match wait {
@@ -204,7 +204,7 @@ impl Eligibility {
         }
     }
 
-    /// Why `job` does not begin, where it is queued.
+    /// What blocks `job`, where it is queued.
     pub(super) fn why(&self, job: &StoredJob) -> Option<Blocked> {
         if job.state != JobState::Queued {
             return None;

@@ -1,7 +1,8 @@
 //! What the daemon writes for the broker: with an object its row and its node's state, with a survey the states of
 //! all nodes. Where no broker is configured, nothing is written.
 //!
-//! Invariant: a message is written with what it tells, or neither is. Tests: `crates/daemon/tests/all/broker.rs`.
+//! Invariant: a message is written together with what it reports, or neither is. Tests:
+//! `crates/daemon/tests/all/broker.rs`.
 
 use std::sync::MutexGuard;
 
@@ -34,7 +35,7 @@ impl StationState {
         stored
     }
 
-    /// Makes an object of what came in session `job` of node `source`.
+    /// Makes an object of a source's bytes in a session.
     ///
     /// # Errors
     /// [`StoreError`]; then all is as it was.
@@ -52,7 +53,7 @@ impl StationState {
         stored
     }
 
-    /// What is told of an object: its row, and its node's state.
+    /// The messages about an object: its row, and its node's state.
     fn object_messages(
         &self,
         stored: &StoredTransfer,
@@ -122,7 +123,7 @@ impl StationState {
         }
     }
 
-    /// Writes the states of all its nodes and of its line anew, as they are.
+    /// Queues the present states of all its nodes and of its line.
     fn restate(&self) -> Result<(), StoreError> {
         {
             let mut store = self.store();
@@ -147,7 +148,7 @@ impl StationState {
             }
             store.queue_messages(&messages)?;
         }
-        // Whoever changes the line writes after that: the last that is written is how it is.
+        // A change of the line is also queued: the last message must be the present state.
         loop {
             let line = self.line();
             self.outbox("line", &json!({ "line": line }));

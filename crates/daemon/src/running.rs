@@ -1,4 +1,4 @@
-//! A job that is under way, as those who watch it see it. Time base: wall clock. Tests: at the end.
+//! The running job, as watchers see it. Time base: wall clock. Tests: at the end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use thalweg_host::job::Progress;
 use thalweg_host::store::JobId;
 use thalweg_host::transfer::session::SourceStatus;
 
-/// So many points of a transfer's course are kept.
+/// The most points of a transfer's course.
 const POINTS: usize = 240;
 
-/// A job that is under way.
+/// The running job.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) id: JobId,
@@ -28,9 +28,9 @@ pub(super) struct Running {
     first: Option<Instant>,
     /// Sources of a session, as they fare.
     pub(super) sources: Vec<SourceStatus>,
-    /// When somebody was last told.
-    told: Option<Instant>,
-    /// The share of the progress that lies before what is under way, and its own.
+    /// When it was last reported.
+    reported: Option<Instant>,
+    /// The share of the progress before the present phase, and that of the phase.
     pub(super) span: (f64, f64),
     pub(super) cancelled: bool,
 }
@@ -49,7 +49,7 @@ impl Running {
             plan: None,
             first: None,
             sources: Vec::new(),
-            told: None,
+            reported: None,
             span: (0.0, 1.0),
             cancelled: false,
         }
@@ -62,11 +62,13 @@ impl Running {
         (s > 0.5 && received > 0).then(|| f64::from(left) / rate)
     }
 
-    /// Whether it is to be told, no more often than `often`.
-    pub(super) fn is_due(&mut self, often: Duration) -> bool {
-        let due = self.told.is_none_or(|told| told.elapsed() >= often);
+    /// Whether a report is due, at most once in `period`.
+    pub(super) fn is_due(&mut self, period: Duration) -> bool {
+        let due = self
+            .reported
+            .is_none_or(|reported| reported.elapsed() >= period);
         if due {
-            self.told = Some(Instant::now());
+            self.reported = Some(Instant::now());
         }
         due
     }

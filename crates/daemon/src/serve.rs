@@ -36,7 +36,7 @@ const BLOCKING: usize = 8;
 /// Why a daemon does not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Anybody could connect, and nothing would be asked of them.
+    /// Anyone could connect without a token.
     #[error("{0}: is not a loopback address; that takes a token in the configuration")]
     NoToken(SocketAddr),
     /// The address cannot be had.
@@ -111,7 +111,7 @@ impl Daemon {
             if let Err(why) = runtime.block_on(accept(listener, router, ends)) {
                 tracing::error!("nobody is answered any more: {}", plain(&why));
             }
-            // Whoever watches is cut off.
+            // Watchers are cut off.
             runtime.shutdown_timeout(END);
         });
         let mut daemon = Self {
@@ -123,12 +123,12 @@ impl Daemon {
         };
         if let Some(telling) = daemon.stations.shared().mqtt.clone() {
             let stations = daemon.stations.clone();
-            let told = named("mqtt").spawn(move || {
+            let sender = named("mqtt").spawn(move || {
                 if let Err(why) = mqtt::serve(&stations, &telling, mqtt_ends) {
                     tracing::error!("the MQTT broker is told nothing: {}", plain(&why));
                 }
             });
-            daemon.threads.push(told.map_err(StartError::Threads)?);
+            daemon.threads.push(sender.map_err(StartError::Threads)?);
         }
         for worker in workers {
             let jobs = named("jobs").spawn(move || worker.work());
@@ -154,7 +154,7 @@ impl Daemon {
 
     fn end(&mut self) {
         self.stations.stop();
-        // Nobody listens where that thread has ended.
+        // It fails where that thread has ended.
         let _ = self.end.send(true);
         for thread in self.threads.drain(..) {
             // One that panicked has said so.

@@ -259,7 +259,8 @@ impl StationState {
     pub(super) fn mqtt(&self) -> Option<&Arc<MqttState>> {
         self.shared.mqtt.as_ref()
     }
-    /// Queues `payload`, a JSON object, for the broker under `topic`, where there is a broker. It replaces an older one.
+    /// Queues `payload`, a JSON object, for the broker under `topic`, where there is a broker. It replaces an older
+    /// one.
     pub(super) fn outbox(&self, topic: &str, payload: &impl Serialize) {
         let Some((mqtt, payload)) = self.mqtt().zip(serde_json::to_string(payload).ok()) else {
             return;

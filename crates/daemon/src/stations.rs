@@ -1,7 +1,7 @@
-//! The stations of a daemon: each is a network with a thread, a field and a desk of its own; all have one store.
+//! The stations of a daemon: each is a network with a thread and a state of its own; all share one store.
 //!
-//! A node is who it is by its station's name and its number: the store keeps a station's jobs, surveys and objects
-//! under its name, where a single network has its testbed's. Invariant: no two stations have one name. Time base: wall
+//! A node is identified by its station's name and its number: the store keeps a station's jobs, surveys and objects
+//! under its name; a single network has its testbed's name. Invariant: no two stations have one name. Time base: wall
 //! clock. Tests: `crates/daemon/tests/all/`.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use thalweg_host::link_state::PlanRequestError;
 use thalweg_host::network::NetworkTime;
 use thalweg_host::store::{JobId, Store, StoreError, StoredJob};
 
-/// A network that is to be served, with what its configuration says.
+/// A network with its configuration.
 pub struct Station {
     name: Option<String>,
     channels: Option<Vec<Channel>>,
@@ -29,7 +29,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// `network` as `config` calls it, on the channels that it names.
+    /// `network` under the name and on the channels of `config`.
     pub fn new<N: Connector>(config: &NetworkConfig, network: N) -> Self {
         Self {
             name: config.name.clone(),
@@ -50,7 +50,7 @@ impl Station {
     }
 }
 
-/// A network of whatever kind.
+/// A network of any kind.
 trait Serve: Send {
     fn facts(&self) -> Facts;
     fn serve(self: Box<Self>, station: Arc<StationState>, broken: Option<NetworkTime>);
@@ -65,7 +65,7 @@ impl<N: Connector> Serve for N {
     }
 }
 
-/// Runs the jobs of a station until its desk says stop.
+/// Runs the jobs of a station until it is to stop.
 pub(super) struct Worker {
     network: Box<dyn Serve>,
     station: Arc<StationState>,
@@ -92,7 +92,7 @@ pub enum StationError {
     Channels(#[from] PlanRequestError),
 }
 
-/// What limits mean for jobs that are queued, by their stations.
+/// What the limits hold back, by station.
 pub(super) struct Waiting(BTreeMap<String, Eligibility>);
 
 impl Waiting {
@@ -113,7 +113,7 @@ pub(super) struct Stations {
 }
 
 impl Stations {
-    /// A desk for each of `stations`.
+    /// The state of each of `stations`.
     pub(super) fn new(
         stations: &[Station],
         config: &Config,
@@ -151,7 +151,7 @@ impl Stations {
         })
     }
 
-    /// Who runs their jobs, with what was known and asked for before.
+    /// The workers that run their jobs, with the state that the store has.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -170,7 +170,7 @@ impl Stations {
             .collect()
     }
 
-    /// What they have together.
+    /// What they have in common.
     pub(super) fn shared(&self) -> &Shared {
         &self.shared
     }
@@ -178,7 +178,7 @@ impl Stations {
     pub(super) fn all(&self) -> &[Arc<StationState>] {
         &self.stations
     }
-    /// The one called `name`; where nobody names one, the only one.
+    /// The station called `name`, or the only one without a name.
     ///
     /// # Errors
     /// Why there is none.
@@ -195,14 +195,14 @@ impl Stations {
         };
         found.map(|station| &**station).ok_or_else(expected)
     }
-    /// The one called `name`, to be shown; the first where nobody names one.
+    /// The station called `name` for a page, or the first without a name.
     pub(super) fn shown(&self, name: Option<&str>) -> Option<&StationState> {
         match name {
             None => self.stations.first().map(|station| &**station),
             Some(_) => self.named(name).ok(),
         }
     }
-    /// What limits mean for jobs that are queued, at present.
+    /// What the limits hold back at present.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -217,23 +217,23 @@ impl Stations {
     pub(super) fn is_only(&self) -> bool {
         self.is_only
     }
-    /// What runs, of all stations.
+    /// The running jobs of all stations.
     pub(super) fn running(&self) -> Vec<Running> {
         let running = self.stations.iter().filter_map(|station| station.running());
         running.collect()
     }
-    /// Whether they are to end.
+    /// Whether they are to stop.
     pub(super) fn is_stopping(&self) -> bool {
         self.stations.iter().any(|station| station.is_stopping())
     }
-    /// Asks their threads to end.
+    /// Asks their threads to stop.
     pub(super) fn stop(&self) {
         for station in &self.stations {
             station.stop();
         }
     }
 
-    /// Each of them, as those that list take it.
+    /// References to all of them.
     pub(super) fn list(&self) -> Vec<&StationState> {
         self.stations.iter().map(|station| &**station).collect()
     }
@@ -269,7 +269,7 @@ impl Stations {
         all.truncate(most as usize);
         Ok(all)
     }
-    /// Asks that a job end, whosever it is.
+    /// Cancels a job of any station.
     ///
     /// # Errors
     /// [`StoreError`].

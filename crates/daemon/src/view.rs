@@ -1,4 +1,4 @@
-//! Jobs, objects and nodes as the API tells them. Keys are stable; `api.json` describes them.
+//! Jobs, objects and nodes as the API shows them. Keys are stable; `api.json` describes them.
 
 use std::time::{Duration, SystemTime};
 
@@ -29,7 +29,7 @@ pub(super) struct Job<'a> {
     received: Option<u32>,
     /// Of how many.
     packets: Option<u32>,
-    /// Of the transfer that is under way.
+    /// Of the running transfer.
     round: Option<u32>,
     /// So far.
     rate_kbps: Option<f64>,
@@ -41,7 +41,7 @@ pub(super) struct Job<'a> {
     object: Option<i64>,
 }
 
-/// `job`; what runs tells how far it is, and `waits` why it does not yet.
+/// `job`, with the progress of the running job, and why it `waits`.
 pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running], waits: Option<String>) -> Job<'a> {
     let running = running.iter().find(|running| running.id == job.id);
     let moving = running.filter(|running| running.received > 0);
@@ -183,11 +183,11 @@ pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>
 pub(super) struct NodeHealth {
     /// When it was last heard of.
     seen_at: Option<String>,
-    /// In volts; none of a node that told of no battery.
+    /// In volts; none of a node that has reported no battery.
     battery_v: Option<f64>,
-    /// When it told so.
+    /// When it reported that.
     battery_at: Option<String>,
-    /// What it has spent since midnight, UTC; none where nobody metered it.
+    /// What it has spent since midnight, UTC; none without a meter.
     energy_today_j: Option<f64>,
     /// Why limits leave it alone, where they do.
     left_alone: Option<String>,

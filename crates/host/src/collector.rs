@@ -1,10 +1,10 @@
-//! One way to an object, whatever network it comes from: survey, plan, transfers, other plans where one breaks off, the
-//! account of all.
+//! The collector brings an object from any network: survey, plan, transfers, other plans where one breaks off, a
+//! report.
 //!
-//! A caller brings the network ([`Network`]) and a [`TransferObserver`], which has the bytes and may stop it; nothing else differs
-//! between a simulation, a serial line and the daemon. Time base: the field's. Invariants: an object is handed out whole
-//! or not at all; relays of a transfer that broke off are given time to leave it before the next begins. Tests:
-//! `crates/simnet/tests/all/robustness/`, `tests/all/recovery.rs`.
+//! The caller provides the network ([`Network`]) and a [`TransferObserver`], which stores the bytes and may stop the
+//! fetch; nothing else differs between a simulation, a serial line and the daemon. Time base: the network's.
+//! Invariants: an object is returned whole or not at all; relays of a transfer that broke off have time to leave it
+//! before the next begins. Tests: `tests/all/recovery.rs`, `crates/simnet/tests/all/`.
 
 use crate::job::{run, Failure, Progress, Retry, RetryMode, Watch};
 use crate::line::LineError;
@@ -34,14 +34,14 @@ pub const RETRY: Retry = Retry {
     attempts: 3,
     mode: RetryMode::NewPlan,
 };
-/// How long a line that is down is waited for, where it is.
+/// How long to wait for a line that is down.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a job is begun again that its line broke off.
+/// How often to start a job again after a loss of its line.
 const LINE_LOSSES: u32 = 3;
-/// From one look for a line that is down to the next.
+/// How often to check a line that is down.
 const LINE_CHECK: Duration = Duration::from_secs(1);
 
-/// What is known of a network before anything is measured.
+/// A network as it is configured, before anything is measured.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// Its name, its nodes, its channels.
@@ -50,7 +50,7 @@ pub struct Description {
     pub positions: Option<Vec<Position>>,
     /// The base station.
     pub sink: NodeId,
-    /// The channels of transfers, where somebody chose them.
+    /// The channels of transfers, where they are configured.
     pub channels: Option<Vec<Channel>>,
     /// What the nodes' boards cost.
     pub timing: BoardTiming,
@@ -76,7 +76,7 @@ impl Description {
         let id = self.place.ids.get(index);
         id.copied().unwrap_or(NodeId::MAX)
     }
-    /// What `links` tell of it, by nobody's measurement yet.
+    /// The network with these `links`, which have no date.
     pub fn link_state(&self, links: thalweg_planner::LinkQualities) -> LinkState {
         let (place, channels) = (self.place.clone(), self.channels.clone());
         LinkState::new(place, links, self.sink_index(), channels, self.draw)
@@ -93,9 +93,9 @@ pub fn clean_channels(of: ChannelSet) -> Option<Vec<Channel>> {
 /// What a collector does where the line to its base station is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineLoss {
-    /// It ends what it does: the caller opens the line anew.
+    /// It fails, and the caller opens the line again.
     Ends,
-    /// It waits for half a minute, and begins again up to three times.
+    /// It waits for half a minute, and starts again up to three times.
     Waits,
 }
 
@@ -108,15 +108,16 @@ pub struct ProtocolPlan {
     pub protocol: Pipelined,
 }
 
-/// What is told of a transfer over a pipeline beside what is told of all.
+/// What a pipeline transfer reports beside its summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Details {
-    /// Share of retransmissions in all data transmissions of the source, 0..=1; none where nobody can look at the source.
+    /// Share of retransmissions in all data transmissions of the source, 0..=1; none where the source cannot be
+    /// inspected.
     pub retransmitted: Option<f64>,
     /// Of the duration, up to the source's first packet, in seconds.
     pub wake_up_s: f64,
-    /// Chains that brought too little of what was looked at, over all attempts: alternate relays joined them, or the
-    /// transfer went another way.
+    /// Chains whose probe brought too little, over all attempts: alternate relays joined them, or the transfer was
+    /// rerouted.
     pub degraded_paths: u32,
     /// Hops that lost too much, of attempts that broke off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -134,30 +135,30 @@ impl SegmentDetails for Details {
     }
 }
 
-/// A transfer that has ended, and what was asked for where all of it came.
+/// The outcome of a transfer, and its segment where all of that arrived.
 pub type Transfer = (Outcome<Details>, Option<Segment>);
 
-/// What is known when a transfer has ended, however it did.
+/// What is known at the end of a transfer, whole or not.
 #[derive(Debug)]
 pub struct TransferEnd<'a> {
-    /// Which bytes it was to bring.
+    /// The bytes that were requested.
     pub range: ObjectRange,
-    /// What it brought.
+    /// What arrived.
     pub part: Option<&'a Segment>,
-    /// Who took part.
+    /// The nodes that took part.
     pub participants: &'a [NodeId],
-    /// How long these were on at most.
+    /// How long these were on, at most.
     pub on_time: Duration,
-    /// What it told of hops, by the field's time.
+    /// What it showed of hops, by the network's time.
     pub hops: &'a [HopObservation],
 }
 
-/// Who has what a collector brings, and may stop it.
+/// Stores what a collector brings, follows its progress, and may stop it.
 pub trait TransferObserver<F> {
     /// Why a fetch ends without a report.
     type Error: From<Failure>;
 
-    /// A transfer of what `attempt` says is to begin over `choice`, on `terms`.
+    /// Attempt `attempt` is about to begin over `choice`, on `terms`.
     ///
     /// # Errors
     /// Why the fetch is to end.
@@ -169,9 +170,9 @@ pub trait TransferObserver<F> {
     ) -> Result<(), Self::Error> {
         Ok(())
     }
-    /// A survey, or a transfer of `protocol`, is so far.
+    /// The progress of a survey, or of a transfer by `protocol`.
     fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()>;
-    /// A transfer has ended. Its part, if it brought one, is safe when this returns.
+    /// A transfer has ended. Its segment, if there is one, is safe when this returns.
     ///
     /// # Errors
     /// Why the fetch is to end.
@@ -180,13 +181,13 @@ pub trait TransferObserver<F> {
     }
 }
 
-/// What a fetch was, from the first transfer to the last.
+/// The report of a fetch, from the first transfer to the last.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// All transfers as one.
     #[serde(flatten)]
     pub outcome: Outcome<Details>,
-    /// What the planner had expected of the first plan.
+    /// The planner's prediction for the first plan.
     pub predicted: Prediction,
     /// Of that, the goodput, in kbit/s.
     pub predicted_goodput_kbps: f64,
@@ -197,15 +198,15 @@ pub struct Report {
     /// The sink's for the even group, where that is another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_even: Option<u8>,
-    /// What it took to know the links, where that was for this object.
+    /// The cost of the survey, where it was made for this object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub survey: Option<SurveyCost>,
-    /// How long before the transfer they had been measured, in seconds.
+    /// The age of the links at the transfer, in seconds.
     pub links_age_s: f64,
-    /// Transfers that the object took, each of a part; told where it is more than one.
+    /// The number of segments; left out where it is one.
     #[serde(skip_serializing_if = "is_one")]
     pub parts: usize,
-    /// Where the first plan's transfer broke off: every protocol that was tried, in order.
+    /// Every protocol that was tried, in order; empty where the first plan served.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<&'static str>,
     /// The object as it arrived, where it did.
@@ -217,16 +218,16 @@ const fn is_one(parts: &usize) -> bool {
     *parts == 1
 }
 
-/// What a collector is asked.
+/// A request to a collector.
 #[derive(Debug, Clone)]
 pub struct FetchRequest<'a> {
-    /// The network as it is known now.
+    /// The network's present links.
     pub link_state: &'a LinkState,
-    /// What is asked of the planner.
+    /// The request to the planner.
     pub plan_request: PlanRequest,
-    /// What it planned.
+    /// The planner's answer.
     pub plan: Arc<Plan>,
-    /// What the survey took, where it was made for this object.
+    /// The cost of the survey, where it was made for this object.
     pub survey: Option<SurveyCost>,
 }
 
@@ -237,7 +238,7 @@ impl FetchRequest<'_> {
             protocol: self.plan_request.protocol,
         }
     }
-    /// On what terms the bytes of `range` travel by `protocol`.
+    /// The terms for the bytes of `range` by `protocol`.
     fn terms(&self, protocol: Pipelined, range: ObjectRange) -> Terms {
         protocol.terms(Terms {
             range,
@@ -254,7 +255,7 @@ pub struct Collector {
     description: Description,
     /// The number of the last transfer that was ordered.
     transfers: u16,
-    /// When a transfer ended that relays may not have given up yet.
+    /// The end of a transfer that relays may not have left yet.
     broken: Option<NetworkTime>,
     line_loss: LineLoss,
 }
@@ -269,21 +270,21 @@ impl Collector {
             line_loss,
         }
     }
-    /// Relays may wait for packets of a transfer that ended at `at`, which nobody told them.
+    /// A transfer ended at `at` without its relays hearing of it: they may still wait for packets.
     pub fn note_broken_transfer(&mut self, at: NetworkTime) {
         self.broken = Some(at);
     }
-    /// The number of the next transfer, which somebody else orders.
+    /// Takes the next transfer number, for a transfer that the caller orders.
     pub fn next_number(&mut self) -> u16 {
         self.transfers = self.transfers.wrapping_add(1);
         self.transfers
     }
-    /// What is known of the network before anything is measured.
+    /// The network's description.
     pub const fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Has the network measure its links for `protocol`; again where the tables of nodes are missing that were not
+    /// Has the network measure its links for `protocol`, and once more where tables are missing of nodes that were not
     /// `missed` before.
     ///
     /// # Errors
@@ -317,17 +318,17 @@ impl Collector {
         })
     }
 
-    /// Fetches what the source of `request` has, or what `assembly` lacks of it: over the plan of the request and, where a
-    /// transfer breaks off, as P3 over other plans, three times in all.
+    /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer
+    /// breaks off, by P3 over other plans, three times in all.
     ///
     /// # Errors
-    /// Those of `keeper`, and [`Failure`] where nothing can be said of the transfer; one that fails is a report.
+    /// Those of `observer`, and [`Failure`] where there is no outcome at all; a failed transfer is a report.
     pub fn fetch<F, K>(
         &mut self,
         network: &mut F,
         request: &FetchRequest<'_>,
         assembly: &mut Assembly,
-        keeper: &mut K,
+        observer: &mut K,
     ) -> Result<Report, K::Error>
     where
         F: Network<Order = Order, Event = Event>,
@@ -337,7 +338,7 @@ impl Collector {
             (request.link_state, &request.plan_request, &request.plan);
         let protocol = plan_request.protocol;
         let source = Some(self.description.id(plan.source));
-        // P3 as published, over as many paths as there are, halves drawn anew: some node of the plan before may be gone.
+        // P3 as published, over as many paths as there are, with other halves: a node of the first plan may be gone.
         let again = PlanRequest {
             from: source,
             protocol: Pipelined::P3,
@@ -359,7 +360,7 @@ impl Collector {
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
         let attempt = |choice: &ProtocolPlan, attempt| {
-            self.transfer(network, request, choice, attempt, keeper)
+            self.transfer(network, request, choice, attempt, observer)
         };
         let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
         let mut outcome = brought.outcome;
@@ -394,7 +395,7 @@ impl Collector {
         &mut self,
         network: &mut F,
         request: &FetchRequest<'_>,
-        keeper: &mut K,
+        observer: &mut K,
     ) -> Result<Outcome<Details>, K::Error>
     where
         F: Network<Order = Order, Event = Event>,
@@ -406,28 +407,28 @@ impl Collector {
             ..request.first()
         };
         let attempt = Attempt {
-            // It is told as a further try of the same object.
+            // Reported as a further try of the same object.
             tried: 1,
             range: ObjectRange::ALL,
             number: 1,
             of: 1,
             bytes: request.plan_request.bytes,
         };
-        let (mut outcome, _) = self.transfer(network, request, &choice, attempt, keeper)?;
+        let (mut outcome, _) = self.transfer(network, request, &choice, attempt, observer)?;
         if let Some(survey) = &request.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
         Ok(outcome)
     }
 
-    /// One transfer, when relays of the one before have left it.
+    /// One transfer, once relays of the one before have left it.
     fn transfer<F, K>(
         &mut self,
         network: &mut F,
         request: &FetchRequest<'_>,
         choice: &ProtocolPlan,
         attempt: Attempt,
-        keeper: &mut K,
+        observer: &mut K,
     ) -> Result<Transfer, K::Error>
     where
         F: Network<Order = Order, Event = Event>,
@@ -438,13 +439,13 @@ impl Collector {
         let ends = (id(choice.plan.source), id(choice.plan.sink));
         if attempt.tried == 0 {
             let planned = attempt.planned(ends, &choice.plan, terms.payload);
-            if keeper.progress("", planned).is_break() {
+            if observer.progress("", planned).is_break() {
                 return Err(Failure::Cancelled.into());
             }
         }
-        keeper.begin(network, choice, (&attempt, &terms))?;
+        observer.begin(network, choice, (&attempt, &terms))?;
         let mut observations = Observations::default();
-        let mut watch = |progress| keeper.progress(choice.protocol.name, progress);
+        let mut watch = |progress| observer.progress(choice.protocol.name, progress);
         let carried = self.with_line_retries(network, |own, network| {
             if let Some(since) = own.broken.take() {
                 recovery::settle(network, since)?;
@@ -459,7 +460,7 @@ impl Collector {
             on_time: observations.on_time,
             hops: &observations.hops,
         };
-        keeper.end(network, &end)?;
+        observer.end(network, &end)?;
         Ok(carried?)
     }
 
@@ -551,7 +552,7 @@ impl Collector {
         Ok(fetched)
     }
 
-    /// Does what `job` does, and again where the line to the base station broke it off, if this collector waits for lines.
+    /// Runs `job`, and runs it again after a loss of the line if this collector waits for lines.
     fn with_line_retries<F: Network, X>(
         &mut self,
         network: &mut F,
@@ -564,7 +565,7 @@ impl Collector {
                 done => return done,
             };
             let now = network.now();
-            // A line that is still down is no further loss.
+            // A line that is still down does not count as another loss.
             match &why {
                 Failure::Silent(_) | Failure::Restarted(_) | Failure::Refused(_)
                     if losses < LINE_LOSSES =>
@@ -578,7 +579,7 @@ impl Collector {
             if now >= *until.get_or_insert(now + PATIENCE) {
                 return Err(why);
             }
-            // What the station still tells of the job before is of no use.
+            // Drop what the station still reports of the earlier job.
             while network.now() < now + LINE_CHECK {
                 if let Notice::Cancelled = network.next(now + LINE_CHECK)? {
                     return Err(Failure::Cancelled);
@@ -588,7 +589,7 @@ impl Collector {
     }
 }
 
-/// What a transfer tells beside its outcome, over all times that it was begun.
+/// What a transfer shows of nodes and hops, over all its attempts.
 #[derive(Debug, Default)]
 pub struct Observations {
     participants: Vec<NodeId>,
@@ -606,7 +607,7 @@ impl Observations {
     }
 }
 
-/// Whether a base station may come back.
+/// Whether the line is down, and may come back.
 fn is_line_down(why: &NetworkFault) -> bool {
     let NetworkFault::Broken(why) = why else {
         return false;
@@ -614,7 +615,7 @@ fn is_line_down(why: &NetworkFault) -> bool {
     matches!(why.downcast_ref(), Some(LineError::Down { .. }))
 }
 
-/// Whether a transfer that ended for this reason broke off, and may go over another plan.
+/// Whether a transfer that failed like this may be tried over another plan.
 const fn is_retryable(why: &Failure) -> bool {
     matches!(
         why,

@@ -1,4 +1,4 @@
-//! What the daemon is given: a network that it can open, and what is known of it beforehand.
+//! The daemon's seam: a [`Connector`] describes a network, and opens the line to its base station.
 
 use thalweg_protocols::{mote, rcrt};
 use thalweg_units::{Instant, NodeId};
@@ -9,35 +9,35 @@ use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use crate::transfer::pipeline::Order;
 use crate::transfer::session::SessionRequest;
 
-/// What is known of a network before anything is measured.
+/// A network as the daemon finds it, before anything is measured.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// Its nodes, their boards, its base station.
     pub network: Description,
-    /// An object that nobody has seen yet is taken to be as long.
+    /// The assumed length of a node's first object.
     pub usual_bytes: u64,
-    /// What it is, in a line for people.
+    /// A line about it, for people.
     pub about: String,
-    /// Whether its nodes carry sessions.
+    /// Whether its nodes support sessions.
     pub sessions: Sessions,
-    /// How it is known what its nodes spend.
+    /// How the energy of its nodes is determined.
     pub spending: Spending,
 }
 
-/// How it is known what a network's nodes spend.
+/// How the energy of a network's nodes is determined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spending {
     /// Their meters are read ([`Network::joules`]).
     Metered,
-    /// Nobody reads meters. A node that takes part in a job counts as on for as long as that lasts, which is the most that
-    /// it can spend.
+    /// There are no meters. A node counts as on for as long as a job that it takes part in, which is the most that it
+    /// can spend.
     AtMost {
         /// What a node that is on draws, in watts, above 0: its board's.
         watts: f64,
     },
 }
 
-/// Whether a network's nodes carry sessions of RCRT.
+/// Whether a network's nodes support sessions of RCRT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sessions {
     /// They do.
@@ -50,9 +50,9 @@ pub enum Sessions {
 pub struct Tree<'a>(Box<dyn Network<Order = rcrt::Send, Event = rcrt::Handed> + 'a>);
 
 impl<'a> Tree<'a> {
-    /// That which `field` leads to.
-    pub fn new(field: impl Network<Order = rcrt::Send, Event = rcrt::Handed> + 'a) -> Self {
-        Self(Box::new(field))
+    /// The base station that `network` leads to.
+    pub fn new(network: impl Network<Order = rcrt::Send, Event = rcrt::Handed> + 'a) -> Self {
+        Self(Box::new(network))
     }
 }
 
@@ -93,25 +93,25 @@ impl Facts {
 
 /// A network with a base station.
 pub trait Connector: Send + 'static {
-    /// The way to it.
+    /// The open network.
     type Network: Network<Order = Order, Event = mote::Event>;
 
-    /// What is known of it.
+    /// The network's facts.
     fn facts(&self) -> Facts;
-    /// Opens the way to its base station; called again after the way was lost.
+    /// Opens the line to its base station; called again after a loss of the line.
     ///
     /// # Errors
     /// [`NetworkFault`]; it is tried again.
     fn open(&mut self) -> Result<Self::Network, NetworkFault>;
-    /// Has the nodes send as `wish` says, beside the way that is open, and gives the way to their base station; they
-    /// stop as it is dropped. Asked only where [`Facts::sessions`] says that they can.
+    /// Has the nodes send as `request` says, and returns their base station; they stop when that is dropped. Called
+    /// only where [`Facts::sessions`] allows it.
     ///
     /// # Errors
-    /// [`Failure`]; where the way was lost the session is tried again, else it fails.
+    /// [`Failure`]; after a loss of the line the session is tried again, else it fails.
     fn session<'a>(
         &'a mut self,
-        _field: &'a mut Self::Network,
-        _wish: &SessionRequest,
+        _network: &'a mut Self::Network,
+        _request: &SessionRequest,
     ) -> Result<Tree<'a>, Failure> {
         Err(Failure::Unfit("sessions are not carried".to_owned()))
     }

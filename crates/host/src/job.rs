@@ -1,21 +1,21 @@
-//! Jobs, and the loop that runs them. A job does no I/O: it is told what stations tell, and asked what is to
-//! be done next, as an engine is.
+//! Jobs, and the loop that runs them. A job does no I/O: it takes the events of stations and returns the next step, as
+//! an engine does.
 //!
 //! Invariants: a job that is polled comes to [`Step::Wait`] or [`Step::Done`] after a bounded number of
-//! steps, and ends by itself within a bound that it knows; a job that ends without success has its
+//! steps, and ends by itself within a bounded time; a job that ends without success has its
 //! stations stopped. Time base: [`NetworkTime`]. Tests: `tests/all/flaky.rs`.
 
 use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use std::ops::ControlFlow;
 use thalweg_units::{BitRate, Duration, NodeId};
 
-/// Why a job brought nothing.
+/// Why a job failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Somebody asked to stop.
+    /// It was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// A station did not say how an order ended.
+    /// A station did not report the end of an order.
     #[error("the sink did not answer within {0} of the network's time")]
     NoEnd(Duration),
     /// The link tables of some nodes did not reach the sink.
@@ -41,7 +41,7 @@ pub enum Failure {
     /// The line to a station went down.
     #[error("the line to node {0} is down")]
     Silent(NodeId),
-    /// A station started anew.
+    /// A station restarted.
     #[error("node {0} started anew")]
     Restarted(NodeId),
     /// A station refused an order.
@@ -50,7 +50,7 @@ pub enum Failure {
     /// What was asked for cannot be ordered.
     #[error("{0}")]
     Unfit(String),
-    /// The field failed.
+    /// The network failed.
     #[error(transparent)]
     Network(#[from] NetworkFault),
 }
@@ -66,7 +66,7 @@ fn heard_by(heard: usize, good: usize) -> String {
 /// How far a job is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress {
-    /// It is known where an object is to go.
+    /// A route is planned.
     Planned {
         /// The node that has it.
         source: NodeId,
@@ -128,89 +128,89 @@ impl Progress {
     }
 }
 
-/// Told of progress; may break off.
+/// Called with each progress; may break off.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// What is to be done next.
+/// The next step of a job.
 #[derive(Debug)]
 pub enum Step<O, X> {
     /// Give a station an order.
     Order(NodeId, O),
-    /// Read the meters of these nodes; [`Job::on_meters`] is told.
+    /// Read the meters of these nodes, for [`Job::on_meters`].
     Meter(Vec<NodeId>),
-    /// Take so many bytes from a station; [`Job::on_bytes`] is given them.
+    /// Take so many bytes from a station, for [`Job::on_bytes`].
     Take(NodeId, usize),
-    /// Tell who watches.
+    /// Report progress.
     Report(Progress),
-    /// Nothing before this time, unless something is told.
+    /// Wait until this time, or for an event.
     Wait(NetworkTime),
-    /// It is over.
+    /// The job is done.
     Done(Result<X, Failure>),
 }
 
 /// A survey, a transfer, or many.
 pub trait Job {
-    /// What it orders.
+    /// Its orders.
     type Order;
-    /// What it is told.
+    /// The events that it takes.
     type Event;
-    /// What it brings.
+    /// Its result.
     type Output;
 
-    /// Station `by` told `event` at `at`.
+    /// Station `by` reported `event` at `at`.
     fn on_event(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: Self::Event);
-    /// `station` is lost to orders given so far, for the reason `why`.
+    /// `station` has lost the orders so far, for the reason `why`.
     fn on_loss(&mut self, at: NetworkTime, station: NodeId, why: Failure);
     /// What the nodes of [`Step::Meter`] have spent so far, in joules, in their order.
     fn on_meters(&mut self, _joules: Vec<Option<f64>>) {}
     /// The bytes of [`Step::Take`].
     fn on_bytes(&mut self, _station: NodeId, _bytes: Vec<u8>) {}
-    /// What is to be done at `now`.
+    /// The step at `now`.
     fn poll(&mut self, now: NetworkTime) -> Step<Self::Order, Self::Output>;
     /// The orders that free its stations at any time.
     fn stop(&mut self) -> Vec<(NodeId, Self::Order)>;
 }
 
-/// Runs `job` over `field` to its end.
+/// Runs `job` over `network` to its end.
 ///
 /// # Errors
 /// [`Failure`]; the stations are free again, as far as they can be reached.
-pub fn run<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Output, Failure>
+pub fn run<F, J>(network: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Output, Failure>
 where
     F: Network,
     J: Job<Order = F::Order, Event = F::Event>,
 {
-    let end = drive(field, job, watch);
+    let end = drive(network, job, watch);
     if end.is_err() {
         for (station, order) in job.stop() {
-            // Whoever cannot be reached gives up by itself.
-            let _ = field.order(station, order);
+            // A station that cannot be reached gives up by itself.
+            let _ = network.order(station, order);
         }
     }
     end
 }
 
-fn drive<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Output, Failure>
+fn drive<F, J>(network: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Output, Failure>
 where
     F: Network,
     J: Job<Order = F::Order, Event = F::Event>,
 {
     loop {
-        match job.poll(field.now()) {
-            Step::Order(station, order) => field.order(station, order)?,
+        match job.poll(network.now()) {
+            Step::Order(station, order) => network.order(station, order)?,
             Step::Meter(nodes) => {
-                job.on_meters(nodes.into_iter().map(|n| field.joules(n)).collect())
+                job.on_meters(nodes.into_iter().map(|n| network.joules(n)).collect());
             }
-            Step::Take(station, len) => job.on_bytes(station, field.take(station, len)?),
+            Step::Take(station, len) => job.on_bytes(station, network.take(station, len)?),
             Step::Report(progress) => {
                 if watch(progress).is_break() {
                     return Err(Failure::Cancelled);
                 }
             }
-            Step::Wait(until) => match field.next(until)? {
-                Notice::Event(at, by, event) => job.on_event(&*field, at, by, event),
-                Notice::Restarted(by) => job.on_loss(field.now(), by, Failure::Restarted(by)),
-                Notice::Silent(by) => job.on_loss(field.now(), by, Failure::Silent(by)),
+            Step::Wait(until) => match network.next(until)? {
+                Notice::Event(at, by, event) => job.on_event(&*network, at, by, event),
+                Notice::Restarted(by) => job.on_loss(network.now(), by, Failure::Restarted(by)),
+                Notice::Silent(by) => job.on_loss(network.now(), by, Failure::Silent(by)),
                 Notice::Cancelled => return Err(Failure::Cancelled),
                 Notice::Nothing => {}
             },
@@ -219,7 +219,7 @@ where
     }
 }
 
-/// How often something is tried, and how again.
+/// How often to try something, and how to try it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// How often in all, at least once.
@@ -228,14 +228,14 @@ pub struct Retry {
     pub mode: RetryMode,
 }
 
-/// How something that failed is tried again.
+/// How to try again what failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryMode {
     /// At once, over the same plan.
     SamePlan,
-    /// Over a plan drawn anew.
+    /// At once, over a new plan.
     NewPlan,
-    /// After all others, over a plan drawn anew.
+    /// After all other jobs, over a new plan.
     Later,
 }
 

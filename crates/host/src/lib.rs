@@ -1,9 +1,10 @@
 //! Thalweg's host side: what runs beside a base station, whether its network is real or simulated.
 //!
-//! A [`field::Network`] is the network as its base stations show it; a [`job::Job`] is a survey or a transfer
-//! without I/O, and [`job::run`] the one loop that runs it. [`registry`] lists the protocols, [`carry`]
-//! has a file for each family, [`known`] plans, [`parts`] makes one object of many transfers, [`store`] keeps. Reaches neither `sim` nor `medium` nor
-//! `testbeds`. Time base: the field's. Tests: beside the modules, `tests/`.
+//! A [`network::Network`] is a network as its base stations show it; a [`job::Job`] is a survey or a transfer without
+//! I/O, and [`job::run`] the one loop that runs it. [`registry`] lists the protocols, [`transfer`] has a file for
+//! each family, [`link_state`] plans, [`segments`] makes one object of many transfers, [`collector`] puts these
+//! together, [`store`] keeps the results. Depends neither on `sim` nor `medium` nor `testbeds`. Time base: the
+//! network's. Tests: beside the modules, `tests/`.
 
 pub mod collector;
 pub mod connector;
@@ -21,6 +22,5 @@ pub mod survey;
 pub mod transfer;
 pub mod waves;
 
-/// The version of a gateway's HTTP API, which `/healthz` tells; another where programs that know this one would go
-/// wrong.
+/// The version of the daemon's HTTP API, which `/healthz` reports. It changes where clients of this version would fail.
 pub const API_VERSION: u32 = 1;

@@ -1,5 +1,5 @@
-//! What is known of a network before a transfer: its links, whoever measured them and when, and the choices
-//! that hold for all its routes. Routes are planned here. Tests: at the end, `crates/simnet/src/collect/`.
+//! The state of a network's links before a transfer, with the choices that hold for all its routes. Routes are planned
+//! here. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
 
 mod history;
 mod planned;
@@ -28,7 +28,7 @@ use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
 /// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
 const LONGEST: usize = 10;
 
-/// Why nothing can be asked, or planned. Nodes are named as the network names them.
+/// Why a request is refused, or cannot be planned. Nodes have the network's names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanRequestError {
     /// A node that the network does not have.
@@ -85,7 +85,7 @@ pub enum PlanRequestError {
         /// What the sink hears, and who hears it.
         heard: String,
     },
-    /// The route is longer, or has more relays, than a wake-up message can tell.
+    /// The route is longer, or has more relays, than a wake-up message holds.
     #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {LONGEST} and {MAX_MEMBERS}")]
     TooLong {
         /// The source.
@@ -100,7 +100,7 @@ pub enum PlanRequestError {
     Plan(String),
 }
 
-/// Who the nodes of a network are, and what its radios offer.
+/// The nodes of a network, and what its radios offer.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// The network's name.
@@ -155,14 +155,14 @@ impl Place {
     }
 }
 
-/// What is asked of the planner.
+/// A request to the planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanRequest {
-    /// From which node; the planner picks a far one where none is named.
+    /// The source; the planner picks a far node where none is named.
     pub from: Option<NodeId>,
     /// Bytes of the object.
     pub bytes: u64,
-    /// What moves it, and over what kind of plan.
+    /// The protocol, and with it the kind of plan.
     pub protocol: Pipelined,
     /// Payload of each packet.
     pub payload: PayloadSize,
@@ -173,7 +173,7 @@ pub struct PlanRequest {
 }
 
 impl PlanRequest {
-    /// Packets that the object makes, of all its parts.
+    /// Packets of the object, over all its segments.
     ///
     /// # Errors
     /// [`PlanRequestError::Empty`], [`PlanRequestError::Oversized`].
@@ -184,8 +184,7 @@ impl PlanRequest {
         }
         packets(self.bytes, self.payload.bytes(), u32::MAX)
     }
-    /// Bytes of one transfer at most: an object that has more goes in parts. Never above what the baseline's
-    /// frames hold.
+    /// The most bytes of one transfer: a longer object goes in segments. Never above what the baseline's frames hold.
     pub fn segment_bytes(&self) -> u32 {
         u32::from(MAX_PACKETS) * u32::from(self.payload.bytes())
     }
@@ -219,12 +218,12 @@ pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
 pub struct LinkState {
     place: Place,
     links: LinkQualities,
-    /// What they are made of; nothing where somebody told them.
+    /// What they were fused from; empty where they were given.
     history: History,
-    /// How long ago they were measured when a plan is made; none where somebody told them.
+    /// Their age when a plan is made; none where they were given.
     age: Option<Duration>,
     sink: usize,
-    /// The channels that were asked for.
+    /// The channels that were requested.
     wanted: Option<Vec<Channel>>,
     /// Pipeline channels, counted back from the sink.
     channels: Vec<Channel>,
@@ -268,7 +267,7 @@ impl LinkState {
         }
     }
 
-    /// The same where `nodes` are neither source nor relay: channels, and what was learned of links, are those of all.
+    /// The same with `nodes` neither source nor relay; channels and link model stay those of all nodes.
     #[must_use]
     pub fn without(&self, nodes: &[NodeId]) -> Self {
         let index = |node: &NodeId| self.place.ids.iter().position(|id| id == node);
@@ -283,7 +282,7 @@ impl LinkState {
     pub fn measured_at(self, at: NetworkTime) -> Self {
         self.with_history(Vec::new(), at)
     }
-    /// The same, its links measured at `at`, and before as `earlier` has them: one picture of all, for `at`.
+    /// The same, its links measured at `at` and fused with the `earlier` surveys.
     #[must_use]
     pub fn with_history(self, earlier: Vec<PastSurvey>, at: NetworkTime) -> Self {
         let links = self.links.clone();
@@ -292,17 +291,17 @@ impl LinkState {
         let history = History::of(surveys);
         Self { history, ..self }.as_of(at)
     }
-    /// The same with what transfers saw by what was known `before`.
+    /// The same with the observations of transfers in `before`.
     #[must_use]
     pub fn with_observations_of(mut self, before: &Self) -> Self {
         self.history.copy_observations(&before.history);
         self
     }
-    /// Notes how frames of transfers fared: each hop counts as if a survey had measured it then.
+    /// Adds observations of transfers: each counts as if a survey had measured the hop then.
     pub fn observe(&mut self, hops: &[HopObservation]) {
         self.history.observe(hops);
     }
-    /// The same for plans that are made at `now`: links as they are known by then, and how far they can be trusted.
+    /// The same for plans made at `now`: links and trust in them at their age by then.
     #[must_use]
     pub fn as_of(&self, now: NetworkTime) -> Self {
         let mut view = self.clone();
@@ -316,11 +315,11 @@ impl LinkState {
         }
         view
     }
-    /// When its links were last measured; none where somebody told them.
+    /// When its links were last measured; none where they were given.
     pub fn measured(&self) -> Option<NetworkTime> {
         self.history.newest().map(|survey| survey.at)
     }
-    /// How old its links are for plans that are made by it; none where somebody told them.
+    /// The age of its links for plans; none where they were given.
     pub const fn age(&self) -> Option<Duration> {
         self.age
     }
@@ -328,7 +327,7 @@ impl LinkState {
     pub const fn seed(&self) -> u64 {
         self.seed
     }
-    /// Who its nodes are.
+    /// Its nodes and radios.
     pub fn place(&self) -> &Place {
         &self.place
     }
@@ -345,7 +344,7 @@ impl LinkState {
         self.routing_channel
     }
 
-    /// The request to the planner that `request` makes, for a source.
+    /// The planner's request for `request`, from a source.
     pub fn route_request(
         &self,
         source: usize,
@@ -356,7 +355,7 @@ impl LinkState {
         request.protocol.request(&faithful)
     }
 
-    /// What the published protocols would ask.
+    /// The request of the published protocols.
     fn faithful_request(&self, source: usize, request: &PlanRequest, packets: u32) -> RouteRequest {
         let mut route = RouteRequest::new(source, self.sink).trusting(self.model);
         route.order = self.place.order;
@@ -378,7 +377,7 @@ impl LinkState {
         self.plan_attempt(request, 0)
     }
 
-    /// The same, drawn anew for attempt `attempt`: other halves, other chains.
+    /// The same for attempt `attempt`, which draws other halves and other chains.
     pub fn plan_attempt(
         &self,
         request: &PlanRequest,
@@ -400,7 +399,7 @@ impl LinkState {
         };
         let longest = LONGEST;
         let found = match seek(&route) {
-            // More paths lie beyond what a pipeline can be long: as many as there are within.
+            // Longer routes than a pipeline takes would have more paths: as many as there are within its length.
             Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)
                 .filter_map(|hops| {
                     seek(&RouteRequest {

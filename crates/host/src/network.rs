@@ -1,30 +1,30 @@
 //! The seam to a network: orders to its base stations, events from them, the bytes that they received.
 //!
-//! A field may be simulated, or stand behind a line that fails: an order may be lost, an answer may not
-//! come, a station may start again. Time base: [`NetworkTime`], virtual or real. Invariant: an object's
+//! A network may be simulated, or stand behind a line that fails: an order or an answer may be lost, a station may
+//! restart. Time base: [`NetworkTime`], virtual or real. Invariant: an object's
 //! bytes leave a station through [`Network::take`] alone.
 
 use thalweg_units::{Instant, NodeId, SimTime};
 
-/// Nanoseconds since the field was opened, virtual or real.
+/// Nanoseconds since the network was opened, virtual or real.
 pub type NetworkTime = SimTime;
 
-/// What comes from a field.
+/// A notice from a network.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice<V> {
-    /// A station told an event.
+    /// A station reported an event.
     Event(NetworkTime, NodeId, V),
-    /// A station started anew and has forgotten its orders.
+    /// A station restarted and has forgotten its orders.
     Restarted(NodeId),
     /// The line to a station is down.
     Silent(NodeId),
-    /// Somebody asked to stop.
+    /// The caller's user asked to stop.
     Cancelled,
-    /// The time has come, and nothing else.
+    /// The time is up, and nothing else happened.
     Nothing,
 }
 
-/// Why a field does not serve.
+/// Why a network does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkFault {
     /// No base station has that name.
@@ -35,7 +35,7 @@ pub enum NetworkFault {
     Broken(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Tells field time from a station's clock.
+/// Converts a station's clock to network time.
 pub trait Clock {
     /// When the clock of `station` first reads `local`.
     fn when(&self, station: NodeId, local: Instant) -> NetworkTime;
@@ -43,9 +43,9 @@ pub trait Clock {
 
 /// The base stations of one network.
 pub trait Network: Clock {
-    /// What a station is ordered to do.
+    /// An order to a station.
     type Order;
-    /// What a station tells.
+    /// A station's event.
     type Event;
 
     /// The present.
@@ -55,7 +55,7 @@ pub trait Network: Clock {
     /// # Errors
     /// [`NetworkFault`].
     fn order(&mut self, station: NodeId, order: Self::Order) -> Result<(), NetworkFault>;
-    /// What comes first: news, or `until`, which is then the present.
+    /// The next notice, or [`Notice::Nothing`] at `until`.
     ///
     /// # Errors
     /// [`NetworkFault::Broken`].
@@ -65,9 +65,9 @@ pub trait Network: Clock {
     /// # Errors
     /// [`NetworkFault`].
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault>;
-    /// What `node` has spent so far, in joules; none where nobody knows.
+    /// What `node` has spent so far, in joules; none without a meter.
     fn joules(&mut self, node: NodeId) -> Option<f64>;
-    /// What the engine of `source` counted of its last transfer; none where nobody can look at it.
+    /// What the engine of `source` counted of its last transfer; none where it cannot be inspected.
     fn source_counts(&self, _source: NodeId) -> Option<SourceCounts> {
         None
     }
@@ -86,14 +86,14 @@ pub struct SourceCounts {
     pub object_bytes: u32,
 }
 
-/// A field around another: what it does not do itself is the inner one's.
+/// A network around another, to which it passes on what it does not do itself.
 pub trait Layered {
-    /// The field within.
+    /// The inner network.
     type Inner: Network;
 
-    /// The field within.
+    /// The inner network.
     fn inner(&self) -> &Self::Inner;
-    /// The same, to be changed.
+    /// The inner network, mutable.
     fn inner_mut(&mut self) -> &mut Self::Inner;
     /// As [`Network::next`].
     ///
@@ -113,7 +113,7 @@ pub trait Layered {
     }
 }
 
-/// What `F` tells.
+/// The notices of network `F`.
 pub type NoticeOf<F> = Notice<<F as Network>::Event>;
 
 impl<A: Layered> Clock for A {

@@ -1,5 +1,5 @@
-//! Objects: the digest that tells whether one is whole, and a memory that holds them at a host or a simulated
-//! node. A mote would have flash instead.
+//! Objects: the digest that shows whether one is whole, and a memory that holds them at a host or a simulated node. A
+//! mote would have flash instead.
 
 use crate::network::SourceCounts;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 
-/// More than this is not received: as many packets of the largest size as a transfer has.
+/// The most bytes that a memory receives: all packets of a transfer, at the largest size.
 pub(crate) const MAX_BYTES: usize = MAX_PACKETS as usize * Format::Slim.max_payload() as usize;
 
 /// One node's object memory: the object that it offers, and the one that it receives.
@@ -24,7 +24,7 @@ pub fn digest(bytes: &[u8]) -> [u8; 8] {
     short
 }
 
-/// What is known of an object beforehand.
+/// The length and digest of an object.
 pub fn info(object: &[u8]) -> ObjectInfo {
     ObjectInfo {
         len: u32::try_from(object.len()).unwrap_or(u32::MAX),
@@ -38,12 +38,12 @@ impl Memory {
         let info = info(&object);
         self.offered = Some((object, info));
     }
-    /// Offers nothing any more.
+    /// Stops offering.
     pub fn withdraw(&mut self) {
         self.offered = None;
     }
-    /// What a start of its node anew leaves: the object that it offers, which is in flash. What it receives is in RAM, as is
-    /// the pipeline's list of packets, without which it would be of no use.
+    /// What survives a restart of its node: the object that it offers, which is in flash. What it has received is in
+    /// RAM, as is the pipeline's list of packets.
     #[must_use]
     pub fn kept(&mut self) -> Self {
         Self {

@@ -1,21 +1,21 @@
-//! What became of a transfer: what is told of every one, and what its family adds. Tests: `outcome_tests.rs`.
+//! The outcome of a transfer: a summary that all have, and details of its family. Tests: `outcome_tests.rs`.
 
 use crate::job::Retry;
 use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
 use thalweg_units::{Duration, NodeId};
 
-/// A transfer that has ended, with what its family tells of it.
+/// The outcome of a transfer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome<X> {
-    /// What is told of all.
+    /// What all transfers report.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What is told of its kind.
+    /// What its family adds.
     #[serde(flatten)]
     pub details: X,
 }
 
-/// A transfer and the survey before it: what the first object from a network that nobody knows takes.
+/// The cost of a transfer with the survey before it: that of the first object from an unknown network.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cold {
     /// From the survey's first beacon to the complete table of links, in seconds; 0 where an old survey serves.
@@ -27,7 +27,7 @@ pub struct Cold {
     pub cold_goodput_kbps: f64,
 }
 
-/// What is told of every transfer, as it is printed, stored and compared.
+/// What every transfer reports, as it is printed, stored and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The protocol that carried it, such as `p3`.
@@ -61,10 +61,10 @@ pub struct Summary {
     /// M, node-distinct paths.
     pub paths: u32,
     /// The transfer's own energy, as papers count it: that of all active nodes from the beginning to the last
-    /// data packet, radio and microcontroller, in joules; none where the field does not tell.
+    /// data packet, radio and microcontroller, in joules; none without meters.
     pub energy_j: Option<f64>,
     /// The same of all nodes of the network, those that only listen or sleep included, and of the survey where
-    /// [`Summary::after`] counts one; none where the field does not tell of all.
+    /// [`Summary::after`] counts one; none unless all nodes have meters.
     pub network_energy_j: Option<f64>,
     /// With the survey, where one was counted.
     #[serde(flatten)]
@@ -74,7 +74,7 @@ pub struct Summary {
     pub duration_s: f64,
     /// Before that, from the order to the first wake-up packet: nodes that sleep meet now and then. In seconds.
     pub waited_s: f64,
-    /// How many times the transfer was begun; what is said of rounds is of the last time.
+    /// How many attempts there were; rounds are those of the last.
     pub attempts: u32,
     /// How it ended, where it failed.
     pub failure: Option<String>,
@@ -107,7 +107,7 @@ impl Summary {
         });
     }
 
-    /// The transfer failed after all, for the reason `why`.
+    /// Makes this a failed transfer, for the reason `why`.
     pub(crate) fn fails(&mut self, why: String) {
         (self.bytes, self.verified, self.goodput_kbps) = (0, false, 0.0);
         self.failure = Some(why);
@@ -119,7 +119,7 @@ impl Summary {
         self.network_energy_j = sum(self.network_energy_j, of.network_energy_j);
     }
 
-    /// Takes `next`, the transfer of the object's next part, as one with this after a pause of `pause_s` seconds.
+    /// Adds `next`, the transfer of the object's next segment, after a pause of `pause_s` seconds.
     pub fn append(&mut self, next: &Self, pause_s: f64) {
         let (before, bytes) = (self.clone(), self.bytes as f64);
         self.bytes += next.bytes;
@@ -145,8 +145,8 @@ impl Summary {
         };
     }
 
-    /// Counts a transfer that failed before this one as part of it: its time, the pause of
-    /// `pause_s` seconds between them, its energy and its attempts.
+    /// Adds the cost of a transfer that failed before this one: its time, the pause of `pause_s` seconds between
+    /// them, its energy and its attempts.
     pub fn add_failed(&mut self, failed: &Self, pause_s: f64) {
         let duration_s = failed.duration_s + pause_s + self.waited_s + self.duration_s;
         if duration_s > 0.0 {
@@ -160,12 +160,12 @@ impl Summary {
     }
 }
 
-/// Carries something over the plan `first` and, as long as it does not arrive whole and `retry` has it, over
-/// those that `next` makes of the plan before, and of how many were tried. Time, energy and attempts of those
-/// that failed count, and a `pause` before each that follows. Also says how many were tried.
+/// Runs a transfer over the plan `first` and, as long as it does not arrive whole and `retry` allows it, over the
+/// plans that `next` makes from the plan before and the number of plans tried. The outcome includes time, energy and
+/// attempts of those that failed, and a `pause` before each that follows. Also returns how many plans were tried.
 ///
 /// # Errors
-/// Those of `run`, which is given a plan, and how many were tried before.
+/// Those of `run`, which takes a plan and the number of plans tried before.
 pub fn over_plans<P, X, T, E>(
     retry: Retry,
     pause: Duration,

@@ -1,7 +1,7 @@
-//! What follows on a transfer that broke off: its relays are waited for, and a survey that lacks nodes is made again.
+//! Recovery after a transfer that broke off: wait for its relays, and repeat a survey that lacks nodes.
 //!
-//! Invariant: nodes that were missed before are not waited for again, so one that is off costs no second
-//! survey each time. Time base: the field's. Tests: `tests/all/recovery.rs`.
+//! Invariant: a survey is not repeated for nodes that an earlier one missed, so a node that is off does not cost a
+//! second survey each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
 
 use crate::job::{run, Failure, Watch};
 use crate::network::{Network, NetworkTime, Notice};
@@ -11,32 +11,31 @@ use std::time::SystemTime;
 use thalweg_protocols::mote;
 use thalweg_units::NodeId;
 
-/// So many surveys are made at most, where each lacks nodes.
+/// The most surveys in a row, where each lacks nodes.
 const SURVEYS: u32 = 2;
 
-/// Waits until every relay of a transfer that broke off at `since` has given it up. What is told meanwhile is
-/// left aside.
+/// Waits until every relay of a transfer that broke off at `since` has left it. Notices are dropped meanwhile.
 ///
 /// # Errors
 /// [`Failure::Cancelled`], [`Failure::Network`].
-pub fn settle<F: Network>(field: &mut F, since: NetworkTime) -> Result<(), Failure> {
+pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Failure> {
     let until = since + SETTLING;
-    while field.now() < until {
-        if let Notice::Cancelled = field.next(until)? {
+    while network.now() < until {
+        if let Notice::Cancelled = network.next(until)? {
             return Err(Failure::Cancelled);
         }
     }
     Ok(())
 }
 
-/// Runs the survey that `make` makes, when the relays of a transfer that broke off at `broken` have given it up; once
-/// more where the tables of nodes are missing that were not `missed` before, or where the station was not free.
-/// Time and energy are those of all of them.
+/// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it once more
+/// where tables are missing of nodes that were not `missed` before, or where the station was not free. Time and
+/// energy add up.
 ///
 /// # Errors
 /// [`Failure`].
 pub fn survey<F>(
-    field: &mut F,
+    network: &mut F,
     broken: Option<NetworkTime>,
     missed: &[NodeId],
     mut make: impl FnMut() -> Result<SurveyJob, Failure>,
@@ -46,12 +45,12 @@ where
     F: Network<Order = Order, Event = mote::Event>,
 {
     if let Some(since) = broken {
-        settle(field, since)?;
+        settle(network, since)?;
     }
     let mut best: Option<Surveyed> = None;
     for made in 1..=SURVEYS {
         let last = made == SURVEYS;
-        match (run(field, &mut make()?, watch), best.take()) {
+        match (run(network, &mut make()?, watch), best.take()) {
             (Ok(now), None) => best = Some(now),
             (Ok(now), Some(before)) => best = Some(better(before, now)),
             // One that lacks nodes is better than none.
@@ -62,13 +61,13 @@ where
             (Err(why), _) => return Err(why),
         }
         if let Some(best) = best.take_if(|best| {
-            let known = |node: &NodeId| missed.contains(node);
-            last || best.missing.iter().all(known)
+            let is_old = |node: &NodeId| missed.contains(node);
+            last || best.missing.iter().all(is_old)
         }) {
             return Ok(best);
         }
-        let now = field.now();
-        settle(field, now)?;
+        let now = network.now();
+        settle(network, now)?;
     }
     // The last of them returned.
     Err(Failure::NoEnd(SETTLING))
@@ -79,7 +78,7 @@ fn better(before: Surveyed, now: Surveyed) -> Surveyed {
     let measuring = before.measuring + now.measuring;
     let collecting = before.collecting + now.collecting;
     let joules = before.joules.zip(now.joules).map(|(a, b)| a + b);
-    let kept = match before.missing.len() < now.missing.len() {
+    let better = match before.missing.len() < now.missing.len() {
         true => before,
         false => now,
     };
@@ -87,7 +86,7 @@ fn better(before: Surveyed, now: Surveyed) -> Surveyed {
         measuring,
         collecting,
         joules,
-        ..kept
+        ..better
     }
 }
 

@@ -43,7 +43,7 @@ pub enum OptionName {
     Sources,
     /// Who gets how much, and what sources want.
     Policy,
-    /// What happens to nodes on the way.
+    /// Whether nodes fail during a transfer.
     Scenario,
 }
 
@@ -161,7 +161,7 @@ pub fn named(name: &str) -> Option<&'static Protocol> {
     PROTOCOLS.iter().find(|p| p.name == name)
 }
 
-/// The protocol that is taken where nobody names one.
+/// The default protocol.
 pub fn default() -> &'static Protocol {
     // The registry has it (`names_are_their_own` below).
     named("thalweg").unwrap_or(&PROTOCOLS[0])

@@ -66,8 +66,8 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// The assembly of `stored` segments, each with its offset, in order. Empty where one is missing between them, or where
-    /// they are of several objects.
+    /// The assembly of `stored` segments, each with its offset, in order. Empty where one is missing between them, or
+    /// where they are of several objects.
     pub fn of_stored(stored: impl IntoIterator<Item = (u32, Segment)>) -> Self {
         let mut assembly = Self::default();
         for (offset, segment) in stored {
@@ -236,9 +236,9 @@ impl<D: SegmentDetails> Totals<D> {
     }
 }
 
-/// Fetches an object, or what `assembly` lacks of it. `carry` carries a segment over a plan, the very first over `first`.
-/// Where one breaks off it goes over the plans that `next` makes, as in [`over_plans`]. `rest` is the pause after a
-/// transfer over a plan, before the next segment.
+/// Fetches an object, or what `assembly` lacks of it. `carry` carries a segment over a plan, the very first over
+/// `first`. Where one breaks off it goes over the plans that `next` makes, as in [`over_plans`]. `rest` is the pause
+/// after a transfer over a plan, before the next segment.
 ///
 /// # Errors
 /// Those of `carry`. What arrived before is in `assembly`.

@@ -1,5 +1,5 @@
 //! The survey: a network measures its own links and reports them to a sink (P3, section IV-D1), one band of
-//! its radios at a time. Time base: the sink's clock for what it tells, field time for how long it may take.
+//! its radios at a time. Time base: the sink's clock for what it measures, network time for how long it may take.
 
 use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
@@ -16,7 +16,7 @@ use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId};
 use thalweg_wire::phy;
 use thalweg_wire::sweep::Reports;
 
-/// Who tells nodes when to beacon and to report.
+/// How nodes learn when to beacon and to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SurveyKind {
@@ -29,7 +29,7 @@ pub enum SurveyKind {
 /// How links are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Survey {
-    /// By which of both ways.
+    /// By turns or by sweeps.
     pub kind: SurveyKind,
     /// On which channels.
     pub channels: ChannelSet,
@@ -69,8 +69,8 @@ impl Survey {
             interval: SLOT,
         }
     }
-    /// What a sink is ordered to measure links so, on boards of `timing`; and how long it takes until all beacons are
-    /// sent, when nothing goes wrong.
+    /// The order to a sink, on boards of `timing`, and how long it takes until all beacons are sent when nothing goes
+    /// wrong.
     fn order(
         &self,
         nodes: &NodeList<MAX_NODES>,
@@ -104,15 +104,15 @@ impl Survey {
     }
 }
 
-/// From the beginning of a sweep to that of the next, at least: links change within half a second, and sweeps that are
-/// farther apart than that see more of it.
+/// The least time from the beginning of a sweep to that of the next. Links change within half a second; sweeps farther
+/// apart see more of that.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
 
-/// Reports of so many nodes at most are flooded to all, one after the other. Those of more would take the longest part of
-/// the survey: they go inwards, several at a time.
+/// The most nodes whose reports are flooded one after the other. With more nodes that would take most of the survey, so
+/// reports go inwards, several at a time.
 const MOST_FLOODED: u64 = 256;
 
-/// What a survey brought, and what it cost.
+/// The result of a survey, and its cost.
 #[derive(Debug, Clone)]
 pub struct Surveyed {
     /// The links.
@@ -121,11 +121,11 @@ pub struct Surveyed {
     pub measuring: Duration,
     /// Time of the collection.
     pub collecting: Duration,
-    /// Energy of all nodes over both, in joules; none where the field does not tell.
+    /// Energy of all nodes over both, in joules; none without meters.
     pub joules: Option<f64>,
     /// Nodes whose tables did not come in.
     pub missing: Vec<NodeId>,
-    /// The batteries of those that have one and told.
+    /// The batteries that were reported.
     pub batteries: Vec<(NodeId, BatteryLevel)>,
 }
 
@@ -136,7 +136,7 @@ pub struct SurveyCost {
     pub measuring_s: f64,
     /// Collecting what was measured, in seconds.
     pub collecting_s: f64,
-    /// Energy of all nodes over both, in joules; none where the field does not tell.
+    /// Energy of all nodes over both, in joules; none without meters.
     pub network_energy_j: Option<f64>,
     /// Directed links on the channel asked for that were heard.
     pub links: usize,
@@ -201,8 +201,8 @@ pub struct SurveyJob {
     surveyed: Surveyed,
     meters: Meters,
     /// Tables that came in, of how many.
-    standing: (u16, u16),
-    says: Option<Progress>,
+    tables: (u16, u16),
+    progress: Option<Progress>,
     failed: Option<Failure>,
 }
 
@@ -247,13 +247,13 @@ impl SurveyJob {
                 batteries: Vec::new(),
             },
             meters: Meters::Unread,
-            standing: (0, ids.len() as u16),
-            says: None,
+            tables: (0, ids.len() as u16),
+            progress: None,
             failed: None,
         })
     }
 
-    /// Why there is no end.
+    /// The failure when time is up.
     fn no_end(&self) -> Failure {
         if self.state != State::Collecting {
             return Failure::NoEnd(self.patience);
@@ -265,7 +265,7 @@ impl SurveyJob {
             Channel::all().map(on).fold(0.0, f64::max)
         };
         let count = |least: f64| (0..self.ids.len()).filter(|n| best(*n) >= least).count();
-        let (complete, of) = self.standing;
+        let (complete, of) = self.tables;
         Failure::Unreported {
             sink: self.sink,
             within: self.patience,
@@ -279,7 +279,7 @@ impl SurveyJob {
     fn note(&mut self, event: Event) {
         match event {
             Event::Probing { turn, of, .. } if self.state == State::Measuring => {
-                self.says = Some(Progress::Measuring { turn, of });
+                self.progress = Some(Progress::Measuring { turn, of });
             }
             Event::Measured { time, .. } if self.state == State::Measuring => {
                 self.surveyed.measuring = time;
@@ -301,8 +301,8 @@ impl SurveyJob {
                 self.surveyed.batteries.push((node, level));
             }
             Event::Progress { complete, of } => {
-                self.standing = (complete, of);
-                self.says = Some(Progress::Collecting { complete, of });
+                self.tables = (complete, of);
+                self.progress = Some(Progress::Collecting { complete, of });
             }
             Event::Missing(missing) => self.surveyed.missing.push(missing.node),
             Event::Collected { time, .. } if self.state == State::Collecting => {
@@ -350,7 +350,7 @@ impl Job for SurveyJob {
         if let Some(why) = self.failed.take() {
             return Step::Done(Err(why));
         }
-        if let Some(progress) = self.says.take() {
+        if let Some(progress) = self.progress.take() {
             return Step::Report(progress);
         }
         match (self.state, self.meters) {

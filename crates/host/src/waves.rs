@@ -1,8 +1,8 @@
 //! A wave: several transfers over pipelines at once, each into a base station of its own, over nodes and on
 //! channels that [`thalweg_planner::concurrent`] keeps apart.
 //!
-//! Sinks flood their wake-ups one after the other and begin together. Time base: field time. Invariants: a wave
-//! ends when all its sinks' parts have, or [`PATIENCE`] after its deadline; a sink that is lost ends its own
+//! Sinks flood their wake-ups one after the other and begin together. Time base: network time. Invariants: a wave
+//! ends when all its transfers have, or [`PATIENCE`] after its deadline; a sink that is lost ends its own
 //! transfer alone. Tests: `tests/all/flaky.rs`, `crates/simnet/src/campaign/tests.rs`.
 
 use crate::job::{Failure, Job, Step};
@@ -19,10 +19,10 @@ use thalweg_units::{Duration, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
-/// Between the wake-up floods of two sinks, beyond the first's time to reach everyone.
+/// Between the wake-up floods of two sinks, once the first has reached all nodes.
 const APART: Duration = Duration::from_millis(8);
 
-/// From a sink's order to the next sink's: until the floods of `route` have reached everyone.
+/// From a sink's order to the next sink's: until the floods of `route` have reached all nodes.
 fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
     let config = floodnet::Config::default();
     let bytes = HEADER_BYTES + 1 + route.segment_bytes();
@@ -49,19 +49,19 @@ impl WaveTransfer {
     }
 }
 
-/// How a transfer of a wave begins. Protocols that tell neither in a wake-up begin afresh, and probe at nothing.
+/// How a transfer of a wave starts. Protocols whose wake-ups hold neither always start fresh, without a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// With the first packet.
     Fresh,
-    /// The same, and ends where a chain does not bring the first packets: the others wait for it.
+    /// The same, but ends where a chain does not bring the first packets: the other transfers wait for this one.
     Probing,
-    /// With what its sink misses of so many packets that it has.
+    /// With what its sink, which has so many packets, is missing.
     Resuming(u32),
 }
 
 impl Start {
-    /// `route` so.
+    /// `route` with this start.
     pub fn of(self, mut route: Route) -> Route {
         match self {
             _ if route.scheme != Scheme::Thalweg => {}
@@ -78,7 +78,7 @@ impl Start {
     }
 }
 
-/// What one transfer of a wave brought.
+/// The result of one transfer of a wave.
 #[derive(Debug)]
 pub struct TransferResult {
     /// First symbol of its first wake-up packet, and when the source began.
@@ -89,9 +89,9 @@ pub struct TransferResult {
     pub ended: Option<NetworkTime>,
     /// Packets that were there then.
     pub received: u32,
-    /// Rounds, and packets that the first of them brought.
+    /// Rounds.
     pub rounds: u32,
-    /// See above.
+    /// Packets that the first round brought.
     pub first_round: Option<u16>,
     /// The object, where it is whole.
     pub object: Option<Vec<u8>>,
@@ -99,7 +99,7 @@ pub struct TransferResult {
     pub failure: Option<String>,
 }
 
-/// What a wave brought.
+/// The result of a wave.
 #[derive(Debug)]
 pub struct WaveResult {
     /// When its first order was given.
@@ -122,14 +122,14 @@ pub struct Wave {
     due: NetworkTime,
     ordered: Option<NetworkTime>,
     end: Option<NetworkTime>,
-    /// Sinks that did not come to an end and are still to be stopped.
+    /// Sinks that did not end, and are still to be stopped.
     stops: Vec<NodeId>,
 }
 
 impl Wave {
     /// Fetches over `routes`, on boards of `timing`.
     pub fn new(mut routes: Vec<Route>, timing: &BoardTiming) -> Self {
-        // What the first wake-up tells of rendezvous holds for all: the next wave follows the slowest.
+        // The first wake-up sets the rendezvous for all: the next wave follows the slowest transfer.
         let most = routes.iter().filter_map(|route| route.expected).max();
         routes.iter_mut().for_each(|route| route.expected = most);
         let wake_ups = routes.iter().map(|r| wake_up(r, timing));
@@ -157,21 +157,22 @@ impl Wave {
     }
 
     fn output(&mut self, ordered: NetworkTime, end: NetworkTime) -> WaveResult {
-        let transfers = self.transfers.iter_mut().map(|part| {
-            let log = &mut part.log;
+        let transfers = self.transfers.iter_mut().map(|transfer| {
+            let log = &mut transfer.log;
             let object = log.segment().map(|segment| segment.bytes);
             let is_whole = object.is_some();
             TransferResult {
                 began: log.woke,
                 last: log.last,
-                ended: part.ended,
+                ended: transfer.ended,
                 received: log.received,
                 rounds: log.complete.map_or(log.round, |c| u32::from(c.rounds)),
                 first_round: log
                     .complete
                     .map_or(log.first_round, |c| Some(c.first_round)),
                 object,
-                failure: (!is_whole).then(|| part.failure.take().unwrap_or_else(|| log.failure())),
+                failure: (!is_whole)
+                    .then(|| transfer.failure.take().unwrap_or_else(|| log.failure())),
             }
         });
         WaveResult {
@@ -188,32 +189,36 @@ impl Job for Wave {
     type Output = WaveResult;
 
     fn on_event(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
-        let found = self.transfers.iter().position(|part| part.route.sink == by);
-        let Some((which, part)) = found.and_then(|n| Some((n, self.transfers.get_mut(n)?))) else {
+        let found = self
+            .transfers
+            .iter()
+            .position(|transfer| transfer.route.sink == by);
+        let Some((which, transfer)) = found.and_then(|n| Some((n, self.transfers.get_mut(n)?)))
+        else {
             return;
         };
         if let Some(why) = refused(&event) {
-            part.fail(at, why.to_string());
+            transfer.fail(at, why.to_string());
         }
-        part.log.note(clock, at, by, event);
-        if part.log.end.is_some() {
-            part.ended.get_or_insert(at);
+        transfer.log.note(clock, at, by, event);
+        if transfer.log.end.is_some() {
+            transfer.ended.get_or_insert(at);
         }
-        // The next sink's turn comes when this one's flood is over.
+        // The next sink follows when this one's flood is over.
         if which == 0 && matches!(event, mote::Event::WakeUp { .. }) {
-            self.due = at + part.wake_up;
+            self.due = at + transfer.wake_up;
         }
     }
     fn on_loss(&mut self, at: NetworkTime, station: NodeId, why: Failure) {
         let ordered = self.transfers.iter_mut().take(self.next);
-        for part in ordered.filter(|part| part.route.sink == station) {
-            part.fail(at, why.to_string());
+        for transfer in ordered.filter(|transfer| transfer.route.sink == station) {
+            transfer.fail(at, why.to_string());
         }
     }
     fn on_bytes(&mut self, station: NodeId, bytes: Vec<u8>) {
         let mut transfers = self.transfers.iter_mut();
-        if let Some(part) = transfers.find(|part| part.route.sink == station) {
-            part.log.bytes = Some(bytes);
+        if let Some(transfer) = transfers.find(|transfer| transfer.route.sink == station) {
+            transfer.log.bytes = Some(bytes);
         }
     }
 
@@ -223,33 +228,36 @@ impl Job for Wave {
         if let Some(first) = self.transfers.first() {
             if first.log.woke.is_none() && first.ended.is_some() {
                 // Without the first there is nothing to begin together with.
-                for part in self.transfers.iter_mut().skip(self.next) {
-                    part.fail(now, "the wave did not begin".to_owned());
+                for transfer in self.transfers.iter_mut().skip(self.next) {
+                    transfer.fail(now, "the wave did not begin".to_owned());
                 }
                 self.next = self.transfers.len();
             }
         }
-        let is_under_way = self.transfers.iter().any(|part| part.ended.is_none());
+        let is_under_way = self
+            .transfers
+            .iter()
+            .any(|transfer| transfer.ended.is_none());
         if is_under_way && now >= deadline {
-            for part in &mut self.transfers {
-                self.stops.push(part.route.sink);
-                part.fail(now, "no end".to_owned());
+            for transfer in &mut self.transfers {
+                self.stops.push(transfer.route.sink);
+                transfer.fail(now, "no end".to_owned());
             }
             self.next = self.transfers.len();
         } else if is_under_way {
-            let Some(part) = self.transfers.get(self.next) else {
+            let Some(transfer) = self.transfers.get(self.next) else {
                 return Step::Wait(deadline);
             };
             if self.next > 0 && now < self.due {
                 return Step::Wait(self.due.min(deadline));
             }
             self.due = match self.next {
-                // The first begins at a rendezvous, nobody knows which.
+                // The first begins at some rendezvous.
                 0 => deadline,
-                _ => now + part.wake_up,
+                _ => now + transfer.wake_up,
             };
             self.next += 1;
-            let (route, room) = (part.route, self.room);
+            let (route, room) = (transfer.route, self.room);
             let order = match alone {
                 true => Command::Fetch(route),
                 false => Command::FetchTogether { route, room },
@@ -263,8 +271,9 @@ impl Job for Wave {
         let left = self
             .transfers
             .iter()
-            .filter(|part| part.log.bytes.is_none());
-        let mut complete = left.filter_map(|part| Some((part.route.sink, part.log.complete?)));
+            .filter(|transfer| transfer.log.bytes.is_none());
+        let mut complete =
+            left.filter_map(|transfer| Some((transfer.route.sink, transfer.log.complete?)));
         let complete = complete.next();
         match complete {
             Some((sink, complete)) => Step::Take(sink, complete.len as usize),
@@ -273,7 +282,7 @@ impl Job for Wave {
     }
 
     fn stop(&mut self) -> Vec<(NodeId, Order)> {
-        let sinks = self.transfers.iter().map(|part| part.route.sink);
+        let sinks = self.transfers.iter().map(|transfer| transfer.route.sink);
         sinks.map(|sink| (sink, Command::Stop)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Fetch jobs: what a [`Collector`](thalweg_host::collector::Collector) brings goes into the store.
 //!
-//! Invariants: an object is stored together with its job's end, or neither is; segments are stored as they arrive, until
-//! their job ends. Time base: the network's.
+//! Invariants: an object is stored together with its job's end, or neither is; segments are stored as they arrive,
+//! until their job ends. Time base: the network's.
 
 use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;

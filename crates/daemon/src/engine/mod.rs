@@ -94,8 +94,8 @@ pub(super) fn serve<N: Connector>(
     }
 }
 
-/// Takes up what was known and asked for before the daemon began. Where a job was under way, its relays may still wait
-/// for packets when the network begins.
+/// Restores links, batteries and jobs from the store when the daemon starts. Where a job was under way, returns time
+/// zero: its relays may still wait for packets when the network is opened.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -103,8 +103,8 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     session::close_leftovers(station);
     let facts = &station.facts;
     let network = (station.network(), facts.network.sink);
-    let told = station.store().batteries(network, KEPT_SURVEYS)?;
-    for (at, batteries) in told.iter().rev() {
+    let reports = station.store().batteries(network, KEPT_SURVEYS)?;
+    for (at, batteries) in reports.iter().rev() {
         station.note_batteries(batteries, *at);
     }
     let most = MAX_SURVEYS as u32;
@@ -139,15 +139,15 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     Ok(broken)
 }
 
-/// What each node of `field` has spent since that was opened, in joules; of those that tell.
+/// What each node of `network` has spent since it was opened, in joules; nodes without meters are left out.
 fn read_meters<F: Network>(network: &mut F, station: &StationState) -> Vec<(NodeId, f64)> {
     let ids = station.facts.network.place.ids.iter();
     ids.filter_map(|id| Some((*id, network.joules(*id)?)))
         .collect()
 }
 
-/// Stores under today what nodes have spent: in joules as `metered` says or, without meters, the most that those who took
-/// part can have spent.
+/// Stores under today what nodes have spent: in joules as `metered` says or, without meters, the most that those who
+/// took part can have spent.
 fn write_spent(
     station: &StationState,
     metered: Vec<(NodeId, f64)>,
@@ -169,8 +169,8 @@ fn write_spent(
     }
 }
 
-/// Stores what nodes have spent between two readings of their meters or, without meters, the most that those of `on` can
-/// have spent. Where the line was lost meanwhile there is no second reading.
+/// Stores what nodes have spent between two readings of their meters or, without meters, the most that those of `on`
+/// can have spent. Where the line was lost meanwhile there is no second reading.
 fn account(station: &StationState, [before, after]: [&[(NodeId, f64)]; 2], on: (&[NodeId], Span)) {
     let spent = after.iter().filter_map(|(node, after)| {
         let (_, before) = before.iter().find(|(of, _)| of == node)?;
@@ -266,7 +266,7 @@ impl<N: Connector> Runner<N> {
         read_meters(network, &self.station)
     }
 
-    /// Plans how the object of node `from` would come.
+    /// Plans a fetch of the object of node `from`.
     fn plan(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (snapshot, _) = self.links_for(job, name)?;
         plan::run(&self.station, (job, name), from, &snapshot)
@@ -292,7 +292,8 @@ impl<N: Connector> Runner<N> {
         session::run(&station, (job, name), request, tree)
     }
 
-    /// Waits before a lost line is opened again, each time longer. A new job ends the wait, and does not lengthen the next.
+    /// Waits before a lost line is opened again, each time longer. A new job ends the wait, and does not lengthen the
+    /// next.
     fn pause(&mut self) {
         let mut later = self.pauses.clone();
         let pause = later.next().unwrap_or(PAUSES[PAUSES.len() - 1]);
@@ -322,7 +323,7 @@ impl<N: Connector> Runner<N> {
         self.station.set_line(Line::Down(why.to_string()));
     }
 
-    /// The way to the base station, as [`Self::field`], and who collects over it.
+    /// The open network, as [`Self::network`], and the collector.
     fn connection(&mut self) -> Result<(&mut N::Network, &mut Collector), Stop> {
         self.network()?;
         match &mut self.network {

@@ -34,7 +34,7 @@ struct SessionStore<'a> {
     job: JobId,
     /// How long it is to last, if it ends by itself.
     whole_s: Option<f64>,
-    /// What was before an interruption: how long it had lasted, and what had come of each source.
+    /// Before an interruption: how long it had lasted, and the status of each source.
     before_s: f64,
     before: BTreeMap<NodeId, SourceStatus>,
     /// Bytes of each source that are no object yet.
@@ -46,7 +46,7 @@ struct SessionStore<'a> {
     sources: Vec<SourceStatus>,
 }
 
-/// What came of a session.
+/// The outcome of a session, as JSON.
 #[derive(Serialize)]
 struct Outcome {
     duration_s: f64,
@@ -92,7 +92,7 @@ impl<'a> SessionStore<'a> {
         self.whole_s
             .map(|s| Duration::from_secs_f64((s - self.before_s).max(0.0)))
     }
-    /// What came of it, as JSON.
+    /// Its outcome, as JSON.
     fn outcome(&self) -> String {
         let sum = |of: fn(&SourceStatus) -> u64| self.sources.iter().map(of).sum();
         let source = |s: &SourceStatus| Source {
@@ -110,7 +110,7 @@ impl<'a> SessionStore<'a> {
         };
         serde_json::to_string(&outcome).unwrap_or_default()
     }
-    /// Everything that came so far becomes objects.
+    /// Makes objects of all bytes so far.
     fn close(&mut self) -> Result<(), StoreError> {
         self.open.clear();
         self.sample(self.at_s as u32)?;
@@ -184,7 +184,7 @@ impl StreamStore for SessionStore<'_> {
     }
 }
 
-/// The store does not take what came.
+/// The store failed.
 fn store_failure(why: StoreError) -> Failure {
     Failure::Unfit(why.to_string())
 }
@@ -195,7 +195,7 @@ fn close_all(station: &StationState) -> Result<(), StoreError> {
     open.into_iter().try_for_each(|of| close(station, of))
 }
 
-/// Makes an object of what came of a source.
+/// Makes an object of a source's bytes.
 fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
     let (object, took_s) = station.store().stream(job, source)?;
     if object.is_empty() {
@@ -208,7 +208,7 @@ fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), S
         source,
         sink: station.facts.network.sink,
         bytes: object.len() as u64,
-        // It came in order and without a gap, but its source told no digest.
+        // In order and without a gap, but its source sends no digest.
         verified: false,
         goodput_kbps: if took_s > 0.0 { goodput.kbps() } else { 0.0 },
         utilisation: None,
@@ -238,7 +238,7 @@ fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), S
     station.close_stream((job, source), &new, &object).map(drop)
 }
 
-/// Says that streams of before could not be made objects.
+/// Makes objects of what a killed daemon left; logs a failure.
 pub(super) fn close_leftovers(station: &StationState) {
     if let Err(why) = close_all(station) {
         station.log(
@@ -255,7 +255,7 @@ pub(super) fn run(
     request: &SessionRequest,
     mut tree: Tree<'_>,
 ) -> Result<(), Stop> {
-    // Of an interrupted one.
+    // Those of an interrupted session.
     close_all(station)?;
     let store = SessionStore::new(station, job.id, request.duration_s)?;
     let left = store.left();
@@ -278,14 +278,14 @@ pub(super) fn run(
     );
     let metered = super::read_meters(&mut tree, station);
     super::write_spent(station, metered, on);
-    // What came is to be had, however the session ended.
+    // The bytes become objects, however the session ended.
     let closed = stored.map_err(Stop::from);
     let closed = closed.and_then(|()| store.close().map_err(Stop::from));
     let ended = ended.map_err(Stop::from).and(closed);
     end(station, (job, name), &store, ended)
 }
 
-/// Writes down what came of it.
+/// Stores the outcome.
 fn end(
     station: &StationState,
     (job, name): (&StoredJob, &str),

@@ -1,4 +1,4 @@
-//! Why a job of the daemon ends without what was asked for.
+//! Why a job of the daemon ends without a result.
 
 use crate::limits::Blocked;
 use thalweg_host::job::Failure;
@@ -6,13 +6,13 @@ use thalweg_host::link_state::PlanRequestError;
 use thalweg_host::network::NetworkFault;
 use thalweg_host::store::StoreError;
 
-/// Why a job ended without what was asked for.
+/// Why a job ended without a result.
 pub(super) enum Stop {
-    /// Somebody did not want it, or the daemon ends.
+    /// It was cancelled, or the daemon stops.
     Interrupted,
-    /// The way to the base station is lost.
+    /// The line to the base station is lost.
     Lost(NetworkFault),
-    /// Limits leave a node alone that it needs: it waits in the queue.
+    /// Limits spare a node that it needs: it waits in the queue.
     Blocked(Blocked),
     /// It failed for good.
     Failed(String),

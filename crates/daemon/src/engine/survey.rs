@@ -32,8 +32,8 @@ struct SurveyOutcome {
     missing: Vec<u16>,
 }
 
-/// `at` seconds since 1970, as a date of links. Links are dated by the wall clock, because a network's own time ends when
-/// its line is lost.
+/// `at` seconds since 1970, as a date of links. Links are dated by the wall clock, because a network's own time ends
+/// when its line is lost.
 pub(super) fn wall_time(at: i64) -> NetworkTime {
     NetworkTime::ZERO + Span::from_secs(u64::try_from(at).unwrap_or(0))
 }

@@ -1,13 +1,13 @@
-//! A field that somebody may interrupt. Tests: with the daemon's.
+//! A network whose jobs can be interrupted. Tests: with the daemon's.
 
 use thalweg_units::Duration;
 
 use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
 
-/// So often it is asked whether to go on, by field time.
+/// How often to check for an interruption, in network time.
 const SLICE: Duration = Duration::from_millis(200);
 
-/// A field as long as nobody says stop.
+/// A network that reports [`Notice::Cancelled`] once `stop` says so.
 pub(super) struct Watched<'a, F> {
     pub(super) network: &'a mut F,
     /// Whether to stop.

@@ -22,7 +22,7 @@ use thalweg_host::API_VERSION;
 
 /// What the API is, in OpenAPI 3.1.
 pub(super) const DESCRIPTION: &str = include_str!("api.json");
-/// So many jobs, objects and lines are told at once.
+/// The default number of jobs, objects or lines in an answer.
 const PAGE: u32 = 100;
 
 type Answer = Result<Response, Refusal>;
@@ -61,7 +61,7 @@ impl PageQuery {
     }
 }
 
-/// What is asked for.
+/// The body of a request for jobs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JobRequest {
@@ -83,7 +83,7 @@ impl JobRequest {
         let terms = self.policy.is_some() || self.demand.is_some() || self.demands.is_some();
         terms || self.sources.is_some() || self.duration_s.is_some()
     }
-    /// The session that is asked for; no source is named where all are meant.
+    /// The request for a session; without sources it is for all nodes.
     fn session(self) -> Result<SessionRequest, Refusal> {
         let nobody = SessionRequestError::Nobody.to_string();
         let nobody = || Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, nobody.clone());
@@ -180,7 +180,7 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
     .await
 }
 
-/// The work that is asked for.
+/// The work of a request.
 fn work(station: &StationState, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
     if kind == "survey" {
         return Ok(vec![Work::Survey]);
@@ -350,7 +350,7 @@ pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answe
     .await
 }
 
-/// A station: its network, the way to it, its last survey.
+/// A station: its network, the state of its line, its last survey.
 fn station_json(station: &StationState) -> Value {
     let (facts, snapshot) = (&station.facts, station.snapshot());
     let survey = snapshot.map(|snapshot| {

@@ -17,7 +17,7 @@ use thalweg_host::store::TransferId;
 /// Read at once, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// Which bytes are asked for.
+/// The requested bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     All,

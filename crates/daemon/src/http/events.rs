@@ -1,5 +1,5 @@
-//! Server-sent events: jobs as they move, the log, the network. Whoever is too slow is told `lagged`, and looks
-//! anew.
+//! Server-sent events: jobs as they move, the log, the network. A client that is too slow gets `lagged`, and
+//! reloads.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -25,13 +25,13 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
     // What runs at the moment comes first; what changes from here on follows.
     let jobs = app.with_stations(|stations| {
         let running = stations.running();
-        let mut told = Vec::new();
+        let mut open_jobs = Vec::new();
         for one in &running {
             let job = stations.shared().store().job(one.id)?;
             let job = job.map(|job| serde_json::to_string(&view::job(&job, &running, None)));
-            told.extend(job.and_then(Result::ok));
+            open_jobs.extend(job.and_then(Result::ok));
         }
-        Ok(told)
+        Ok(open_jobs)
     });
     let event = |job| Ok::<_, Infallible>(Event::default().event("job").data(job));
     let first = stream::iter(jobs.await?).map(event);

@@ -1,4 +1,4 @@
-//! Who may ask: names that a browser may have been led to, writes from other sites, and tokens.
+//! Access control: host names that a browser may have been led to, writes from other sites, and tokens.
 //!
 //! A page elsewhere can make a browser send requests here. A name that its owner points here (DNS rebinding)
 //! is refused by `Host`, which must be an address, `localhost` or a configured name; a write that another
@@ -24,7 +24,7 @@ const STAYS_S: u32 = 30 * 86_400;
 /// What is compared instead of secrets: equal where these are, and as quickly wherever they differ.
 type Print = [u8; 32];
 
-/// Says who may ask.
+/// Decides on access.
 pub(crate) struct Guard {
     hosts: Vec<String>,
     /// Of the token, and of the cookie.
@@ -83,7 +83,7 @@ impl Guard {
         is_address || name == "localhost" || self.hosts.contains(&name)
     }
 
-    /// Whether whoever asks has the token, or none is wanted.
+    /// Whether the request has the token, or none is needed.
     fn set_links(&self, headers: &HeaderMap) -> bool {
         let Some([_, cookie]) = &self.prints else {
             return true;
@@ -119,7 +119,7 @@ fn is_foreign(headers: &HeaderMap) -> bool {
     !matches!(site, None | Some("same-origin" | "none")) || origin == Some(false)
 }
 
-/// Lets through who may ask.
+/// Passes on requests that have access.
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let (headers, guard) = (request.headers(), &app.guard);
     if !guard.knows_host(headers) {

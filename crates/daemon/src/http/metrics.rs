@@ -70,28 +70,26 @@ fn each_node(
     Ok(all)
 }
 
-/// All metrics, in the order in which they are shown.
-fn all(stations: &Stations) -> Result<[Metric; 14], Refusal> {
+const fn gauge(name: &'static str, about: &'static str, values: Vec<(String, f64)>) -> Metric {
+    (name, "gauge", about, values)
+}
+fn one(value: f64) -> Vec<(String, f64)> {
+    vec![(String::new(), value)]
+}
+fn truth(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
+}
+
+/// Metrics of the daemon, of stations, jobs and objects.
+fn of_stations(stations: &Stations) -> Result<[Metric; 8], Refusal> {
     let shared = stations.shared();
     let (objects, bytes) = shared.store().total()?;
-    let waiting = shared.store().count_waiting()?;
-    let mqtt = shared.mqtt.as_ref().map(|mqtt| mqtt.broker());
-    let one = |value: f64| vec![(String::new(), value)];
-    let truth = |is_so: bool| f64::from(u8::from(is_so));
-    let gauge = |name, about, values| (name, "gauge", about, values);
     let up = one(shared.begun.elapsed().as_secs_f64());
     let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
     let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
     let ages = each(stations, |s| Some((now() - s.snapshot()?.at) as f64));
-    let rates = each(stations, |s| {
-        Some(s.running().map_or(0.0, |job| job.rate_kbps))
-    });
-    let volts = each_node(stations, |node| Some(node.battery?.0.volts()))?;
-    let left_alone = each_node(stations, |node| node.left_alone.map(|_| 1.0))?;
-    let connected = mqtt
-        .as_ref()
-        .map(|broker| truth(*broker == Broker::Connected));
-    let waiting = mqtt.as_ref().map(|_| waiting as f64);
+    let rate = |s: &StationState| s.running().map_or(0.0, |job| job.rate_kbps);
+    let rates = each(stations, |s| Some(rate(s)));
     Ok([
         (
             "thalweg_up_seconds",
@@ -126,21 +124,40 @@ fn all(stations: &Stations) -> Result<[Metric; 14], Refusal> {
             "Goodput of the transfer that runs.",
             rates,
         ),
+    ])
+}
+
+/// Metrics of nodes.
+fn of_nodes(stations: &Stations) -> Result<[Metric; 3], Refusal> {
+    let volts = each_node(stations, |node| Some(node.battery?.0.volts()))?;
+    let joules = each_node(stations, |node| node.spent_j)?;
+    let left_alone = each_node(stations, |node| node.left_alone.map(|_| 1.0))?;
+    let energy = "What nodes have spent since midnight, UTC, or at most where no meter is read.";
+    Ok([
         gauge(
             "thalweg_node_battery_volts",
             "Batteries of nodes, as they told last.",
             volts,
         ),
-        gauge(
-            "thalweg_node_energy_today_joules",
-            "What nodes have spent since midnight, UTC, or at most where no meter is read.",
-            each_node(stations, |node| node.spent_j)?,
-        ),
+        gauge("thalweg_node_energy_today_joules", energy, joules),
         gauge(
             "thalweg_node_left_alone",
             "1 of nodes that limits leave alone.",
             left_alone,
         ),
+    ])
+}
+
+/// Metrics of event streams and of the broker.
+fn of_watchers(stations: &Stations) -> Result<[Metric; 3], Refusal> {
+    let shared = stations.shared();
+    let waiting = shared.store().count_waiting()? as f64;
+    let broker = shared.mqtt.as_ref().map(|mqtt| mqtt.broker());
+    let connected = |broker: &Broker| one(truth(*broker == Broker::Connected));
+    let connected = broker.as_ref().map_or(Vec::new(), connected);
+    let waiting = broker.map_or(Vec::new(), |_| one(waiting));
+    let about = "Messages that the broker has not acknowledged.";
+    Ok([
         gauge(
             "thalweg_watchers",
             "Open event streams.",
@@ -149,20 +166,19 @@ fn all(stations: &Stations) -> Result<[Metric; 14], Refusal> {
         gauge(
             "thalweg_mqtt_connected",
             "1 where the MQTT broker takes messages.",
-            connected.map_or(Vec::new(), one),
+            connected,
         ),
-        gauge(
-            "thalweg_mqtt_waiting",
-            "Messages that the broker has not acknowledged.",
-            waiting.map_or(Vec::new(), one),
-        ),
+        gauge("thalweg_mqtt_waiting", about, waiting),
     ])
 }
 
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
     let text = app.with_stations(|stations| {
+        let all = of_stations(stations)?
+            .into_iter()
+            .chain(of_nodes(stations)?);
         let mut text = String::new();
-        for (name, kind, about, values) in all(stations)? {
+        for (name, kind, about, values) in all.chain(of_watchers(stations)?) {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}");
             for (labels, value) in values {

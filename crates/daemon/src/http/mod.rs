@@ -1,6 +1,6 @@
 //! The API and the page over HTTP: which path is whose, and what all answers have in common.
 //!
-//! Invariants: nobody gets past [`guard`]; what blocks runs on threads for that; bodies, queues and watchers
+//! Invariants: every request passes [`guard`]; what blocks runs on threads for that; bodies, queues and watchers
 //! are bounded. Tests: `crates/daemon/tests/all/`.
 
 mod api;
@@ -40,7 +40,7 @@ pub(super) struct App {
     watchers: Arc<Semaphore>,
 }
 
-/// A path, its method, and who answers.
+/// A path, its method, and its handler.
 type Route = (&'static str, &'static str, fn() -> MethodRouter<App>);
 
 /// What programs may rely on; described in `api.json`.
@@ -167,28 +167,28 @@ impl IntoResponse for Refusal {
 }
 
 impl App {
-    /// Asks the desk of the station called `name`, or of the only one, for what may take a while.
+    /// Runs `work`, which may block, on the station called `name`, or on the only one.
     ///
     /// # Errors
     /// Those of `with_stations`; there is no such station.
     async fn with_station<T: Send + 'static>(
         &self,
         name: Option<String>,
-        with_stations: impl FnOnce(&StationState) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&StationState) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.with_stations(move |stations| with_stations(stations.of(name.as_deref())?))
+        self.with_stations(move |stations| work(stations.of(name.as_deref())?))
             .await
     }
-    /// Asks all stations.
+    /// Runs `work`, which may block, on all stations.
     ///
     /// # Errors
     /// Those of `with_stations`.
     async fn with_stations<T: Send + 'static>(
         &self,
-        with_stations: impl FnOnce(&Stations) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&Stations) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let stations = self.stations.clone();
-        let answer = tokio::task::spawn_blocking(move || with_stations(&stations)).await;
+        let answer = tokio::task::spawn_blocking(move || work(&stations)).await;
         let broken = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the daemon failed");
         answer.map_err(broken)?
     }

@@ -17,7 +17,7 @@ use thalweg_host::store::{digest_of, JobId, TransferId, Work};
 
 type Answer = Result<Response, Refusal>;
 
-/// `text`, packed where whoever asks can unpack it. Pages hold no secret that a length could tell.
+/// `text`, compressed where the client takes that. Pages hold no secret that a length could reveal.
 fn packed(kind: &'static str, text: &str, headers: &HeaderMap) -> Response {
     let codings = headers.get(header::ACCEPT_ENCODING);
     let codings = codings.and_then(|c| c.to_str().ok()).unwrap_or_default();

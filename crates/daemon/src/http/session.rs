@@ -1,4 +1,4 @@
-//! Sessions: how they are asked for, and how their sources fared. Tests: `crates/daemon/tests/all/`.
+//! Requests for sessions, and the status of their sources over time. Tests: `crates/daemon/tests/all/`.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

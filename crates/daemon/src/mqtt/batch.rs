@@ -1,4 +1,4 @@
-//! Messages that are on their way to the broker: which of them it has acknowledged.
+//! Messages in flight to the broker, and which of them it has acknowledged.
 //!
 //! Invariant: only messages before which nothing is missing are over, so that what is sent again is sent in order.
 //! Tests: at the end.

@@ -1,4 +1,4 @@
-//! The thread that sends what waits: a batch after the other, each once the one before is acknowledged.
+//! The thread that sends waiting messages: batch after batch, each once the one before is acknowledged.
 //!
 //! Invariants: a row goes only after its acknowledgement, in order; a broker that does not answer is left and
 //! visited again, each time after a longer pause. Nothing that a broker sends is acted upon. Time base: wall clock.
@@ -17,11 +17,11 @@ use super::state::{Broker, MqttState};
 use super::topics::{client, status};
 use thalweg_host::store::{plain, Message, Retention, Store, StoreError, LONGEST_PAYLOAD};
 
-/// So many messages are on their way at once.
+/// The most messages in flight.
 const BATCH: u16 = 32;
-/// How long a connection may take to come about, in seconds.
+/// The time limit for a connection, in seconds.
 const CONNECTING_S: u64 = 10;
-/// A line on which nothing is said is asked after so long.
+/// The keep-alive time of an idle connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// How long the next acknowledgement may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -36,14 +36,14 @@ const HEAD: usize = 4 * 1_024;
 pub(crate) trait Source: Send + Sync + 'static {
     /// Where messages wait.
     fn store(&self) -> MutexGuard<'_, Store>;
-    /// Writes all states anew, as they are: for a broker that knows none.
+    /// Queues all present states, for a broker that has none.
     ///
     /// # Errors
     /// [`StoreError`].
     fn restate(&self) -> Result<(), StoreError>;
     /// Nothing waits any more.
     fn on_all_sent(&self);
-    /// The way to the broker is as `broker` says.
+    /// Sets the state of the broker.
     fn set_broker(&self, broker: Broker);
 }
 
@@ -180,7 +180,7 @@ impl<S: Source> Visitor<S> {
     }
 }
 
-/// A connection. Its events are drawn by a task, since whoever waits for one must not be interrupted.
+/// A connection. A task polls its events, since a poll must not be interrupted.
 struct Line {
     client: AsyncClient,
     events: mpsc::Receiver<Result<Event, ConnectionError>>,
@@ -199,7 +199,7 @@ impl Line {
         let task = tokio::spawn(async move {
             loop {
                 let event = events.poll().await;
-                // A poll after an error would connect anew.
+                // A poll after an error would connect again.
                 let is_last = event.is_err();
                 if sender.send(event).await.is_err() || is_last {
                     return;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
-/// The broker, and what it is told.
+/// The broker, and what is sent to it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MqttConfig {
-    /// Its name or address; nobody is told anything where there is none.
+    /// Its name or address; without one, nothing is sent.
     #[serde(deserialize_with = "host")]
     pub host: Option<String>,
     /// Its port.
@@ -25,7 +25,7 @@ pub struct MqttConfig {
     /// All topics begin with it.
     #[serde(deserialize_with = "prefix")]
     pub prefix: String,
-    /// Whether Home Assistant is told which devices there are.
+    /// Whether to announce devices to Home Assistant.
     pub discovery: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What is told, as JSON: objects, states of nodes, and for Home Assistant which devices there are.
+//! Messages as JSON: objects, states of nodes, and devices for Home Assistant.
 //!
-//! An object's message is what the API says of it; its `id` is the message's number. A state is told with the
-//! number of its message. Tests: `messages_tests.rs`.
+//! An object's message is what the API says of it; its `id` is the message's number. A state holds the number
+//! of its message. Tests: `messages_tests.rs`.
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,7 +16,7 @@ use thalweg_host::store::{Message, Retention, StoredTransfer, Waiting};
 /// A state has no more links than these, the best.
 const LINKS: usize = 500;
 
-/// The last survey, as far as it tells of nodes.
+/// What the last survey shows of nodes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SurveyView<'a> {
     pub(crate) links: &'a LinkQualities,
@@ -93,7 +93,7 @@ fn best(mut links: Vec<view::Link>) -> (Vec<view::Link>, usize) {
     (links, left_out)
 }
 
-/// Tells Home Assistant of `node`: a device with three sensors.
+/// Announces `node` to Home Assistant: a device with three sensors.
 pub(crate) fn discovery((topics, facts): (&Topics, &Facts), node: NodeId, status: &str) -> Message {
     let device = topics.device(node);
     let sensor = |key: &str, name: &str, class: &str, value: &str| {
@@ -148,7 +148,7 @@ pub(super) fn payload(waiting: &Waiting) -> String {
 }
 
 fn written(what: &impl Serialize) -> String {
-    // What the daemon tells has text keys and no other surprise.
+    // The daemon's messages have text keys, so this does not fail.
     serde_json::to_string(what).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! What the daemon tells a broker of MQTT (3.1.1): objects, states of nodes, whether it is there.
+//! What the daemon sends to a broker of MQTT (3.1.1): objects, states of nodes, its own presence.
 //!
 //! Messages are rows of the store's outbox; [`client`] sends them in order and lets them go once the broker has
 //! acknowledged them. Time base: wall clock. Not done: TLS, and anything that a broker could ask for. Tests:

@@ -1,4 +1,4 @@
-//! What those who write messages and the one who sends them share: the configuration, and how the broker is.
+//! What writers and sender of messages share: the configuration, and the state of the broker.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,24 +8,24 @@ use tokio::sync::Notify;
 use super::config::MqttConfig;
 use super::topics::Topics;
 
-/// How the way to the broker is.
+/// The state of the broker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Broker {
     /// Not reached yet.
     Trying,
-    /// It takes messages.
+    /// Connected.
     Connected,
-    /// It does not, for this reason.
+    /// Out of reach, for this reason.
     Away(String),
 }
 
-/// What is shared.
+/// The shared state.
 #[derive(Debug)]
 pub(crate) struct MqttState {
     pub(crate) config: MqttConfig,
     broker: Mutex<Broker>,
-    /// Told when there is something to send.
+    /// Notified when there is something to send.
     pub(super) wake: Notify,
 }
 
@@ -43,12 +43,12 @@ impl MqttState {
     pub(crate) fn topics(&self, network: &str) -> Topics {
         Topics::new(&self.config.prefix, network)
     }
-    /// How the way to the broker is.
+    /// The state of the broker.
     pub(crate) fn broker(&self) -> Broker {
         let broker = self.broker.lock();
         broker.unwrap_or_else(PoisonError::into_inner).clone()
     }
-    /// The way is as `now` says: how it was.
+    /// Sets the state of the broker, and returns the old one.
     pub(crate) fn set_broker(&self, now: Broker) -> Broker {
         let broker = self.broker.lock();
         std::mem::replace(&mut *broker.unwrap_or_else(PoisonError::into_inner), now)

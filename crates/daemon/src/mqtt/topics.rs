@@ -9,14 +9,14 @@ use thalweg_host::store::digest_of;
 
 /// Where Home Assistant looks for devices.
 const HOME: &str = "homeassistant";
-/// A name's segment is no longer; what is cut is told apart by its digest.
+/// The longest segment of a name; a digest keeps names distinct that are cut.
 const LONGEST: usize = 64;
 
 /// The topics of a network.
 #[derive(Debug, Clone)]
 pub(crate) struct Topics {
     root: String,
-    /// Tells this network under this prefix from all others, in 16 hexadecimal digits.
+    /// 16 hexadecimal digits that identify this network under this prefix.
     id: String,
 }
 
@@ -43,7 +43,7 @@ impl Topics {
     pub(super) fn device(&self, node: NodeId) -> String {
         format!("thalweg_{}_{node}", self.id)
     }
-    /// Where Home Assistant is told of a device.
+    /// The topic that announces a device to Home Assistant.
     pub(super) fn discovery(device: &str) -> String {
         format!("{HOME}/device/{device}/config")
     }

@@ -1,4 +1,4 @@
-//! One job: what was asked, how far it is, what came of it; a plan's route on the map, a session's rates over time.
+//! One job: the request, the progress, the outcome; a plan's route on the map, a session's rates over time.
 
 use std::fmt::Write as _;
 
@@ -234,12 +234,12 @@ fn plan(station: Option<&StationState>, job: &StoredJob) -> String {
         "Rounds",
         number(&expected, "rounds").map(|n| format!("{n:.1}")),
     );
-    let way = number(&expected, "hops").zip(number(&expected, "paths"));
-    let way = way.map(|(hops, paths)| {
+    let route = number(&expected, "hops").zip(number(&expected, "paths"));
+    let route = route.map(|(hops, paths)| {
         let (hops, paths) = (count(hops as usize, "hop"), count(paths as usize, "path"));
         format!("{hops}, {paths}")
     });
-    fact("Route", way);
+    fact("Route", route);
     fact(
         "Packets",
         number(&planned, "packets").map(|n| format!("{n:.0}")),

@@ -123,7 +123,7 @@ fn broker(shared: &Shared) -> Result<String, StoreError> {
     })
 }
 
-/// What is told of an address that is none.
+/// The page for an unknown address.
 pub(super) fn not_found() -> String {
     let main = "<h1>There is nothing here</h1><p><a href=\"/\">To the network</a></p>";
     document("Nothing", "", main, "")

@@ -26,7 +26,7 @@ pub(crate) fn network(stations: &Stations, station: &StationState) -> Result<Str
             form_value(station, "survey")
         )
     };
-    let told = match &snapshot {
+    let survey = match &snapshot {
         Some(snapshot) => {
             let age = seconds((now() - snapshot.at).max(0) as f64);
             let missing = match snapshot.missing.len() {
@@ -52,7 +52,7 @@ pub(crate) fn network(stations: &Stations, station: &StationState) -> Result<Str
         "{}<p class=\"lead\">{nodes}, base station {sink}. Each node holds an object; fetching brings it here \
          over several hops.</p>\
          <div class=\"row\">{}</div>\
-         <div id=\"survey\" class=\"row\" data-live>{told}</div>\
+         <div id=\"survey\" class=\"row\" data-live>{survey}</div>\
          <div id=\"map\" class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\" data-live>{picture}</div>\
          <p class=\"faint narrow\">The map is wider than this screen: move it sideways.</p>\
          {}",

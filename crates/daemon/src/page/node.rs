@@ -12,13 +12,13 @@ use crate::stations::Stations;
 use thalweg_host::connector::Spending;
 use thalweg_host::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
 
-/// So many surveys are looked back.
+/// The surveys in the charts.
 const SURVEYS: u32 = 16;
-/// So many surveys are in the table.
+/// The surveys in the table.
 const ROWS: usize = 8;
-/// So many channels are drawn.
+/// The channels in a chart.
 const CHANNELS: usize = 8;
-/// So many objects are drawn, and listed.
+/// The objects in a chart, and in the list.
 const DRAWN: u32 = 50;
 const OBJECTS: usize = 10;
 
@@ -141,7 +141,7 @@ pub(crate) fn node(
     page(stations, ("/", &title), &content).map(Some)
 }
 
-/// Who it hears and is heard by: on the channel that routes are sought on, and on the best.
+/// Its links both ways: on the channel on which routes are sought, and on the best.
 fn neighbours(station: &StationState, index: usize) -> String {
     let Some(snapshot) = station.snapshot() else {
         return String::new();
@@ -197,7 +197,7 @@ fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
 
 /// Goodput and energy of a node's transfers.
 fn courses(transfers: &[StoredTransfer]) -> String {
-    // What came in a session came slowly on purpose.
+    // Sessions are slow on purpose.
     let fetched = transfers
         .iter()
         .rev()
@@ -243,11 +243,11 @@ fn courses(transfers: &[StoredTransfer]) -> String {
 fn power(station: &StationState, node: NodeId) -> Result<String, StoreError> {
     let network = (station.network(), station.facts.network.sink);
     let surveys = station.store().batteries(network, SURVEYS)?;
-    let told = surveys.iter().rev().filter_map(|(at, batteries)| {
+    let levels = surveys.iter().rev().filter_map(|(at, batteries)| {
         let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
         Some(((now() - at).max(0) as f64, level.volts()))
     });
-    let told: Vec<(f64, f64)> = told.collect();
+    let levels: Vec<(f64, f64)> = levels.collect();
     let today = day_of(now());
     let days = station.store().spent_by(station.network(), node)?;
     let rows = days.iter().take(ROWS).map(|(day, joules)| {
@@ -260,8 +260,8 @@ fn power(station: &StationState, node: NodeId) -> Result<String, StoreError> {
     });
     let rows: String = rows.collect();
     let mut text = String::new();
-    if told.len() > 1 {
-        let lines = vec![(String::new(), told)];
+    if levels.len() > 1 {
+        let lines = vec![(String::new(), levels)];
         let chart = series::before_now(("Battery", "V"), lines);
         text.push_str("<h2>Battery</h2>");
         text.push_str(&series::framed(

@@ -1,4 +1,5 @@
-//! Courses over time as pictures: lines that dashes, marks and names tell apart, not colours alone. Tests: `series_tests.rs`.
+//! Courses over time as pictures: lines that dashes, marks and names tell apart, not colours alone. Tests:
+//! `series_tests.rs`.
 
 use thalweg_draw::chart::{Chart, Mark, Point};
 
@@ -19,7 +20,7 @@ fn unit(span: f64) -> (&'static str, f64) {
     }
 }
 
-/// A chart and what it says to those who do not see it.
+/// A chart, with its text for those who do not see it.
 pub(super) fn framed(chart: &Chart, about: &str) -> String {
     format!(
         "<figure class=\"chart\">{}<figcaption>{}</figcaption></figure>",
@@ -101,7 +102,7 @@ pub(super) fn rates(samples: &[Sample], chosen: Option<u16>) -> Chart {
     }
 }
 
-/// Packets of a session that came, and those of them that had been lost before.
+/// Packets of a session that arrived, and those of them that were repaired.
 pub(super) fn packets(samples: &[Sample]) -> Chart {
     let (unit, length) = unit(samples.last().map_or(0.0, |last| f64::from(last.at_s)));
     let mut chart = Chart::new("Packets", format!("{unit} since it began"), "packets");

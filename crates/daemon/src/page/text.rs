@@ -15,7 +15,7 @@ pub(super) fn when(at: &str) -> String {
     format!("<time datetime=\"{at}\">{shown}</time>")
 }
 
-/// Seconds since 1970 of a time as the store tells it.
+/// Seconds since 1970 of a time in the store's format.
 pub(super) fn seconds_of(at: &str) -> Option<i64> {
     let part = |from: usize, to: usize| at.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);

@@ -229,10 +229,10 @@ fn card(stations: &Stations, job: &StoredJob, running: &Running) -> String {
             live("left_s", left) + &whole.unwrap_or_default(),
         );
         if let Some((hops, paths)) = expected("hops").zip(expected("paths")) {
-            let way = [(hops, "hop"), (paths, "path")].map(|(n, name)| count(n as usize, name));
+            let route = [(hops, "hop"), (paths, "path")].map(|(n, name)| count(n as usize, name));
             fact(
                 "Route",
-                format!("{} <a href=\"/{of}\">on the map</a>", way.join(", ")),
+                format!("{} <a href=\"/{of}\">on the map</a>", route.join(", ")),
             );
         }
     }
@@ -264,10 +264,10 @@ fn course(running: &Running) -> String {
 fn against_time(jobs: &[StoredJob]) -> String {
     let of = |job: &StoredJob| {
         let at = seconds_of(job.ended_at.as_deref()?)?;
-        let came = number(job.outcome.as_ref(), "goodput_kbps")?;
+        let reached = number(job.outcome.as_ref(), "goodput_kbps")?;
         let hoped = number(job.expected.as_ref(), "goodput_kbps")?;
         let is_fetch = matches!(job.work, Work::Fetch { .. });
-        is_fetch.then_some(((now() - at).max(0) as f64, came, hoped))
+        is_fetch.then_some(((now() - at).max(0) as f64, reached, hoped))
     };
     let all: Vec<_> = jobs.iter().rev().filter_map(of).collect();
     if all.len() < 2 {
@@ -283,7 +283,7 @@ fn against_time(jobs: &[StoredJob]) -> String {
     series::framed(&chart, about)
 }
 
-/// What a plan or a session came to.
+/// The outcome of a plan or a session.
 fn brought(job: &StoredJob) -> String {
     let outcome = |key: &str| number(job.outcome.as_ref(), key);
     match &job.work {

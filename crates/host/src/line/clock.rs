@@ -1,22 +1,22 @@
-//! A station's clock as the host knows it: of each second the reading with the shortest way there and back,
-//! and a straight line through the oldest and the newest of them. Tests: `clock_tests.rs`.
+//! The host's estimate of a station's clock: the reading with the shortest round trip of each second, and a straight
+//! line through the oldest and the newest of them. Tests: `clock_tests.rs`.
 
 use crate::network::NetworkTime;
 use std::collections::VecDeque;
 use thalweg_units::{Duration, Instant};
 
-/// So many readings are kept, one of each second.
-const KEPT: usize = 16;
+/// The most readings that are kept, one for each second.
+const MAX_READINGS: usize = 16;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Readings that are closer say nothing of a clock's rate.
+/// Readings closer than this do not show a clock's rate.
 const APART: Duration = Duration::from_millis(500);
 
-/// When the host's clock and the station's met.
+/// A pair of times on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reading {
     host: NetworkTime,
     station: Instant,
-    there_and_back: Duration,
+    round_trip: Duration,
 }
 
 /// Readings of one station's clock.
@@ -28,27 +28,27 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// The host asked and got its answer at `host`, the station heard and told at `station`.
+    /// The host sent its request and got the answer at `host`; the station received and answered at `station`.
     pub(super) fn add(&mut self, host: (NetworkTime, NetworkTime), station: (Instant, Instant)) {
         let (took, held) = (host.1.since(host.0), station.1.since(station.0));
         if host.1 < host.0 || station.1 < station.0 || held > took {
             return;
         }
-        let there_and_back = took.saturating_sub(held);
+        let round_trip = took.saturating_sub(held);
         let reading = Reading {
-            host: host.0 + there_and_back / 2,
+            host: host.0 + round_trip / 2,
             station: station.0,
-            there_and_back,
+            round_trip,
         };
         match self.best.back_mut() {
             Some(last) if host.1 < self.began + WINDOW => {
-                if reading.there_and_back < last.there_and_back {
+                if reading.round_trip < last.round_trip {
                     *last = reading;
                 }
             }
             _ => {
                 self.began = host.1;
-                if self.best.len() == KEPT {
+                if self.best.len() == MAX_READINGS {
                     self.best.pop_front();
                 }
                 self.best.push_back(reading);
@@ -69,7 +69,7 @@ impl Readings {
         };
         Some((*last, rate))
     }
-    /// When the station's clock reads `local`; none before it was read.
+    /// When the station's clock reads `local`; none before the first reading.
     pub(super) fn when(&self, local: Instant) -> Option<NetworkTime> {
         let (last, rate) = self.line()?;
         let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() * rate);
@@ -78,7 +78,7 @@ impl Readings {
             false => last.host.saturating_sub(scaled(last.station.since(local))),
         })
     }
-    /// What the station's clock reads at `host`; none before it was read.
+    /// What the station's clock reads at `host`; none before the first reading.
     pub(super) fn reads(&self, host: NetworkTime) -> Option<Instant> {
         let (last, rate) = self.line()?;
         let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() / rate);
@@ -88,7 +88,7 @@ impl Readings {
         })
     }
 
-    /// The station started anew.
+    /// The station has restarted.
     pub(super) fn forget(&mut self) {
         self.best.clear();
     }

@@ -1,9 +1,9 @@
-//! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Network`] like the simulated.
+//! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Network`] like the simulated one.
 //!
-//! Owns: the thread that keeps the session alive while a job thinks, the bytes that came, the
-//! station's clock. Time base: real time since the line was opened. Invariants: queues are bounded;
-//! an order is taken in a session or refused; what came in a session that is over is gone. The protocol:
-//! docs/line.md. Tests: `crates/simnet/tests/all/line/`.
+//! Owns: the thread that keeps the session alive while a job computes, the received bytes, the station's clock. Time
+//! base: real time since the line was opened. Invariants: queues are bounded; an order is taken in a session or
+//! refused; bytes of an earlier session are dropped. The protocol: docs/line.md. Tests:
+//! `crates/simnet/tests/all/line/`.
 
 mod clock;
 mod session;
@@ -28,20 +28,20 @@ use worker::Worker;
 
 /// The most nodes that an order can name.
 const NODES: usize = crate::transfer::pipeline::MAX_NODES;
-/// Notice that wait for somebody to ask; beyond, the station waits.
+/// The most notices that wait to be read; beyond, the station waits.
 const NEWS: usize = 1_024;
 /// Orders that wait for room on the line: as many as a base station's node has room for messages of a session.
 const ORDERS: usize = 64;
-/// How often it is looked whether somebody asked to stop.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often to check for a request to stop.
+const STOP_CHECK: Duration = Duration::from_millis(100);
 
-/// What its base station is ordered.
+/// The orders to its base station.
 type Order = Command<NODES>;
 
-/// Why a line does not serve.
+/// Why a line does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// There is no such line, or it is another's.
+    /// There is no such line, or another program has it.
     #[error("{address}: cannot be opened: {why}")]
     Open {
         /// The line.
@@ -49,7 +49,7 @@ pub enum LineError {
         /// Why not.
         why: String,
     },
-    /// Nobody greeted.
+    /// No base station greeted.
     #[error("{address}: no base station answers")]
     NoAnswer {
         /// The line.
@@ -69,7 +69,7 @@ pub enum LineError {
         /// The line.
         address: String,
     },
-    /// More orders wait than any job gives.
+    /// The queue of orders is full.
     #[error("{address}: orders do not get through")]
     Full {
         /// The line.
@@ -89,7 +89,7 @@ pub enum LineError {
     /// Another node is the base station.
     #[error("node {0} is no base station")]
     NoStation(NodeId),
-    /// The base station made nothing of an order.
+    /// The base station did not understand an order.
     #[error("the base station did not understand an order: {0:?}")]
     Unread(Unread),
     /// The thread that keeps the line is gone.
@@ -106,21 +106,21 @@ impl From<LineError> for NetworkFault {
     }
 }
 
-/// What the worker hears.
+/// A notice from the worker.
 #[derive(Debug, Clone, Copy)]
-enum Heard {
-    Told(Instant, Event),
+enum LineNotice {
+    Event(Instant, Event),
     Unread(Unread),
     Restarted(NodeId),
     Silent(NodeId),
 }
 
-/// What worker and field share.
+/// What worker and network share.
 #[derive(Debug, Default)]
 struct Shared {
     /// The base station in session.
     station: Option<About>,
-    /// The one of the last session, to name it while it is away.
+    /// The one of the last session, for its name while it is away.
     last: Option<About>,
     foreign: Option<Version>,
     /// Why the line could not be opened the last time.
@@ -130,12 +130,12 @@ struct Shared {
     readings: Readings,
 }
 
-/// The lock; who held it left nothing half done.
-fn look(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+/// Locks; a thread that panicked left nothing half done.
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks whether somebody wants to stop.
+/// Whether to stop.
 pub type Stopping = Box<dyn Fn() -> bool + Send>;
 
 /// A base station behind a line.
@@ -144,13 +144,13 @@ pub struct LineNetwork {
     opened: Wall,
     shared: Arc<Mutex<Shared>>,
     orders: Option<SyncSender<Vec<u8>>>,
-    news: Receiver<Heard>,
+    news: Receiver<LineNotice>,
     worker: Option<JoinHandle<()>>,
     stopping: Stopping,
 }
 
 impl LineNetwork {
-    /// The line that `open` opens, and a base station at it within `patience`. `stopping` is asked now and then.
+    /// The line that `open` opens, and a base station at it within `patience`. `stopping` is checked now and then.
     ///
     /// # Errors
     /// [`LineError`].
@@ -159,22 +159,22 @@ impl LineNetwork {
         patience: Duration,
         stopping: Stopping,
     ) -> Result<Self, LineError> {
-        let field = Self::new(open, stopping)?;
-        field.wait(patience)?;
-        Ok(field)
+        let network = Self::new(open, stopping)?;
+        network.wait(patience)?;
+        Ok(network)
     }
 
-    /// The line that `open` opens, again and again where it is away; whether somebody is there, [`LineNetwork::wait`]
-    /// says. `stopping` is asked now and then.
+    /// The line that `open` opens, again and again while it is away; [`LineNetwork::wait`] says whether a station
+    /// answers. `stopping` is checked now and then.
     ///
     /// # Errors
     /// [`LineError::Open`] where the system has no thread for it.
     pub fn new(open: Box<dyn Open>, stopping: Stopping) -> Result<Self, LineError> {
         let (orders, ordered) = sync_channel(ORDERS);
-        let (tells, news) = sync_channel(NEWS);
+        let (notices, news) = sync_channel(NEWS);
         let (shared, opened) = (Arc::new(Mutex::new(Shared::default())), Wall::now());
         let address = open.address();
-        let worker = Worker::new(open, ordered, tells, Arc::clone(&shared), opened);
+        let worker = Worker::new(open, ordered, notices, Arc::clone(&shared), opened);
         let worker = std::thread::Builder::new()
             .name("line".to_owned())
             .spawn(move || worker.run())
@@ -202,7 +202,7 @@ impl LineNetwork {
         let address = || self.address.clone();
         loop {
             let late = Wall::now() >= until || (self.stopping)();
-            let shared = look(&self.shared);
+            let shared = lock(&self.shared);
             match (shared.station, shared.foreign, &shared.closed) {
                 (Some(about), ..) => return Ok(about),
                 (None, Some(theirs), _) => {
@@ -221,15 +221,15 @@ impl LineNetwork {
         }
     }
 
-    /// The base station that is there, or was there last.
+    /// The present base station, or the last.
     pub fn station(&self) -> Option<About> {
-        let shared = look(&self.shared);
+        let shared = lock(&self.shared);
         shared.station.or(shared.last)
     }
 
-    fn known(&self, station: NodeId) -> Result<About, LineError> {
-        let known = self.station().filter(|about| about.node == station);
-        known.ok_or(LineError::NoStation(station))
+    fn check_station(&self, station: NodeId) -> Result<About, LineError> {
+        let about = self.station().filter(|about| about.node == station);
+        about.ok_or(LineError::NoStation(station))
     }
 
     /// Gives `station` the order that `write` writes.
@@ -238,8 +238,8 @@ impl LineNetwork {
         station: NodeId,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
     ) -> Result<(), LineError> {
-        let about = self.known(station)?;
-        self.up()?;
+        let about = self.check_station(station)?;
+        self.check_session()?;
         let mut room = vec![0; max_order_bytes(NODES)];
         let mut w = Writer::new(&mut room);
         write(&mut w)?;
@@ -259,23 +259,23 @@ impl LineNetwork {
         }
     }
 
-    /// What comes first: news, events with their time by the station's clock, or `until`.
-    fn hear(&mut self, until: NetworkTime) -> Result<Notice<(Instant, Event)>, LineError> {
+    /// The next notice, with the time of an event by the station's clock, or [`Notice::Nothing`] at `until`.
+    fn next_event(&mut self, until: NetworkTime) -> Result<Notice<(Instant, Event)>, LineError> {
         loop {
             if (self.stopping)() {
                 return Ok(Notice::Cancelled);
             }
             let now = self.now();
-            let left = Duration::from_nanos(until.since(now).as_nanos()).min(LOOK);
+            let left = Duration::from_nanos(until.since(now).as_nanos()).min(STOP_CHECK);
             return match self.news.recv_timeout(left) {
-                Ok(Heard::Told(local, event)) => {
+                Ok(LineNotice::Event(local, event)) => {
                     let by = self.station().map_or(NodeId::MAX, |about| about.node);
                     let at = self.when(by, local).min(self.now());
                     Ok(Notice::Event(at, by, (local, event)))
                 }
-                Ok(Heard::Restarted(node)) => Ok(Notice::Restarted(node)),
-                Ok(Heard::Silent(node)) => Ok(Notice::Silent(node)),
-                Ok(Heard::Unread(why)) => Err(LineError::Unread(why)),
+                Ok(LineNotice::Restarted(node)) => Ok(Notice::Restarted(node)),
+                Ok(LineNotice::Silent(node)) => Ok(Notice::Silent(node)),
+                Ok(LineNotice::Unread(why)) => Err(LineError::Unread(why)),
                 Err(RecvTimeoutError::Timeout) if self.now() < until => continue,
                 Err(RecvTimeoutError::Timeout) => Ok(Notice::Nothing),
                 Err(RecvTimeoutError::Disconnected) => Err(LineError::Ended),
@@ -284,9 +284,9 @@ impl LineNetwork {
     }
 
     /// Whether there is a session, and if not, why.
-    fn up(&self) -> Result<(), LineError> {
+    fn check_session(&self) -> Result<(), LineError> {
         let address = || self.address.clone();
-        let shared = look(&self.shared);
+        let shared = lock(&self.shared);
         match (shared.station, shared.foreign) {
             (Some(_), _) => Ok(()),
             (None, Some(theirs)) => Err(LineError::Version {
@@ -302,7 +302,7 @@ impl Drop for LineNetwork {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(worker) = self.worker.take() {
-            // It looks for orders every few milliseconds. A panic of its was told where it happened.
+            // It checks for orders every few milliseconds. Its panic, if any, was reported there.
             let _ = worker.join();
         }
     }
@@ -310,7 +310,7 @@ impl Drop for LineNetwork {
 
 impl Clock for LineNetwork {
     fn when(&self, _station: NodeId, local: Instant) -> NetworkTime {
-        let when = look(&self.shared).readings.when(local);
+        let when = lock(&self.shared).readings.when(local);
         when.unwrap_or_else(|| self.now())
     }
 }
@@ -329,7 +329,7 @@ impl Network for LineNetwork {
 
     fn next(&mut self, until: NetworkTime) -> Result<Notice<mote::Event>, NetworkFault> {
         loop {
-            return Ok(match self.hear(until)? {
+            return Ok(match self.next_event(until)? {
                 Notice::Event(at, by, (_, Event::Mote(event))) => Notice::Event(at, by, event),
                 // Of a session that is over.
                 Notice::Event(..) => continue,
@@ -342,8 +342,8 @@ impl Network for LineNetwork {
     }
 
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
-        self.known(station)?;
-        let mut bytes = std::mem::take(&mut look(&self.shared).received);
+        self.check_station(station)?;
+        let mut bytes = std::mem::take(&mut lock(&self.shared).received);
         bytes.truncate(len);
         Ok(bytes)
     }

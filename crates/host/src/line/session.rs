@@ -1,11 +1,11 @@
-//! A session of RCRT behind a base station's line: its node hands up packets, and sends down what the sink says.
+//! A session of RCRT behind a base station's line: its node hands up packets, and sends down the sink's messages.
 //!
-//! The sink runs at the host: it answers within seconds, which a line's latency hardly adds to, and keeps what came
-//! where the store is. Time base: the station's clock as far as the host knows it, so that rates are the network's.
-//! Invariants: time never goes back; an order that finds no room is a message that was lost, which the protocol
-//! mends; the session ends as this is dropped, or with the line. Tests: `crates/simnet/tests/all/line/`.
+//! The sink runs at the host, beside the store: it answers within seconds, to which a line's latency adds little.
+//! Time base: the station's clock as the host estimates it, so that rates are the network's. Invariants: time never
+//! goes back; an order that finds no room is a lost message, which the protocol repairs; the session ends when this
+//! is dropped, or with the line. Tests: `crates/simnet/tests/all/line/`.
 
-use super::{look, LineError, LineNetwork};
+use super::{lock, LineError, LineNetwork};
 use crate::job::Failure;
 use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use std::cell::Cell;
@@ -16,28 +16,28 @@ use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::host::Carries;
 use thalweg_wire::rcrt::Rate;
 
-/// How long a base station's answer to the order is waited for.
+/// How long to wait for the base station's answer to the order.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest wait for news: how fast the station's clock runs is only estimated.
-const LOOK: Duration = Duration::from_millis(20);
+/// The longest wait for a notice: the rate of the station's clock is only estimated.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
-/// So often room for the order that ends it is looked for, each time after a [`TURN`].
+/// How often to try the order that ends it, each time after [`STOP_PAUSE`].
 const STOPS: u32 = 100;
-const TURN: std::time::Duration = std::time::Duration::from_millis(10);
+const STOP_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// What is ordered: no list of nodes.
-type Given<'a> = Order<'a, 0>;
+/// Its orders, which have no list of nodes.
+type SessionOrder<'a> = Order<'a, 0>;
 
 /// A base station in a session.
 pub struct LineSession<'a> {
     line: &'a mut LineNetwork,
     station: NodeId,
-    /// The latest that was told of the station's clock.
+    /// The latest time by the station's clock.
     latest: Cell<NetworkTime>,
 }
 
 impl LineNetwork {
-    /// Has `sources` send, at the rates that they want, in packets per second, until what this gives is dropped.
+    /// Has `sources` send, at the rates that they want, in packets per second, until the result is dropped.
     ///
     /// # Errors
     /// [`Failure::Refused`] where the base station does not; how the line failed.
@@ -46,7 +46,7 @@ impl LineNetwork {
         station: NodeId,
         sources: &[(NodeId, f64)],
     ) -> Result<LineSession<'_>, Failure> {
-        let about = self.known(station).map_err(NetworkFault::from)?;
+        let about = self.check_station(station).map_err(NetworkFault::from)?;
         if about.carries != Carries::PipelinesAndSessions {
             let why = "its firmware carries no sessions";
             return Err(Failure::Refused(why.to_owned()));
@@ -58,12 +58,12 @@ impl LineNetwork {
         given.map_err(NetworkFault::from)?;
         let until = self.now() + PATIENCE;
         loop {
-            match self.hear(until) {
+            match self.next_event(until) {
                 Ok(Notice::Event(_, _, (_, Event::Begun))) => break,
                 Ok(Notice::Event(_, _, (_, Event::NotBegun(why)))) => {
                     return Err(Failure::Refused(refusal(why).to_owned()));
                 }
-                // Of an order before.
+                // Of an earlier order.
                 Ok(Notice::Event(..)) => {}
                 Ok(Notice::Restarted(by)) => return Err(Failure::Restarted(by)),
                 Ok(Notice::Silent(by)) => return Err(Failure::Silent(by)),
@@ -89,16 +89,16 @@ const fn refusal(why: NotBegun) -> &'static str {
 }
 
 /// Network time is what the station's clock reads.
-const fn field_time(local: Instant) -> NetworkTime {
+const fn station_time(local: Instant) -> NetworkTime {
     NetworkTime::from_nanos(local.as_nanos())
 }
 
 impl Drop for LineSession<'_> {
     fn drop(&mut self) {
-        let stop = Given::Mote(Command::Stop);
+        let stop = SessionOrder::Mote(Command::Stop);
         for _ in 0..STOPS {
             match self.line.give(self.station, |w| stop.emit(w)) {
-                Err(LineError::Full { .. }) => std::thread::sleep(TURN),
+                Err(LineError::Full { .. }) => std::thread::sleep(STOP_PAUSE),
                 // A station that is out of reach ends it by itself.
                 Ok(()) | Err(_) => return,
             }
@@ -108,7 +108,7 @@ impl Drop for LineSession<'_> {
 
 impl Clock for LineSession<'_> {
     fn when(&self, _station: NodeId, local: Instant) -> NetworkTime {
-        field_time(local)
+        station_time(local)
     }
 }
 
@@ -117,13 +117,13 @@ impl Network for LineSession<'_> {
     type Event = Handed;
 
     fn now(&self) -> NetworkTime {
-        let reads = look(&self.line.shared).readings.reads(self.line.now());
-        let now = reads.map_or(self.latest.get(), field_time);
+        let reads = lock(&self.line.shared).readings.reads(self.line.now());
+        let now = reads.map_or(self.latest.get(), station_time);
         self.latest.set(now.max(self.latest.get()));
         self.latest.get()
     }
     fn order(&mut self, station: NodeId, order: Send) -> Result<(), NetworkFault> {
-        let given = Given::Send(order);
+        let given = SessionOrder::Send(order);
         match self.line.give(station, |w| given.emit(w)) {
             Ok(()) | Err(LineError::Full { .. }) => Ok(()),
             Err(why) => Err(why.into()),
@@ -131,10 +131,10 @@ impl Network for LineSession<'_> {
     }
     fn next(&mut self, until: NetworkTime) -> Result<Notice<Handed>, NetworkFault> {
         loop {
-            let wait = self.line.now() + until.since(self.now()).min(LOOK);
-            return Ok(match self.line.hear(wait)? {
+            let wait = self.line.now() + until.since(self.now()).min(LONGEST_WAIT);
+            return Ok(match self.line.next_event(wait)? {
                 Notice::Event(_, by, (local, Event::Handed(handed))) => {
-                    let at = field_time(local).max(self.latest.get());
+                    let at = station_time(local).max(self.latest.get());
                     self.latest.set(at);
                     Notice::Event(at, by, handed)
                 }

@@ -13,7 +13,7 @@ const WRITING: Duration = Duration::from_millis(50);
 
 /// Both directions of a line.
 pub trait Stream: Send {
-    /// Reads what is there into `into`, waiting up to `within` for something; 0 where nothing came.
+    /// Reads available bytes into `into`, waiting up to `within`; 0 where none came.
     ///
     /// # Errors
     /// The line is gone.
@@ -25,7 +25,7 @@ pub trait Stream: Send {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 }
 
-/// What opens a line, and opens it again where it was gone.
+/// Opens a line, and opens it again after it was gone.
 pub trait Open: Send {
     /// Its name for people.
     fn address(&self) -> String;
@@ -109,33 +109,33 @@ struct Serial(serial2::SerialPort);
 impl Stream for Serial {
     fn read(&mut self, into: &mut [u8], within: Duration) -> io::Result<usize> {
         self.0.set_read_timeout(within)?;
-        came(self.0.read(into))
+        end_as_error(self.0.read(into))
     }
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        waited(self.0.write(bytes))
+        timeout_as_zero(self.0.write(bytes))
     }
 }
 
 impl Stream for TcpStream {
     fn read(&mut self, into: &mut [u8], within: Duration) -> io::Result<usize> {
         self.set_read_timeout(Some(within.max(Duration::from_millis(1))))?;
-        came(Read::read(self, into))
+        end_as_error(Read::read(self, into))
     }
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        waited(Write::write(self, bytes))
+        timeout_as_zero(Write::write(self, bytes))
     }
 }
 
-/// No byte of a read that ended is the end of the stream.
-fn came(read: io::Result<usize>) -> io::Result<usize> {
+/// A read of no bytes is the end of the stream.
+fn end_as_error(read: io::Result<usize>) -> io::Result<usize> {
     match read {
         Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-        other => waited(other),
+        other => timeout_as_zero(other),
     }
 }
 
-/// A wait that was in vain is no error.
-fn waited(done: io::Result<usize>) -> io::Result<usize> {
+/// A timeout is no error.
+fn timeout_as_zero(done: io::Result<usize>) -> io::Result<usize> {
     use ErrorKind::{Interrupted, TimedOut, WouldBlock};
     match done {
         Err(why) if matches!(why.kind(), TimedOut | WouldBlock | Interrupted) => Ok(0),

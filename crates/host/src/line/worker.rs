@@ -1,9 +1,9 @@
 //! The thread behind a [`super::LineNetwork`]: reads, writes, acknowledges, beats, and opens the line again.
 //!
-//! Invariants: no wait is longer than [`TURN`] but the opening of a line; nothing is read while news wait for
+//! Invariants: no wait but the opening of a line is longer than [`TURN`]; nothing is read while notices wait for
 //! room, so that the station waits too.
 
-use super::{look, since, Heard, Open, Shared, Stream};
+use super::{lock, since, LineNotice, Open, Shared, Stream};
 use crate::network::NetworkTime;
 use crate::object::MAX_BYTES;
 use std::collections::VecDeque;
@@ -20,19 +20,19 @@ use thalweg_wire::host::{
 };
 use thalweg_wire::Writer;
 
-/// The longest wait for bytes: orders are looked for after each.
+/// The longest wait for bytes. Orders are checked after each.
 const TURN: Duration = Duration::from_millis(10);
-/// From one attempt to open the line to the next.
+/// The pause between attempts to open the line.
 const REOPEN: Duration = Duration::from_millis(500);
-/// From one question for the time to the next.
-const ASK: thalweg_units::Duration = thalweg_units::Duration::from_millis(250);
-/// Object bytes that a station may send before it hears more.
+/// The period of requests for the station's time.
+const TIME_PERIOD: thalweg_units::Duration = thalweg_units::Duration::from_millis(250);
+/// Object bytes that a station may send before it gets more credit.
 const CREDIT: u32 = 64 << 10;
-/// What is written at once.
+/// The most bytes of a write.
 const WRITE: usize = 4 * MAX_STUFFED;
 
-/// An order on its way.
-struct Going {
+/// An order that is being sent.
+struct OrderInFlight {
     number: u16,
     bytes: Vec<u8>,
     at: usize,
@@ -44,21 +44,22 @@ pub(super) struct Worker {
     opened: Wall,
     link: Link,
     orders: Receiver<Vec<u8>>,
-    news: SyncSender<Heard>,
-    /// What there was no room for.
-    waiting: VecDeque<Heard>,
+    news: SyncSender<LineNotice>,
+    /// Notices that found no room.
+    waiting: VecDeque<LineNotice>,
     shared: Arc<Mutex<Shared>>,
-    going: Option<Going>,
+    in_flight: Option<OrderInFlight>,
     number: u16,
     /// Object bytes of this session, and how many are allowed.
     received: u32,
     allowed: u32,
-    asked: Instant,
+    /// When the station's time was last requested.
+    time_requested: Instant,
     /// Bytes that are written next.
     out: Vec<u8>,
 }
 
-/// Whether somebody still wants the line.
+/// Whether the line is still in use.
 #[derive(PartialEq, Eq)]
 enum Wanted {
     Yes,
@@ -69,7 +70,7 @@ impl Worker {
     pub(super) fn new(
         open: Box<dyn Open>,
         orders: Receiver<Vec<u8>>,
-        news: SyncSender<Heard>,
+        news: SyncSender<LineNotice>,
         shared: Arc<Mutex<Shared>>,
         opened: Wall,
     ) -> Self {
@@ -82,11 +83,11 @@ impl Worker {
             news,
             waiting: VecDeque::new(),
             shared,
-            going: None,
+            in_flight: None,
             number: 0,
             received: 0,
             allowed: 0,
-            asked: Instant::ZERO,
+            time_requested: Instant::ZERO,
             out: Vec::new(),
         }
     }
@@ -119,7 +120,7 @@ impl Worker {
 
     fn open(&mut self) {
         let opened = self.open.open();
-        let mut shared = look(&self.shared);
+        let mut shared = lock(&self.shared);
         match opened {
             Ok(stream) => {
                 shared.closed = None;
@@ -129,7 +130,7 @@ impl Worker {
         }
     }
     fn close(&mut self, why: &io::Error) {
-        look(&self.shared).closed = Some(crate::store::plain(why));
+        lock(&self.shared).closed = Some(crate::store::plain(why));
         (self.stream, self.out) = (None, Vec::new());
         if self.link.is_up() {
             self.link.leave(self.now());
@@ -139,11 +140,11 @@ impl Worker {
 
     /// The next order, where there is room for one.
     fn take_order(&mut self) -> Wanted {
-        if self.going.is_some() {
+        if self.in_flight.is_some() {
             return Wanted::Yes;
         }
         match self.orders.try_recv() {
-            // Those of a session that is over were not carried out.
+            // Orders of an earlier session are dropped.
             Ok(bytes) if self.link.is_up() => self.go(bytes),
             Ok(_) | Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => return Wanted::No,
@@ -153,7 +154,7 @@ impl Worker {
     fn go(&mut self, bytes: Vec<u8>) {
         self.number = self.number.wrapping_add(1);
         let number = self.number;
-        self.going = Some(Going {
+        self.in_flight = Some(OrderInFlight {
             number,
             bytes,
             at: 0,
@@ -163,11 +164,11 @@ impl Worker {
     fn turn(&mut self) -> io::Result<()> {
         let now = self.now();
         if self.link.due() <= now {
-            if let Some(told) = self.link.timeout(now) {
-                self.session(told);
+            if let Some(event) = self.link.timeout(now) {
+                self.session(event);
             }
         }
-        self.say(now);
+        self.send_orders(now);
         self.write(now)?;
         if !self.waiting.is_empty() {
             std::thread::sleep(TURN);
@@ -180,12 +181,12 @@ impl Worker {
         };
         let within = within.clamp(Duration::from_millis(1), TURN);
         let len = stream.read(&mut room, within)?;
-        self.heard(&room[..len]);
+        self.read_bytes(&room[..len]);
         Ok(())
     }
 
     /// Fills the window.
-    fn say(&mut self, now: Instant) {
+    fn send_orders(&mut self, now: Instant) {
         if !self.link.is_up() {
             return;
         }
@@ -194,31 +195,31 @@ impl Worker {
                 self.allowed = self.received.wrapping_add(CREDIT);
                 let until = self.allowed;
                 self.send(&Message::Credit { until });
-            } else if let Some(mut going) = self.going.take() {
-                let rest = &going.bytes[going.at..];
+            } else if let Some(mut in_flight) = self.in_flight.take() {
+                let rest = &in_flight.bytes[in_flight.at..];
                 let bytes = &rest[..rest.len().min(MAX_ORDER_PART)];
                 let part = match bytes.len() < rest.len() {
                     true => OrderPart::More,
                     false => OrderPart::Last,
                 };
                 let message = Message::Order {
-                    number: going.number,
+                    number: in_flight.number,
                     part,
                     bytes,
                 };
                 self.send(&message);
-                going.at += bytes.len();
-                self.going = (part == OrderPart::More).then_some(going);
+                in_flight.at += bytes.len();
+                self.in_flight = (part == OrderPart::More).then_some(in_flight);
             } else {
                 break;
             }
         }
-        if now >= self.asked + ASK {
-            self.asked = now;
+        if now >= self.time_requested + TIME_PERIOD {
+            self.time_requested = now;
             let asked = now.as_nanos();
             let mut room = [0; MAX_MESSAGE];
             if let Some(len) = written(&Message::TimeAsked { asked }, &mut room) {
-                // There is a session; without one, nobody wants to know.
+                // It fails without a session, which makes no difference.
                 let _ = self.link.note(&room[..len]);
             }
         }
@@ -254,13 +255,13 @@ impl Worker {
         }
     }
 
-    fn heard(&mut self, bytes: &[u8]) {
+    fn read_bytes(&mut self, bytes: &[u8]) {
         let now = self.now();
         let mut rest = bytes;
-        // What a message says is copied out, since it is the link's.
+        // A message is copied, since it borrows the link.
         let mut room = [0; MAX_MESSAGE];
         loop {
-            let told = match self.link.receive(now, &mut rest) {
+            let received = match self.link.receive(now, &mut rest) {
                 None => return,
                 Some(Told::Message(message) | Told::Note(message)) => {
                     room[..message.len()].copy_from_slice(message);
@@ -270,64 +271,64 @@ impl Worker {
                 Some(Told::Down(why)) => Err(Told::Down(why)),
                 Some(Told::Foreign(version)) => Err(Told::Foreign(version)),
             };
-            match told {
+            match received {
                 Ok(len) => {
                     if let Ok(message) = Message::parse(&room[..len]) {
                         self.message(now, &message);
                     }
                 }
-                Err(told) => self.session(told),
+                Err(event) => self.session(event),
             }
         }
     }
 
     /// A session begins or ends.
-    fn session(&mut self, told: Told<'static>) {
-        match told {
+    fn session(&mut self, event: Told<'static>) {
+        match event {
             Told::Up(Some(about)) => self.up(about),
             // A host behind the line is no base station.
             Told::Up(None) => self.link.leave(self.now()),
             Told::Down(why) => self.down(why),
             Told::Foreign(version) => {
                 self.down(Lost::Anew);
-                look(&self.shared).foreign = Some(version);
+                lock(&self.shared).foreign = Some(version);
             }
             Told::Message(_) | Told::Note(_) => {}
         }
     }
     fn up(&mut self, about: About) {
-        let last = look(&self.shared).last.replace(about);
-        let anew = last.is_some_and(|last| last.boot != about.boot);
-        if anew {
-            self.waiting.push_back(Heard::Restarted(about.node));
+        let last = lock(&self.shared).last.replace(about);
+        let has_restarted = last.is_some_and(|last| last.boot != about.boot);
+        if has_restarted {
+            self.waiting.push_back(LineNotice::Restarted(about.node));
         }
-        (self.received, self.allowed, self.going) = (0, 0, None);
-        self.asked = Instant::ZERO;
-        // Whatever an earlier session ordered: nobody waits for it any more.
+        (self.received, self.allowed, self.in_flight) = (0, 0, None);
+        self.time_requested = Instant::ZERO;
+        // Stops what an earlier session ordered.
         let mut room = [0; 8];
         let mut w = Writer::new(&mut room);
         if Command::<0>::Stop.emit(&mut w).is_ok() {
             let len = w.len();
             self.go(room[..len].to_vec());
         }
-        let mut shared = look(&self.shared);
-        if anew {
+        let mut shared = lock(&self.shared);
+        if has_restarted {
             shared.readings.forget();
         }
         (shared.station, shared.foreign) = (Some(about), None);
         shared.received.clear();
     }
     fn down(&mut self, why: Lost) {
-        self.going = None;
-        let mut shared = look(&self.shared);
+        self.in_flight = None;
+        let mut shared = lock(&self.shared);
         shared.received.clear();
         let Some(about) = shared.station.take() else {
             return;
         };
-        // Where it began anew after a start, its next session says so.
+        // Where the station has restarted, its next session reports that.
         let boot = self.link.peer().map(|about| about.boot);
         if why != Lost::Anew || boot.is_none_or(|boot| boot == about.boot) {
-            self.waiting.push_back(Heard::Silent(about.node));
+            self.waiting.push_back(LineNotice::Silent(about.node));
         }
     }
 
@@ -340,27 +341,27 @@ impl Worker {
                         return;
                     };
                     if let Ok(event) = Event::parse(event) {
-                        self.waiting.push_back(Heard::Told(at, event));
+                        self.waiting.push_back(LineNotice::Event(at, event));
                     }
                     rest = more;
                 }
             }
-            Message::Begin => look(&self.shared).received.clear(),
+            Message::Begin => lock(&self.shared).received.clear(),
             Message::Object { offset, bytes } => {
                 self.received = self.received.wrapping_add(bytes.len() as u32);
                 let (from, end) = (offset as usize, offset as usize + bytes.len());
                 if end <= MAX_BYTES {
-                    let received = &mut look(&self.shared).received;
+                    let received = &mut lock(&self.shared).received;
                     if received.len() < end {
                         received.resize(end, 0);
                     }
                     received[from..end].copy_from_slice(bytes);
                 }
             }
-            Message::Unread { why, .. } => self.waiting.push_back(Heard::Unread(why)),
+            Message::Unread { why, .. } => self.waiting.push_back(LineNotice::Unread(why)),
             Message::TimeTold { asked, heard, told } => {
                 let host = [asked, now.as_nanos()].map(NetworkTime::from_nanos);
-                let readings = &mut look(&self.shared).readings;
+                let readings = &mut lock(&self.shared).readings;
                 readings.add((host[0], host[1]), (heard, told));
             }
             // A host's.
@@ -368,11 +369,11 @@ impl Worker {
         }
     }
 
-    /// Hands news on, as far as there is room.
+    /// Hands notices on, as far as there is room.
     fn hand_on(&mut self) {
-        while let Some(heard) = self.waiting.pop_front() {
-            if let Err(TrySendError::Full(heard)) = self.news.try_send(heard) {
-                self.waiting.push_front(heard);
+        while let Some(notice) = self.waiting.pop_front() {
+            if let Err(TrySendError::Full(notice)) = self.news.try_send(notice) {
+                self.waiting.push_front(notice);
                 return;
             }
         }

@@ -1,7 +1,8 @@
-//! A network's links over time: surveys, and what transfers have shown since. They are fused into the links at one time.
+//! A network's links over time: surveys, and what transfers have shown since. They are fused into the links at one
+//! time.
 //!
-//! Invariants: surveys are kept newest first, the last [`MAX_SURVEYS`]; of hops the last [`MAX_OBSERVATIONS`]. Time base:
-//! one clock for all, the network's or the wall clock, as the owner chooses. Tests: `history_tests.rs`.
+//! Invariants: surveys are kept newest first, the last [`MAX_SURVEYS`]; of hops the last [`MAX_OBSERVATIONS`]. Time
+//! base: one clock for all, the network's or the wall clock, as the owner chooses. Tests: `history_tests.rs`.
 
 use crate::network::NetworkTime;
 use crate::transfer::pipeline::Fetched;
@@ -102,12 +103,13 @@ impl History {
     }
 }
 
-/// What a transfer of `packets` packets over `plan`, which ended at `at`, shows of its hops. `ids` are the network's nodes.
+/// What a transfer of `packets` packets over `plan`, which ended at `at`, shows of its hops. `ids` are the network's
+/// nodes.
 ///
-/// Hops that relays counted as bad are reported as counted, and nothing else is suspect then. Else a base station only knows
-/// what came out of a chain: without degraded paths, every hop of a group is assumed to have carried the same share of
-/// the first round; with them, each hop bears its part of what a degraded path loses. A hop at a relay with a backup shows
-/// nothing, since either of the two may have sent.
+/// Hops that relays counted as bad are reported as counted, and nothing else is suspect then. Else a base station
+/// only knows what came out of a chain: without degraded paths, every hop of a group is assumed to have carried the
+/// same share of the first round; with them, each hop bears its part of what a degraded path loses. A hop at a relay
+/// with a backup shows nothing, since either of the two may have sent.
 pub fn hop_observations(
     (plan, ids): (&Plan, &[NodeId]),
     packets: u32,

@@ -1,5 +1,5 @@
-//! A plan as it is told: nodes by their names, what is expected, what stands in backup. `thalweg plan --json` prints
-//! it, and a daemon's plan job keeps it; keys are stable. Tests: with those two.
+//! A plan as JSON: nodes by name, the prediction, the backups. `thalweg plan --json` prints it, and a daemon's plan job
+//! stores it; keys are stable. Tests: with those two.
 
 use serde::Serialize;
 use thalweg_planner::{Group, Member, Plan, Prediction};
@@ -7,7 +7,7 @@ use thalweg_units::{Channel, NodeId};
 
 use super::LinkState;
 
-/// What was planned.
+/// A plan by node names.
 #[derive(Debug, Clone, Serialize)]
 pub struct Planned {
     /// The network.
@@ -22,7 +22,7 @@ pub struct Planned {
     pub shortest: usize,
     /// Node-distinct paths, source and sink included.
     pub paths: Vec<Vec<u16>>,
-    /// Who relays where; the first is the source, the last the sink.
+    /// The relays of each stage; the first is the source, the last the sink.
     pub stages: Vec<Stage>,
     /// The channel on which the route was sought.
     pub routing_channel: u8,
@@ -32,11 +32,11 @@ pub struct Planned {
     pub packets: u32,
     /// Object bytes in a packet.
     pub payload: u8,
-    /// What drew what a plan leaves to chance.
+    /// The seed of the plan's random choices.
     pub seed: u64,
-    /// How long ago its links were measured, in seconds; none where somebody told them.
+    /// How long ago its links were measured, in seconds; none where they were given.
     pub links_age_s: Option<f64>,
-    /// What to know before trusting it.
+    /// Reasons for doubt.
     pub warnings: Vec<String>,
     /// What to expect.
     pub prediction: Prediction,
@@ -71,18 +71,18 @@ pub struct Pip {
     pub prediction: Prediction,
 }
 
-/// What is in backup. A plan without backups has none.
+/// The backups of a plan; a plan without backups has none.
 #[derive(Debug, Clone, Serialize)]
 pub struct Backups {
-    /// Nodes that stand by beside the relays, stage by stage from 1.
+    /// Backup relays, stage by stage from 1.
     pub backup_relays: Vec<Vec<u16>>,
-    /// Relays of chains that may take a group's place, stage by stage from 1.
+    /// Relays of alternate chains, stage by stage from 1.
     pub alternates: Vec<Vec<u16>>,
-    /// Plans to take instead, in turn.
+    /// Other plans, in the order in which they are tried.
     pub others: Vec<Other>,
 }
 
-/// A plan that is taken where another fails.
+/// A plan to try where another fails.
 #[derive(Debug, Clone, Serialize)]
 pub struct Other {
     /// Its hops.
@@ -94,7 +94,7 @@ pub struct Other {
 }
 
 impl Planned {
-    /// `plan` as it was made of what is `link_state`, for an object of `bytes` bytes in packets of `payload`.
+    /// `plan`, made from `link_state`, for an object of `bytes` bytes in packets of `payload`.
     pub fn new(
         link_state: &LinkState,
         protocol: &'static str,

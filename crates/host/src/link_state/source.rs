@@ -1,5 +1,4 @@
-//! Whence a transfer comes where nobody names a source, and why it can come from nowhere.
-//! Tests: `crates/cli/tests/all/networks.rs`, `crates/simnet/src/collect/`.
+//! The default source of a transfer, and why there may be none. Tests: `crates/simnet/src/collect/`.
 
 use super::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_planner::channels::REUSE_DISTANCE;
@@ -10,9 +9,8 @@ use thalweg_units::Channel;
 const FAR: usize = 6;
 
 impl LinkState {
-    /// The source where nobody names one, by index: a node far from the sink that the network joins to it by
-    /// enough paths; where it has not enough for any node, one with the most. Weaker link rules count where no node
-    /// is linked to the sink under a stronger one.
+    /// The default source, by index: a node far from the sink with enough paths to it or, where no node has enough,
+    /// one with the most. Weaker link rules count where no node is linked to the sink under a stronger one.
     ///
     /// # Errors
     /// [`PlanRequestError::NoSource`].
@@ -62,33 +60,36 @@ impl LinkState {
         best.map(|(_, n)| n)
     }
 
-    /// What is known of the sink's links.
+    /// The best of the sink's links, in words.
     fn heard(&self) -> String {
         let (links, sink) = (&self.links, self.sink);
         let both = |n: usize, c: Channel| (links.prr(n, sink, c), links.prr(sink, n, c));
         let all = || (0..links.nodes()).flat_map(|n| Channel::all().map(move |c| (n, c)));
         let best = |worth: fn((f64, f64)) -> f64| {
-            let known = all().map(|(n, c)| (n, c, both(n, c)));
-            let known = known.filter(|(_, _, both)| worth(*both) > 0.0);
-            known.max_by(|a, b| worth(a.2).total_cmp(&worth(b.2)))
+            let links = all().map(|(n, c)| (n, c, both(n, c)));
+            let links = links.filter(|(_, _, both)| worth(*both) > 0.0);
+            links.max_by(|a, b| worth(a.2).total_cmp(&worth(b.2)))
         };
         let needed = self
             .rule
             .weaker()
             .last()
             .map_or(self.rule.min_prr, |r| r.min_prr);
-        let way = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
+        let link_text = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
             let id = self.id(n);
             format!("node {id} on channel {c} ({to:.2} towards it, {from:.2} back)")
         };
         match (best(|(a, b)| a.min(b)), best(|(a, b)| a.max(b))) {
             (Some(link), _) => format!(
                 "its best link is with {}; a route needs {needed} both ways on channel {}",
-                way(link),
+                link_text(link),
                 self.routing_channel
             ),
             (None, Some(link)) => {
-                format!("it has links in one direction only, as with {}", way(link))
+                format!(
+                    "it has links in one direction only, as with {}",
+                    link_text(link)
+                )
             }
             (None, None) => "it hears nobody, and nobody hears it".to_owned(),
         }

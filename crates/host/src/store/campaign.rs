@@ -108,8 +108,8 @@ pub struct Lock(pub(super) File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child process that another thread begins has it, too, until it runs its program.
-        // A file system without locks has nothing to give back.
+        // Closing the file is not enough: a child process that another thread begins has it, too, until it runs its
+        // program. A file system without locks has nothing to give back.
         let _ = self.0.unlock();
     }
 }

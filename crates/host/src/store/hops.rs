@@ -1,6 +1,6 @@
-//! How frames of transfers fared over hops, as base stations were told: what is known of links beside surveys.
+//! Observations of hops: how many frames of transfers they carried. With the surveys they make the link state.
 //!
-//! Nodes are kept by their names, so that a network that has others goes on with what is left. Invariant: the last
+//! Nodes are stored by name, so the observations stay valid when a network's nodes change. Invariant: the last
 //! [`KEPT_HOPS`] of a network are kept. Time base: wall clock. Tests: at the end.
 
 use rusqlite::params;
@@ -9,17 +9,17 @@ use thalweg_units::{Channel, NodeId};
 use super::{db_error, node, unreadable, Result, Store};
 use crate::link_state::MAX_OBSERVATIONS;
 
-/// So many hops of a network are kept: as many as a picture of its links is made of.
+/// The most observations of a network: as many as its link state uses.
 pub const KEPT_HOPS: usize = MAX_OBSERVATIONS;
 
-/// A hop of a transfer.
+/// An observation of a hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredHop {
-    /// Who sent.
+    /// The sender.
     pub from: NodeId,
-    /// Who received.
+    /// The receiver.
     pub to: NodeId,
-    /// On which channel.
+    /// The channel.
     pub channel: Channel,
     /// Frames that were sent.
     pub sent: u32,
@@ -30,7 +30,7 @@ pub struct StoredHop {
 }
 
 impl Store {
-    /// Adds what a transfer saw of hops of `network`, and forgets the oldest of too many.
+    /// Adds observations of `network`, and drops the oldest above the limit.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -51,7 +51,7 @@ impl Store {
         tx.commit().map_err(&fail)
     }
 
-    /// What transfers saw of hops of `network`, the oldest first.
+    /// The observations of `network`, the oldest first.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].

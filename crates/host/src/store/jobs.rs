@@ -33,7 +33,7 @@ pub enum Work {
         #[serde(serialize_with = "number")]
         from: NodeId,
     },
-    /// Take what many nodes have to tell.
+    /// A session: streams from many nodes.
     Session(SessionRequest),
 }
 
@@ -63,7 +63,7 @@ pub enum JobState {
     Running,
     /// It brought what was asked for.
     Done,
-    /// It did not, for a reason that is told.
+    /// It failed, for a reason that is stored.
     Failed,
     /// Somebody did not want it any more.
     Cancelled,
@@ -129,16 +129,16 @@ pub struct StoredJob {
     pub begun_at: Option<String>,
     /// When it ended, if it has.
     pub ended_at: Option<String>,
-    /// What was expected of it, as JSON.
+    /// Its prediction, as JSON.
     #[serde(skip)]
     pub expected: Option<String>,
-    /// What came of it, as JSON.
+    /// Its outcome, as JSON.
     #[serde(skip)]
     pub outcome: Option<String>,
     /// The object that it brought.
     #[serde(skip)]
     pub transfer: Option<TransferId>,
-    /// Why it brought nothing.
+    /// Why it failed.
     pub error: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// Queues those of `network` again that were running when their process ended: which.
+    /// Queues again the jobs of `network` that were running when their process ended, and returns their numbers.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -209,7 +209,7 @@ impl Store {
         query().map_err(db_error(&self.database))
     }
 
-    /// Begins job `id`: as it is then, if it was still queued.
+    /// Begins job `id` and returns it; none where it is no longer queued.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -234,7 +234,7 @@ impl Store {
         done.map(drop).map_err(db_error(&self.database))
     }
 
-    /// Notes what is expected of a job, as JSON.
+    /// Stores the prediction of a job, as JSON.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -244,7 +244,7 @@ impl Store {
         done.map(drop).map_err(db_error(&self.database))
     }
 
-    /// Notes what came of a job so far, as JSON.
+    /// Stores the outcome of a job so far, as JSON.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -272,7 +272,7 @@ impl Store {
         done.map(drop).map_err(db_error(&self.database))
     }
 
-    /// Cancels a job that is queued: whether it was.
+    /// Cancels a queued job, and says whether it was queued.
     ///
     /// # Errors
     /// [`StoreError::Database`].

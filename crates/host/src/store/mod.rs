@@ -117,7 +117,7 @@ impl Store {
         self.keep_and(new, object, |_, _| Ok(()), |_| Vec::new())
     }
 
-    /// The same, with the messages that `messages` makes of the record: all of it or nothing.
+    /// The same, with messages for the broker, made from the record: all of it or nothing.
     ///
     /// # Errors
     /// Those of [`Store::keep`].
@@ -130,7 +130,7 @@ impl Store {
         self.keep_and(new, object, |_, _| Ok(()), messages)
     }
 
-    /// The same, and what `also` does in the database before.
+    /// The same, after the writes of `also` to the database.
     fn keep_and(
         &mut self,
         new: &NewTransfer<'_>,
@@ -155,7 +155,7 @@ impl Store {
         let (path, fate) = object::write(&self.objects, &name, object)?;
         if let Err(error) = tx.commit() {
             if fate == Fate::Written {
-                // The object must not outlive its record; there is nobody left to tell of a failure.
+                // The object must not outlive its record. Another failure has nowhere to go.
                 let _ = fs::remove_file(&path);
             }
             return Err(db_error(&self.database)(error));
@@ -168,7 +168,7 @@ impl Store {
         })
     }
 
-    /// Remembers a transfer that has no object to store, such as one that failed.
+    /// Stores the record of a transfer without an object, such as one that failed.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -187,7 +187,7 @@ impl Store {
         Ok(self.query("WHERE id = ?1", [id.0])?.pop())
     }
 
-    /// Transfers as `of`, the rest of a query, has them.
+    /// The transfers that match `of`, the rest of a query.
     fn query<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredTransfer>> {
         let columns = "*, strftime('%Y-%m-%dT%H:%M:%SZ', stored_at, 'unixepoch') AS at";
         let sql = format!("SELECT {columns} FROM transfers {of}");

@@ -1,9 +1,9 @@
-//! What is to be told elsewhere, a row each, until whoever it is for has acknowledged it.
+//! Messages for the broker, a row each, until they are acknowledged.
 //!
-//! Invariants: rows are given out in the order in which they were written; one goes only by [`Store::remove_messages`]. Of
-//! [`Retention::All`] none is ever lost, of [`Retention::Newest`] a topic has one row at most, and there are [`MOST_NEWEST`]
-//! of them at most. A number is never taken twice. Not done: a bound on [`Retention::All`], which is one row for each
-//! object that the store keeps. Tests: `outbox_tests.rs`.
+//! Invariants: rows come out in the order in which they were written, and go only by [`Store::remove_messages`]. Of
+//! [`Retention::All`] none is ever lost; of [`Retention::Newest`] a topic has one row at most, and there are
+//! [`MOST_NEWEST`] of them at most. A number is never used twice. There is no bound on [`Retention::All`], which is one
+//! row for each object in the store. Tests: `outbox_tests.rs`.
 
 use rusqlite::{params, Transaction};
 
@@ -11,26 +11,26 @@ use super::{db_error, Result, Store};
 
 /// Topics of which the newest message is kept, at most; beyond it the oldest go.
 pub const MOST_NEWEST: u32 = 10_000;
-/// No payload is longer, in bytes; nothing that the daemon tells comes near it.
+/// The longest payload, in bytes; the daemon's messages are far shorter.
 pub const LONGEST_PAYLOAD: usize = 256 * 1_024;
 
-/// What is kept of the messages of a topic until they are told.
+/// Which messages of a topic are kept until they are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
     /// Each of them.
     All,
-    /// The newest, which whoever comes later is told as well.
+    /// The newest, which the broker retains for later subscribers.
     Newest,
 }
 
-/// What is to be told.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Of what it is.
+    /// Its topic.
     pub topic: String,
     /// JSON.
     pub payload: String,
-    /// What is kept of its topic.
+    /// Which messages of its topic are kept.
     pub keep: Retention,
 }
 
@@ -44,7 +44,7 @@ pub struct Waiting {
 }
 
 impl Store {
-    /// Writes `messages`, all or none.
+    /// Queues `messages`, all or none.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -76,7 +76,7 @@ impl Store {
         })
     }
 
-    /// The messages of numbers `ids` were acknowledged, and go.
+    /// Removes the messages of numbers `ids`, which were acknowledged.
     ///
     /// # Errors
     /// [`super::StoreError::Database`]; then all of them still wait.
@@ -105,7 +105,7 @@ impl Store {
 pub(super) fn write(tx: &Transaction<'_>, messages: &[Message]) -> rusqlite::Result<()> {
     for message in messages {
         if message.payload.len() > LONGEST_PAYLOAD {
-            // What it is of must not fail with it.
+            // What the message reports must not fail with it.
             tracing::error!("too long to be told: {}", message.topic);
             continue;
         }

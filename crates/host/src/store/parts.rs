@@ -1,7 +1,8 @@
-//! Parts of objects that a job has fetched and whose object is not whole yet: a daemon that is killed goes on with the next.
+//! Segments of objects that are not whole yet: a killed daemon continues with the next segment.
 //!
-//! Invariants: a job has parts as long as it has not ended, which a trigger of the database sees to; they are of at most
-//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: `parts_tests.rs`, `crates/cli/tests/all/gateway/`.
+//! Invariants: a job's segments go when it ends, by a trigger of the database; they have at most
+//! [`LARGEST`](crate::segments::LARGEST) bytes. Time base: none. Tests: `parts_tests.rs`,
+//! `crates/cli/tests/all/gateway/`.
 
 use rusqlite::params;
 use thalweg_protocols::object::ObjectInfo;
@@ -10,8 +11,8 @@ use super::{db_error, JobId, Result, Store};
 use crate::segments::Segment;
 
 impl Store {
-    /// Keeps `part` of what `job` fetches, whose bytes begin at `offset`, unless the object is whole with it or too large.
-    /// With the first those of before are forgotten: the fetch has begun anew.
+    /// Stores the segment of `job` at `offset`, unless the object is whole with it or too large. The first segment
+    /// removes older ones: the fetch has started over.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -33,7 +34,7 @@ impl Store {
         tx.commit().map_err(&fail)
     }
 
-    /// The parts that `job` has, each with where its bytes begin, in their order.
+    /// The segments of `job`, each with its offset, in order.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].

@@ -1,4 +1,4 @@
-//! What the store remembers of a transfer and of a campaign.
+//! Records of transfers, objects and campaigns.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::outcome::Summary;
 use serde::Serialize;
 use thalweg_units::NodeId;
 
-/// A transfer to be remembered.
+/// A transfer to store.
 #[derive(Debug, Clone, Copy)]
 pub struct NewTransfer<'a> {
     /// The result.
@@ -23,7 +23,7 @@ pub struct NewTransfer<'a> {
     pub file: Option<&'a str>,
 }
 
-/// A transfer that the store remembers.
+/// A transfer in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTransfer {
     /// Its number in the store.
@@ -67,7 +67,7 @@ pub struct JobId(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CampaignId(pub i64);
 
-/// How a stored object came to be in the store.
+/// Whether an object was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It was written.

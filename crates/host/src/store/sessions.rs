@@ -1,4 +1,4 @@
-//! Sessions of the daemon: how their sources fared over time, and what came of each until it is an object.
+//! Sessions of the daemon: the status of their sources over time, and each source's bytes until they are an object.
 //!
 //! Invariants: of a session at most [`MOST`] samples are kept, evenly over its time, and samples of the last
 //! [`KEPT_SESSIONS`] sessions; bytes that came leave `streams` as an object does into its file, both or neither.
@@ -44,7 +44,7 @@ pub fn next_sample(at_s: u32) -> u32 {
     (at_s / every + 1) * every
 }
 
-/// A wish as the database has it.
+/// A request as the database has it.
 pub(super) fn written(request: &SessionRequest) -> rusqlite::Result<String> {
     json(request)
 }
@@ -67,7 +67,8 @@ pub(super) fn forget_old(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 type Written = (u16, Option<f64>, u64, u64, u64);
 
 impl Store {
-    /// Notes how the sources of session `job` fare; samples of before that are closer than [`next_sample`] has them make room.
+    /// Notes how the sources of session `job` fare; samples of before that are closer than [`next_sample`] has them
+    /// make room.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].

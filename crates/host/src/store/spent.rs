@@ -1,4 +1,4 @@
-//! What each node of a network has spent, day by day, as far as its meter tells.
+//! The energy that each node of a network has spent, day by day.
 //!
 //! Invariant: the last [`KEPT_DAYS`] days are kept. Time base: wall clock; days are counted from 1970, UTC. Tests: at
 //! the end.
@@ -38,7 +38,7 @@ impl Store {
         tx.commit().map_err(&fail)
     }
 
-    /// What each node of `network` has spent on `day`, in joules; those that nobody metered are left out.
+    /// What each node of `network` has spent on `day`, in joules; nodes without meters are left out.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].

@@ -1,6 +1,6 @@
-//! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its
-//! nodes anew. Links are kept as `from to channel ratio power` lines, batteries as `node:millivolts` words. Invariant: the last [`KEPT_SURVEYS`] of a
-//! network are kept. Time base: wall clock. Tests: `surveys_tests.rs`.
+//! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its nodes
+//! anew. Links are kept as `from to channel ratio power` lines, batteries as `node:millivolts` words. Invariant: the
+//! last [`KEPT_SURVEYS`] of a network are kept. Time base: wall clock. Tests: `surveys_tests.rs`.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub struct NewSurvey<'a> {
     pub took_s: f64,
     /// Nodes whose tables did not come in.
     pub missing: &'a [NodeId],
-    /// The batteries of those that told.
+    /// The batteries that were reported.
     pub batteries: &'a [(NodeId, BatteryLevel)],
     /// The links.
     pub links: &'a LinkQualities,
@@ -38,14 +38,14 @@ pub struct StoredSurvey {
     pub took_s: f64,
     /// Nodes whose tables did not come in.
     pub missing: Vec<NodeId>,
-    /// The batteries of those that told.
+    /// The batteries that were reported.
     pub batteries: Vec<(NodeId, BatteryLevel)>,
     /// The links.
     pub links: LinkQualities,
 }
 
 impl Store {
-    /// Keeps `survey`, which `sink` of `network` was told, with the messages `messages`: all of it or nothing.
+    /// Stores `survey`, made by `sink` of `network`, and queues `messages`: all of it or nothing.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -98,8 +98,8 @@ impl Store {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// The batteries that nodes told in the `most` youngest surveys of a network, the youngest first, and when, in seconds
-    /// since 1970.
+    /// The batteries reported in the `most` youngest surveys of a network, the youngest first, with the time of each in
+    /// seconds since 1970.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -116,7 +116,7 @@ impl Store {
     }
 }
 
-/// When, in seconds since 1970, and the batteries that were told then.
+/// The time of a survey, in seconds since 1970, and the batteries reported in it.
 type BatteryReport = (i64, Vec<(NodeId, BatteryLevel)>);
 
 fn batteries(row: &Row<'_>) -> rusqlite::Result<Vec<(NodeId, BatteryLevel)>> {
@@ -166,7 +166,7 @@ fn written(links: &LinkQualities) -> String {
     text
 }
 
-/// The links that `text` tells of `nodes` nodes; none where it is of others.
+/// The links between `nodes` nodes in `text`; none where it has other nodes.
 fn read(text: &str, nodes: usize) -> Option<LinkQualities> {
     let mut links = LinkQualities::new(nodes);
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! What a transfer over a pipeline was, as all of them are told: the one way from a plan and what a job brought to
-//! [`Summary`]. Time base: the field's. Tests: `crates/simnet/tests/all/line/`, `crates/simnet/tests/all/robustness/`.
+//! The summary of a pipeline transfer, made from its plan and its job's result. Time base: the network's. Tests:
+//! `crates/simnet/tests/all/line/`, `crates/simnet/tests/all/robustness/`.
 
 use crate::outcome::Summary;
 use crate::transfer::pipeline::{Fetched, Terms};
@@ -8,7 +8,7 @@ use thalweg_planner::{Plan, Prediction};
 use thalweg_units::{BitRate, NodeId};
 use thalweg_wire::route::Scheme;
 
-/// What is expected of `plan` where `scheme` moves the packets, and over how many paths.
+/// The prediction for `plan` where `scheme` moves the packets, and the number of paths.
 pub fn expected(plan: &Plan, scheme: Scheme) -> (&Prediction, usize) {
     match scheme.has_groups() {
         true => (&plan.prediction, plan.path_count()),
@@ -16,7 +16,7 @@ pub fn expected(plan: &Plan, scheme: Scheme) -> (&Prediction, usize) {
     }
 }
 
-/// A transfer as it is known before it runs.
+/// What is known of a transfer before it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Account<'a> {
     /// The protocol's name.
@@ -32,7 +32,7 @@ pub struct Account<'a> {
 }
 
 impl Account<'_> {
-    /// Nothing came yet from node `source`, which no plan leads from.
+    /// The summary where no plan leads from node `source`.
     pub fn unplanned(&self, (source, sink): (NodeId, NodeId)) -> Summary {
         Summary {
             protocol: self.protocol.to_owned(),
@@ -59,7 +59,7 @@ impl Account<'_> {
         }
     }
 
-    /// Nothing came over `plan`.
+    /// The summary where nothing arrived over `plan`.
     pub fn nothing(&self, plan: &Plan) -> Summary {
         let id = |index: usize| self.ids.get(index).copied().unwrap_or(NodeId::MAX);
         let (_, paths) = expected(plan, self.scheme);
@@ -70,7 +70,7 @@ impl Account<'_> {
         }
     }
 
-    /// `fetched` came over `plan`, on `terms` and boards of `timing`.
+    /// The summary of `fetched` over `plan`, on `terms` and boards of `timing`.
     pub fn of(
         &self,
         plan: &Plan,

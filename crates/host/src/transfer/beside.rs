@@ -1,4 +1,4 @@
-//! A mote right beside a base station: the field of the tests of sessions.
+//! The network for tests of sessions: one mote right beside a base station.
 
 use super::session::FLOW;
 use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};

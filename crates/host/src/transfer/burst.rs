@@ -1,5 +1,5 @@
-//! Burst forwarding over the first of two radios (LPHT). Nodes are told their places, each by an order of its
-//! own: all are stations. Nobody tells when a stream ends.
+//! Burst forwarding over the first of two radios (LPHT). Each node gets its place by an order of its
+//! own: all are stations. No node reports the end of a stream.
 
 use super::stream::{CallEnd, EventKind, StreamPath, StreamSetup, StreamTerms};
 use crate::job::Retry;
@@ -16,15 +16,15 @@ impl Holds for Node {
     }
 }
 
-/// Nodes are asleep so long after they were told their places.
+/// How long after their orders nodes are asleep.
 const SETTLING: Duration = Duration::from_secs(2);
-/// A path over which nothing arrives for so long has nothing more to give.
+/// A stream ends when nothing arrives for this long.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A stream over `path`, whose links are of the first radio.
 pub fn stream(path: StreamPath, terms: StreamTerms) -> StreamSetup<Node> {
     let (nodes, links, config) = (path.nodes.clone(), path.links.clone(), terms.config);
-    // On what a node is sent to; the source is not.
+    // The channel on which a node receives. The source does not.
     let own = |hop: usize| {
         let link = hop.checked_sub(1).and_then(|link| links.get(link));
         link.map_or(Channel::LAST, |on| on.place())

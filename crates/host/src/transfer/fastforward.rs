@@ -1,4 +1,4 @@
-//! FastForward, in one of its versions: sinks call paths over the air, what does not arrive is called again.
+//! FastForward, in one of its versions: sinks call paths over the air, and call again what did not arrive.
 
 use super::stream::{CallEnd, End, EventKind, StreamPath, StreamSetup, StreamTerms};
 use crate::job::{Failure, Retry, RetryMode};

@@ -1,5 +1,5 @@
-//! What a sink told of one transfer over a pipeline, all its attempts together. Time base: the sink's clock
-//! for what it measured, field time for the rest.
+//! What a sink reported of one pipeline transfer, over all its attempts. Time base: the sink's clock
+//! for what it measured, network time for the rest.
 
 use super::reroute::AttemptReport;
 use crate::job::Progress;
@@ -12,14 +12,14 @@ use thalweg_protocols::pipeline::{self, Complete, End, SetupError};
 use thalweg_units::{BitRate, Duration, Instant, NodeId};
 use thalweg_wire::phy::SFD_OFFSET;
 
-/// What a sink told.
+/// The reports of a sink.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// Bytes of a packet's payload.
     payload_bytes: u64,
-    /// When the sink told of the first wake-up packet.
+    /// When the sink reported the first wake-up packet.
     began: Option<NetworkTime>,
-    /// First symbol of that packet by the sink's clock; none where that has begun anew since.
+    /// First symbol of that packet by the sink's clock; none where the sink has restarted since.
     by_clock: Option<Instant>,
     /// When the first attempt was ordered, and the first symbol of its first wake-up packet.
     ordered: Option<NetworkTime>,
@@ -31,7 +31,7 @@ pub(crate) struct Log {
     /// When the last attempt failed.
     pub(crate) failed: Option<NetworkTime>,
     pub(crate) received: u32,
-    /// Of the attempt under way, for the choice of the next way.
+    /// The report of the present attempt, for the choice of the next route.
     pub(crate) report: AttemptReport,
     /// The round under way, from 1.
     pub(crate) round: u32,
@@ -56,34 +56,33 @@ impl Log {
         }
     }
 
-    /// An attempt is ordered: what the last one brought is forgotten, its time is not.
+    /// An attempt is ordered: forgets the result of the last one, but not its time.
     pub(crate) fn begin(&mut self, now: NetworkTime) {
         self.ordered.get_or_insert(now);
         (self.received, self.first_round, self.end) = (0, None, None);
         (self.woke, self.report) = (None, AttemptReport::default());
     }
 
-    /// The sink has started anew: what it told that it had is gone, and its clock counts anew.
+    /// The sink has restarted: the packets that it had are gone, and its clock starts at zero.
     pub(crate) fn on_sink_restart(&mut self, now: NetworkTime) {
         (self.complete, self.last, self.by_clock) = (None, None, None);
         self.failed = Some(now);
     }
 
-    /// Whether the attempt ended without the object and without anybody having wanted that.
+    /// Whether the attempt ended without the object, and was not stopped.
     pub(crate) fn is_broken(&self) -> bool {
         self.complete.is_none() && self.refused.is_none() && !matches!(self.end, Some(End::Stopped))
     }
 
-    /// What arrived, where it is as long as the source said with its requests, and has the object's digest where it
-    /// is all of the object.
+    /// The segment that arrived; none where its length is wrong, or its digest where it is the whole object.
     pub(crate) fn segment(&mut self) -> Option<Segment> {
-        let (bytes, report) = (self.bytes.take()?, self.complete?);
+        let (bytes, complete) = (self.bytes.take()?, self.complete?);
         let object = ObjectInfo {
-            len: report.object_len,
-            digest: report.digest,
+            len: complete.object_len,
+            digest: complete.digest,
         };
-        let is_there = bytes.len() == report.len as usize;
-        let is_right = report.len < report.object_len || digest(&bytes) == report.digest;
+        let is_there = bytes.len() == complete.len as usize;
+        let is_right = complete.len < complete.object_len || digest(&bytes) == complete.digest;
         (is_there && is_right).then_some(Segment { bytes, object })
     }
 
@@ -163,7 +162,7 @@ impl Log {
         None
     }
 
-    /// From the first wake-up packet to the last data packet, by the sink's clock where that did not begin anew in
+    /// From the first wake-up packet to the last data packet, by the sink's clock unless the sink restarted in
     /// between; to the end of the last attempt where the object did not arrive.
     pub(crate) fn duration(&self) -> Duration {
         let (from, to) = match (self.complete, self.by_clock) {

@@ -1,5 +1,5 @@
-//! How objects travel: one file for each family, with its nodes, its terms and its jobs. Families of streams
-//! share the job in [`stream`].
+//! How objects travel: a file for each protocol family, with its nodes, terms and jobs. Families of streams share the
+//! job in [`stream`].
 
 pub mod account;
 #[cfg(test)]

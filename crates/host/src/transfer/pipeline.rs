@@ -1,6 +1,6 @@
-//! Packet pipelines over one radio (P3, PIP and what was made of them): the node, and the job that fetches an object.
+//! Packet pipelines over one radio (P3, PIP and their descendants): the node, and the job that fetches an object.
 //!
-//! Time base: the sink's clock for what it measured, field time for how long it may take. Invariants: orders
+//! Time base: the sink's clock for what it measured, network time for how long it may take. Invariants: orders
 //! go to the sink alone; an object is handed out only where length and digest are the source's.
 
 use super::log::Log;
@@ -22,11 +22,11 @@ use thalweg_wire::route::{Route, Scheme};
 
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 1024;
-/// Longer than any relay of P3 waits for a pipeline that has fallen silent (3 s): one that missed the end stays until then,
-/// and hears no wake-up.
+/// Longer than any relay of P3 waits in a silent pipeline (3 s): a relay that missed the end stays until then, and
+/// hears no wake-up.
 pub const SETTLING: Duration = Duration::from_secs(4);
-/// What is waited between two transfers of `scheme`. Who missed the end of one of Thalweg's is soon back, and has
-/// others that stand by.
+/// The pause between two transfers of `scheme`. A relay that missed the end of one of Thalweg's is soon back, and has a
+/// backup.
 pub const fn settling(scheme: Scheme) -> Duration {
     match scheme {
         Scheme::Thalweg => Duration::ZERO,
@@ -34,19 +34,19 @@ pub const fn settling(scheme: Scheme) -> Duration {
     }
 }
 
-/// Beyond a transfer's own deadline, how long its end is waited for.
+/// How long to wait for a transfer's end beyond its own deadline.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// For each attempt of another protocol, so many of one that keeps what is there: its source may be at a round that
-/// nobody hears, and is then back within seconds.
+/// Attempts of a protocol that keeps received packets, for each attempt of another: its source may be in a round that
+/// no node hears, and is then back within seconds.
 const RESUMED: u32 = 16;
 
-/// The longest rest after attempts in vain: so many periods of the network's rendezvous, four seconds.
+/// The longest rest after failed attempts, in periods of the network's rendezvous: four seconds.
 const LONGEST_REST: u32 = 8;
 
 /// The engine of every node.
 pub type Node = Mote<Memory, 160, MAX_NODES>;
-/// What its sink is ordered.
+/// The orders to its sink.
 pub type Order = Command<MAX_NODES>;
 
 impl Holds for Node {
@@ -64,12 +64,12 @@ impl Holds for Node {
     }
 }
 
-/// What a fetch brought.
+/// The result of a fetch.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The bytes that were asked for, where all are there.
+    /// The requested bytes, where all arrived.
     pub segment: Option<Segment>,
-    /// What the sink told when it had all of it.
+    /// The sink's report when it had all of it.
     pub complete: Option<Complete>,
     /// From the first wake-up packet to the last data packet; to the end of the last attempt where the
     /// object did not arrive.
@@ -78,19 +78,19 @@ pub struct Fetched {
     pub waited: Duration,
     /// Of the last attempt: from the first wake-up packet to the source's first.
     pub wake_up: Duration,
-    /// The round that was under way, from 1.
+    /// The last round, from 1.
     pub round: u32,
     /// Packets that the first round brought.
     pub first_round: Option<u16>,
-    /// How often it was begun.
+    /// The number of attempts.
     pub attempts: u32,
-    /// Chains that brought too little of what was probed at, over all attempts.
+    /// Chains whose probe brought too little, over all attempts.
     pub degraded_paths: u32,
     /// Hops that lost too much, of attempts that broke off.
     pub bad_hops: Vec<BadHop>,
-    /// How many nodes took part.
+    /// The number of nodes that took part.
     pub participants: u32,
-    /// Energy of all who took part, in joules.
+    /// Their energy, in joules.
     pub joules: Option<f64>,
     /// The same of all nodes of the network.
     pub network_joules: Option<f64>,
@@ -100,16 +100,16 @@ pub struct Fetched {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Until the relays of a broken attempt have given it up.
+    /// Until the relays of a broken attempt have left it.
     Resting,
-    /// Ordered: the sink begins at the next rendezvous of its network.
+    /// Ordered: the sink begins at its network's next rendezvous.
     Waking,
     /// The floods have begun. Energy spent up to then is not the transfer's.
     Awake,
     Following,
-    /// All is there, or the attempt is over: what was spent up to now is the transfer's.
+    /// Everything arrived, or the attempt is over: the energy up to now is the transfer's.
     Metering,
-    /// The object is there; the sink's node lingers until the source knows.
+    /// The object arrived; the sink's node lingers until the source knows.
     Lingering,
     Taking,
     Done,
@@ -118,7 +118,7 @@ enum State {
 /// Fetches the object that a route's source offers, or the part of it that the route names.
 #[derive(Debug)]
 pub struct Fetch {
-    /// Of the attempt under way, or of the next.
+    /// The route of the present attempt, or of the next.
     route: Route,
     reroute: Reroute,
     /// Hops that were bad so far.
@@ -135,19 +135,19 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: NetworkTime,
     attempt: u32,
-    /// So many attempts, the last ones, brought nothing more.
+    /// How many of the last attempts brought nothing more.
     failures: u32,
-    /// Packets that the sink was known to have at the end of an attempt.
+    /// The most packets that the sink had at the end of an attempt.
     held: u32,
     log: Log,
-    /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
+    /// What nodes had spent when floods began and at the end, in joules; none without meters.
     energy: [Vec<Option<f64>>; 2],
     progress: VecDeque<Progress>,
     failed: Option<Failure>,
 }
 
 impl Fetch {
-    /// A fetch over `reroute`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
+    /// A fetch over the routes of `reroute`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
     pub fn new(reroute: Reroute, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
         let mut route = reroute.current().route;
         route.transfer = first;
@@ -180,17 +180,17 @@ impl Fetch {
         }
     }
 
-    /// How often it was begun so far: each time the transfer has the next number.
+    /// The number of attempts so far. Each has the next transfer number.
     pub const fn attempts(&self) -> u32 {
         self.attempt
     }
 
-    /// Who took part in any attempt so far.
+    /// The nodes that took part in any attempt so far.
     pub fn participants(&self) -> &[NodeId] {
         &self.participants
     }
 
-    /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
+    /// The result where the job failed for the reason `why`, when all nodes had spent so many `joules`.
     pub fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
         if joules.iter().all(Option::is_some) {
             self.energy[1] = joules;
@@ -213,13 +213,13 @@ impl Fetch {
             };
             self.held = self.held.max(self.log.received);
             let rest = match (self.route.scheme, self.log.received) {
-                // Another way is the better cure, as long as there are any. Where none helps, an end may be off or deaf for
-                // seconds, and close rendezvous would use up all attempts meanwhile.
+                // Another route is the better cure, as long as there is one. Where none helps, an end may be off or
+                // deaf for seconds, and close rendezvous would use up all attempts meanwhile.
                 (Scheme::Thalweg, _) if self.failures >= TURNS => {
                     PERIOD * u64::from((self.failures - TURNS + 1).min(LONGEST_REST))
                 }
                 (_, 0) => Duration::ZERO,
-                // Relays of the broken transfer are deaf to a wake-up until they give it up.
+                // Relays of the broken transfer are deaf to a wake-up until they leave it.
                 _ => settling(self.route.scheme),
             };
             self.bad_hops.extend(self.reroute.next(&self.log.report));
@@ -230,10 +230,9 @@ impl Fetch {
         }
     }
 
-    /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
-    /// same way.
+    /// The sink has restarted and lost its packets: calls again over the same route.
     fn restart(&mut self, now: NetworkTime) {
-        // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
+        // Nodes that have joined stay for a while, whether the sink has received anything or not.
         let rest = self.log.woke.map(|_| settling(self.route.scheme));
         self.log.on_sink_restart(now);
         (self.held, self.failures) = (0, 0);
@@ -245,7 +244,7 @@ impl Fetch {
     /// The route of the next attempt.
     fn next_route(&mut self) {
         if self.route.scheme == Scheme::Thalweg {
-            // Where more came than was expected, nobody knows how much is left.
+            // Where more arrived than was expected, it is unknown how much is left.
             let mut route = self.reroute.current().route;
             let all = route.expected.map_or(0, NonZeroU16::get);
             route.expected = expected(u32::from(all).saturating_sub(self.held));
@@ -254,7 +253,7 @@ impl Fetch {
         self.route.transfer = self.first.wrapping_add(self.attempt as u16);
     }
 
-    /// Counts those of the way that is being ordered among the active.
+    /// Adds the nodes of the present route to those that took part.
     fn add_participants(&mut self) {
         for node in &self.reroute.current().nodes {
             if !self.participants.contains(node) {
@@ -385,8 +384,7 @@ impl Job for Fetch {
     }
 
     fn stop(&mut self) -> Vec<(NodeId, Order)> {
-        // The sink is free for its next order at once; whoever else takes part leaves when it
-        // hears nothing any more.
+        // The sink is free for its next order at once; the other nodes leave when they hear nothing more.
         vec![(self.route.sink, Command::Stop)]
     }
 }

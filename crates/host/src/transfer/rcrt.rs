@@ -1,8 +1,9 @@
-//! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has come of it.
+//! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has arrived.
 //!
-//! [`Objects`] keeps what a [`Session`](super::session::Session) brings of sources whose objects are known beforehand. A
-//! source's object is one connection of packets, whose numbers wrap. Time base: the field's. Invariants: an object is
-//! whole only with its source's length and digest; no source is waited for longer than [`PATIENCE`] sees something new. Tests: `rcrt_tests.rs`.
+//! [`Objects`] stores what a [`Session`](super::session::Session) brings from sources whose objects are known
+//! beforehand. A source's object is one connection of packets, whose numbers wrap. Time base: the network's.
+//! Invariants: an object is whole only with its source's length and digest; a source is given up after [`PATIENCE`]
+//! without new bytes. Tests: `rcrt_tests.rs`.
 
 use super::session::{SourceStatus, StreamEvent, StreamStore};
 use crate::job::Failure;
@@ -18,7 +19,7 @@ use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Flow, Rate, PAPER_PAYLOAD_BYTES};
 use thalweg_wire::{WireError, Writer};
 
-/// Object bytes in a packet, unless somebody says (section 4.1).
+/// The default of object bytes in a packet (section 4.1).
 pub const PAYLOAD_BYTES: u8 = PAPER_PAYLOAD_BYTES as u8;
 /// The most that fits into a frame below the headers of link, tree and transport.
 pub const MAX_PAYLOAD_BYTES: u8 = 80;
@@ -88,14 +89,14 @@ pub enum Missing {
     Other,
 }
 
-/// What became of a source's object.
+/// The result for a source's object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathered {
     /// The source.
     pub source: NodeId,
-    /// When its connection stood, first.
+    /// When its first connection opened.
     pub opened: Option<NetworkTime>,
-    /// When the last packet was delivered that was not there before.
+    /// When the last new packet was delivered.
     pub last: Option<NetworkTime>,
     /// Bytes delivered.
     pub bytes: u64,
@@ -105,7 +106,7 @@ pub struct Gathered {
     pub object: Result<Vec<u8>, Missing>,
 }
 
-/// How far all objects are.
+/// The progress of all objects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Seconds after the session began.
@@ -124,7 +125,7 @@ pub struct Progress {
     pub mean: f64,
 }
 
-/// A source's object and what came of it.
+/// A source's object, as it arrives.
 #[derive(Debug)]
 struct SourceObject {
     info: ObjectInfo,
@@ -160,7 +161,7 @@ impl SourceObject {
             return;
         }
         self.received.extend_from_slice(bytes);
-        // A source that begins anew again and again brings nothing new.
+        // A source that restarts again and again brings nothing new.
         if self.received.len() > self.most {
             (self.most, self.last) = (self.received.len(), Some(at));
         }
@@ -199,7 +200,7 @@ impl SourceObject {
     }
 }
 
-/// Objects that are known by length and digest, as they come.
+/// Objects with known length and digest, as they arrive.
 pub struct Objects<W> {
     begun: NetworkTime,
     sources: BTreeMap<NodeId, SourceObject>,
@@ -207,7 +208,7 @@ pub struct Objects<W> {
 }
 
 impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
-    /// What each of `wanted` is known to have, from `now` on. `watch` is shown how far all are, and may break off.
+    /// The objects of `wanted`, from `now` on. `watch` is called with the progress, and may break off.
     pub fn new(
         now: NetworkTime,
         wanted: impl IntoIterator<Item = (NodeId, ObjectInfo)>,
@@ -222,7 +223,7 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
             watch,
         }
     }
-    /// What became of each, in the order of their numbers.
+    /// The result for each source, in the order of their numbers.
     pub fn finish(self) -> Vec<Gathered> {
         let sources = self.sources.into_iter();
         sources

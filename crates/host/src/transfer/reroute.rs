@@ -1,9 +1,9 @@
-//! Which way a transfer over a pipeline takes, and which next where it breaks off.
+//! The route of a pipeline transfer, and the next one where it breaks off.
 //!
-//! What the sink told of an attempt says which hops are bad and which are good; the next way is planned by it. Where lean
-//! chains broke off again and again, many paths are tried. Invariants: another way is taken by Thalweg alone, which keeps
-//! what has arrived; the last of a turn is not probed at, so that it does not end for being bad. Tests: `reroute_tests.rs`,
-//! `crates/simnet/tests/all/robustness/own.rs`.
+//! The sink's report of an attempt shows which hops are bad and which are good; the next route is planned by it.
+//! Where lean chains break off again and again, a route over many paths is tried. Invariants: only Thalweg is
+//! rerouted, which keeps the packets that have arrived; the last route of each [`TURNS`] is not probed, so that it
+//! does not end for being bad. Tests: `reroute_tests.rs`, `crates/simnet/tests/all/robustness/own.rs`.
 
 use super::terms::{RoutePlan, Terms};
 use crate::job::Failure;
@@ -13,13 +13,13 @@ use thalweg_units::{Channel, NodeId};
 use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Groups, Member, Probe, Progress, Route, Scheme};
 
-/// Turns from one over many paths, at which nothing ends for being bad, to the next. A group that loses half costs seconds, and
-/// ways made anew are mostly good: there are several of them before.
+/// Attempts from one over many paths, which is not ended for being bad, to the next. A group that loses half costs
+/// seconds, and replanned routes are mostly good, so several of them come first.
 pub(crate) const TURNS: u32 = 8;
 /// A hop that loses one packet in so many, or more, is a bad one.
 const BAD: u32 = 4;
 
-/// Whether a turn is the last of its [`TURNS`].
+/// Whether an attempt is the last of its [`TURNS`].
 const fn is_last(attempt: u32) -> bool {
     attempt % TURNS == TURNS - 1
 }
@@ -53,10 +53,10 @@ fn number<S: serde::Serializer>(channel: &Channel, to: S) -> Result<S::Ok, S::Er
     to.serialize_u8(channel.number())
 }
 
-/// What a sink told of an attempt.
+/// A sink's report of an attempt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AttemptReport {
-    /// Anything was heard of it: packets, or a request.
+    /// It heard something: packets, or a request.
     pub(crate) heard: bool,
     /// How it ended.
     pub(crate) end: Option<End>,
@@ -64,11 +64,11 @@ pub(crate) struct AttemptReport {
     pub(crate) degraded: Vec<(Group, Chain)>,
     /// One of them in the last round.
     pub(crate) is_degraded: bool,
-    /// What stages of planned chains counted.
+    /// The counts of planned chains, stage by stage.
     pub(crate) counted: Vec<(Group, Counts)>,
 }
 
-/// The ways of a transfer.
+/// The routes of a transfer, one after the other.
 #[derive(Debug, Clone)]
 pub struct Reroute {
     current: RoutePlan,
@@ -76,7 +76,7 @@ pub struct Reroute {
     replanner: Option<Replanner>,
 }
 
-/// What another way is planned from.
+/// Plans another route.
 #[derive(Debug, Clone)]
 struct Replanner {
     plan: Plan,
@@ -87,7 +87,7 @@ struct Replanner {
 }
 
 impl From<RoutePlan> for Reroute {
-    /// One way, and no other.
+    /// This route, and no other.
     fn from(current: RoutePlan) -> Self {
         Self {
             current,
@@ -98,7 +98,7 @@ impl From<RoutePlan> for Reroute {
 }
 
 impl Reroute {
-    /// The way of `plan` for nodes called `ids`, and those that are made of it where it fails.
+    /// The route of `plan` for nodes called `ids`, and those that replace it where it fails.
     ///
     /// # Errors
     /// [`Failure::Unfit`], as [`super::terms::route`].
@@ -119,12 +119,12 @@ impl Reroute {
         Ok(reroute)
     }
 
-    /// The way of the next attempt.
+    /// The route of the next attempt.
     pub const fn current(&self) -> &RoutePlan {
         &self.current
     }
 
-    /// Has an attempt probe at its chains, and end where one is degraded, as long as there is another way.
+    /// Has an attempt probe its chains, and end where one is degraded, as long as there is another route.
     fn probe(&mut self) {
         let route = &mut self.current.route;
         let ends = self.replanner.is_some() && !is_last(self.attempt);
@@ -132,20 +132,21 @@ impl Reroute {
             true => Probe::First,
             false => Probe::None,
         };
-        // Only NACKs of one that probes say by which of them a group comes.
+        // Only NACKs of an attempt that probes name the channel of a group.
         if route.probe == Probe::None {
             route.last_even = None;
         }
     }
 
-    /// Has the next attempt be on the same way, to a sink that has nothing any more.
+    /// The next attempt takes the same route, to a sink that has lost its packets.
     pub(crate) fn repeat(&mut self) {
         self.current.route.progress = Progress::Fresh;
     }
 
-    /// After an attempt that broke off: another way that keeps what is there. Gives the hops that were bad.
+    /// Moves on to another route after an attempt that broke off; received packets stay. Returns the hops that were
+    /// bad.
     pub(crate) fn next(&mut self, report: &AttemptReport) -> Vec<BadHop> {
-        // Where nothing has ever been heard there is nothing to keep, and the source need not ask what is missing.
+        // Without any packet there is nothing to keep, and the source need not ask what is missing.
         if self.current.route.scheme == Scheme::Thalweg && report.heard {
             self.current.route.progress = Progress::Kept;
         }
@@ -154,7 +155,7 @@ impl Reroute {
             return Vec::new();
         };
         let bad = replanner.note_attempt(&self.current.route, report);
-        // Those that stood by sleep for a while after a probe that went well, and do not hear that it is over.
+        // Backup relays sleep for a while after a probe that went well, and miss the end.
         let asleep = match report.is_degraded {
             true => &[][..],
             false => self.current.route.backup_relays(),
@@ -175,7 +176,7 @@ impl Reroute {
 }
 
 impl Replanner {
-    /// The way of turn `attempt`; none where there is none.
+    /// The route of attempt `attempt`, if there is one.
     fn route_plan(&self, attempt: u32) -> Option<RoutePlan> {
         let fits = |plan: &Plan| RoutePlan::of(plan, self.scheme, &self.terms, &self.ids).ok();
         let anew = || {
@@ -190,7 +191,7 @@ impl Replanner {
         }
     }
 
-    /// Takes in what was told of an attempt on `route`; gives the hops that were bad.
+    /// Adds the report of an attempt on `route` to the evidence; returns the hops that were bad.
     fn note_attempt(&mut self, route: &Route, report: &AttemptReport) -> Vec<BadHop> {
         let mut bad = Vec::new();
         let mut has_bad = [false; 2];
@@ -222,11 +223,12 @@ impl Replanner {
         let chain = |group, chain| self.hops(route, group, chain);
         let mut degraded = Vec::new();
         for (group, of) in &report.degraded {
-            // Where relays told of a bad hop, it is known which it was.
+            // Where relays counted a bad hop, that hop is to blame, not the chain.
             if *of == Chain::Alternate || !has_bad[group.index()] {
                 degraded.push(chain(*group, *of));
             }
-            // alternate relays send beside the others, of which nobody told where these had called from the beginning.
+            // Alternate relays send beside the planned chain, which is not reported where they joined from the
+            // beginning.
             if *of == Chain::Alternate && !report.degraded.contains(&(*group, Chain::Planned)) {
                 degraded.push(chain(*group, Chain::Planned));
             }
@@ -235,7 +237,7 @@ impl Replanner {
         let (source, sink) = (self.index(route.source), self.index(route.sink));
         let mut deaf = Vec::new();
         match report.end {
-            // The sink heard nothing of it, or nothing any more.
+            // The sink heard nothing, or nothing more.
             Some(End::TimedOut) if !report.is_degraded => {
                 if !report.heard {
                     degraded.extend(both.map(|group| chain(group, Chain::Planned)));
@@ -244,7 +246,7 @@ impl Replanner {
                 let last = last.chain(route.last_even);
                 deaf.extend(last.filter_map(|channel| Some((sink?, channel))));
             }
-            // It was asked, and no answer came through by either way back: both end at the source.
+            // The source asked, and no answer came back over either chain: both end at the source.
             Some(End::Released) if !report.is_degraded => {
                 degraded.extend(both.map(|group| self.hops_back(route, group)));
                 deaf.extend(source.map(|source| (source, route.channels.of(0))));
@@ -264,7 +266,7 @@ impl Replanner {
         self.ids.iter().position(|id| *id == node)
     }
 
-    /// The hops of the way back over a group's planned chain.
+    /// The hops back over a group's planned chain.
     fn hops_back(&self, route: &Route, group: Group) -> Vec<Hop> {
         let hops = self.hops(route, group, Chain::Planned);
         let back = hops.iter().zip(0..).map(|(hop, stage)| Hop {

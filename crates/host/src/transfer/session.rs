@@ -1,10 +1,10 @@
-//! A session of RCRT: what many nodes have to tell, for as long as somebody wants it, at rates that the sink decides.
+//! A session of RCRT: streams from many nodes at rates that the sink decides, until it is cancelled or its time is up.
 //!
-//! A job without I/O beside a base station's mote. What came is given to a [`StreamStore`], and no feedback that a source
-//! may forget its packets by goes out before the keeper has them. Sources begin by themselves, as in the paper: no order
-//! goes down the tree. Time base: the field's. Invariants: memory is bounded by the sink's windows and [`FLUSH_EVERY`]; a
-//! session ends when its time is over, by its keeper, by [`crate::network::Notice::Cancelled`], or with its base station.
-//! Tests: `session_tests.rs`.
+//! A job without I/O beside a base station's mote. Bytes go to a [`StreamStore`], and no feedback lets a source
+//! forget packets before they are stored. Sources begin by themselves, as in the paper: no order goes down the tree.
+//! Time base: the network's. Invariants: memory is bounded by the sink's windows and [`FLUSH_EVERY`]; a session ends
+//! when its time is over, by its keeper, by [`crate::network::Notice::Cancelled`], or with its base station. Tests:
+//! `session_tests.rs`.
 
 use crate::job::{Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};
@@ -17,18 +17,18 @@ use thalweg_wire::rcrt::{Flow, Up};
 
 /// The one flow of a source.
 pub const FLOW: Flow = Flow { sink: 0, number: 0 };
-/// What came is given to the keeper at least as often.
+/// How often bytes go to the store, at least.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// The longest session, in seconds; one without an end is cancelled.
 pub const MAX_DURATION_S: f64 = 366.0 * 86_400.0;
-/// What a source wants unless somebody says, packets per second.
+/// The default demand of a source, in packets per second.
 pub const DEMAND: f64 = 1.0;
 /// The least demand, packets per second.
 pub const MIN_DEMAND: f64 = 0.01;
 /// The most, packets per second: what one channel carries over one hop.
 pub const MAX_DEMAND: f64 = 100.0;
 
-/// What cannot be asked.
+/// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SessionRequestError {
     /// No policy's name, or not its nodes.
@@ -40,7 +40,7 @@ pub enum SessionRequestError {
     /// A demand that is none.
     #[error("a demand is from {MIN_DEMAND} to {MAX_DEMAND} packets per second, not {0}")]
     Demand(f64),
-    /// Nobody is to send.
+    /// There is no source.
     #[error("sources: expected a list of nodes, or \"all\"")]
     Nobody,
     /// A source is named twice.
@@ -54,24 +54,24 @@ pub enum SessionRequestError {
     Duration(f64),
 }
 
-/// What is asked.
+/// The request for a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRequest {
     /// The nodes that send.
     pub sources: Vec<u16>,
-    /// Who gets how much, by name (RCRT, section 3.6).
+    /// The policy that shares out rates, by name (RCRT, section 3.6).
     pub policy: String,
-    /// What a source wants, packets per second.
+    /// The demand of a source, in packets per second.
     pub demand: f64,
-    /// What some want instead.
+    /// Other demands of some sources.
     #[serde(default)]
     pub demands: BTreeMap<u16, f64>,
-    /// How long; until it is cancelled where nobody says.
+    /// Its duration; none for a session that runs until it is cancelled.
     pub duration_s: Option<f64>,
 }
 
 impl SessionRequest {
-    /// Whether it can be asked of any network.
+    /// Checks what holds for any network.
     ///
     /// # Errors
     /// [`SessionRequestError`].
@@ -117,18 +117,18 @@ impl SessionRequest {
     }
 }
 
-/// Something that came of a source, in order.
+/// What a source brought, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// The source began: what follows is not what came before.
+    /// The source began: what follows is a new stream.
     Begun(NodeId, NetworkTime),
-    /// Its next bytes, and when the last of them came.
+    /// Its next bytes, and when the last of them arrived.
     Bytes(NodeId, NetworkTime, Vec<u8>),
     /// It has sent all that it had.
     Ended(NodeId),
 }
 
-/// How a source fares.
+/// The status of a source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SourceStatus {
     /// The source.
@@ -139,36 +139,36 @@ pub struct SourceStatus {
     pub packets: u64,
     /// Bytes of these.
     pub bytes: u64,
-    /// Packets that were missing before they came: lost on the way and sent again, or overtaken.
+    /// Packets that were missing for a while: lost and sent again, or overtaken.
     pub repaired: u64,
 }
 
-/// Who has what came.
+/// Stores the bytes of a session.
 pub trait StreamStore {
-    /// Takes what came since the last time; it is safe when this returns.
+    /// Stores what arrived since the last call; it is safe when this returns.
     ///
     /// # Errors
     /// Why it cannot; the session ends.
     fn append(&mut self, events: Vec<StreamEvent>) -> Result<(), Failure>;
-    /// Is shown how the sources fare, `at_s` seconds after the session began, about once a second.
+    /// Takes the status of the sources, `at_s` seconds after the session began, about once a second.
     ///
     /// # Errors
     /// Why it cannot go on; the session ends.
     fn sample(&mut self, at_s: f64, sources: &[SourceStatus]) -> Result<(), Failure>;
-    /// Whether it waits for nothing more.
+    /// Whether it needs nothing more.
     fn is_done(&self, _now: NetworkTime) -> bool {
         false
     }
 }
 
-/// A source and what came of it.
+/// The state of a source.
 #[derive(Debug, Default)]
 struct SourceState {
     packets: u64,
     bytes: u64,
-    /// Of connections that are no more.
+    /// Of earlier connections.
     repaired: u64,
-    /// Of the one that is, when it was last looked at.
+    /// Of the present one, at the last sample.
     repairing: u64,
     rate: Option<f64>,
 }
@@ -183,14 +183,14 @@ pub struct Session<K> {
     end: Option<NetworkTime>,
     sources: BTreeMap<NodeId, SourceState>,
     events: Vec<StreamEvent>,
-    /// When the keeper is next given what came, and shown how sources fare.
+    /// When the store next gets bytes and status.
     due: NetworkTime,
     lost: Option<Failure>,
     store: K,
 }
 
 impl<K: StreamStore> Session<K> {
-    /// What is wished for at base station `station`, from `now` on; `left` is how long, if it ends by itself.
+    /// The session of `request` at base station `station`, from `now` on; `left` is how long, if it ends by itself.
     ///
     /// # Errors
     /// [`SessionRequestError`].
@@ -219,15 +219,15 @@ impl<K: StreamStore> Session<K> {
         })
     }
 
-    /// Gives the keeper what it does not have yet, shows it how the sources fare at the end, and gives it back.
+    /// Gives the store the last bytes and the final status, and returns it.
     ///
     /// # Errors
-    /// As the keeper's.
+    /// Those of the store.
     pub fn finish(mut self, now: NetworkTime) -> (K, Result<(), Failure>) {
-        let kept = self.flush().and_then(|()| self.show(now));
+        let kept = self.flush().and_then(|()| self.take_sample(now));
         (self.store, kept)
     }
-    /// How each source fares.
+    /// The status of each source.
     fn statuses(&self) -> Vec<SourceStatus> {
         let statuses = |(source, state): (&NodeId, &SourceState)| SourceStatus {
             source: *source,
@@ -246,7 +246,7 @@ impl<K: StreamStore> Session<K> {
         }
     }
 
-    /// Notes what the sink tells.
+    /// Takes the sink's events.
     fn note(&mut self, at: NetworkTime) {
         while let Some(event) = self.sink.poll_event() {
             let (Event::Opened { origin, .. }
@@ -280,8 +280,8 @@ impl<K: StreamStore> Session<K> {
             }
         }
     }
-    /// Looks at each flow's rate and repairs, and shows the keeper.
-    fn show(&mut self, now: NetworkTime) -> Result<(), Failure> {
+    /// Samples each flow's rate and repairs for the store.
+    fn take_sample(&mut self, now: NetworkTime) -> Result<(), Failure> {
         for state in self.sources.values_mut() {
             state.rate = None;
         }
@@ -300,7 +300,7 @@ fn is_ours(message: &[u8]) -> bool {
     Up::parse(message).is_ok_and(|up| up.flow == FLOW)
 }
 
-/// The clock of what runs beside a base station is the field's.
+/// What runs beside a base station has the network's clock.
 const fn instant(at: NetworkTime) -> Instant {
     Instant::from_nanos(at.as_nanos())
 }
@@ -312,14 +312,14 @@ impl<K: StreamStore> Job for Session<K> {
 
     fn on_event(&mut self, _clock: &dyn Clock, at: NetworkTime, _by: NodeId, event: Handed) {
         match event {
-            // What nobody asked for is left alone.
+            // Packets of other nodes are ignored.
             Handed::Packet {
                 origin, message, ..
             } if self.sources.contains_key(&origin) && is_ours(&message) => {
                 self.sink.handle_packet(instant(at), origin, &message);
                 self.note(at);
             }
-            // A message that found no room is one that was lost: its source asks again.
+            // A message that found no room is lost: its source asks again.
             Handed::Packet { .. } | Handed::NoRoom { .. } => {}
         }
     }
@@ -337,12 +337,12 @@ impl<K: StreamStore> Job for Session<K> {
         }
         if self.due <= now {
             self.due = now + FLUSH_EVERY;
-            if let Err(why) = self.flush().and_then(|()| self.show(now)) {
+            if let Err(why) = self.flush().and_then(|()| self.take_sample(now)) {
                 return Step::Done(Err(why));
             }
         }
         if let Some((to, message)) = self.sink.poll_message(instant(now)) {
-            // A source forgets what it is told has come: that has to be safe first.
+            // A source forgets packets that this acknowledges: they must be safe first.
             if let Err(why) = self.flush() {
                 return Step::Done(Err(why));
             }
@@ -357,7 +357,7 @@ impl<K: StreamStore> Job for Session<K> {
         Step::Wait(next.fold(self.due, NetworkTime::min))
     }
     fn stop(&mut self) -> Vec<(NodeId, Send)> {
-        // Sources notice that nobody answers.
+        // Sources notice the silence.
         Vec::new()
     }
 }

@@ -1,4 +1,4 @@
-//! The terms of a transfer over a packet pipeline, and its route as a wake-up tells it. Tests: `crates/host/tests/all/flaky.rs`.
+//! The terms of a pipeline transfer, and its route as in a wake-up. Tests: `tests/all/flaky.rs`.
 
 use crate::job::{Failure, Retry, RetryMode};
 use std::num::NonZeroU16;
@@ -11,7 +11,7 @@ use thalweg_wire::route::{
     Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme,
 };
 
-/// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap where none is told.
+/// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap without a timing.
 pub fn transfer(
     published: Transfer,
     scheme: Scheme,
@@ -102,7 +102,7 @@ impl Terms {
             ..self
         }
     }
-    /// What a wake-up tells to be expected of an object of `packets` packets: those that the range has of them.
+    /// The packets to expect of an object of `packets` packets: those in the range.
     fn expected_of(&self, packets: u32) -> Option<NonZeroU16> {
         let payload = u32::from(self.payload.bytes()).max(1);
         let left = packets.saturating_sub(self.range.offset / payload);
@@ -121,7 +121,7 @@ impl Terms {
     }
 }
 
-/// Everyone who takes part, source, sink and those that stand by included, by index.
+/// All nodes that take part, by index: source, sink, relays and backups.
 pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
     let backups = plan.backup_relays.iter().chain(&plan.alternates).flatten();
     let backups = backups.map(|member| member.node);
@@ -134,7 +134,7 @@ pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
     }
 }
 
-/// `plan` as the wake-up of transfer number `transfer` tells it to the nodes called `ids`.
+/// The route of `plan` in the wake-up of transfer number `transfer`, for nodes called `ids`.
 ///
 /// # Errors
 /// [`Failure::Unfit`] where it does not fit.
@@ -192,7 +192,7 @@ pub fn route(
     })
 }
 
-/// Packets that a wake-up may tell to be expected: none where there are none, or more than a transfer has.
+/// The number of expected packets in a wake-up; none where it is 0, or more than a transfer has.
 pub(crate) fn expected(packets: u32) -> Option<NonZeroU16> {
     let packets = u16::try_from(packets).ok().and_then(NonZeroU16::new);
     packets.filter(|packets| packets.get() <= MAX_PACKETS)
@@ -210,17 +210,17 @@ fn by_stage(
     stages.flat_map(move |(at, stage)| stage.iter().map(move |m| (m.node, at + 1, group(m.group))))
 }
 
-/// A route, and all who take part in it.
+/// A route, and the nodes that take part in it.
 #[derive(Debug, Clone)]
 pub struct RoutePlan {
-    /// What its wake-up tells.
+    /// Its wake-up.
     pub route: Route,
-    /// Source, sink, relays and those that stand by.
+    /// Source, sink, relays and backup relays.
     pub nodes: Vec<NodeId>,
 }
 
 impl RoutePlan {
-    /// `plan` for nodes called `ids`; its transfers are numbered by who orders them.
+    /// `plan` for nodes called `ids`; the caller numbers its transfers.
     ///
     /// # Errors
     /// [`Failure::Unfit`], as [`route`].

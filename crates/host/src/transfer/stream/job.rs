@@ -1,4 +1,4 @@
-//! The job that fetches objects over streams, of whatever family. Time base: field time.
+//! The job that fetches objects over streams, of whatever family. Time base: network time.
 
 use super::log::{Log, Stream};
 use super::{CallEnd, End, EventKind, StreamSetup, REST, UNFIT};
@@ -126,7 +126,8 @@ impl<E: Engine> Fetch<E> {
         State::Resting
     }
 
-    /// Nothing came for as long as something should have: follows on while packets still arrive, and else ends the calls.
+    /// Nothing came for as long as something should have: follows on while packets still arrive, and else ends the
+    /// calls.
     fn time_out(&mut self, now: NetworkTime) -> State {
         if self.received() > self.received_before && now < self.deadline {
             return self.follow(now);

@@ -1,4 +1,4 @@
-//! What is known of one stream while it runs, and what is told of it in the end. Time base: field time.
+//! One stream while it runs, and its report at the end. Time base: network time.
 
 use super::{End, StreamPath};
 use crate::job::Progress;
@@ -47,7 +47,7 @@ pub struct Stream {
     pub repeated: u32,
     /// Bytes of a full packet on the air, preamble and headers included.
     pub air_bytes: u32,
-    /// From the source's beginning to the last packet's arrival, in seconds.
+    /// From the source's start to the last packet's arrival, in seconds.
     pub seconds: f64,
     /// From the order to the source's beginning, in seconds.
     pub setup_seconds: f64,
@@ -55,14 +55,14 @@ pub struct Stream {
     pub rounds: u32,
     /// How it ended at the sink.
     pub end: String,
-    /// How it ended at the source; none where that does not tell.
+    /// How it ended at the source; none where the source does not report it.
     pub source_end: Option<String>,
     /// What arrived is what was sent.
     pub verified: bool,
-    /// Energy of all nodes on the path, in joules; none where the field does not tell.
+    /// Energy of all nodes on the path, in joules; none without meters.
     #[serde(skip)]
     pub joules: Option<f64>,
-    /// The same of all nodes of the network; none too where nobody asked for it.
+    /// The same of all nodes of the network; none where they are not metered.
     #[serde(skip)]
     pub network_joules: Option<f64>,
     /// What arrived, where it is whole.
@@ -71,7 +71,7 @@ pub struct Stream {
     /// From the first call to the end of the last, in seconds.
     #[serde(skip)]
     pub elapsed_seconds: f64,
-    /// Its links, from the source on, where somebody can look into its nodes.
+    /// Its links, from the source on, where its nodes can be inspected.
     pub links: Vec<LinkReport>,
 }
 
@@ -116,7 +116,7 @@ pub fn arrived(round: u32, received: u32, air_bytes: u32, time: Duration) -> Pro
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) path: StreamPath,
-    /// What is told of it.
+    /// Its report.
     pub(super) stream: Stream,
     /// For each packet, whether it is there.
     pub(super) have: Vec<bool>,
@@ -166,7 +166,7 @@ impl Log {
         }
     }
 
-    /// Progress is told of every sixteenth packet and of the last.
+    /// Adds a packet. Reports progress at every sixteenth and at the last.
     pub(super) fn add_packet(&mut self, at: NetworkTime, number: u16) -> Option<Progress> {
         self.begin(at);
         let time = at.since(self.begun.unwrap_or(at));

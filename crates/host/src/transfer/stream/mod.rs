@@ -1,10 +1,10 @@
 //! Streams: objects along paths of nodes with two radios, whatever carries them. One job orders,
 //! follows, rests, orders again what is missing, meters and takes; a family is a function that makes a [`StreamSetup`].
 //!
-//! Time base: field time. Invariants: nothing is waited for beyond [`StreamTerms::deadline`]; an object is handed out
+//! Time base: network time. Invariants: no wait goes beyond [`StreamTerms::deadline`]; an object is returned
 //! only where length and digest are those that were known beforehand, since no stream's frame has them.
-//! Where the source is no station, nobody tells that it begins: then the first packet at the sink is the
-//! beginning. Tests: `tests/all/flaky.rs`, `crates/simnet/tests/all/streams/`.
+//! Where the source is no station and cannot report its start, the first packet at the sink is the start.
+//! Tests: `tests/all/flaky.rs`, `crates/simnet/tests/all/streams/`.
 
 mod job;
 mod log;
@@ -114,17 +114,17 @@ pub struct StreamSetup<E: Engine> {
     pub terms: StreamTerms,
     /// Orders that set nodes up, and how long before the first call.
     pub set_up: (Vec<(NodeId, E::Command)>, Duration),
-    /// Who is ordered what for call number .1, from 0, of stream .0, of whose packets .2 are there. A source
-    /// that is ordered itself begins at once.
+    /// The station and order for call number .1, from 0, of stream .0, of which packets .2 have arrived. A source that
+    /// gets the order itself begins at once.
     #[allow(clippy::type_complexity)]
     pub call: Box<dyn Fn(usize, u32, &[bool]) -> (NodeId, E::Command)>,
     /// The order that frees the sink of a stream, if there is one.
     pub close: fn(usize) -> Option<E::Command>,
-    /// How often what is missing is called.
+    /// How often to call what is missing.
     pub retry: Retry,
     /// What ends a call.
     pub call_end: CallEnd,
-    /// Of which stream an event is, and what it means.
+    /// The stream of an event, and its meaning.
     pub classify: fn(&E::Event) -> (usize, EventKind),
 }
 
@@ -161,7 +161,7 @@ pub enum End {
     Silent,
     /// The next node does not acknowledge, or does not answer the call.
     Broken(NodeId),
-    /// It was told to leave.
+    /// It was ordered to leave.
     Closed,
 }
 
