@@ -1,5 +1,5 @@
 //! The command line: what may be typed, and its help. What a value may be: `values.rs`.
-//! Tests: `tests/help.rs` (snapshots), `tests/bad_input.rs`.
+//! Tests: `tests/all/help.rs` (snapshots), `tests/all/bad_input.rs`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `thalweg basestation`: a simulated network behind a base station's line. Tests: `tests/line.rs`.
+//! `thalweg basestation`: a simulated network behind a base station's line. Tests: `tests/all/line.rs`.
 
 use std::fs;
 use std::io;

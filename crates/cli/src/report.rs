@@ -1,4 +1,4 @@
-//! The page of `reproduce --report`, written again after each result. Tests: below, `tests/report.rs`.
+//! The page of `reproduce --report`, written again after each result. Tests: below, `tests/all/report.rs`.
 
 use std::env;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! An experiment's results as text: what is compared beside each other where that fits, with the papers' values,
-//! ranks, and why what is outside its band is accepted. Tests: below, `tests/experiments.rs`.
+//! ranks, and why what is outside its band is accepted. Tests: below, `tests/all/experiments.rs`.
 
 use std::fmt::Write as _;
 

@@ -57,7 +57,7 @@ impl RunError {
     pub const fn is_stop(&self) -> bool {
         matches!(self, Self::Failed(Failure::Cancelled))
     }
-    /// Whether what was asked for is to blame, not what happened then.
+    /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         use RunError::{Board, Failed, TooManyNodes};
         matches!(
@@ -420,8 +420,8 @@ impl Motes {
             plan: Arc::new(plan.clone()),
             protocol: Pipelined::plain(scheme),
         };
-        let told = &mut Told::default();
-        let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, told);
+        let record = &mut Told::default();
+        let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, record);
         Ok(carried?)
     }
 }

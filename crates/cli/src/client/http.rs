@@ -1,7 +1,7 @@
 //! Requests to a gateway, one connection each, and their answers.
 //!
 //! Invariants: every wait has an end, every answer a longest length; nothing of an answer is believed before it is
-//! parsed. Not done: TLS, proxies, redirects. Time base: wall clock. Tests: `tests/gateway/client.rs`.
+//! parsed. Not done: TLS, proxies, redirects. Time base: wall clock. Tests: `tests/all/gateway/client.rs`.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Sites, and their links as the networks themselves measured them. Kept for all experiments of one run
 //! of the program, since most begin with the same survey.
 //!
-//! Invariant: what is kept depends on testbed, seed and survey or run only, never on who asked first.
+//! Invariant: what is kept depends on testbed, seed and survey or run only, not on the order of requests.
 
 use super::Result;
 use crate::results::Row;
@@ -22,13 +22,13 @@ type SurveyKey = (Key, SurveyKind, u16, u8, u64, u64);
 /// The site's key, and what ran there in full.
 pub(super) type RunKey = (Key, String);
 
-/// Sites, surveys and what was told of runs so far.
+/// Sites, surveys and rows of runs so far.
 #[derive(Debug, Default)]
 pub struct Sites {
     testbeds: Mutex<BTreeMap<String, Arc<Testbed>>>,
     sites: Mutex<BTreeMap<Key, Site>>,
     surveys: Mutex<BTreeMap<SurveyKey, Arc<Surveyed>>>,
-    told: Mutex<BTreeMap<RunKey, Row>>,
+    rows: Mutex<BTreeMap<RunKey, Row>>,
     losses: Losses,
 }
 
@@ -56,7 +56,7 @@ pub fn faithful_survey(channel: Channel) -> Survey {
 }
 
 impl Sites {
-    /// None yet, and `losses` on every site, of which surveys and planners know nothing.
+    /// None yet, and `losses` on every site, after its survey.
     pub fn with_losses(losses: Losses) -> Self {
         Self {
             losses,
@@ -107,15 +107,15 @@ impl Sites {
         Ok(site.aged(AGE)?.with_losses(links, *psdu_bytes)?)
     }
 
-    /// What was told of a run that another experiment made: several sweeps come by the same setting.
-    pub(super) fn told(&self, key: &RunKey) -> Option<Row> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.get(key).cloned()
+    /// The row of a run that another experiment made: several sweeps have the same setting.
+    pub(super) fn row(&self, key: &RunKey) -> Option<Row> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.get(key).cloned()
     }
-    /// Keeps what is told of a run.
-    pub(super) fn tell(&self, key: RunKey, row: &Row) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(key, row.clone());
+    /// Keeps the row of a run.
+    pub(super) fn keep_row(&self, key: RunKey, row: &Row) {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.insert(key, row.clone());
     }
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey`, which begins so long after

@@ -1,6 +1,6 @@
 //! The report page: one self-contained HTML file. First how it was made and what it has, then all results against the
 //! papers, then each result: pictures, numbers, variants. No scripts, nothing fetched; the same reports give the same
-//! bytes. Tests: below, `cli/tests/report.rs`.
+//! bytes. Tests: below, `crates/cli/tests/all/report.rs`.
 
 mod numbers;
 mod section;
