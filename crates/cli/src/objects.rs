@@ -1,5 +1,5 @@
-//! `thalweg objects list|show|export|verify`: what the store has, and how objects are told, be they a store's or a
-//! gateway's (`client/objects.rs`).
+//! `thalweg objects list|show|export|verify`: the objects of a store; also prints those of a gateway
+//! (`client/objects.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

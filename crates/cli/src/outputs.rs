@@ -1,8 +1,7 @@
-//! Which files an option may name for output: none that the command reads or that the store keeps, and none of
-//! another program's without `--force`.
+//! Checks output files: none that the command reads or that the store keeps, and none of another program without
+//! `--force`.
 //!
-//! Files are looked at before time is spent, and so is whether they can be written. What another program does
-//! meanwhile is not noticed.
+//! Files and permissions are checked before time is spent. Later changes by other programs are not noticed.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

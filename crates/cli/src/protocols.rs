@@ -1,4 +1,4 @@
-//! `thalweg protocols`: what protocols there are, on which boards, and what each takes.
+//! `thalweg protocols`: the protocols, their boards and the options that each takes.
 
 use serde::Serialize;
 use thalweg_host::registry::{Hardware, OptionName, Origin, Protocol, PROTOCOLS};

@@ -1,4 +1,4 @@
-//! What `thalweg collect` prints of a transfer, as text.
+//! The report of `thalweg collect` as text.
 
 use thalweg_host::collector::{Details, Report};
 use thalweg_host::outcome::Outcome;

@@ -67,7 +67,7 @@ pub fn config(bytes: &[u8]) {
     }
 }
 
-/// An experiment's TOML: an error of one line, or one that can be told again.
+/// An experiment's TOML: an error of one line, or one that can be written again.
 pub fn experiment(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

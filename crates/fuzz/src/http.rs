@@ -1,5 +1,5 @@
-//! What a connection brings to a gateway: no panic, no end that never comes, no status 500 and above, and nothing is
-//! written or told that the guard should have refused.
+//! Arbitrary bytes on a connection to a gateway: no panic, no hang, no status of 500 and above, and no answer that the guard
+//! should have refused.
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
@@ -13,16 +13,16 @@ use thalweg_testbeds::{Site, Testbed};
 
 /// The token of the gateway that wants one.
 const TOKEN: &str = "a-token-of-the-fuzzer";
-/// What is told to everybody.
+/// Open without a token.
 const OPEN: [&str; 4] = ["/healthz", "/login", "/style.css", "/page.js"];
 
-/// Gateways that are asked: one that wants no token, and one that does.
-struct Asked {
+/// Two gateways: one that wants no token, and one that does.
+struct Gateways {
     both: [Answering; 2],
     _folders: [TempDir; 2],
 }
 
-impl Asked {
+impl Gateways {
     fn new() -> Self {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let site = || Site::new(Testbed::load("floor21").expect("it is built in"), 1);
@@ -48,8 +48,8 @@ impl Asked {
 }
 
 thread_local! {
-    /// They are slow to begin, and what one keeps is bounded.
-    static ASKED: OnceCell<Asked> = const { OnceCell::new() };
+    /// They start slowly, and what one keeps is bounded.
+    static GATEWAYS: OnceCell<Gateways> = const { OnceCell::new() };
 }
 
 /// A connection: the first byte says which gateway it is to, the others are what it brings.
@@ -58,9 +58,9 @@ pub fn http(bytes: &[u8]) {
         return;
     };
     let which = usize::from(which & 1);
-    let seen = ASKED.with(|asked| {
-        let asked = asked.get_or_init(Asked::new);
-        asked.both[which].answer(bytes).expect("it has an end")
+    let seen = GATEWAYS.with(|gateways| {
+        let gateways = gateways.get_or_init(Gateways::new);
+        gateways.both[which].answer(bytes).expect("it has an end")
     });
     let knows = bytes.windows(TOKEN.len()).any(|w| w == TOKEN.as_bytes());
     for seen in &seen {
@@ -124,7 +124,7 @@ mod tests {
     /// How requests of the kept inputs are answered: they reach what they are for.
     #[test]
     fn seeds_reach_what_they_are_for() {
-        let asked = Asked::new();
+        let gateways = Gateways::new();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/http");
         for (name, statuses) in [
             ("fetch", &[201][..]),
@@ -146,7 +146,7 @@ mod tests {
             ("cut", &[]),
         ] {
             let bytes = fs::read(folder.join(name)).unwrap();
-            let seen = asked.both[usize::from(bytes[0] & 1)].answer(&bytes[1..]);
+            let seen = gateways.both[usize::from(bytes[0] & 1)].answer(&bytes[1..]);
             let seen: Vec<u16> = seen.unwrap().iter().map(|s| s.status.as_u16()).collect();
             assert_eq!(seen, statuses, "{name}");
         }

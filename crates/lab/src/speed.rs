@@ -81,7 +81,7 @@ pub struct W1<A: Air = Ether> {
     ends: SimTime,
 }
 
-/// What came of it.
+/// Its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Frames sent, acknowledgements among them.

@@ -1,4 +1,4 @@
-//! Options of commands that ask a gateway. Tests: `tests/all/help.rs`, `tests/all/gateway/client.rs`.
+//! Options of commands for a gateway. Tests: `tests/all/help.rs`, `tests/all/gateway/client.rs`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Options of what stands beside a base station, and of one that is simulated. Tests: `tests/all/help.rs`.
+//! Options of the gateway beside a base station, and of a simulated one. Tests: `tests/all/help.rs`.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `thalweg collect --gateway`: a daemon fetches objects, and they are stored here as well.
 //!
-//! Invariants: an object is stored after its length and SHA-256 are those that the gateway tells; whoever interrupts
-//! leaves no job behind. Time base: wall clock.
+//! Invariants: an object is stored only with the gateway's length and SHA-256; an interrupt leaves no job behind. Time
+//! base: wall clock.
 
 use std::collections::BTreeMap;
 use std::thread;

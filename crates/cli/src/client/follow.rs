@@ -1,4 +1,4 @@
-//! Jobs of a gateway as they move: its events, and a look at the jobs themselves where some may have been missed.
+//! Progress of a gateway's jobs: its events, and polls where events may have been missed.
 //!
 //! A gateway that goes away is polled again for a while: jobs outlive its restart. Time base: wall clock.
 

@@ -1,6 +1,6 @@
 //! The command line as a client of `thalweg gateway`: jobs, objects and transfers of a daemon, over its HTTP API.
 //!
-//! `http` asks, `events` and `follow` watch, `model` is what is understood of answers; `collect`, `jobs` and
+//! `http` sends requests, `events` and `follow` watch jobs, `model` has the answers' types; `collect`, `jobs` and
 //! `objects` are the commands. Tests: `tests/all/gateway/client.rs`.
 
 mod collect;

@@ -1,4 +1,4 @@
-//! `thalweg objects --gateway`: what a gateway has, with the outputs that a folder's objects have.
+//! `thalweg objects --gateway`: a gateway's objects, printed as a folder's are.
 
 use std::path::Path;
 

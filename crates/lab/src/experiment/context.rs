@@ -59,7 +59,7 @@ impl<'a> RunContext<'a> {
 
     /// Breaks where the observer wanted to stop.
     pub(super) fn flow(&self) -> ControlFlow<()> {
-        // Asked again, since a long part may tick rarely.
+        // Again, since a long part may tick rarely.
         self.report(self.done.load(Ordering::Relaxed));
         match self.stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),

@@ -1,6 +1,6 @@
 //! Every control packet of a transfer lost once: the transfer runs undisturbed, then once for each
-//! of its control packets (wake-up floods, requests, NACKs, releases), which nobody
-//! receives in that run (P3, section IV-F, asks that rounds end all the same).
+//! of its control packets (wake-up floods, requests, NACKs, releases), which no node receives in
+//! that run. P3, section IV-F, requires that rounds end all the same.
 //!
 //! Owns the keys of `kind = "control-loss"` and its rows. A packet is what synchronous senders put on
 //! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
@@ -156,7 +156,7 @@ struct Packet {
 }
 
 impl Packet {
-    /// Has nobody receive it in `session`.
+    /// No node receives it in `session`.
     fn lose(&self, session: &mut Motes) {
         let from = self.start.saturating_sub(MARGIN);
         let until = self.end + MARGIN;

@@ -1,8 +1,8 @@
 //! Rows of seeds and settings that are done, in files until the whole run is: a run that was killed goes on.
 //!
-//! A file belongs to a program, a run's keys as options have overwritten them, the files that these name, losses and a
-//! seed; their digest is in its name. A file that belongs to something else is never looked at.
-//! Invariant: rows that were kept are those that would be found again, bit by bit. Tests: `journal_tests.rs`, `crates/cli/tests/all/resume.rs`.
+//! A file belongs to a program, a run's keys with options applied, the files that these name, losses and a seed; their
+//! digest is in its name. Files of anything else are not read. Invariant: kept rows are bit for bit those of a new run.
+//! Tests: `journal_tests.rs`, `crates/cli/tests/all/resume.rs`.
 
 use crate::results::Row;
 use serde::{Deserialize, Serialize};

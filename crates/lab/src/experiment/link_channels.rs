@@ -1,8 +1,8 @@
 //! What single links are worth on every channel: links of a tree built on one channel, tried on all
 //! sixteen, packet by packet (P3, Table I).
 //!
-//! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
-//! the air. Tests: `tests.rs`.
+//! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, alone on the
+//! air. Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
 use super::kind::{keys, within, words, Kind};

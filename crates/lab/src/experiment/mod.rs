@@ -107,7 +107,7 @@ pub enum ExperimentError {
     /// A chain of nodes could not be run.
     #[error(transparent)]
     Chain(#[from] ChainError),
-    /// What was asked for is nothing that it does.
+    /// The experiment does not take an option.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// So many threads cannot be had.
@@ -137,7 +137,7 @@ impl ExperimentError {
         }
     }
 
-    /// Whether what was asked for is to blame, not what happened then.
+    /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         match self {
             Self::Testbed(_) | Self::Site(_) | Self::Unfit { .. } | Self::Refused(_) => true,

@@ -1,5 +1,5 @@
 //! `kind = "neighbourhood"`: how many nodes hear a transmission (Fusion, section 2.3.4). One node after
-//! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
+//! the other sends a train of broadcast probes, alone on the air; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
@@ -35,7 +35,7 @@ keys! {
     }
 }
 
-/// A node: sends a probe when told to, tells what it hears.
+/// A node: sends a probe on command, reports what it hears.
 struct Beeper {
     id: NodeId,
     channel: Channel,

@@ -58,9 +58,9 @@ impl Kind for Network {
 
     fn check(&self) -> Result<(), String> {
         let names = Mode::ALL.map(|mode| mode.name);
-        let known = self.modes.iter().all(|m| names.contains(&m.as_str()));
+        let is_mode = self.modes.iter().all(|m| names.contains(&m.as_str()));
         some("modes", &self.modes)?;
-        expect("modes", known, &format!("some of {}", names.join(" ")))?;
+        expect("modes", is_mode, &format!("some of {}", names.join(" ")))?;
         some("protocols", &self.protocols)?;
         let clean = clean_channels().iter().all(|c| self.channels.contains(c));
         expect("channels", clean, "15, 20, 25 and 26 among others")?;
@@ -107,8 +107,8 @@ impl Network {
         if let Some(wanted) = self.sources {
             settings.sources = Sources::Spread(wanted as usize);
         }
-        let mut nobody = |_: &_, _: Option<&[u8]>| Continue(());
-        match empty(&site, &settings, &mut |_| context.flow(), &mut nobody) {
+        let mut silent = |_: &_, _: Option<&[u8]>| Continue(());
+        match empty(&site, &settings, &mut |_| context.flow(), &mut silent) {
             Ok(campaign) => Ok(row_of(&campaign, mode).with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),

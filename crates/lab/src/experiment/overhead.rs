@@ -49,7 +49,7 @@ keys! {
     }
 }
 
-/// How often an object is asked for, each time over a plan drawn anew.
+/// How often an object is fetched, each time over a newly drawn plan.
 const ATTEMPTS: u64 = 3;
 
 /// Parts per seed that progress is counted in.
@@ -90,7 +90,7 @@ impl Overhead {
         Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
     }
 
-    /// What is asked of the planner, but for the source.
+    /// The request to the planner, but for the source.
     fn request(&self, site: &Site, source: usize, model: LinkModel) -> RouteRequest {
         let request = RouteRequest::new(source, site.testbed.sink_index());
         RouteRequest {
@@ -179,7 +179,7 @@ impl Overhead {
         let mut last: Option<Outcome<Details>> = None;
         let mut unplanned = String::new();
         for attempt in 0..ATTEMPTS {
-            // Who is in which half is drawn anew: chains that did not join may join now.
+            // Groups are drawn again: chains that did not join may join now.
             let ids = [source as u64, attempt];
             let ids = if attempt == 0 { &ids[..1] } else { &ids[..] };
             let mut rng = stream(site.seed, "plan", ids);
@@ -203,7 +203,7 @@ impl Overhead {
             }
             session.wait(SETTLING)?;
         }
-        // A node that nobody hears costs no time and delivers nothing.
+        // A node that no other hears costs no time and delivers nothing.
         let Some(outcome) = last else {
             return Ok(row
                 .with("source", u32::from(of.get()))

@@ -1,4 +1,4 @@
-//! Where in an experiment's file something stands: the line and the key of an error. Tests: `bad_file_tests.rs`.
+//! The place of an error in an experiment's file: its line and key. Tests: `bad_file_tests.rs`.
 
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};

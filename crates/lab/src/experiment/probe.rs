@@ -1,7 +1,7 @@
 //! Probes: the smallest engines that measure receptions. One node sends numbered frames at an
-//! interval, relays repeat each at once and together as Glossy's do, receivers tell what they heard.
+//! interval, relays repeat each at once and together as Glossy's do, receivers report what they heard.
 //!
-//! Frames are those of a flood ([`thalweg_wire::flood`]): the relay counter tells the first
+//! Frames are those of a flood ([`thalweg_wire::flood`]): the relay counter separates the first
 //! transmission (0) from the relays' (1). Time base: the node's clock. Tests: below.
 
 use std::collections::VecDeque;
@@ -29,13 +29,13 @@ pub(super) enum Order {
     Send(Train),
     /// Repeat what the sender sends.
     Relay(Channel),
-    /// Tell what is heard.
+    /// Report what is heard.
     Receive(Channel),
 }
 
-/// What a node tells.
+/// What a node reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ProbeEvent {
     /// Frame `number` was received, `relay` hops after the first transmission.
     Heard { number: u32, relay: u8 },
     /// All frames are sent.
@@ -64,7 +64,7 @@ pub(super) struct Probe {
     frame: FrameBuf,
     listen: Option<Channel>,
     send: Option<(Channel, When)>,
-    events: VecDeque<Told>,
+    events: VecDeque<ProbeEvent>,
 }
 
 impl Probe {
@@ -97,7 +97,7 @@ impl Probe {
 
 impl Engine for Probe {
     type Command = Order;
-    type Event = Told;
+    type Event = ProbeEvent;
 
     fn wants(&self, radio: RadioId) -> Option<Wants> {
         use Ability::{AfterRx, Stream, Synchrony};
@@ -139,7 +139,7 @@ impl Engine for Probe {
                 self.frame = frame;
                 self.send = Some((channel, When::AfterRx(self.timing.relay_gap())));
             }
-            Role::Receiver => self.events.push_back(Told::Heard {
+            Role::Receiver => self.events.push_back(ProbeEvent::Heard {
                 number,
                 relay: repr.relay,
             }),
@@ -156,7 +156,7 @@ impl Engine for Probe {
         }
         if train.count == 0 {
             self.role = Role::Idle;
-            self.events.push_back(Told::SentAll);
+            self.events.push_back(ProbeEvent::SentAll);
             return;
         }
         self.frame = self.next_frame();
@@ -192,13 +192,13 @@ impl Engine for Probe {
         }
     }
 
-    fn poll_event(&mut self) -> Option<Told> {
+    fn poll_event(&mut self) -> Option<ProbeEvent> {
         self.events.pop_front()
     }
 }
 
-/// Has node `from` send `train`, and tells `heard` what others hear of it: who, which frame, and how
-/// many hops after its first transmission.
+/// Node `from` sends `train`; `heard` is called for each frame that another node hears: the node, the frame, and how many
+/// hops after its first transmission.
 pub(super) fn send(
     net: &mut Network<Probe>,
     from: usize,
@@ -207,12 +207,12 @@ pub(super) fn send(
 ) -> Result<(), SimError> {
     net.command(from, Order::Send(train));
     let limit = net.now() + train.interval * (u64::from(train.count) + 10);
-    net.run_until(limit, |_, node, told| match told {
-        Told::Heard { number, relay } => {
+    net.run_until(limit, |_, node, event| match event {
+        ProbeEvent::Heard { number, relay } => {
             heard(node, number, relay);
             ControlFlow::Continue(())
         }
-        Told::SentAll => ControlFlow::Break(()),
+        ProbeEvent::SentAll => ControlFlow::Break(()),
     })?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::results::{
     MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED,
 };
 
-/// What came of an experiment.
+/// The results of an experiment.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The experiment.
@@ -120,7 +120,7 @@ impl Report {
             .collect()
     }
 
-    /// Lines of `papers/*.toml` that would excuse what was missed, for whoever has found out why: the result's
+    /// Lines of `papers/*.toml` that would excuse the misses, once their reasons are known: the result's
     /// label, and what to write below its claim.
     pub fn restated(&self) -> Vec<String> {
         let missed = self

@@ -80,20 +80,20 @@ impl TryFrom<Table> for Run {
         };
         let entry = KINDS.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| format!("run.kind: {name:?} is none of {}", names()))?;
-        let kind = (entry.parse)(keys.clone()).map_err(|error| said(&error))?;
+        let kind = (entry.parse)(keys.clone()).map_err(|error| with_key(&error))?;
         kind.check()?;
         Ok(Self { entry, keys, kind })
     }
 }
 
 /// `error` with its key, on one line.
-fn said(error: &toml::de::Error) -> String {
+fn with_key(error: &toml::de::Error) -> String {
     let text = error.to_string();
     let (what, table) = match text.trim_end().rsplit_once("\nin `") {
         Some((what, key)) => (what, format!("run.{}", key.trim_end_matches('`'))),
         None => (text.trim_end(), "run".to_owned()),
     };
-    // A key that is none is told by its table.
+    // The error of an unknown key names its table.
     let unknown = what.strip_prefix("unknown field `");
     let key = unknown.and_then(|rest| rest.split_once('`'));
     let key = key.map(|(key, _)| format!(".{key}")).unwrap_or_default();

@@ -120,11 +120,11 @@ impl Sites {
     }
 
     /// What was told of a run that another experiment made: several sweeps come by the same setting.
-    pub(super) fn told(&self, key: &RunKey) -> Option<Row> {
+    pub(super) fn row(&self, key: &RunKey) -> Option<Row> {
         locked(&self.told).get(key).cloned()
     }
     /// Keeps what is told of a run.
-    pub(super) fn tell(&self, key: RunKey, row: &Row) {
+    pub(super) fn keep_row(&self, key: RunKey, row: &Row) {
         locked(&self.told).insert(key, row.clone());
     }
 

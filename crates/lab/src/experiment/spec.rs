@@ -3,7 +3,7 @@
 use super::kind::number;
 use super::place::{steps, Document, Step};
 use super::run::{Run, RunOption};
-use crate::results::{unknown, Asked, Claims, ClaimsError, FigureSpec, MetricSpec};
+use crate::results::{unknown, Claims, ClaimsError, ColumnUse, FigureSpec, MetricSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ pub enum Taken {
     /// Always.
     #[default]
     Always,
-    /// Where it is asked for by its id: one seed alone takes longer than most other experiments together.
+    /// Where its id is named: one seed alone takes longer than most other experiments together.
     ByName,
 }
 
@@ -194,7 +194,7 @@ impl Experiment {
         }
         let mut names: Vec<&str> = Vec::new();
         for (n, metric) in self.metrics.iter().enumerate() {
-            self.asked(document, ("metric", n, &metric.name), &metric.columns())?;
+            self.check_columns(document, ("metric", n, &metric.name), &metric.columns())?;
             if let Some(why) = metric.unfit_ratio() {
                 let line = document.line_of(&entry("metric", n, "ratio"));
                 return Err(format!(
@@ -211,16 +211,16 @@ impl Experiment {
                 return Err(format!("line {line}: figure.name: {name:?}: {why}"));
             }
             names.push(name);
-            self.asked(document, ("figure", n, name), &figure.columns())?;
+            self.check_columns(document, ("figure", n, name), &figure.columns())?;
         }
         Ok(())
     }
-    /// Whether rows may have all columns that entry `n` of `table` asks for.
-    fn asked(
+    /// Checks that rows may have all columns that entry `n` of `table` uses.
+    fn check_columns(
         &self,
         document: &Document<'_>,
         (table, n, name): (&str, usize, &str),
-        columns: &[Asked<'_>],
+        columns: &[ColumnUse<'_>],
     ) -> Result<(), String> {
         let known = self.run.columns();
         for (key, column) in columns {

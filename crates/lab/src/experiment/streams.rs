@@ -184,14 +184,14 @@ impl Streams {
         let loads: Vec<Load> = (plans.iter())
             .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
-        let (terms, nobody) = (self.terms(cell), &mut Onlookers::default());
+        let (terms, onlookers) = (self.terms(cell), &mut Onlookers::default());
         let carried = streams::run(
             ground,
             &loads,
             &terms,
             seed,
             &mut |_| context.flow(),
-            nobody,
+            onlookers,
         )?;
         Ok(carried.into_iter().map(|c| c.details.stream).collect())
     }

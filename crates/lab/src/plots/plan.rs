@@ -1,4 +1,4 @@
-//! A plan: who relays what on which channel, and over which paths.
+//! A plan: relays, their channels and groups, and paths.
 
 use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};

@@ -1,4 +1,4 @@
-//! Traffic of a convergecast: who got how much of whom.
+//! Traffic of a convergecast: packets over each link.
 
 use thalweg_draw::map::{Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{INK, LINK, PAPER, SINK};

@@ -228,7 +228,7 @@ pub struct ClaimsError {
 }
 
 impl Claims {
-    /// The claims of the paper of that short name; none where it is not known.
+    /// The claims of the paper of that short name; none for other papers.
     ///
     /// # Errors
     /// [`ClaimsError`], which a test rules out.

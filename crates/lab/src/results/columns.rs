@@ -1,49 +1,48 @@
-//! Which columns metrics and figures ask for, and whether rows have them: a name that no row can have is an
+//! The columns that metrics and figures use, and whether rows have them: a name that no row can have is an
 //! error before anything runs, not an empty table. Tests: below, `../experiment/bad_file_tests.rs`.
 
 use super::figure::{FigureSpec, Mark};
 use super::metric::{MetricSpec, Statistic, SEED};
 
-/// A column, and the key that asks for it.
-pub(crate) type Asked<'a> = (&'static str, &'a str);
+/// The key that uses a column, and the column.
+pub(crate) type ColumnUse<'a> = (&'static str, &'a str);
 
 impl MetricSpec {
-    /// The columns that it asks for.
-    pub(crate) fn columns(&self) -> Vec<Asked<'_>> {
-        let mut asked: Vec<Asked<'_>> = vec![("of", &self.of)];
-        asked.extend(self.over.iter().map(|c| ("over", c.as_str())));
+    /// The columns that it uses.
+    pub(crate) fn columns(&self) -> Vec<ColumnUse<'_>> {
+        let mut columns: Vec<ColumnUse<'_>> = vec![("of", &self.of)];
+        columns.extend(self.over.iter().map(|c| ("over", c.as_str())));
         if let Statistic::BestOf(column) = &self.stat {
-            asked.push(("stat", column));
+            columns.push(("stat", column));
         }
-        asked.extend(self.by.iter().map(|c| ("by", c.as_str())));
-        asked.extend(self.most.iter().map(|most| ("most", most.of.as_str())));
-        asked.extend(self.only.keys().map(|c| ("where", c.as_str())));
+        columns.extend(self.by.iter().map(|c| ("by", c.as_str())));
+        columns.extend(self.most.iter().map(|most| ("most", most.of.as_str())));
+        columns.extend(self.only.keys().map(|c| ("where", c.as_str())));
         let against = self.against.iter().flatten();
-        asked.extend(against.map(|(c, _)| ("against", c.as_str())));
+        columns.extend(against.map(|(c, _)| ("against", c.as_str())));
         let minus = self.minus.iter().flatten();
-        asked.extend(minus.map(|(c, _)| ("minus", c.as_str())));
-        asked
+        columns.extend(minus.map(|(c, _)| ("minus", c.as_str())));
+        columns
     }
 }
 
 impl FigureSpec {
-    /// The columns that it asks for.
-    pub(crate) fn columns(&self) -> Vec<Asked<'_>> {
-        let mut asked: Vec<Asked<'_>> = Vec::new();
+    /// The columns that it uses.
+    pub(crate) fn columns(&self) -> Vec<ColumnUse<'_>> {
+        let mut columns: Vec<ColumnUse<'_>> = Vec::new();
         if self.mark != Mark::Map {
-            asked.push(("x", &self.x.column));
+            columns.push(("x", &self.x.column));
         }
         if self.mark != Mark::Distribution {
-            asked.push(("y", &self.y.column));
+            columns.push(("y", &self.y.column));
         }
-        asked.extend(self.series.iter().map(|c| ("series", c.as_str())));
-        asked.extend(self.only.keys().map(|c| ("where", c.as_str())));
-        asked
+        columns.extend(self.series.iter().map(|c| ("series", c.as_str())));
+        columns.extend(self.only.keys().map(|c| ("where", c.as_str())));
+        columns
     }
 }
 
-/// What is wrong with asking for `column` of rows that may have those in `known`, on one line; the names most
-/// like it first. None where nothing is.
+/// The error where `column` is not one of `known`, on one line, the names most like it first.
 pub(crate) fn unknown(column: &str, known: &[&str]) -> Option<String> {
     if known.contains(&column) {
         return None;

@@ -136,8 +136,8 @@ impl FigureSpec {
                 let id = row.0.get(end)?.to_string();
                 let along = |axis: &str| row.number(&format!("{end}_{axis}"));
                 let at = (along("x")?, along("y")?);
-                let known = spots.iter().position(|s| s.id == id);
-                Some(known.unwrap_or_else(|| {
+                let spot = spots.iter().position(|s| s.id == id);
+                Some(spot.unwrap_or_else(|| {
                     spots.push(Spot { id, at, is_sink });
                     spots.len() - 1
                 }))

@@ -1,4 +1,4 @@
-//! How many of an experiment's rows a metric is of, and why a metric has no result. Tests: `filtered_tests.rs`.
+//! How many of an experiment's rows a metric uses, and why a metric has no result. Tests: `filtered_tests.rs`.
 
 use super::metric::{sort_key, Measured, MetricSpec};
 use super::row::{Row, Value};
@@ -25,8 +25,8 @@ pub fn filtered(metrics: &[MetricSpec], rows: &[Row]) -> Vec<Filtered> {
         }
         let rows = which(metric, rows);
         let alike = |f: &&mut Filtered| f.rows == rows && f.count == count;
-        if let Some(known) = all.iter_mut().find(alike) {
-            known.metrics.push(metric.name.clone());
+        if let Some(filter) = all.iter_mut().find(alike) {
+            filter.metrics.push(metric.name.clone());
             continue;
         }
         all.push(Filtered {
@@ -70,7 +70,7 @@ pub fn of_some_seeds(results: &[Measured], seeds: usize) -> Vec<(String, [usize;
 
 /// Why `metric` has no result of `rows`, on one line.
 pub fn why_nothing(metric: &MetricSpec, rows: &[Row]) -> String {
-    let known = |column: &str| -> String {
+    let values = |column: &str| -> String {
         let values = rows.iter().filter_map(|row| row.0.get(column));
         let values: BTreeMap<String, String> = values
             .map(|value| (sort_key(value), value.to_string()))
@@ -86,12 +86,12 @@ pub fn why_nothing(metric: &MetricSpec, rows: &[Row]) -> String {
     let alone = |(c, v): &(&String, &Value)| !rows.iter().any(|row| row.0.get(*c) == Some(*v));
     let against = metric.against.iter().chain(&metric.minus).flatten();
     if let Some((column, value)) = metric.only.iter().chain(against).find(alone) {
-        return format!("no row has {column} {value}; {}", known(column));
+        return format!("no row has {column} {value}; {}", values(column));
     }
     let columns: BTreeSet<&str> = metric.columns().into_iter().map(|(_, c)| c).collect();
     let missing = |c: &&str| !rows.iter().any(|row| row.0.contains_key(*c));
     match columns.into_iter().find(missing) {
-        Some(column) => known(column),
+        Some(column) => values(column),
         None => "no rows have numbers in all of its columns".to_owned(),
     }
 }

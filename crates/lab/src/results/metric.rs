@@ -2,7 +2,8 @@
 //!
 //! A metric is declared in the experiment's file: a column, a statistic over the rows of one seed,
 //! and the columns that split them. The statistic is taken within each seed and then averaged over
-//! the seeds, so that a seed (one random building) is the unit of the interval. A pooled ratio is one of the sums of all seeds.
+//! the seeds, so that a seed (one random building) is the unit of the interval. A pooled ratio divides
+//! the sums of all seeds.
 
 use super::interval::{mean_and_interval, median, Confidence, Range};
 use super::row::{Row, Value};
@@ -230,7 +231,7 @@ impl MetricSpec {
         groups
     }
 
-    /// Whether the metric is of `row`: it has the values of `where`, and every column that is asked for.
+    /// Whether the metric is of `row`: it has the values of `where`, and every column that is used.
     pub(super) fn takes(&self, row: &Row) -> bool {
         let split = self.by.iter().chain(self.most.iter().map(|most| &most.of));
         let has_all = || split.into_iter().all(|column| row.0.contains_key(column));
@@ -271,7 +272,7 @@ impl MetricSpec {
         })
     }
 
-    /// What is wrong with the way its ratio is asked for, on one line; none where nothing is.
+    /// The error in its ratio, on one line.
     pub(crate) fn unfit_ratio(&self) -> Option<&'static str> {
         let is_compared = self.against.is_some() || self.minus.is_some();
         let is_of_sums = self.over.is_some() && self.stat == Statistic::Sum && !is_compared;
@@ -352,7 +353,7 @@ const EXACT: f64 = 1e-4;
 /// A 95 % interval as a reader takes it in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// So far on either side of the mean; 0 where it is too small to be told from none.
+    /// So far on either side of the mean; 0 where it is too small to matter.
     About(f64),
     /// From here to there: an end of the quantity's range cuts one side off.
     Between([f64; 2]),

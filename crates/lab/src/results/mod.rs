@@ -14,7 +14,7 @@ mod verdict;
 mod words;
 
 pub use claims::{Claim, Claims, ClaimsError};
-pub(crate) use columns::{unknown, Asked};
+pub(crate) use columns::{unknown, ColumnUse};
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use filtered::{filtered, of_some_seeds, why_nothing, Filtered};
 pub use interval::{mean_and_interval, median, Confidence};

@@ -1,5 +1,5 @@
 //! Results beside each other: one line a metric, one column for each of what is compared, and ranks.
-//! What is compared is told apart by names (protocols, strategies), else by numbers. Tests: `pivot_tests.rs`.
+//! Columns are split by names (protocols, strategies), else by numbers. Tests: `pivot_tests.rs`.
 
 use super::filtered::words;
 use super::metric::{sort_key, Measured, MetricSpec};
@@ -56,8 +56,8 @@ impl<'a> Pivot<'a> {
             let mut measured = without(&result.measured, column);
             measured.at.retain(|column, _| !fixed.contains_key(column));
             let (metric, at) = (result.measured.metric.as_str(), words(&measured.at));
-            let known = lines.iter().position(|l| l.metric == metric && l.at == at);
-            let known = known.unwrap_or_else(|| {
+            let line = lines.iter().position(|l| l.metric == metric && l.at == at);
+            let line = line.unwrap_or_else(|| {
                 lines.push(Line {
                     metric,
                     at,
@@ -66,7 +66,7 @@ impl<'a> Pivot<'a> {
                 });
                 lines.len() - 1
             });
-            lines[known].cells[place] = Some(result);
+            lines[line].cells[place] = Some(result);
         }
         (names.len() > 1).then(|| Self {
             column: column.to_owned(),

@@ -1,4 +1,4 @@
-//! How many results lie in their bands, apart for each thing that judges them. Tests: below.
+//! How many results lie in their bands, for each kind of judgement. Tests: below.
 
 use super::claims::Claim;
 use super::verdict::{Basis, Judged};

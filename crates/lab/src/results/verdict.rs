@@ -1,6 +1,6 @@
-//! A result beside its claim: what judges it, whether it lies where it should, and what excuses it where it does not.
+//! A result beside its claim: its band, whether it lies in it, and its exception if not.
 //! A result is a miss where it lies both outside its band and outside the window of its exception.
-//! Tests: `verdict_tests.rs`, `claims.rs`.
+//! Tests: `verdict_tests.rs`, `claims_tests.rs`.
 
 use super::metric::Measured;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order of the summary.
     pub const ALL: [Self; 3] = [Self::Paper, Self::Own, Self::Fitted];
 }
 
@@ -83,7 +83,7 @@ fn digits(x: f64, count: i32, round: impl Fn(f64) -> f64) -> f64 {
 /// Which of an exception's windows counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The experiment's own seeds and routes, or those that were asked for.
+    /// The experiment's own seeds and routes, or those of the options.
     Full,
     /// The subset of `reproduce --quick`.
     Quick,
@@ -128,7 +128,7 @@ pub struct Judged {
 /// Bands are for the mean over at least so many seeds.
 pub const DECIDED: usize = 10;
 
-/// What came of a result that is judged.
+/// The verdict on a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// In its band.
@@ -157,7 +157,7 @@ impl Verdict {
 }
 
 impl Judged {
-    /// What came of it; none where nothing judges it.
+    /// Its verdict; none where nothing judges it.
     pub fn verdict(&self) -> Option<Verdict> {
         let (value, within) = (self.measured.value, self.within?);
         Some(match (within, &self.excuse) {

@@ -163,7 +163,7 @@ impl Sources {
 }
 
 impl Settings {
-    /// What the planner of waves is asked, on surveyed `links`.
+    /// The request to the planner of waves, on surveyed `links`.
     fn waves(&self, links: &LinkQualities, sinks: &[usize]) -> WaveRequest {
         let model = LinkModel::learned(links, self.route.rule.floor);
         let route = self.route.clone().trusting(model);
@@ -415,7 +415,7 @@ fn share_out(campaign: &mut Campaign, waved: &WaveResult) {
     campaign.busy_s += busy.sum::<f64>();
 }
 
-/// What is known of a transfer before it runs.
+/// The account of a transfer before it runs.
 fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Account<'a> {
     Account {
         protocol: name_of(settings.scheme),

@@ -29,7 +29,7 @@ use thalweg_units::{Channel, Dbm, Duration, NodeId};
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// What was asked for cannot be planned.
+    /// The request cannot be planned.
     #[error(transparent)]
     PlanRequest(#[from] PlanRequestError),
     /// The testbed cannot carry it.
@@ -67,7 +67,7 @@ pub enum CollectError {
 }
 
 impl CollectError {
-    /// Whether what was asked for is to blame, not what happened then.
+    /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         match self {
             Self::Run(why) => why.is_input(),
@@ -468,6 +468,6 @@ mod tests {
         let third = links.plan_attempt(&again, 2).unwrap();
         assert_eq!((second.source, second.sink), (first.source, first.sink));
         assert!(second.active_nodes().len() > first.active_nodes().len());
-        assert_ne!(second.stages, third.stages, "halves are drawn anew");
+        assert_ne!(second.stages, third.stages, "groups are drawn again");
     }
 }

@@ -132,7 +132,7 @@ impl Ledger {
         outcome.latencies.clear();
     }
 
-    /// What came of it, with what waits in queues and at applications at the end.
+    /// The outcome, with the packets that wait in queues and at applications at the end.
     pub(super) fn finish(mut self, waiting: &[(u16, u16)], unsent: u64) -> Outcome {
         self.settle();
         let fates = &mut self.outcome.packets;

@@ -94,7 +94,7 @@ pub struct Setup {
     pub rates: BTreeMap<usize, f64>,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// By node index.
@@ -139,7 +139,7 @@ pub enum RunError {
     /// A board's file cannot be had.
     #[error(transparent)]
     Board(#[from] BoardError),
-    /// Low-power listening was asked for.
+    /// The hardware has no such low-power listening.
     #[error("low-power listening: the {0}'s hardware makes the preamble")]
     NoLpl(String),
 }

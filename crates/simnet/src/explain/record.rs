@@ -205,17 +205,7 @@ impl Log {
                 step.senders.push(air.from);
                 step.channel = Some(air.channel);
                 for (n, standing) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
-                    let (standing, interferer) = match *standing {
-                        Standing::Unlocked(cause) if cause.is_co_channel() => {
-                            (*standing, self.loudest(*n, air))
-                        }
-                        // It has just broken off a frame that was not for it.
-                        Standing::Off(Deaf::Busy) => match self.broken_off(*n) {
-                            Some(by) => (Standing::Taken(EarId(by as u32)), None),
-                            None => (*standing, None),
-                        },
-                        other => (other, None),
-                    };
+                    let (standing, interferer) = self.explained(*n, *standing, air);
                     self.journeys[journey].steps[stage].begins(*n, standing, interferer);
                 }
             }
@@ -225,6 +215,24 @@ impl Log {
                     self.journeys[journey].steps[stage].ends(*n, *ending, stolen);
                 }
             }
+        }
+    }
+
+    /// How node `n` stood to the frame that begins, and the sender that interferes.
+    fn explained(
+        &self,
+        n: usize,
+        standing: Standing,
+        air: &AirTrace<'_>,
+    ) -> (Standing, Option<usize>) {
+        match standing {
+            Standing::Unlocked(cause) if cause.is_co_channel() => (standing, self.loudest(n, air)),
+            // It has just broken off a frame that was not for it.
+            Standing::Off(Deaf::Busy) => match self.broken_off(n) {
+                Some(by) => (Standing::Taken(EarId(by as u32)), None),
+                None => (standing, None),
+            },
+            other => (other, None),
         }
     }
 

@@ -129,7 +129,7 @@ pub struct Chain {
 /// What became of the packets of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// Packets that the sink was handed, of those asked for.
+    /// Packets that arrived at the sink, of those sent.
     pub received: u32,
     /// Whether all were, each once and in order.
     pub whole: bool,

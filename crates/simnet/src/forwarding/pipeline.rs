@@ -46,7 +46,7 @@ pub struct PipeTrial {
     pub packets: u32,
     /// Of these, how many arrived.
     pub received: u32,
-    /// How many arrived before any was asked for again.
+    /// How many arrived in the first round.
     pub first_round: u32,
     /// Rounds that the source sent.
     pub rounds: u32,

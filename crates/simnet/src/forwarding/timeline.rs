@@ -297,13 +297,9 @@ impl Timeline {
                         .map(|b| (b.until_us.min(until) - b.from_us.max(from), b.kind))
                         .filter(|(time, _)| *time > step * 0.1)
                         .max_by(|a, b| a.0.total_cmp(&b.0));
-                    line.push(match longest {
-                        Some((_, kind)) => {
-                            used.push(kind);
-                            LOOKS[place_of(kind)].2
-                        }
-                        None => '.',
-                    });
+                    let kind = longest.map(|(_, kind)| kind);
+                    line.push(kind.map_or('.', |kind| LOOKS[place_of(kind)].2));
+                    used.extend(kind);
                 }
                 text.push_str(&line);
                 text.push('\n');

@@ -65,7 +65,7 @@ pub enum GatherError {
 }
 
 impl GatherError {
-    /// Whether what was asked for is to blame, not what happened then.
+    /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         match self {
             Self::SessionRequest(_) | Self::Payload(_) => true,

@@ -36,7 +36,7 @@ pub struct Report {
     pub duration_s: f64,
     /// Objects that are whole.
     pub whole: usize,
-    /// Objects asked for.
+    /// Objects requested.
     pub objects: usize,
     /// Bytes delivered.
     pub bytes: u64,

@@ -50,11 +50,11 @@ pub(super) fn run(
         payload,
     };
     let air_bytes = (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32;
-    let mut told = |received: u32, _packets: u32, time: Duration| {
+    let mut watch = |received: u32, _packets: u32, time: Duration| {
         observer(arrived(1, received, air_bytes, time))
     };
     let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
-    let trial = pipe.run(&bench, &ids, object, &mut told)?;
+    let trial = pipe.run(&bench, &ids, object, &mut watch)?;
     let end = |end: Option<End>| match end {
         Some(End::Complete) => "complete",
         Some(End::Released) => "released",

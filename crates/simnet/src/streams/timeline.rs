@@ -13,7 +13,7 @@ use thalweg_units::Duration;
 const BEFORE: usize = 12;
 /// Packets of the stream.
 const PACKETS: usize = 40;
-/// As many packets are shown where nobody says for how long, and a little of the next.
+/// Without a length, so many packets are shown, and a little of the next.
 const SHOWN: u64 = 2;
 
 /// What the nodes of `plan` do for `length`, while `terms.carrier` carries packets over it.

@@ -287,17 +287,17 @@ impl Convergecast {
     fn run_rows(&self, sites: &Sites, seed: u64, point: &Point<'_>) -> Result<Vec<Row>> {
         let site = &sites.site(&self.testbed, seed)?;
         let base = self.base_row(site, point);
-        // What is told of its sleep is told where sleep was asked for, be it none.
+        // Rows have columns of sleep where the file has intervals, even of none.
         let what = format!("{} {:?}", point.lpl_ms.is_some(), self.setup(site, point)?);
         let key = ((self.testbed.clone(), seed), what);
-        let known = sites.told(&key).filter(|_| self.detail == Detail::Runs);
-        if let Some(told) = known {
-            return Ok(vec![base.and(told)]);
+        let known = sites.row(&key).filter(|_| self.detail == Detail::Runs);
+        if let Some(row) = known {
+            return Ok(vec![base.and(row)]);
         }
         let outcome = self.outcome(site, point, None)?;
-        let told = self.told(point, &outcome);
-        sites.tell(key, &told);
-        let mut rows = vec![base.clone().and(told)];
+        let row = self.outcome_row(point, &outcome);
+        sites.keep_row(key, &row);
+        let mut rows = vec![base.clone().and(row)];
         if self.detail != Detail::Runs {
             rows.extend(self.node_rows(&base, site, &outcome));
             rows.extend(self.coverage_rows(&base, &outcome));
@@ -308,8 +308,8 @@ impl Convergecast {
         Ok(rows)
     }
 
-    /// What a run's row has beside what was asked for.
-    fn told(&self, point: &Point<'_>, outcome: &Outcome) -> Row {
+    /// The columns of a run's outcome.
+    fn outcome_row(&self, point: &Point<'_>, outcome: &Outcome) -> Row {
         let mut run = self.run_row(Row::new(), outcome);
         if point.lpl_ms.is_some() {
             run.set("awake", outcome.awake);

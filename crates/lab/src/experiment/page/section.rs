@@ -44,8 +44,8 @@ fn is_ours(r: &Judged) -> bool {
         let Value::Text(name) = value else {
             return false;
         };
-        let known = PROTOCOLS.iter().find(|p| p.name == name);
-        known.is_some_and(|p| p.origin == Origin::Ours)
+        let protocol = PROTOCOLS.iter().find(|p| p.name == name);
+        protocol.is_some_and(|p| p.origin == Origin::Ours)
     };
     r.measured.at.values().any(is_ours)
 }

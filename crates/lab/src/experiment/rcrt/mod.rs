@@ -242,9 +242,9 @@ impl Kind for Rcrt {
 
     fn check(&self) -> Result<(), String> {
         expect("transports", !self.transports.is_empty(), "one or more")?;
-        let known = self.policies.iter().all(|p| policy::named(p).is_some());
+        let exist = self.policies.iter().all(|p| policy::named(p).is_some());
         let wanted = format!("any of {}", policy::NAMES.join(", "));
-        expect("policies", known && !self.policies.is_empty(), &wanted)?;
+        expect("policies", exist && !self.policies.is_empty(), &wanted)?;
         within("policies", &[self.policies.len()], 1..=4)?;
         within("offered", &self.offered, 0.01..=100.0)?;
         let demands: Vec<f64> = self.flows.iter().map(|g| g.demand).collect();
@@ -467,17 +467,17 @@ impl Rcrt {
         }
         order.truncate(self.sources.unwrap_or(nodes));
         let mut left = order.as_slice();
-        let mut known: Vec<(&str, &[usize])> = Vec::new();
+        let mut drawn: Vec<(&str, &[usize])> = Vec::new();
         let mut flows = Vec::new();
         for group in groups {
-            let of_name = known.iter().find(|(name, _)| *name == group.name);
+            let of_name = drawn.iter().find(|(name, _)| *name == group.name);
             let members = match of_name {
                 Some((_, members)) => members,
                 None => {
                     let (members, rest) =
                         left.split_at(group.nodes.unwrap_or(left.len()).min(left.len()));
                     left = rest;
-                    known.push((group.name.as_str(), members));
+                    drawn.push((group.name.as_str(), members));
                     members
                 }
             };

@@ -1,4 +1,4 @@
-//! What may go wrong in the middle of a transfer: faults of single nodes, timed by what has arrived.
+//! Faults of single nodes in the middle of a transfer, timed by the packets that have arrived.
 
 use crate::experiment::Result;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(in crate::experiment) enum Mishap {
     SinkChannelBad,
     /// The same at a relay on the path that PIP takes.
     RelayChannelBad,
-    /// A relay on that path starts anew: all that its RAM held is lost, and it is off for a second.
+    /// A relay on that path restarts: its RAM is lost, and it is off for a second.
     RelayReboots,
     /// The same of the source, whose object is in flash.
     SourceReboots,
@@ -47,7 +47,7 @@ impl Mishap {
     }
 
     /// Has it strike `session` at the time at which half of the packets are there without it, as
-    /// the same transfer in `probe` tells.
+    /// comes from the same transfer in `probe`.
     pub(super) fn arrange(
         self,
         session: &mut Motes,

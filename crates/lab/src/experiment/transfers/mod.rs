@@ -1,9 +1,8 @@
 //! Transfers over routes drawn at random: one link survey per seed, every protocol over the same
 //! plan and, route by route, over the same run of the radio environment (P3, section V).
 //!
-//! Owns the keys of `kind = "transfers"` and its rows. Every transfer has a session of its own, so
-//! that no result depends on which others were asked for: which routes (`draw.rs`), the transfers of
-//! one (`fetch.rs`), what goes wrong in them (`mishap.rs`). Tests: `../tests.rs`.
+//! Owns the keys of `kind = "transfers"` and its rows. Every transfer runs in a fresh network, so results do not depend on
+//! each other. Routes: `draw.rs`; the transfers of one: `fetch.rs`; mishaps: `mishap.rs`. Tests: `../tests.rs`.
 
 mod draw;
 mod fetch;

@@ -102,7 +102,7 @@ struct Link {
 }
 
 impl Recorder {
-    /// Watches the links over `nodes`, which send `on` these, from now on, in place of whoever watched `net` before.
+    /// Watches the links over `nodes`, which send `on` these, from now on, instead of other watchers of `net`.
     pub(in crate::streams) fn attach<E: Engine>(
         &mut self,
         net: &mut Network<E>,
