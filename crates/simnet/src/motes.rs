@@ -318,7 +318,7 @@ impl Motes {
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
         let mut field = SimNetwork::of(site, &board, node, seed)?;
-        field.starts_anew(move |id| node(id).started_anew());
+        field.starts_anew(move |id| node(id).restarted());
         if let Some(powered) = Powered::of(site) {
             field.before_orders(move |net| powered.measure(net));
         }

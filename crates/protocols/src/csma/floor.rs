@@ -13,7 +13,7 @@ use thalweg_units::Dbm;
 
 /// Samples that are kept.
 const SAMPLES: usize = 9;
-/// Place of the one that counts, quietest first.
+/// Role of the one that counts, quietest first.
 const THIRD: usize = 2;
 /// Weights of the past and of a sample, and their sum.
 const PAST: u32 = 32;

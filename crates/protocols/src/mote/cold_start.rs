@@ -18,14 +18,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// The same node where it has started anew in a network that was in use: before its first order it rouses those that
     /// sleep, which takes 560 ms and a flood's time.
     #[must_use]
-    pub fn started_anew(mut self) -> Self {
+    pub fn restarted(mut self) -> Self {
         self.others = Others::MaySleep;
         self
     }
 
     /// Whether the network must be roused before an order. Not once a wake-up was heard: it told the rendezvous.
     pub(super) fn must_rouse(&self) -> bool {
-        self.others == Others::MaySleep && self.grid.is_none()
+        self.others == Others::MaySleep && self.schedule.is_none()
     }
 
     /// Begins to rouse the network, for `order`.
@@ -42,7 +42,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if now < until {
             self.flood_nothing(now);
         } else if let Work::Rousing(_, order) = mem::replace(&mut self.work, Work::Nothing) {
-            self.others = Others::Known;
+            self.others = Others::InStep;
             self.carry_out(now, order);
         }
         true

@@ -6,9 +6,9 @@
 //! before say nothing about it; counted as its losses they would silence whole stages of routes
 //! whose losses lie elsewhere. Tests: at the end of this file.
 
-use crate::pipeline::{Adaptation, Fixed, Heard, Tally};
+use crate::pipeline::{Adaptation, Fixed, Reception, Tally};
 use thalweg_units::{Channel, Instant};
-use thalweg_wire::route::{Groups, Member, Percent, Place, Route};
+use thalweg_wire::route::{Groups, Member, Percent, Role, Route};
 
 /// A relay speaks whatever its ratio until so many packets were judged: below twenty, one lost
 /// packet alone would silence it at the usual 95 %.
@@ -24,8 +24,8 @@ pub struct Selective {
 
 impl Selective {
     /// That of the node at `place` of `route`, where its channels are `fixed`.
-    pub fn new(route: &Route, place: Place, fixed: Fixed) -> Self {
-        let percent = route.threshold.filter(|_| may_be_silent(route, place));
+    pub fn new(route: &Route, role: Role, fixed: Fixed) -> Self {
+        let percent = route.threshold.filter(|_| may_be_silent(route, role));
         let threshold = percent.map(Threshold::new);
         Self { fixed, threshold }
     }
@@ -38,18 +38,18 @@ impl Adaptation for Selective {
     fn listening(&self) -> Option<Channel> {
         self.fixed.listening()
     }
-    fn passes_on(&self, what: Heard) -> bool {
+    fn passes_on(&self, reception: Reception) -> bool {
         let speaks = || self.threshold.is_none_or(|threshold| threshold.speaks());
-        what != Heard::Packet || speaks()
+        reception != Reception::Packet || speaks()
     }
-    fn heard(&mut self, what: Heard, _sfd: Instant) {
-        match (&mut self.threshold, what) {
-            (Some(threshold), Heard::Packet) => threshold.begun(1),
-            (Some(threshold), Heard::Broken) => threshold.begun(0),
+    fn on_reception(&mut self, reception: Reception, _sfd: Instant) {
+        match (&mut self.threshold, reception) {
+            (Some(threshold), Reception::Packet) => threshold.begun(1),
+            (Some(threshold), Reception::Broken) => threshold.begun(0),
             _ => {}
         }
     }
-    fn round_over(&mut self, round: u16, _tally: Option<Tally>) {
+    fn on_round_end(&mut self, round: u16, _tally: Option<Tally>) {
         if let Some(threshold) = &mut self.threshold {
             threshold.round = round.saturating_add(1);
         }
@@ -59,8 +59,8 @@ impl Adaptation for Selective {
 /// Whether the node at `place` is of the last but one stage, and not the only one there for some packets:
 /// its silence would leave a hole in the pipeline, where P3 is to be no worse than a single path (P3,
 /// section IV-C).
-fn may_be_silent(route: &Route, place: Place) -> bool {
-    let Place::Relay { stage, group } = place else {
+fn may_be_silent(route: &Route, role: Role) -> bool {
+    let Role::Relay { stage, group } = role else {
         return false;
     };
     let all = route.groups() == Groups::One;
@@ -147,11 +147,11 @@ mod tests {
                 route.add(Member { node, stage, group }).unwrap();
             }
             for member in route.members() {
-                let place = route.place_of(member.node).unwrap();
+                let role = route.role_of(member.node).unwrap();
                 let expected = silent && member.stage == 2;
-                assert_eq!(may_be_silent(&route, place), expected, "{paths} paths");
+                assert_eq!(may_be_silent(&route, role), expected, "{paths} paths");
             }
-            assert!(!may_be_silent(&route, Place::Source));
+            assert!(!may_be_silent(&route, Role::Source));
         }
     }
 }

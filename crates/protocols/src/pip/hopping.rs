@@ -6,7 +6,7 @@
 //! lost packets do not stop the hopping. Invariant: every SFD lies on the grid of cycles.
 //! Time base: the node's clock. Tests: at the end of this file.
 
-use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, Fixed, Reception, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::MAX_HOPS;
 
@@ -73,8 +73,8 @@ impl Adaptation for Hopper {
         let is_late = self.cycles.sfd_of(nearest) + tolerance < sfd;
         self.cycles.sfd_of(nearest + u64::from(is_late))
     }
-    fn heard(&mut self, what: Heard, sfd: Instant) {
-        if let Heard::Packet | Heard::Control = what {
+    fn on_reception(&mut self, reception: Reception, sfd: Instant) {
+        if let Reception::Packet | Reception::Control = reception {
             self.cycles.keep(sfd);
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         let mut sfd = hopper.cycles.sfd_of(0);
         for k in 1..10_000u64 {
             sfd = sfd + CYCLE * 2 + Duration::from_nanos(700);
-            hopper.heard(Heard::Packet, sfd);
+            hopper.on_reception(Reception::Packet, sfd);
             assert_eq!(hopper.cycles.at(sfd), 2 * k);
         }
         let symbol = Duration::from_micros(16);

@@ -12,7 +12,7 @@ use thalweg_wire::route::Channels;
 
 /// Something that a node heard of its transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum Reception {
     /// Relay: the beginning of a frame of a neighbouring stage, for whichever group. Destination: that of one for it.
     Neighbour,
     /// Relay and destination: a whole packet for this node.
@@ -89,17 +89,17 @@ pub trait Adaptation {
         None
     }
     /// Relay: whether it sends on the packet, or the control frame, that it has just heard.
-    fn passes_on(&self, _what: Heard) -> bool {
+    fn passes_on(&self, _reception: Reception) -> bool {
         true
     }
     /// Destination: a packet of `_group` came.
-    fn came(&mut self, _group: Group) {}
+    fn on_packet(&mut self, _group: Group) {}
     /// Destination: by which chain the odd, and the even group brought too little of the round that has just been tallied.
     fn degraded(&self) -> [Option<Chain>; 2] {
         [None; 2]
     }
     /// Source: what its request at the end of `_round` asks for.
-    fn asks(&self, _round: u16) -> Purpose {
+    fn request_purpose(&self, _round: u16) -> Purpose {
         Purpose::Report
     }
     /// Whether the transfer is to end, since it does badly: the destination says so, and all others are told.
@@ -107,20 +107,20 @@ pub trait Adaptation {
         false
     }
     /// Destination: whether it is to be told of the beginnings of frames, and receives nothing that is for others.
-    fn hears_beginnings(&self) -> bool {
+    fn wants_heads(&self) -> bool {
         false
     }
     /// A frame had its SFD at `_sfd`.
-    fn heard(&mut self, _what: Heard, _sfd: Instant) {}
+    fn on_reception(&mut self, _reception: Reception, _sfd: Instant) {}
     /// A request said that a round is over: the destination has a tally of it, relays have none.
-    fn round_over(&mut self, _round: u16, _tally: Option<Tally>) {}
+    fn on_round_end(&mut self, _round: u16, _tally: Option<Tally>) {}
     /// Destination: another copy of the request that it has just heard, over the other group, has its SFD at `_sfd`.
-    fn copy_follows(&mut self, _sfd: Instant) {}
-    /// Destination: fills the [`super::Session::said_bytes`] that stand in a NACK before its bit vector.
+    fn expect_copy(&mut self, _sfd: Instant) {}
+    /// Destination: fills the [`super::Session::note_bytes`] that stand in a NACK before its bit vector.
     /// The next packet is due here at `_due`; none is where nothing is missing.
-    fn say(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
+    fn write_note(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
     /// Relay and source: a NACK said so. The next packet is due here at `_due`, or to be sent then.
-    fn told(&mut self, _said: &[u8], _due: Instant) -> Retune {
+    fn on_nack(&mut self, _note: &[u8], _due: Instant) -> Retune {
         Retune::Stay
     }
     /// When it wants [`Adaptation::advance`].

@@ -73,13 +73,13 @@ impl Cadence {
         let (hops, payload) = (session.hops, session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + usize::from(payload);
-        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.said_bytes);
-        let alike = session.policy.lengths == Lengths::Alike;
+        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.note_bytes);
+        let alike = session.policy.lengths == Lengths::Equal;
         let at_least = |bytes: usize| match session.policy.lengths {
             Lengths::AsNeeded => bytes,
             // Data frames of a few bytes are no room for control.
             Lengths::Whole => bytes.max(data_bytes),
-            Lengths::Alike => data_bytes,
+            Lengths::Equal => data_bytes,
         };
         let request_bytes = header_bytes + REQUEST_BODY_BYTES + usize::from(session.count_bytes);
         let request_bytes = at_least(request_bytes);

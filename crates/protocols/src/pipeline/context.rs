@@ -12,7 +12,7 @@ use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
 use thalweg_wire::pipeline::{Request, MAX_PACKETS};
-use thalweg_wire::route::{ObjectRange, Place};
+use thalweg_wire::route::{ObjectRange, Role};
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
@@ -22,7 +22,7 @@ pub(super) type Packets = Bits<{ MAX_PACKETS as usize / 8 }>;
 
 /// What a node is given to take part in a transfer.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<A> {
+pub struct Setup<A> {
     /// The terms.
     pub session: Session,
     /// The slots that follow from them on its board.
@@ -33,7 +33,7 @@ pub struct Part<A> {
 
 /// What a node works with in all its transfers.
 #[derive(Debug)]
-pub(super) struct Hands {
+pub(super) struct Resources {
     pub(super) air: Air,
     pub(super) packets: Packets,
     /// Not yet polled. More than a handler can cause fit in.
@@ -99,17 +99,17 @@ impl Key {
     }
 }
 
-impl Hands {
+impl Resources {
     /// What the roles are given for one call.
     pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>>(
         &'a mut self,
-        part: &'a mut Part<A>,
+        setup: &'a mut Setup<A>,
         store: &'a mut dyn ObjectStore,
     ) -> Context<'a> {
         Context {
-            session: &part.session,
-            cadence: &part.cadence,
-            adaptation: &mut *part.adaptation,
+            session: &setup.session,
+            cadence: &setup.cadence,
+            adaptation: &mut *setup.adaptation,
             store,
             air: &mut self.air,
             packets: &mut self.packets,
@@ -134,20 +134,18 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn emit(&mut self, event: Event) {
         let _ = self.events.push(event);
     }
     /// Listens on this node's channel, if on any, and aborts what is being received. Relays probe at the
     /// beginning of frames: source and destination mostly have nothing better to receive.
     pub(super) fn listen(&mut self) {
-        let head_bytes = match self.session.place {
-            Place::Relay { .. } | Place::StandsBy { .. } | Place::Alternate { .. } => {
+        let head_bytes = match self.session.role {
+            Role::Relay { .. } | Role::Backup { .. } | Role::Alternate { .. } => {
                 self.session.format.head_bytes()
             }
-            Place::Destination if self.adaptation.hears_beginnings() => {
-                self.session.format.head_bytes()
-            }
-            Place::Source | Place::Destination => 0,
+            Role::Destination if self.adaptation.wants_heads() => self.session.format.head_bytes(),
+            Role::Source | Role::Destination => 0,
         };
         match self.adaptation.listening() {
             Some(channel) => self.air.listen(channel, head_bytes),

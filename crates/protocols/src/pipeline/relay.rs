@@ -5,7 +5,7 @@
 //! kind. A request follows what it sets off, a packet's period later, so that no relay holds anything
 //! when the destination answers. Tests: `tests/conditional.rs`.
 
-use super::adaptation::Heard;
+use super::adaptation::Reception;
 use super::air::{Brief, Order, TxAnswer};
 use super::cadence::Cadence;
 use super::context::{Context, Flow};
@@ -15,7 +15,7 @@ use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
-use thalweg_wire::route::{Groups, Place};
+use thalweg_wire::route::{Groups, Role};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// Whose NACKs a relay passes on.
@@ -110,14 +110,14 @@ impl Relay {
             _ if cx.session.groups == Groups::One || head.group == self.group => true,
             Kind::Data => false,
             // The rest of it tells.
-            Kind::Request => cx.session.policy.ask_again.purpose() == Purpose::Across,
+            Kind::Request => cx.session.policy.retry.purpose() == Purpose::Across,
             Kind::Nack => self.answers == Answers::OfBoth,
         };
         group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
     }
     /// Data goes over relays, and over alternate ones that it calls; control over whoever is there.
     fn is_meant(cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
-        let is_alternate = matches!(cx.session.place, Place::Alternate { .. });
+        let is_alternate = matches!(cx.session.role, Role::Alternate { .. });
         head.kind != Kind::Data || !is_alternate || pipeline::calls(mpdu)
     }
     fn is_neighbour(&self, head: &Head) -> bool {
@@ -134,11 +134,11 @@ impl Relay {
         if let Some(head) = ours {
             self.last_heard = self.last_heard.max(sfd);
             if self.is_neighbour(&head) {
-                cx.adaptation.heard(Heard::Neighbour, sfd);
+                cx.adaptation.on_reception(Reception::Neighbour, sfd);
             }
             let beside = (head.kind, head.hop, head.group) == (Kind::Data, self.stage, self.group);
             if beside && Self::is_meant(cx, &head, bytes) {
-                cx.adaptation.heard(Heard::Peer, sfd);
+                cx.adaptation.on_reception(Reception::Peer, sfd);
             }
         }
         let wanted = ours.filter(|head| self.wants(cx, head, bytes));
@@ -152,7 +152,7 @@ impl Relay {
     /// The end of the frame under way was lost.
     pub(super) fn corrupt(&mut self, cx: &mut Context<'_>, sfd: Instant) {
         if core::mem::take(&mut self.packet_begun) {
-            cx.adaptation.heard(Heard::Broken, sfd);
+            cx.adaptation.on_reception(Reception::Broken, sfd);
         }
     }
 
@@ -170,8 +170,8 @@ impl Relay {
                 self.packet_begun = false;
                 self.count = self.count.saturating_add(1);
                 Some(match pipeline::calls(mpdu) {
-                    true => Heard::Call,
-                    false => Heard::Packet,
+                    true => Reception::Call,
+                    false => Reception::Packet,
                 })
             }
             Kind::Request => self.request(cx, &head, number, body),
@@ -181,7 +181,7 @@ impl Relay {
             return Continue(());
         };
         self.last_heard = self.last_heard.max(sfd);
-        cx.adaptation.heard(what, sfd);
+        cx.adaptation.on_reception(what, sfd);
         if cx.adaptation.passes_on(what) {
             self.pass_on(cx, (&head, number, what), mpdu, sfd);
             return Continue(());
@@ -200,7 +200,7 @@ impl Relay {
         head: &Head,
         round: u16,
         mut body: Reader<'_>,
-    ) -> Option<Heard> {
+    ) -> Option<Reception> {
         let request = Request::parse(&mut body).ok()?;
         self.pauses.tell(request.packets);
         self.answers = match request.purpose {
@@ -210,11 +210,11 @@ impl Relay {
         };
         self.leaving = request.purpose == Purpose::Release;
         if !self.leaving {
-            cx.adaptation.round_over(round, None);
+            cx.adaptation.on_round_end(round, None);
         }
         Some(match request.purpose {
-            Purpose::Count => Heard::Count,
-            Purpose::Report | Purpose::Across | Purpose::Release => Heard::Control,
+            Purpose::Count => Reception::Count,
+            Purpose::Report | Purpose::Across | Purpose::Release => Reception::Control,
         })
     }
 
@@ -224,12 +224,12 @@ impl Relay {
         cx: &mut Context<'_>,
         body: Reader<'_>,
         (bytes, sfd): (usize, Instant),
-    ) -> Option<Heard> {
+    ) -> Option<Reception> {
         let nack = Nack::parse(body).ok()?;
-        if let Some((said, _)) = cx.session.split(nack.vector) {
+        if let Some((note, _)) = cx.session.split(nack.vector) {
             let (away, following) = (self.stage, nack.following);
             let due = (cx.cadence).round_after(bytes, away, following, self.stage);
-            let retune = cx.adaptation.told(said, sfd + due);
+            let retune = cx.adaptation.on_nack(note, sfd + due);
             cx.retune(retune);
             if cx.adaptation.gives_up() {
                 let released = cx.cadence.released_after(bytes, away, following);
@@ -240,21 +240,21 @@ impl Relay {
             self.patience = cx.session.policy.linger;
             self.complete = true;
         }
-        Some(Heard::Control)
+        Some(Reception::Control)
     }
 
     /// Sends on what came at `sfd`, or keeps it for later.
     fn pass_on(
         &mut self,
         cx: &mut Context<'_>,
-        (head, number, what): (&Head, u16, Heard),
+        (head, number, what): (&Head, u16, Reception),
         mpdu: &[u8],
         sfd: Instant,
     ) {
         let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
             return;
         };
-        if what == Heard::Count {
+        if what == Reception::Count {
             let count = core::mem::take(&mut self.count);
             if pipeline::set_count(&mut frame, self.stage, count).is_err() {
                 return;

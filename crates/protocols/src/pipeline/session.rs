@@ -6,7 +6,7 @@ use core::num::NonZeroU16;
 use thalweg_engine::Passing;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, Group, Purpose, Tag, MAX_PACKETS, NACK_BODY_BYTES};
-use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Place, Progress};
+use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Progress, Role};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
 /// vector of a few bits would make trains of hundreds of frames.
@@ -30,7 +30,7 @@ pub enum GiveUp {
 
 /// When the source asks again, having heard no part of a NACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskAgain {
+pub enum Retry {
     /// When the longest train of NACK frames would be over.
     AfterTrain,
     /// When its first frames would be, and over the relays of both groups ([`Purpose::Across`]): a hop of each may carry
@@ -38,7 +38,7 @@ pub enum AskAgain {
     AcrossGroups,
 }
 
-impl AskAgain {
+impl Retry {
     /// What a request is for that is sent again.
     pub(super) const fn purpose(self) -> Purpose {
         match self {
@@ -57,7 +57,7 @@ pub enum Lengths {
     /// IV-G: "packets of equal length").
     Whole,
     /// All as a data frame, so that every SFD lies on the grid of cycles.
-    Alike,
+    Equal,
 }
 
 /// What a protocol decides about a transfer: see [`crate::p3::policy`] and [`crate::pip::policy`].
@@ -66,7 +66,7 @@ pub struct Policy {
     /// When the source gives up an exchange.
     pub give_up: GiveUp,
     /// When it asks again before that.
-    pub ask_again: AskAgain,
+    pub retry: Retry,
     /// How long control frames are.
     pub lengths: Lengths,
     /// How relays pass packets on.
@@ -90,7 +90,7 @@ pub struct Session {
     /// The transfer's id, the same for all its nodes.
     pub transfer: u16,
     /// What this node does.
-    pub place: Place,
+    pub role: Role,
     /// H.
     pub hops: u8,
     /// How many groups there are.
@@ -102,7 +102,7 @@ pub struct Session {
     /// How frames begin.
     pub format: Format,
     /// Bytes that the adaptation says in a NACK.
-    pub said_bytes: u8,
+    pub note_bytes: u8,
     /// Bytes of a request for what stages counted.
     pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
@@ -119,12 +119,12 @@ pub struct Session {
 impl Session {
     /// This node's stage, 0..=H.
     pub const fn stage(&self) -> u8 {
-        match self.place {
-            Place::Source => 0,
-            Place::Relay { stage, .. }
-            | Place::StandsBy { stage, .. }
-            | Place::Alternate { stage, .. } => stage,
-            Place::Destination => self.hops,
+        match self.role {
+            Role::Source => 0,
+            Role::Relay { stage, .. }
+            | Role::Backup { stage, .. }
+            | Role::Alternate { stage, .. } => stage,
+            Role::Destination => self.hops,
         }
     }
     /// What tells its frames from those of other transfers.
@@ -169,17 +169,17 @@ impl Session {
     /// What the adaptation said in a NACK with this `vector`, and the bits after it; `None` where the
     /// vector is too short.
     pub(super) fn split<'n>(&self, vector: &'n [u8]) -> Option<(&'n [u8], &'n [u8])> {
-        vector.split_at_checked(usize::from(self.said_bytes))
+        vector.split_at_checked(usize::from(self.note_bytes))
     }
 
     /// Whether it makes sense.
     pub fn check(&self) -> Result<(), SetupError> {
-        let alike = self.policy.lengths == Lengths::Alike;
+        let alike = self.policy.lengths == Lengths::Equal;
         let in_step = alike || self.groups == Groups::Two;
-        match self.place {
-            Place::Relay { stage, .. }
-            | Place::StandsBy { stage, .. }
-            | Place::Alternate { stage, .. }
+        match self.role {
+            Role::Relay { stage, .. }
+            | Role::Backup { stage, .. }
+            | Role::Alternate { stage, .. }
                 if stage == 0 || stage >= self.hops =>
             {
                 Err(SetupError::NoSuchStage)
@@ -193,8 +193,8 @@ impl Session {
             _ if alike && self.payload.bytes() < MIN_NACK_BODY => {
                 Err(SetupError::PayloadTooSmallForControl)
             }
-            _ if usize::from(self.said_bytes) + NACK_BODY_BYTES >= usize::from(MIN_NACK_BODY) => {
-                Err(SetupError::SaysTooMuch)
+            _ if usize::from(self.note_bytes) + NACK_BODY_BYTES >= usize::from(MIN_NACK_BODY) => {
+                Err(SetupError::NoteTooLong)
             }
             _ => Ok(()),
         }
@@ -217,7 +217,7 @@ pub enum SetupError {
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
     /// What is said in a NACK leaves no room for its bit vector.
-    SaysTooMuch,
+    NoteTooLong,
 }
 
 impl fmt::Display for SetupError {
@@ -230,7 +230,7 @@ impl fmt::Display for SetupError {
                 "conditional transmission needs a single group and fixed channels"
             }
             Self::PayloadTooLarge => "a frame does not hold the payload",
-            Self::SaysTooMuch => "what is said in a NACK leaves no room for its bit vector",
+            Self::NoteTooLong => "what is said in a NACK leaves no room for its bit vector",
             Self::PayloadTooSmallForControl => "channel hopping needs 32 bytes of payload",
         })
     }

@@ -9,7 +9,7 @@ use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
 use super::pauses::Pauses;
-use super::session::{AskAgain, GiveUp, SetupError};
+use super::session::{GiveUp, Retry, SetupError};
 use crate::object::ObjectInfo;
 use crate::timer::sooner;
 use core::ops::ControlFlow::{Break, Continue};
@@ -53,13 +53,13 @@ pub(super) struct Source {
     /// Packets of the odd, and of the even group since it last asked for counts.
     sent: [u8; 2],
     /// SFD of the first copy of the last request, and of the first request of this exchange.
-    asked: Instant,
+    requested_at: Instant,
     exchange_began: Instant,
     tries: u8,
     /// Different missing packets that are known in this exchange.
-    known: u16,
+    missing_listed: u16,
     /// A part of its NACK came.
-    heard: bool,
+    nack_began: bool,
     pauses: Pauses,
     refusals: u8,
     deadline: Option<Instant>,
@@ -105,11 +105,11 @@ impl Source {
             group: cx.session.first_group(0),
             sent_in_round: 0,
             sent: [0; 2],
-            asked: start,
+            requested_at: start,
             exchange_began: start,
             tries: 0,
-            known: 0,
-            heard: false,
+            missing_listed: 0,
+            nack_began: false,
             pauses: Pauses::of(packets),
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
@@ -121,7 +121,7 @@ impl Source {
     }
 
     /// What requests tell of its object.
-    fn told(packets: u16, object: &ObjectInfo) -> Request {
+    fn request_for(packets: u16, object: &ObjectInfo) -> Request {
         Request {
             packets,
             object_len: object.len,
@@ -133,7 +133,7 @@ impl Source {
 
     /// Whose the packets are that it has still to send.
     fn unsent(cx: &Context<'_>, packets: u16, object: &ObjectInfo) -> Held {
-        let request = Self::told(packets, object);
+        let request = Self::request_for(packets, object);
         Held::Of(Key::new(Which::Unsent, &request, cx.session.range))
     }
 
@@ -179,28 +179,28 @@ impl Source {
                 self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
             }
         }
-        cx.tell(Event::RoundSent {
+        cx.emit(Event::RoundSent {
             round: self.round,
             sent: self.sent_in_round,
         });
         // What was not sent yet is known to be missing.
-        let known = cx.packets.count();
+        let unsent = cx.packets.count();
         (self.exchange_began, self.tries) = (self.sfd, 0);
-        (self.known, self.heard) = (known, false);
-        self.ask(cx);
+        (self.missing_listed, self.nack_began) = (unsent, false);
+        self.begin_request(cx);
     }
 
     /// Orders the first copy of a request for a report at `self.sfd`.
-    fn ask(&mut self, cx: &mut Context<'_>) {
-        self.asked = self.sfd;
+    fn begin_request(&mut self, cx: &mut Context<'_>) {
+        self.requested_at = self.sfd;
         // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
         let purpose = match self.tries {
             // A counter that has run out tells nothing.
             0 if cx.session.count_bytes > 0 && !self.sent.contains(&u8::MAX) => {
-                cx.adaptation.asks(self.round)
+                cx.adaptation.request_purpose(self.round)
             }
             0 => Purpose::Report,
-            _ => cx.session.policy.ask_again.purpose(),
+            _ => cx.session.policy.retry.purpose(),
         };
         let following = cx.cadence.copies() - 1;
         self.doing = Doing::Request { following, purpose };
@@ -224,7 +224,7 @@ impl Source {
         let request = Request {
             following,
             purpose,
-            ..Self::told(self.packets, &self.object)
+            ..Self::request_for(self.packets, &self.object)
         };
         let bytes = cx.cadence.request_bytes();
         let sent = match purpose {
@@ -293,11 +293,11 @@ impl Source {
                 self.order_data(cx, number + u16::from(sent));
             }
             Doing::Request { following: 0, .. } => {
-                let within = match cx.session.policy.ask_again {
-                    AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
-                    AskAgain::AcrossGroups => cx.cadence.answer_begins_within(self.packets),
+                let within = match cx.session.policy.retry {
+                    Retry::AfterTrain => cx.cadence.answer_within(self.packets),
+                    Retry::AcrossGroups => cx.cadence.answer_begins_within(self.packets),
                 };
-                let until = (self.asked + within).saturating_sub(SFD_OFFSET);
+                let until = (self.requested_at + within).saturating_sub(SFD_OFFSET);
                 self.doing = Doing::Waiting { until };
                 self.group = cx.session.next_group(self.group);
             }
@@ -343,25 +343,25 @@ impl Source {
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
-        let Some((said, vector)) = cx.session.split(nack.vector) else {
+        let Some((note, vector)) = cx.session.split(nack.vector) else {
             return;
         };
         let nack = Nack { vector, ..nack };
-        (self.tries, self.heard) = (0, true);
+        (self.tries, self.nack_began) = (0, true);
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
         for packet in nack.missing_packets() {
-            self.known += u16::from(packet < self.packets && cx.packets.insert(packet));
+            self.missing_listed += u16::from(packet < self.packets && cx.packets.insert(packet));
         }
         *cx.held = Self::unsent(cx, self.packets, &self.object);
-        let learned_all = self.known >= nack.missing;
-        if learned_all {
+        let is_whole = self.missing_listed >= nack.missing;
+        if is_whole {
             self.fruitless = match self.missing == Some(nack.missing) {
                 true => self.fruitless.saturating_add(self.sent_in_round),
                 false => 0,
             };
             self.missing = Some(nack.missing);
-            cx.tell(Event::RoundReported {
+            cx.emit(Event::RoundReported {
                 round: self.round,
                 received: self.packets - nack.missing,
                 packets: self.packets,
@@ -369,9 +369,9 @@ impl Source {
         }
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
-        } else if learned_all {
+        } else if is_whole {
             // Who heard a part of the NACK only goes on as before: others may have heard nothing.
-            let retune = cx.adaptation.told(said, next);
+            let retune = cx.adaptation.on_nack(note, next);
             cx.retune(retune);
             match self.is_in_vain(cx) || cx.adaptation.gives_up() {
                 true => self.release(cx, next, End::GaveUp),
@@ -418,25 +418,25 @@ impl Source {
             _ => return,
         }
         // What was not sent yet is known without a NACK, but not whether the pipeline carries it.
-        if self.heard && self.known > 0 {
+        if self.nack_began && self.missing_listed > 0 {
             return self.next_round(cx, soon);
         }
         self.tries = self.tries.saturating_add(1);
         cx.stats.unanswered += 1;
-        let tired = match cx.session.policy.give_up {
+        let gives_up = match cx.session.policy.give_up {
             GiveUp::AfterTries(tries) | GiveUp::AfterTriesOrInVain { tries, .. } => {
                 self.tries >= tries
             }
             GiveUp::OnInactivity => false,
         };
         let waited: Duration = at.since(self.exchange_began);
-        if tired {
+        if gives_up {
             self.release(cx, soon, End::GaveUp);
         } else if waited >= cx.session.policy.inactivity {
             self.release(cx, soon, End::TimedOut);
         } else {
             self.sfd = soon;
-            self.ask(cx);
+            self.begin_request(cx);
         }
     }
 }

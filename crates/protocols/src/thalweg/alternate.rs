@@ -6,9 +6,9 @@
 //! The relays of its group go on: nobody knows which of their hops carries nothing, and those of a stage send what they have
 //! heard in step. Time base: the node's clock. Tests: at the end.
 
-use super::report::{probe_over, Verdict, LONG_PROBE};
+use super::report::{probe_end, Verdict, LONG_PROBE};
 use super::stage_role::ChainRole;
-use crate::pipeline::{Adaptation, Beat, End, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, End, Reception, Retune};
 use crate::timer::sooner;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::Progress;
@@ -19,14 +19,14 @@ const PATIENT: u64 = 2;
 /// A alternate relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlternateRelay {
-    lane: ChainRole,
+    chain: ChainRole,
     cycle: Duration,
-    at: At,
+    state: State,
 }
 
 /// What it is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum State {
     /// Sleeps until a probe is over, and listens then until so long.
     Asleep(Instant, Instant),
     /// Listens for what becomes of it, until then.
@@ -38,15 +38,15 @@ enum At {
 }
 
 impl AlternateRelay {
-    /// A node on `lane`, by the schedule of `beat`.
-    pub fn new(lane: ChainRole, progress: Progress, beat: &Beat) -> Self {
-        let probe = probe_over(beat, lane.fixed.channels.hops());
+    /// A node on `chain`, by the schedule of `beat`.
+    pub fn new(chain: ChainRole, progress: Progress, beat: &Beat) -> Self {
+        let probe = probe_end(beat, chain.fixed.channels.hops());
         Self {
-            lane,
+            chain,
             cycle: beat.cycle,
-            at: match progress {
-                Progress::Fresh => At::Asleep(probe, probe + beat.silence * PATIENT),
-                Progress::Kept => At::Listening(probe + beat.silence * PATIENT),
+            state: match progress {
+                Progress::Fresh => State::Asleep(probe, probe + beat.silence * PATIENT),
+                Progress::Kept => State::Listening(probe + beat.silence * PATIENT),
             },
         }
     }
@@ -59,71 +59,71 @@ impl AlternateRelay {
 
 impl Adaptation for AlternateRelay {
     fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        self.lane.channel(stage, sfd)
+        self.chain.channel(stage, sfd)
     }
     fn listening(&self) -> Option<Channel> {
-        match self.at {
-            At::Asleep(..) | At::Leaving(_) => None,
-            At::Listening(_) | At::Relaying => {
-                Some(self.lane.fixed.channels.of(self.lane.fixed.stage))
+        match self.state {
+            State::Asleep(..) | State::Leaving(_) => None,
+            State::Listening(_) | State::Relaying => {
+                Some(self.chain.fixed.channels.of(self.chain.fixed.stage))
             }
         }
     }
-    fn passes_on(&self, what: Heard) -> bool {
-        self.at == At::Relaying && what != Heard::Count
+    fn passes_on(&self, reception: Reception) -> bool {
+        self.state == State::Relaying && reception != Reception::Count
     }
-    fn heard(&mut self, what: Heard, sfd: Instant) {
-        self.lane.rendezvous.hears(sfd);
-        if what == Heard::Call {
-            self.at = At::Relaying;
+    fn on_reception(&mut self, reception: Reception, sfd: Instant) {
+        self.chain.rendezvous.hold_until(sfd);
+        if reception == Reception::Call {
+            self.state = State::Relaying;
         }
     }
-    fn told(&mut self, said: &[u8], due: Instant) -> Retune {
-        self.lane.said(said);
-        let verdicts = match (self.at, Verdict::read(said)) {
-            (At::Listening(_), Some(verdicts)) => verdicts,
+    fn on_nack(&mut self, note: &[u8], due: Instant) -> Retune {
+        self.chain.follow_note(note);
+        let verdicts = match (self.state, Verdict::read(note)) {
+            (State::Listening(_), Some(verdicts)) => verdicts,
             _ => return Retune::Stay,
         };
-        let is_called = verdicts[self.lane.group.index()] == Verdict::UseAlternate;
-        self.at = match Verdict::next_probe(verdicts) {
-            Some(_) if is_called => At::Listening(due + self.lane.rendezvous.silence()),
+        let is_called = verdicts[self.chain.group.index()] == Verdict::UseAlternate;
+        self.state = match Verdict::next_probe(verdicts) {
+            Some(_) if is_called => State::Listening(due + self.chain.rendezvous.silence()),
             Some(packets) => {
                 let probe = due + self.cycle * u64::from(packets);
-                self.lane.rendezvous.hears(probe);
-                At::Asleep(probe, probe + self.lane.rendezvous.silence() * PATIENT)
+                self.chain.rendezvous.hold_until(probe);
+                State::Asleep(probe, probe + self.chain.rendezvous.silence() * PATIENT)
             }
-            None if verdicts.contains(&Verdict::Abort) => At::Listening(due),
-            None => At::Leaving(due),
+            None if verdicts.contains(&Verdict::Abort) => State::Listening(due),
+            None => State::Leaving(due),
         };
-        match self.at {
-            At::Asleep(..) | At::Leaving(_) => Retune::Now,
-            At::Listening(_) | At::Relaying => Retune::Stay,
+        match self.state {
+            State::Asleep(..) | State::Leaving(_) => Retune::Now,
+            State::Listening(_) | State::Relaying => Retune::Stay,
         }
     }
     fn gives_up(&self) -> bool {
-        self.lane.gives_up
+        self.chain.gives_up
     }
     fn leaves(&self) -> Option<(Instant, End)> {
-        match self.at {
-            At::Listening(until) => {
-                let leaves = sooner(self.lane.rendezvous.free_by(), Some(until));
+        match self.state {
+            State::Listening(until) => {
+                let leaves = sooner(self.chain.rendezvous.free_by(), Some(until));
                 leaves.map(|leaves| (leaves, End::NotCalled))
             }
-            At::Leaving(then) => Some((then, End::NotNeeded)),
-            At::Asleep(..) => None,
-            At::Relaying => self.lane.leaves(),
+            State::Leaving(then) => Some((then, End::NotNeeded)),
+            State::Asleep(..) => None,
+            State::Relaying => self.chain.leaves(),
         }
     }
     fn next(&self) -> Option<Instant> {
-        match self.at {
-            At::Asleep(wakes, _) => Some(wakes),
-            At::Listening(_) | At::Leaving(_) | At::Relaying => None,
+        match self.state {
+            State::Asleep(wakes, _) => Some(wakes),
+            State::Listening(_) | State::Leaving(_) | State::Relaying => None,
         }
     }
     fn advance(&mut self, at: Instant) -> Retune {
-        match self.at {
-            At::Asleep(wakes, until) if wakes <= at => {
-                self.at = At::Listening(until);
+        match self.state {
+            State::Asleep(wakes, until) if wakes <= at => {
+                self.state = State::Listening(until);
                 Retune::Now
             }
             _ => Retune::Stay,
@@ -140,8 +140,8 @@ mod tests {
 
     /// One of the even group, awake after the first probe.
     fn awake() -> (AlternateRelay, Instant) {
-        let lane = ChainRole::new(&route(&[26, 20, 25]), (1, Group::Even), &beat(), None);
-        let mut alternate = AlternateRelay::new(lane, Progress::Fresh, &beat());
+        let chain = ChainRole::new(&route(&[26, 20, 25]), (1, Group::Even), &beat(), None);
+        let mut alternate = AlternateRelay::new(chain, Progress::Fresh, &beat());
         assert_eq!(alternate.listening(), None);
         let wakes = alternate.next().unwrap();
         assert_eq!(wakes, beat().start + CYCLE * (u64::from(PROBE) + 1));
@@ -161,12 +161,15 @@ mod tests {
     #[test]
     fn a_packet_makes_it_a_relay_and_control_does_not() {
         let (mut alternate, at) = awake();
-        alternate.heard(Heard::Control, at);
-        assert!(!alternate.passes_on(Heard::Control));
-        alternate.heard(Heard::Call, at);
-        assert!(alternate.passes_on(Heard::Call) && alternate.passes_on(Heard::Control));
+        alternate.on_reception(Reception::Control, at);
+        assert!(!alternate.passes_on(Reception::Control));
+        alternate.on_reception(Reception::Call, at);
+        assert!(alternate.passes_on(Reception::Call) && alternate.passes_on(Reception::Control));
         assert_eq!((alternate.leaves(), alternate.next()), (None, None));
-        assert!(!alternate.passes_on(Heard::Count), "its count is another");
+        assert!(
+            !alternate.passes_on(Reception::Count),
+            "its count is another"
+        );
     }
 
     #[test]
@@ -175,7 +178,7 @@ mod tests {
         let due = |at: Instant| at + CYCLE;
         let told = |odd: Verdict, even: Verdict| {
             let (mut alternate, at) = awake();
-            let _ = alternate.told(&[0x10 | odd as u8 | (even as u8) << 2], due(at));
+            let _ = alternate.on_nack(&[0x10 | odd as u8 | (even as u8) << 2], due(at));
             (alternate, at)
         };
         for (odd, even, end) in [
@@ -206,7 +209,7 @@ mod tests {
         assert_eq!(alternate.leaves(), leaves, "a call comes");
         let (mut alternate, at) = awake();
         let before = alternate;
-        assert_eq!(alternate.told(&[0], due(at)), Retune::Stay);
+        assert_eq!(alternate.on_nack(&[0], due(at)), Retune::Stay);
         assert_eq!(alternate, before, "no verdict");
     }
 }

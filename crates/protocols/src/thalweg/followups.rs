@@ -29,7 +29,7 @@ pub struct Early {
 
 /// When something may have to follow a transfer: after the source's first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Follows {
+pub struct FollowUps {
     /// A probe found too little, or nothing came to probe at, and all who take part have left; `None` where there is no probe.
     pub early: Option<Early>,
     /// One round has brought everything that was expected, and all who take part know; `None` where nobody knows what to
@@ -38,7 +38,7 @@ pub struct Follows {
 }
 
 /// When something may have to follow a transfer over `route`, in slots of `cadence`, as any of its nodes has it in its `session`.
-pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
+pub fn follow_ups(route: &Route, session: &Session, cadence: &Cadence) -> FollowUps {
     let packets = route.expected.map_or(0, NonZeroU16::get);
     let period = cadence.data_period();
     // From the last packet before an exchange to the first after it.
@@ -72,7 +72,7 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         probes + rounds + pauses + cadence.release() + HANDOVER
     });
     let probe = |sent| period * (u64::from(PROBE) - 1) + exchange(told(sent));
-    Follows {
+    FollowUps {
         early: (route.probe == Probe::First).then(|| Early {
             first: probe(PROBE) + cadence.release() + HANDOVER,
             each: probe(PROBED_FROM),

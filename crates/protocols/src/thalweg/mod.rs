@@ -20,14 +20,14 @@ mod testing;
 pub use alternate::AlternateRelay;
 pub use backup::{BackupRelay, REST};
 pub use dual_channel_sink::DualChannelSink;
-pub use followups::{follows, Early, Follows};
+pub use followups::{follow_ups, Early, FollowUps};
 pub use pauses::stretch;
 pub use probe::{PathProbe, BAD, WORTH};
 pub use rendezvous::Rendezvous;
-pub use report::{LONG_PROBE, PROBE, SAID_BYTES};
+pub use report::{LONG_PROBE, NOTE_BYTES, PROBE};
 pub use stage_role::ChainRole;
 
-use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
+use crate::pipeline::{Beat, GiveUp, Lengths, Policy, Retry};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -49,7 +49,7 @@ pub fn policy(beat: &Beat) -> Policy {
             tries: TRIES,
             packets: IN_VAIN,
         },
-        ask_again: AskAgain::AcrossGroups,
+        retry: Retry::AcrossGroups,
         lengths: Lengths::AsNeeded,
         passing: Passing::Copied,
         inactivity,

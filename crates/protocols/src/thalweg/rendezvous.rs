@@ -30,7 +30,7 @@ impl Rendezvous {
             next: early.map_or(beat.start, |early| beat.start + early.first),
             apart: early.map_or(Duration::ZERO, |early| early.each).into(),
         };
-        rendezvous.hears(beat.start);
+        rendezvous.hold_until(beat.start);
         rendezvous
     }
 
@@ -39,7 +39,7 @@ impl Rendezvous {
         self.silence.into()
     }
     /// Something of the transfer was heard at `at`, or is not to be before.
-    pub(super) fn hears(&mut self, at: Instant) {
+    pub(super) fn hold_until(&mut self, at: Instant) {
         let silent = at + self.silence() + FREE;
         while self.left > 0 && self.next < silent {
             self.next += Duration::from(self.apart);
@@ -47,7 +47,7 @@ impl Rendezvous {
         }
     }
     /// No other way is to be called for at one of them.
-    pub(super) fn goes_on(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.left = 0;
     }
     /// Whether that is so.

@@ -9,13 +9,13 @@ pub const PROBE: u16 = 16;
 /// Packets of a probe that is to tell more.
 pub const LONG_PROBE: u16 = 32;
 /// Bytes that a NACK says: two bits for each group, the odd one's first, and a bit that they are verdicts.
-pub const SAID_BYTES: u8 = 1;
+pub const NOTE_BYTES: u8 = 1;
 /// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
 pub(super) const MOVED_BIT: u8 = 0x20;
 
 /// From when on a verdict on the first probe may come: the request reaches the destination, `hops` away, a cycle after the
 /// last packet.
-pub(super) fn probe_over(beat: &Beat, hops: u8) -> Instant {
+pub(super) fn probe_end(beat: &Beat, hops: u8) -> Instant {
     beat.start + beat.cycle * u64::from(PROBE + u16::from(hops.max(1)) - 1)
 }
 
@@ -39,22 +39,22 @@ impl Verdict {
         Self::UseAlternate,
         Self::Abort,
     ];
-    const SAID_BIT: u8 = 0x10;
+    const VERDICT_BIT: u8 = 0x10;
 
     /// Those on the odd, and on the even group, where a NACK says any.
-    pub(super) fn read(said: &[u8]) -> Option<[Self; 2]> {
-        let said = said.first().filter(|said| *said & Self::SAID_BIT != 0)?;
-        Some([said, &(said >> 2)].map(|bits| Self::ALL[usize::from(bits & 3)]))
+    pub(super) fn read(note: &[u8]) -> Option<[Self; 2]> {
+        let bits = note.first().filter(|bits| *bits & Self::VERDICT_BIT != 0)?;
+        Some([bits, &(bits >> 2)].map(|bits| Self::ALL[usize::from(bits & 3)]))
     }
     /// The same as a byte.
     pub(super) fn write(verdicts: Option<[Self; 2]>) -> u8 {
         verdicts.map_or(0, |[odd, even]| {
-            Self::SAID_BIT | odd as u8 | (even as u8) << 2
+            Self::VERDICT_BIT | odd as u8 | (even as u8) << 2
         })
     }
     /// Whether a NACK says that the transfer is to end.
-    pub(super) fn ends(said: &[u8]) -> bool {
-        Self::read(said).is_some_and(|verdicts| verdicts.contains(&Self::Abort))
+    pub(super) fn ends(note: &[u8]) -> bool {
+        Self::read(note).is_some_and(|verdicts| verdicts.contains(&Self::Abort))
     }
     /// How long the probe is that follows these, if one does.
     pub(super) fn next_probe([odd, even]: [Self; 2]) -> Option<u16> {

@@ -6,7 +6,7 @@
 use super::followups::Early;
 use super::rendezvous::Rendezvous;
 use super::report::{Verdict, MOVED_BIT};
-use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, End, Fixed, Reception, Retune};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Route;
@@ -46,16 +46,16 @@ impl ChainRole {
     }
 
     /// A NACK said so: whether its group goes on the other's channel from now on, and whether the transfer ends.
-    pub(super) fn said(&mut self, said: &[u8]) {
-        self.gives_up |= Verdict::ends(said);
-        if let Some(verdicts) = Verdict::read(said) {
+    pub(super) fn follow_note(&mut self, note: &[u8]) {
+        self.gives_up |= Verdict::ends(note);
+        if let Some(verdicts) = Verdict::read(note) {
             if Verdict::next_probe(verdicts).is_none() {
-                self.rendezvous.goes_on();
+                self.rendezvous.settle();
             }
         }
-        let moved = said
+        let moved = note
             .first()
-            .map(|said| said & MOVED_BIT << self.group.index());
+            .map(|note| note & MOVED_BIT << self.group.index());
         if let (Some(1..), Some(other)) = (moved, self.other) {
             self.fixed.channels = self.fixed.channels.ending_on(other);
         }
@@ -69,15 +69,15 @@ impl Adaptation for ChainRole {
     fn listening(&self) -> Option<Channel> {
         self.fixed.listening()
     }
-    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
-        self.said(said);
+    fn on_nack(&mut self, note: &[u8], _due: Instant) -> Retune {
+        self.follow_note(note);
         Retune::Stay
     }
     fn gives_up(&self) -> bool {
         self.gives_up
     }
-    fn heard(&mut self, _what: Heard, sfd: Instant) {
-        self.rendezvous.hears(sfd);
+    fn on_reception(&mut self, _reception: Reception, sfd: Instant) {
+        self.rendezvous.hold_until(sfd);
     }
     fn leaves(&self) -> Option<(Instant, End)> {
         self.rendezvous

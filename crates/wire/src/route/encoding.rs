@@ -168,9 +168,9 @@ impl Route {
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format) = (threshold, format);
-        let is_told_so =
+        let is_canonical =
             (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
-        is_told_so.then_some(route).ok_or(bad)
+        is_canonical.then_some(route).ok_or(bad)
     }
 
     fn decode_nodes(transfer: u16, hops: u8, r: &mut Reader<'_>) -> Result<Self, WireError> {

@@ -9,11 +9,11 @@
 mod assembler;
 mod encoding;
 mod packed;
-mod terms;
+mod parameters;
 
 use assembler::LATER_BIT;
-pub use assembler::{Assembler, Segment, Turn};
-pub use terms::*;
+pub use assembler::{Assembler, Segment, WakeUpTurn};
+pub use parameters::*;
 
 use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{WireError, Writer};
@@ -24,7 +24,7 @@ use thalweg_units::{Channel, Duration, NodeId};
 /// The most relays of a route, with those that stand by.
 pub const MAX_MEMBERS: usize = 112;
 /// The most nodes of a [`Route`] that stand by or are alternate.
-pub const MAX_RESERVES: u8 = 63;
+pub const MAX_BACKUPS: u8 = 63;
 /// The most segments of a route.
 pub const MAX_SEGMENTS: usize = 3;
 /// The longest segment: content of a flood.
@@ -74,12 +74,12 @@ pub struct Route {
     pub expected: Option<NonZeroU16>,
     /// The relays, then those that stand by, then alternate ones.
     members: [Member; MAX_MEMBERS],
-    count: u8,
-    standing: u8,
-    alternate: u8,
+    relay_count: u8,
+    backup_count: u8,
+    alternate_count: u8,
 }
 
-const NOBODY: Member = Member {
+const NO_MEMBER: Member = Member {
     node: NodeId::MAX,
     stage: 0,
     group: Group::Odd,
@@ -111,10 +111,10 @@ impl Route {
             phase: Phase::REGULAR,
             last_even: None,
             expected: None,
-            members: [NOBODY; MAX_MEMBERS],
-            count: 0,
-            standing: 0,
-            alternate: 0,
+            members: [NO_MEMBER; MAX_MEMBERS],
+            relay_count: 0,
+            backup_count: 0,
+            alternate_count: 0,
         }
     }
 
@@ -125,8 +125,8 @@ impl Route {
     /// [`WireError::NoRoom`] beyond [`MAX_MEMBERS`].
     pub fn add(&mut self, member: Member) -> Result<(), WireError> {
         let taken = self.fits(member)?;
-        self.insert(member, 0..usize::from(self.count), taken);
-        self.count += 1;
+        self.insert(member, 0..usize::from(self.relay_count), taken);
+        self.relay_count += 1;
         Ok(())
     }
 
@@ -142,10 +142,11 @@ impl Route {
     /// How many there are, where `member` may be added.
     fn fits(&self, member: Member) -> Result<usize, WireError> {
         let between = member.stage >= 1 && member.stage < self.channels.hops();
-        if !between || self.place_of(member.node).is_some() {
+        if !between || self.role_of(member.node).is_some() {
             return Err(WireError::Malformed);
         }
-        let taken = usize::from(self.count) + usize::from(self.standing + self.alternate);
+        let taken =
+            usize::from(self.relay_count) + usize::from(self.backup_count + self.alternate_count);
         match taken < MAX_MEMBERS {
             true => Ok(taken),
             false => Err(WireError::NoRoom),
@@ -155,29 +156,29 @@ impl Route {
     /// Adds a node that stands by.
     ///
     /// # Errors
-    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_BACKUPS`].
     pub fn add_backup(&mut self, member: Member) -> Result<(), WireError> {
-        let taken = self.fits_reserve(member)?;
-        let first = usize::from(self.count);
-        self.insert(member, first..first + usize::from(self.standing), taken);
-        self.standing += 1;
+        let taken = self.fits_backup(member)?;
+        let first = usize::from(self.relay_count);
+        self.insert(member, first..first + usize::from(self.backup_count), taken);
+        self.backup_count += 1;
         Ok(())
     }
 
     /// Adds a alternate relay.
     ///
     /// # Errors
-    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_BACKUPS`].
     pub fn add_alternate(&mut self, member: Member) -> Result<(), WireError> {
-        let taken = self.fits_reserve(member)?;
-        let first = usize::from(self.count + self.standing);
+        let taken = self.fits_backup(member)?;
+        let first = usize::from(self.relay_count + self.backup_count);
         self.insert(member, first..taken, taken);
-        self.alternate += 1;
+        self.alternate_count += 1;
         Ok(())
     }
 
-    fn fits_reserve(&self, member: Member) -> Result<usize, WireError> {
-        match self.standing + self.alternate < MAX_RESERVES {
+    fn fits_backup(&self, member: Member) -> Result<usize, WireError> {
+        match self.backup_count + self.alternate_count < MAX_BACKUPS {
             true => self.fits(member),
             false => Err(WireError::NoRoom),
         }
@@ -185,18 +186,22 @@ impl Route {
 
     /// Those that stand by, in order of stage and group.
     pub fn backup_relays(&self) -> &[Member] {
-        let standing = self.backups().get(..usize::from(self.standing));
-        standing.unwrap_or_default()
+        let backups = self
+            .backups_and_alternates()
+            .get(..usize::from(self.backup_count));
+        backups.unwrap_or_default()
     }
     /// alternate relays, in order of stage and group.
     pub fn alternates(&self) -> &[Member] {
-        let alternates = self.backups().get(usize::from(self.standing)..);
+        let alternates = self
+            .backups_and_alternates()
+            .get(usize::from(self.backup_count)..);
         alternates.unwrap_or_default()
     }
     /// Those that stand by, then alternate relays.
-    fn backups(&self) -> &[Member] {
-        let others = self.members.get(usize::from(self.count)..);
-        let count = usize::from(self.standing + self.alternate);
+    fn backups_and_alternates(&self) -> &[Member] {
+        let others = self.members.get(usize::from(self.relay_count)..);
+        let count = usize::from(self.backup_count + self.alternate_count);
         others
             .and_then(|others| others.get(..count))
             .unwrap_or_default()
@@ -217,23 +222,23 @@ impl Route {
 
     /// The relays, in order of stage and group.
     pub fn members(&self) -> &[Member] {
-        &self.members[..usize::from(self.count)]
+        &self.members[..usize::from(self.relay_count)]
     }
 
     /// What `node` has to do.
-    pub fn place_of(&self, node: NodeId) -> Option<Place> {
+    pub fn role_of(&self, node: NodeId) -> Option<Role> {
         if node == self.source {
-            return Some(Place::Source);
+            return Some(Role::Source);
         }
         if node == self.sink {
-            return Some(Place::Destination);
+            return Some(Role::Destination);
         }
         let of = |members: &[Member]| members.iter().find(|m| m.node == node).copied();
-        let place = |Member { stage, group, .. }| Place::Relay { stage, group };
-        let beside = |Member { stage, group, .. }| Place::StandsBy { stage, group };
-        let alternate = |Member { stage, group, .. }| Place::Alternate { stage, group };
-        let relay = of(self.members()).map(place);
-        let relay = relay.or_else(|| of(self.backup_relays()).map(beside));
+        let role = |Member { stage, group, .. }| Role::Relay { stage, group };
+        let backup = |Member { stage, group, .. }| Role::Backup { stage, group };
+        let alternate = |Member { stage, group, .. }| Role::Alternate { stage, group };
+        let relay = of(self.members()).map(role);
+        let relay = relay.or_else(|| of(self.backup_relays()).map(backup));
         relay.or_else(|| of(self.alternates()).map(alternate))
     }
 
@@ -269,7 +274,7 @@ impl Route {
     }
 
     /// Whether its wake-up tells its [`Phase`], and may so be at any rendezvous.
-    pub fn tells_phase(&self) -> bool {
+    pub fn has_phase(&self) -> bool {
         self.scheme == Scheme::Thalweg
     }
 
@@ -297,7 +302,7 @@ impl Route {
     pub fn segment(
         &self,
         index: usize,
-        turn: Turn,
+        turn: WakeUpTurn,
         until_start: Duration,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
@@ -313,8 +318,8 @@ impl Route {
         let len = all.len();
         let chunk = bytes[..len].chunks(self.chunk_bytes()).nth(index);
         let turn = match turn {
-            Turn::First => 0,
-            Turn::Later => LATER_BIT,
+            WakeUpTurn::First => 0,
+            WakeUpTurn::Later => LATER_BIT,
         };
         w.u8(SEGMENT_KIND)?.u16(self.transfer)?;
         w.u8((index as u8) << 4 | turn | count as u8)?.u16(ms)?;

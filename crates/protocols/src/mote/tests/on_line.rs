@@ -169,7 +169,7 @@ fn every_reason_and_end_round_trips() {
         SetupError::PayloadTooSmallForControl,
         SetupError::ConditionalNeedsOnePath,
         SetupError::PayloadTooLarge,
-        SetupError::SaysTooMuch,
+        SetupError::NoteTooLong,
     ] {
         event_there_and_back(Event::Pipeline(pipeline::Event::Refused(why)));
     }

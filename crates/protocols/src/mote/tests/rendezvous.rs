@@ -166,7 +166,7 @@ fn who_missed_a_wake_up_beside_the_regular_meetings_still_listens_at_those() {
         net.run_for(MS(1_000));
         deaf.set(false);
         fetch(&mut net, from_corner(5)).unwrap();
-        assert!((0..GRID).all(|n| n == 4 || net.engine(n).mote.grid.is_some()));
+        assert!((0..GRID).all(|n| n == 4 || net.engine(n).mote.schedule.is_some()));
     }
 }
 

@@ -1,8 +1,8 @@
 //! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
 
-use crate::mote::{self, Adapted};
+use crate::mote::{self, AnyAdaptation};
 use crate::object::{NoRoom, ObjectInfo, ObjectStore};
-use crate::pipeline::{Command, Complete, End, Event, GiveUp, Part, Pipeline, Session};
+use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session, Setup};
 use std::vec;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
@@ -18,7 +18,7 @@ pub(super) const TELOSB: BoardTiming = BoardTiming {
     ..BoardTiming::IDEAL
 };
 
-pub(super) type Node = Pipeline<Memory, Adapted>;
+pub(super) type Node = Pipeline<Memory, AnyAdaptation>;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
@@ -197,9 +197,14 @@ impl Layout {
         }
     }
     /// The part of node `n` on boards of `timing`.
-    pub(super) fn part(&self, n: usize, begin: Instant, timing: &BoardTiming) -> Part<Adapted> {
+    pub(super) fn part(
+        &self,
+        n: usize,
+        begin: Instant,
+        timing: &BoardTiming,
+    ) -> Setup<AnyAdaptation> {
         let node = self.id(n);
-        let mut part = mote::part(&self.route, node, begin, timing).unwrap();
+        let mut part = mote::setup(&self.route, node, begin, timing).unwrap();
         let policy = &mut part.session.policy;
         policy.give_up = self.give_up.unwrap_or(policy.give_up);
         part

@@ -2,7 +2,7 @@
 
 use super::bench::{ideal, object, start, thalweg, with_alternates, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
-use crate::thalweg::{follows, Follows, EARLY};
+use crate::thalweg::{follow_ups, FollowUps, EARLY};
 use core::num::NonZeroU16;
 use std::vec::Vec;
 use thalweg_engine::harness::Fate;
@@ -12,9 +12,9 @@ use thalweg_wire::route::{Probe, Progress};
 
 const PACKETS: u16 = 200;
 
-fn told(layout: &Layout) -> Follows {
+fn told(layout: &Layout) -> FollowUps {
     let session = layout.session(layout.last());
-    follows(&layout.route, &session, &Cadence::new(&session, &TELOSB))
+    follow_ups(&layout.route, &session, &Cadence::new(&session, &TELOSB))
 }
 
 fn expecting(mut layout: Layout, probe: Probe) -> Layout {

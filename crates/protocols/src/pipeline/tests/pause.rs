@@ -2,7 +2,7 @@
 
 use super::bench::{draw, ideal, object, start, with_alternates, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
-use crate::thalweg::follows;
+use crate::thalweg::follow_ups;
 use core::num::NonZeroU16;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -199,7 +199,7 @@ fn a_long_round_pauses_now_and_then() {
         // After the probe, 2,048 packets and 4,096, and at the end.
         assert_eq!(words.len(), 4, "{words:?}");
         let session = layout.session(last);
-        let late = follows(&layout.route, &session, &cadence(&layout)).late;
+        let late = follow_ups(&layout.route, &session, &cadence(&layout)).late;
         let ended = outcome.of(last).map(|(at, _)| at).max();
         assert!(ended <= late.map(|late| start() + late), "{ended:?}");
     }

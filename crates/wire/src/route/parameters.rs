@@ -216,7 +216,7 @@ pub struct Member {
 
 /// A node's part in a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Role {
     /// Has the object: stage 0.
     Source,
     /// Forwards.
@@ -227,7 +227,7 @@ pub enum Place {
         group: Group,
     },
     /// Watches a relay, and forwards in its place where it does not.
-    StandsBy {
+    Backup {
         /// 1..H.
         stage: u8,
         /// Whose packets.
