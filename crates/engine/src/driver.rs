@@ -16,7 +16,7 @@ pub trait Port<V> {
     /// Takes an operation, which is answered later, by [`Driver::radio`].
     fn submit(&mut self, request: Request<'_>);
     /// Takes an event for the layer above.
-    fn tell(&mut self, event: V);
+    fn emit(&mut self, event: V);
 }
 
 /// Two closures are a port: for tests, and for hosts that only watch.
@@ -24,7 +24,7 @@ impl<V, S: FnMut(Request<'_>), T: FnMut(V)> Port<V> for (S, T) {
     fn submit(&mut self, request: Request<'_>) {
         self.0(request);
     }
-    fn tell(&mut self, event: V) {
+    fn emit(&mut self, event: V) {
         self.1(event);
     }
 }
@@ -170,7 +170,7 @@ pub fn drain<E: Engine>(
     }
     let mut left = MAX_OPS_PER_DRAIN;
     while let Some(told) = engine.poll_event() {
-        port.tell(told);
+        port.emit(told);
         left = left.checked_sub(1).ok_or(Livelock::Drain)?;
     }
     Ok(engine.poll_timeout())

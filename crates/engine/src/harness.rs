@@ -79,7 +79,7 @@ impl<V> Port<V> for Door<'_, V> {
         }
         self.ground.submit(self.node, id, op);
     }
-    fn tell(&mut self, event: V) {
+    fn emit(&mut self, event: V) {
         self.events.push((self.ground.now, self.node, event));
     }
 }

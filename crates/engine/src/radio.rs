@@ -252,7 +252,7 @@ impl<'a> RadioOp<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
     /// Readings at most; none counts as one.
-    pub looks: u8,
+    pub samples: u8,
     /// From one to the next.
     pub between: Duration,
     /// A reading of so much or less is clear.

@@ -37,7 +37,7 @@ pub fn wire(bytes: &[u8]) {
         again(announce, |a, w| a.emit(w), read);
     }
     reports(bytes);
-    let _ = sweep::Part::parse(bytes);
+    let _ = sweep::Announcement::parse(bytes);
     let _ = sweep::Beacon::parse(bytes);
     trees(bytes);
     streams(bytes);

@@ -105,7 +105,7 @@ impl Flow {
     }
 }
 
-/// Answers a feedback, so that the sink can measure a round trip without the time that the source waited
+/// DownBody a feedback, so that the sink can measure a round trip without the time that the source waited
 /// (section 3.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
@@ -117,12 +117,12 @@ pub struct Echo {
 
 /// Whether a source asks for feedback (section 3.7: its buffer is more than half full, or full).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ask {
+pub enum FeedbackRequest {
     /// It does not.
     #[default]
     No,
     /// It does.
-    Feedback,
+    Yes,
 }
 
 /// A message of a source.
@@ -133,12 +133,12 @@ pub struct Up<'a> {
     /// Which of the flow's connections, one after the other.
     pub connection: u8,
     /// What it says.
-    pub what: Says<'a>,
+    pub what: UpBody<'a>,
 }
 
 /// What a source says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Says<'a> {
+pub enum UpBody<'a> {
     /// It wants a connection, or to go on with one.
     Open {
         /// The rate that it wants, d.
@@ -153,7 +153,7 @@ pub enum Says<'a> {
         /// The flow's rate, as the source knows it.
         rate: Rate,
         /// Whether it wants feedback.
-        ask: Ask,
+        ask: FeedbackRequest,
         /// What it met on its way.
         met: Met,
         /// Of the last feedback.
@@ -178,12 +178,12 @@ pub struct Down<'a> {
     /// Which of its connections.
     pub connection: u8,
     /// What is answered.
-    pub what: Answers<'a>,
+    pub what: DownBody<'a>,
 }
 
 /// What a sink answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers<'a> {
+pub enum DownBody<'a> {
     /// The connection stands (second step of three).
     Accept(Feedback<'a>),
     /// Feedback (section 3.7), complete in itself.
@@ -265,19 +265,19 @@ impl<'a> Up<'a> {
     /// Writes the message.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let kind = match self.what {
-            Says::Open { .. } => OPEN,
-            Says::Data { ask, echo, met, .. } => {
-                let asks = if ask == Ask::Feedback { ASKS } else { 0 };
+            UpBody::Open { .. } => OPEN,
+            UpBody::Data { ask, echo, met, .. } => {
+                let asks = if ask == FeedbackRequest::Yes { ASKS } else { 0 };
                 DATA | asks | echoes(echo) | (met.0 << MET_SHIFT)
             }
-            Says::Finish { echo, .. } => FINISH | echoes(echo),
+            UpBody::Finish { echo, .. } => FINISH | echoes(echo),
         };
         w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
         match self.what {
-            Says::Open { demand, first } => {
+            UpBody::Open { demand, first } => {
                 w.u16(demand.0)?.u16(first)?;
             }
-            Says::Data {
+            UpBody::Data {
                 sequence,
                 rate,
                 echo,
@@ -288,7 +288,7 @@ impl<'a> Up<'a> {
                 emit_echo(w, echo)?;
                 w.bytes(payload)?;
             }
-            Says::Finish { end, echo } => {
+            UpBody::Finish { end, echo } => {
                 w.u16(end)?;
                 emit_echo(w, echo)?;
             }
@@ -312,17 +312,17 @@ impl<'a> Up<'a> {
             OPEN if flags == 0 => {
                 let (demand, first) = (Rate(r.u16()?), r.u16()?);
                 r.end()?;
-                Says::Open { demand, first }
+                UpBody::Open { demand, first }
             }
             DATA if flags & !(ASKS | ECHOES | MET) == 0 => {
                 let (sequence, rate) = (r.u16()?, Rate(r.u16()?));
                 let echo = parse_echo(&mut r)?;
                 let ask = match flags & ASKS {
-                    0 => Ask::No,
-                    _ => Ask::Feedback,
+                    0 => FeedbackRequest::No,
+                    _ => FeedbackRequest::Yes,
                 };
                 let payload = r.rest();
-                Says::Data {
+                UpBody::Data {
                     sequence,
                     rate,
                     ask,
@@ -335,7 +335,7 @@ impl<'a> Up<'a> {
                 let end = r.u16()?;
                 let echo = parse_echo(&mut r)?;
                 r.end()?;
-                Says::Finish { end, echo }
+                UpBody::Finish { end, echo }
             }
             _ => return Err(WireError::Malformed),
         };
@@ -351,11 +351,11 @@ impl<'a> Down<'a> {
     /// Writes the message.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let (kind, feedback) = match &self.what {
-            Answers::Accept(feedback) => (ACCEPT, Some(feedback)),
-            Answers::Feedback(feedback) => (FEEDBACK, Some(feedback)),
-            Answers::Finished => (FINISHED, None),
-            Answers::Refuse => (REFUSE, None),
-            Answers::Unknown => (UNKNOWN, None),
+            DownBody::Accept(feedback) => (ACCEPT, Some(feedback)),
+            DownBody::Feedback(feedback) => (FEEDBACK, Some(feedback)),
+            DownBody::Finished => (FINISHED, None),
+            DownBody::Refuse => (REFUSE, None),
+            DownBody::Unknown => (UNKNOWN, None),
         };
         w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
         if let Some(f) = feedback {
@@ -384,16 +384,16 @@ impl<'a> Down<'a> {
                     },
                 };
                 match kind {
-                    ACCEPT => Answers::Accept(feedback),
-                    _ => Answers::Feedback(feedback),
+                    ACCEPT => DownBody::Accept(feedback),
+                    _ => DownBody::Feedback(feedback),
                 }
             }
             FINISHED | REFUSE | UNKNOWN => {
                 r.end()?;
                 match kind {
-                    FINISHED => Answers::Finished,
-                    REFUSE => Answers::Refuse,
-                    _ => Answers::Unknown,
+                    FINISHED => DownBody::Finished,
+                    REFUSE => DownBody::Refuse,
+                    _ => DownBody::Unknown,
                 }
             }
             _ => return Err(WireError::Malformed),
@@ -420,7 +420,7 @@ mod tests {
             number: 7,
             waited_ms: 300,
         });
-        let data = |echo, ask| Says::Data {
+        let data = |echo, ask| UpBody::Data {
             sequence: 65_535,
             rate: Rate::from_per_s(0.8),
             ask,
@@ -428,12 +428,16 @@ mod tests {
             echo,
             payload: &[1, 2, 3],
         };
-        let open = Says::Open {
+        let open = UpBody::Open {
             demand: Rate::from_per_s(4.0),
             first: 9,
         };
-        let ends = [None, echo].map(|echo| Says::Finish { end: 10, echo });
-        let all = [data(None, Ask::No), data(echo, Ask::Feedback), open];
+        let ends = [None, echo].map(|echo| UpBody::Finish { end: 10, echo });
+        let all = [
+            data(None, FeedbackRequest::No),
+            data(echo, FeedbackRequest::Yes),
+            open,
+        ];
         for what in all.into_iter().chain(ends) {
             let up = Up {
                 flow: FLOW,
@@ -445,7 +449,7 @@ mod tests {
             assert!(Down::parse(&bytes).is_err());
         }
         let bytes = FrameBuf::build(|w| {
-            let what = data(echo, Ask::No);
+            let what = data(echo, FeedbackRequest::No);
             let (flow, connection) = (FLOW, 0);
             let up = Up {
                 flow,
@@ -461,7 +465,7 @@ mod tests {
             let mut message: [u8; DATA_HEADER_BYTES + 3] = bytes[..].try_into().unwrap();
             Met::note(&mut message, packets);
             bytes = FrameBuf::from_slice(&message).unwrap();
-            let Says::Data { met, .. } = Up::parse(&bytes).unwrap().what else {
+            let UpBody::Data { met, .. } = Up::parse(&bytes).unwrap().what else {
                 panic!()
             };
             assert_eq!(met.level(), level);
@@ -481,11 +485,11 @@ mod tests {
             nacks,
         };
         for what in [
-            Answers::Accept(feedback),
-            Answers::Feedback(feedback),
-            Answers::Finished,
-            Answers::Refuse,
-            Answers::Unknown,
+            DownBody::Accept(feedback),
+            DownBody::Feedback(feedback),
+            DownBody::Finished,
+            DownBody::Refuse,
+            DownBody::Unknown,
         ] {
             let down = Down {
                 flow: FLOW,

@@ -135,7 +135,7 @@ impl Report {
 
 /// What was heard of a neighbour on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     /// How many beacons, at least one.
     pub received: u8,
     /// Their mean signal strength in dBm.
@@ -148,7 +148,7 @@ pub struct Row {
     /// Who was heard.
     pub neighbour: NodeId,
     /// On each channel, by [`Channel::index`]; `None` where nothing was heard.
-    pub heard: [Option<Heard>; Channel::COUNT],
+    pub heard: [Option<Received>; Channel::COUNT],
 }
 
 impl Row {
@@ -161,7 +161,7 @@ impl Row {
         let neighbour = r.node()?;
         let mut heard = [None; Channel::COUNT];
         for channel in ChannelSet::from_bits(r.u16()?).iter() {
-            heard[channel.index()] = Some(Heard {
+            heard[channel.index()] = Some(Received {
                 received: r.u8()?,
                 rssi: r.u8()? as i8,
             });
@@ -186,8 +186,10 @@ mod tests {
     use crate::FrameBuf;
     use proptest::prelude::*;
 
-    fn heard() -> impl Strategy<Value = Option<Heard>> {
-        prop::option::of((1u8.., any::<i8>()).prop_map(|(received, rssi)| Heard { received, rssi }))
+    fn heard() -> impl Strategy<Value = Option<Received>> {
+        prop::option::of(
+            (1u8.., any::<i8>()).prop_map(|(received, rssi)| Received { received, rssi }),
+        )
     }
 
     proptest! {

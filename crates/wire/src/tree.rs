@@ -50,7 +50,7 @@ pub const fn congestion(stamp: Stamp) -> Result<Congestion, WireError> {
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// To the sink that its relays' trees lead to.
     Up,
     /// To one node, by the routes that packets of that node left behind on their way up.
@@ -68,7 +68,7 @@ pub struct Data<'a> {
     /// The sender's.
     pub stamp: Stamp,
     /// Which way it goes.
-    pub way: Way,
+    pub direction: Direction,
     /// Who made the packet.
     pub origin: NodeId,
     /// Its number among its origin's packets.
@@ -248,13 +248,13 @@ impl Data<'_> {
     /// Writes the packet.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         self.link.emit(w)?;
-        w.u8(match self.way {
-            Way::Up => dispatch::TREE_DATA,
-            Way::Down { .. } => dispatch::TREE_DOWN,
+        w.u8(match self.direction {
+            Direction::Up => dispatch::TREE_DATA,
+            Direction::Down { .. } => dispatch::TREE_DOWN,
         })?;
         w.bytes(&self.stamp)?;
         w.u16(self.origin.get())?.u16(self.number)?.u8(self.hops)?;
-        if let Way::Down { to } = self.way {
+        if let Direction::Down { to } = self.direction {
             w.u16(to.get())?;
         }
         w.bytes(self.payload)?;
@@ -294,9 +294,9 @@ impl<'a> Repr<'a> {
                 origin: r.node()?,
                 number: r.u16()?,
                 hops: r.u8()?,
-                way: match kind {
-                    dispatch::TREE_DOWN => Way::Down { to: r.node()? },
-                    _ => Way::Up,
+                direction: match kind {
+                    dispatch::TREE_DOWN => Direction::Down { to: r.node()? },
+                    _ => Direction::Up,
                 },
                 payload: r.rest(),
             })),
@@ -349,13 +349,13 @@ mod tests {
             from: id(3),
         };
         for (way, header) in [
-            (Way::Up, DATA_HEADER_BYTES),
-            (Way::Down { to: id(41) }, DATA_HEADER_BYTES + 2),
+            (Direction::Up, DATA_HEADER_BYTES),
+            (Direction::Down { to: id(41) }, DATA_HEADER_BYTES + 2),
         ] {
             let data = Data {
                 link,
                 stamp: stamp(Congestion::Congested),
-                way,
+                direction,
                 origin: id(40),
                 number: 513,
                 hops: 2,

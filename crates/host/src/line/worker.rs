@@ -289,7 +289,7 @@ impl Worker {
             Told::Up(None) => self.link.leave(self.now()),
             Told::Down(why) => self.down(why),
             Told::Foreign(version) => {
-                self.down(Lost::Anew);
+                self.down(Lost::Restarted);
                 look(&self.shared).foreign = Some(version);
             }
             Told::Message(_) | Told::Note(_) => {}
@@ -326,7 +326,7 @@ impl Worker {
         };
         // Where it began anew after a start, its next session says so.
         let boot = self.link.peer().map(|about| about.boot);
-        if why != Lost::Anew || boot.is_none_or(|boot| boot == about.boot) {
+        if why != Lost::Restarted || boot.is_none_or(|boot| boot == about.boot) {
             self.waiting.push_back(Heard::Silent(about.node));
         }
     }

@@ -22,9 +22,9 @@ struct Record {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    Asked,
+    Open,
     Complete,
-    GivenUp { told: bool },
+    GivenUp { reported: bool },
 }
 
 /// A node whose report is not complete.
@@ -81,7 +81,7 @@ impl<const NODES: usize> Ledger<NODES> {
             got: 0,
             frames: None,
             silent: 0,
-            fate: Fate::Asked,
+            fate: Fate::Open,
         };
         Self {
             nodes,
@@ -92,10 +92,10 @@ impl<const NODES: usize> Ledger<NODES> {
             complete: 0,
         }
     }
-    pub(crate) fn asks(&self, node: NodeId) -> bool {
-        self.place(node).is_some()
+    pub(crate) fn includes(&self, node: NodeId) -> bool {
+        self.index_of(node).is_some()
     }
-    fn place(&self, node: NodeId) -> Option<usize> {
+    fn index_of(&self, node: NodeId) -> Option<usize> {
         self.nodes.as_slice().iter().position(|n| *n == node)
     }
     fn used(&mut self) -> &mut [Record] {
@@ -109,10 +109,10 @@ impl<const NODES: usize> Ledger<NODES> {
 
     /// Takes frame `frame` of `frames` of `node`'s report; `true` where it is news.
     pub(crate) fn accept(&mut self, node: NodeId, frame: u8, frames: u8) -> bool {
-        let Some(place) = self.place(node) else {
+        let Some(index) = self.index_of(node) else {
             return false;
         };
-        let record = &mut self.records[place];
+        let record = &mut self.records[index];
         let contradicts = record.frames.is_some_and(|f| f != frames);
         if frame >= frames || frames > MAX_FRAMES || contradicts || record.got & 1 << frame != 0 {
             return false;
@@ -120,7 +120,7 @@ impl<const NODES: usize> Ledger<NODES> {
         record.got |= 1 << frame;
         record.frames = Some(frames);
         record.silent = 0;
-        if record.got.count_ones() == u32::from(frames) && record.fate == Fate::Asked {
+        if record.got.count_ones() == u32::from(frames) && record.fate == Fate::Open {
             record.fate = Fate::Complete;
             self.complete += 1;
         }
@@ -140,7 +140,7 @@ impl<const NODES: usize> Ledger<NODES> {
                 break;
             }
             let record = &self.records[index];
-            if record.fate != Fate::Asked {
+            if record.fate != Fate::Open {
                 continue;
             }
             let first = record.got.trailing_ones() as u8;
@@ -166,26 +166,26 @@ impl<const NODES: usize> Ledger<NODES> {
 
     fn close_round(&mut self) {
         for (assignment, before) in self.round.assignments.iter().flatten() {
-            let Some(place) = self.place(assignment.node) else {
+            let Some(index) = self.index_of(assignment.node) else {
                 continue;
             };
-            let record = &mut self.records[place];
-            if record.got.count_ones() as u16 > *before || record.fate != Fate::Asked {
+            let record = &mut self.records[index];
+            if record.got.count_ones() as u16 > *before || record.fate != Fate::Open {
                 continue;
             }
             record.silent += 1;
             if record.silent >= self.tries {
-                record.fate = Fate::GivenUp { told: false };
+                record.fate = Fate::GivenUp { reported: false };
             }
         }
     }
 
     /// The next node that was given up and not told of yet.
     pub(crate) fn poll_missing(&mut self) -> Option<Missing> {
-        let untold = Fate::GivenUp { told: false };
-        let index = self.used().iter().position(|r| r.fate == untold)?;
+        let unreported = Fate::GivenUp { reported: false };
+        let index = self.used().iter().position(|r| r.fate == unreported)?;
         let record = &mut self.records[index];
-        record.fate = Fate::GivenUp { told: true };
+        record.fate = Fate::GivenUp { reported: true };
         Some(Missing {
             node: self.nodes.as_slice()[index],
             received: record.got.count_ones() as u8,

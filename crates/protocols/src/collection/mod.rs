@@ -12,7 +12,7 @@ mod pack;
 pub(crate) use ledger::Ledger;
 pub use ledger::Missing;
 pub(crate) use pack::Links;
-pub use pack::{report_frame, Link, MAX_FRAMES};
+pub use pack::{report_frame, LinkReport, MAX_FRAMES};
 
 use crate::linkprobe::NodeList;
 use thalweg_units::{Duration, Instant, NodeId};

@@ -6,7 +6,7 @@
 use crate::linkprobe::LinkTable;
 use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use thalweg_wire::flood::{Campaign, MAX_CONTENT};
-use thalweg_wire::report::{Heard, Report, Row};
+use thalweg_wire::report::{Received, Report, Row};
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
 /// The most frames of one report; what does not fit into them is not sent.
@@ -63,7 +63,7 @@ fn frames_of(first: usize, rows: impl Iterator<Item = Row>) -> impl Iterator<Ite
 
 /// What a node heard of another one on one channel, as the sink learns it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
+pub struct LinkReport {
     /// Who sent the beacons.
     pub from: NodeId,
     /// Who counted them.
@@ -82,7 +82,7 @@ pub(crate) struct Links {
     to: NodeId,
     content: FrameBuf,
     at: usize,
-    row: Option<(NodeId, [Option<Heard>; Channel::COUNT])>,
+    row: Option<(NodeId, [Option<Received>; Channel::COUNT])>,
     channel: usize,
 }
 
@@ -100,8 +100,8 @@ impl Links {
 }
 
 impl Iterator for Links {
-    type Item = Link;
-    fn next(&mut self) -> Option<Link> {
+    type Item = LinkReport;
+    fn next(&mut self) -> Option<LinkReport> {
         loop {
             let Some((from, heard)) = self.row else {
                 let rest = self.content.get(self.at..)?;
@@ -118,7 +118,7 @@ impl Iterator for Links {
             };
             self.channel += 1;
             if let Some(cell) = cell {
-                return Some(Link {
+                return Some(LinkReport {
                     from,
                     to: self.to,
                     channel: Channel::from_index(index),
@@ -152,11 +152,11 @@ mod tests {
         table
     }
 
-    fn links(table: &LinkTable, floor: u8) -> (u8, Vec<Link>) {
+    fn links(table: &LinkTable, floor: u8) -> (u8, Vec<LinkReport>) {
         told(table, floor, None)
     }
 
-    fn told(table: &LinkTable, floor: u8, battery: Option<BatteryLevel>) -> (u8, Vec<Link>) {
+    fn told(table: &LinkTable, floor: u8, battery: Option<BatteryLevel>) -> (u8, Vec<LinkReport>) {
         let mut links = Vec::new();
         for frame in 0..=MAX_FRAMES {
             match report_frame(table, Campaign::new(4), floor, frame, battery).unwrap() {

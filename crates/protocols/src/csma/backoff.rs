@@ -15,7 +15,7 @@ impl Mac {
                 self.state = State::Idle;
                 return Some(Outcome::ChannelBusy);
             }
-            Scheme::TinyOs(t) if self.busy >= t.looks => {
+            Scheme::TinyOs(t) if self.busy >= t.samples => {
                 self.busy = 0;
                 (self.state, self.wanted) = (State::Loading, Wanted::Load);
                 return None;
@@ -39,7 +39,7 @@ impl Mac {
     }
 
     /// A good frame was received: what is counted down is drawn anew.
-    pub(super) fn draw_anew(&mut self, now: Instant) {
+    pub(super) fn redraw(&mut self, now: Instant) {
         let Scheme::TinyOs(t) = self.config.scheme else {
             return;
         };

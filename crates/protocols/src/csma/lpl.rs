@@ -77,7 +77,7 @@ enum Phase {
     Asleep(Instant),
     /// The receiver was asked for.
     Starting(Instant),
-    /// The receiver is on. The channel is looked at at `look`; at `limit` it goes off all the same.
+    /// The receiver is on. The channel is sampled at at `look`; at `limit` it goes off all the same.
     Watching { look: Instant, limit: Instant },
     /// The channel was asked about.
     Looking { limit: Instant },
@@ -97,7 +97,7 @@ pub(super) struct Sampler {
     lpl: Lpl,
     phase: Phase,
     switch: Option<Switch>,
-    look: bool,
+    sense: bool,
     /// Readings in this look that said somebody sends.
     loud: u8,
     preamble: bool,
@@ -109,7 +109,7 @@ impl Sampler {
             lpl,
             phase: Phase::Off,
             switch: None,
-            look: false,
+            sense: false,
             loud: 0,
             preamble: true,
         }
@@ -124,7 +124,7 @@ impl Sampler {
     pub(super) fn stop(&mut self) {
         self.phase = Phase::Off;
         self.switch = Some(Switch::Off);
-        self.look = false;
+        self.sense = false;
     }
     /// Whether the receiver is on.
     pub(super) const fn is_on(&self) -> bool {
@@ -141,7 +141,7 @@ impl Sampler {
     fn sleep(&mut self, now: Instant) {
         self.phase = Phase::Asleep(now + self.lpl.interval);
         self.switch = Some(Switch::Off);
-        self.look = false;
+        self.sense = false;
     }
     fn wake(&mut self, now: Instant) {
         self.phase = Phase::Starting(now + START_LIMIT);
@@ -160,7 +160,7 @@ impl Sampler {
             (Phase::Asleep(_), Need::Radio) => self.wake(now),
             (Phase::Watching { .. } | Phase::Looking { .. }, Need::Radio) => {
                 self.phase = Phase::Working;
-                self.look = false;
+                self.sense = false;
             }
             (Phase::Working, Need::Sleep) => self.watch(now, self.lpl.linger),
             _ => {}
@@ -183,7 +183,7 @@ impl Sampler {
             ) => self.sleep(now),
             (
                 RadioEvent::Sensed {
-                    op: ops::LOOK,
+                    op: ops::LPL_SAMPLE,
                     power,
                     activity,
                 },
@@ -194,7 +194,7 @@ impl Sampler {
                 } else if activity == Activity::Idle && self.loud + 1 < READINGS {
                     // A single reading of noise is loud now and then.
                     self.loud += 1;
-                    self.look = true;
+                    self.sense = true;
                 } else {
                     let look = now + self.lpl.linger;
                     // What is being received gets its time, whatever went before it.
@@ -210,7 +210,7 @@ impl Sampler {
                 RadioEvent::Frame { .. } | RadioEvent::Corrupt { .. },
                 Phase::Watching { .. } | Phase::Looking { .. },
             ) => {
-                self.look = false;
+                self.sense = false;
                 self.watch(now, self.lpl.linger);
             }
             _ => {}
@@ -226,7 +226,7 @@ impl Sampler {
             }
             Phase::Watching { look, limit } if look <= now => {
                 self.phase = Phase::Looking { limit };
-                self.look = true;
+                self.sense = true;
                 self.loud = 0;
             }
             _ => {}
@@ -254,6 +254,7 @@ impl Sampler {
             Some(Switch::Off) => return Some(Request::new(ops::SLEEP, RadioOp::Sleep)),
             None => {}
         }
-        core::mem::replace(&mut self.look, false).then(|| Request::new(ops::LOOK, RadioOp::Sense))
+        core::mem::replace(&mut self.sense, false)
+            .then(|| Request::new(ops::LPL_SAMPLE, RadioOp::Sense))
     }
 }

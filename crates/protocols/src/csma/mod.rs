@@ -261,7 +261,7 @@ impl Mac {
         match *event {
             RadioEvent::Frame { mpdu, sfd, .. } => {
                 self.received(now, sfd);
-                self.draw_anew(now);
+                self.redraw(now);
                 if mpdu.len() != ACK_BYTES {
                     return None;
                 }
@@ -308,7 +308,7 @@ impl Mac {
                 self.wanted = Wanted::Send;
             }
             RadioEvent::Sensed {
-                op: op @ (ops::FLOOR | ops::LOOK),
+                op: op @ (ops::FLOOR | ops::LPL_SAMPLE),
                 power,
                 activity,
             } => {
@@ -451,8 +451,8 @@ impl Mac {
                     return None;
                 };
                 let assessment = Assessment {
-                    looks: b.looks,
-                    between: b.between_looks,
+                    samples: b.samples,
+                    between: b.between_samples,
                     clear: self.floor.clear(),
                 };
                 Some(Request::new(ops::SENSE, RadioOp::Assess(assessment)))
@@ -460,7 +460,7 @@ impl Mac {
             Wanted::Send => {
                 let mpdu = &*self.frame;
                 let op = match self.config.scheme {
-                    // Software has looked already.
+                    // Software has sampled already.
                     Scheme::BMac(_) => radio::stream(mpdu, channel, When::Now),
                     Scheme::Unslotted(_) => RadioOp::Stream {
                         mpdu,

@@ -1,6 +1,6 @@
 //! What [`super::Floodnet`] is ordered and what it tells.
 
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::glossy::Insistence;
 use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
@@ -100,7 +100,7 @@ pub enum Event {
         time: Duration,
     },
     /// On the sink: one link, of a report that came in.
-    Link(Link),
+    Link(LinkReport),
     /// On the sink: the voltage of a node's battery, of a report that came in.
     Battery {
         /// Whose.

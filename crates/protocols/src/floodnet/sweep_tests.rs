@@ -9,7 +9,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
 use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
-use thalweg_wire::sweep::{Beacon as SweepBeacon, Part, Reports, Terms};
+use thalweg_wire::sweep::{Announcement, Beacon as SweepBeacon, Parameters, Reports};
 use thalweg_wire::{dispatch, flood, mac};
 
 type Node = Floodnet<32, 160>;
@@ -457,11 +457,11 @@ fn sweeps_follow_each_other_and_orders_do_not_mix() {
     }
 }
 
-fn terms() -> Terms {
+fn parameters() -> Parameters {
     let Command::Sweep(sweep) = order(&[0, 1, 2], 2) else {
         unreachable!()
     };
-    sweep.terms(Campaign::new(9), MS(20), 60)
+    sweep.parameters(Campaign::new(9), MS(20), 60)
 }
 
 fn hears(net: &mut Net<Skewed>, node: usize, mpdu: &[u8]) {
@@ -483,14 +483,14 @@ fn a_stray_beacon_holds_a_node_for_as_long_as_it_tells_and_no_longer() {
     let mut net = numbered(3, ideal(LINE));
     let beacon = SweepBeacon {
         from: id(0),
-        terms: terms(),
+        parameters: parameters(),
         stretch: 7,
         slot: 0,
     };
     let frame = FrameBuf::build(|w| beacon.emit(w, 32)).unwrap();
     hears(&mut net, 1, &frame);
     assert!(!net.engine(1).node.is_idle());
-    net.run_for(terms().measuring() + MS(20) * 4);
+    net.run_for(parameters().measuring() + MS(20) * 4);
     assert!((0..3).all(|n| net.engine(n).node.is_idle()));
     // The same campaign again is no news.
     hears(&mut net, 1, &frame);
@@ -509,10 +509,10 @@ fn nonsense_in_mid_sweep_changes_nothing() {
     // On whatever channel node 1 is, one of them is there.
     let foreign: Vec<FrameBuf> = (0..8)
         .map(|stretch| {
-            let (from, terms, slot) = (id(2), terms(), 2);
+            let (from, parameters, slot) = (id(2), parameters(), 2);
             let beacon = SweepBeacon {
                 from,
-                terms,
+                parameters,
                 stretch,
                 slot,
             };
@@ -521,14 +521,14 @@ fn nonsense_in_mid_sweep_changes_nothing() {
         .collect();
     let mut broken = foreign[0];
     broken[8] = 0xff;
-    let part = Part {
-        terms: terms(),
+    let announcement = Announcement {
+        parameters: parameters(),
         until: Duration::ZERO,
         from: id(0),
         rank: 0,
         nodes: &[7],
     };
-    let content = FrameBuf::build(|w| part.emit(w)).unwrap();
+    let content = FrameBuf::build(|w| announcement.emit(w)).unwrap();
     let flooded = flood::Repr {
         sequence: 77,
         initiator: id(2),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::glossy::{Insistence, MissedSlot};
 use crate::linkprobe::{Measure, NodeList};
@@ -62,7 +62,7 @@ fn run_collection(net: &mut Net<Node>, n: usize, limit: Duration) -> Outcome {
         assert!(node == 0, "only the sink is told: {event:?}");
         assert!(end.is_none(), "nothing follows the end: {event:?}");
         match event {
-            Event::Link(Link {
+            Event::Link(LinkReport {
                 from,
                 to,
                 channel,
@@ -287,7 +287,7 @@ fn a_measurement_takes_equation_1_and_counts_every_beacon() {
                     .enumerate()
                     .filter_map(|(i, c)| c.map(|c| (i, c)))
                     .collect();
-                let cell = thalweg_wire::report::Heard {
+                let cell = thalweg_wire::report::Received {
                     received: 4,
                     rssi: -60,
                 };

@@ -382,7 +382,7 @@ impl Flood {
         let (sequence, slot) = (active.sequence, active.slot);
         let done = active.counted >= active.course.times();
         if started {
-            self.tell(Event::Started {
+            self.emit(Event::Started {
                 sequence,
                 reference,
             });
@@ -405,7 +405,7 @@ impl Flood {
         if active.role == Role::Initiator && active.reference.is_none() {
             let sequence = active.sequence;
             self.state = State::Idle;
-            self.tell(Event::Refused { sequence, why });
+            self.emit(Event::Refused { sequence, why });
         }
     }
 
@@ -445,7 +445,7 @@ impl Flood {
                 let reference = sfd.saturating_sub(slot * u64::from(repr.relay));
                 self.activate(Role::Relay, repr, Some(reference), sfd);
                 self.known.remember((flood, reference + self.life(slot)));
-                self.tell(Event::Received {
+                self.emit(Event::Received {
                     initiator: repr.initiator,
                     sequence: repr.sequence,
                     relay: repr.relay,
@@ -482,7 +482,7 @@ impl Flood {
                 self.activate(Role::Relay, repr, Some(reference), turn);
                 let life = reference + self.life(ring.slot);
                 self.known.remember((flood, life));
-                self.tell(Event::Received {
+                self.emit(Event::Received {
                     initiator: repr.initiator,
                     sequence: repr.sequence,
                     relay: repr.relay,
@@ -556,7 +556,7 @@ impl Flood {
                 sent: active.sent,
                 heard: active.heard,
             };
-            self.tell(event);
+            self.emit(event);
             self.abandon();
             self.state = State::Idle;
         }
@@ -578,7 +578,7 @@ impl Flood {
         known.any(|(known, until)| *known == flood && now <= *until)
     }
 
-    fn tell(&mut self, event: Event) {
+    fn emit(&mut self, event: Event) {
         let full = self.events.push(event).is_err();
         debug_assert!(!full, "events are drained after every call");
     }

@@ -82,8 +82,8 @@ impl Side {
         self.link = Link::new(self.end, seed, about, now);
     }
     fn session(&self) -> u32 {
-        match self.link.core.state {
-            State::Up(peer) => self.link.core.session(peer),
+        match self.link.protocol.state {
+            State::Up(peer) => self.link.protocol.session(peer),
             _ => 0,
         }
     }

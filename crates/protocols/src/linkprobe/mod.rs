@@ -1,7 +1,7 @@
 //! Link measurement (P3, section IV-D1): one node after the other broadcasts beacons and all
 //! others count them; equation (1), T = (T_o + IPI * N_b) * n, with N_b on each channel in turn.
 //!
-//! Owns: the sink's order ([`Measure`]), the time table of one node's turn ([`Turn`]) and of the
+//! Owns: the sink's order ([`Measure`]), the time table of one node's turn ([`BeaconTurn`]) and of the
 //! sink's sweep over all nodes, the table of neighbours. Time base: the reference time of the
 //! flood that announces the turn, on the node's own clock. Invariant: every turn of a measurement
 //! is equally long, whatever is lost. Driven by [`crate::floodnet`]. Tests: in the modules there
@@ -146,7 +146,7 @@ pub enum Step {
 
 /// The time table of one node's turn, as one node sees it.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub struct BeaconTurn {
     pub(crate) announce: Announce,
     base: Instant,
     mine: bool,
@@ -154,7 +154,7 @@ pub struct Turn {
     next: Option<u16>,
 }
 
-impl Turn {
+impl BeaconTurn {
     /// The turn announced with reference time `reference`, on node `id`; T_o is `control`.
     /// Beacons are asked for `lead` before their time.
     pub fn new(
@@ -289,7 +289,7 @@ mod tests {
         let reference = Instant::from_nanos(7_000_000_000);
         let (control, lead) = (Duration::from_millis(10), Duration::from_millis(1));
         let steps = |me| {
-            let mut turn = Turn::new(announce, reference, id(me), control, lead);
+            let mut turn = BeaconTurn::new(announce, reference, id(me), control, lead);
             let mut steps = Vec::new();
             while let Some((due, _)) = turn.peek() {
                 assert_eq!(turn.step(due.saturating_sub(Duration::from_nanos(1))), None);

@@ -2,7 +2,7 @@
 
 use thalweg_units::{Channel, Dbm, NodeId};
 use thalweg_wire::flood::Campaign;
-use thalweg_wire::report::{Heard, Row};
+use thalweg_wire::report::{Received, Row};
 
 /// What was heard of up to `NEIGHBOURS` neighbours on each channel: 50 bytes of RAM a neighbour
 /// (8 kB for the default of 160; a mote with 10 kB takes 40).
@@ -106,7 +106,7 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
         (0..self.len).filter_map(move |index| {
             let cell = |channel: usize| {
                 let received = self.received[index][channel];
-                (received >= floor.max(1)).then(|| Heard {
+                (received >= floor.max(1)).then(|| Received {
                     received,
                     rssi: mean(self.rssi_sum[index][channel], received),
                 })
@@ -140,8 +140,8 @@ mod tests {
     fn id(n: u16) -> NodeId {
         NodeId::new(n).unwrap()
     }
-    fn heard(received: u8, rssi: i8) -> Option<Heard> {
-        Some(Heard { received, rssi })
+    fn heard(received: u8, rssi: i8) -> Option<Received> {
+        Some(Received { received, rssi })
     }
 
     #[test]

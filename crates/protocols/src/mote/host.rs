@@ -5,7 +5,7 @@
 //! travels as the segments of its own wake-up. Tests: `tests/on_line.rs`.
 
 use super::{Command, Event, Refused};
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::floodnet;
 use crate::linkprobe::{Measure, NodeList};
 use crate::pipeline::{self, Chain, Complete, End, SetupError};
@@ -307,7 +307,7 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             nodes: r.u16()?,
             time: duration(r)?,
         },
-        LINK => Event::Link(Link {
+        LINK => Event::Link(LinkReport {
             from: r.node()?,
             to: r.node()?,
             channel: Channel::new(r.u8()?).map_err(|_| WireError::Malformed)?,

@@ -6,7 +6,7 @@
 use crate::ring::Fifo;
 use crate::stack::{Packet, Room, Upper};
 use thalweg_units::{Instant, NodeId};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// Messages that wait for the stack. One per node that is answered is what a network's sink needs at most.
@@ -85,15 +85,15 @@ impl Upper for Base {
     fn next(
         &mut self,
         _now: Instant,
-        mut room: impl FnMut(Way) -> Room,
-    ) -> Option<(Way, FrameBuf)> {
-        let way = Way::Down {
+        mut room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
+        let direction = Direction::Down {
             to: self.waiting.front()?.to,
         };
-        if room(way) == Room::Taken {
+        if room(direction) == Room::Taken {
             return None;
         }
-        self.waiting.pop().map(|send| (way, send.message))
+        self.waiting.pop().map(|send| (direction, send.message))
     }
     fn arrived(&mut self, _now: Instant, packet: &Packet) {
         self.handed.remember(Handed::Packet {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Flow, Rate};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 const FLOW: Flow = Flow { sink: 0, number: 0 };
@@ -119,7 +119,7 @@ impl World {
             due.then(|| e.remove_entry())
         }) {
             let packet = Packet {
-                way: Way::Down { to: id(n) },
+                direction: Direction::Down { to: id(n) },
                 origin: id(100),
                 number: 0,
                 hops: 1,

@@ -10,7 +10,7 @@ use crate::csma::{Outcome, Priority};
 use thalweg_engine::{Hear, Wants};
 use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
-use thalweg_wire::tree::{Repr, Stamp, Way};
+use thalweg_wire::tree::{Direction, Repr, Stamp};
 
 /// How full a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,19 +87,19 @@ pub trait Discipline {
         None
     }
     /// A packet is about to enter the queue, which then holds `fill`; what relays note in it is written now.
-    fn enters(&self, _way: Way, _fill: Fill, _payload: &mut [u8]) {}
+    fn enters(&self, _way: Direction, _fill: Fill, _payload: &mut [u8]) {}
     /// A packet has entered or left the queue.
     fn queued(&mut self, _now: Instant, _fill: Fill) {}
     /// Whether the layer above may add a packet now; asked when it has one and there is room for it.
-    fn admits(&mut self, _now: Instant, _way: Way) -> bool {
+    fn admits(&mut self, _now: Instant, _way: Direction) -> bool {
         true
     }
     /// A packet of the layer above was added.
-    fn admitted(&mut self, _way: Way) {}
+    fn admitted(&mut self, _way: Direction) {}
     /// The MAC is done with a packet, which has left the queue.
-    fn sent(&mut self, _way: Way, _outcome: Outcome) {}
+    fn sent(&mut self, _way: Direction, _outcome: Outcome) {}
     /// Whether the packet that is next may go to the MAC or, if the MAC has it, stay there.
-    fn gate(&self, _now: Instant, _way: Way) -> Gate {
+    fn gate(&self, _now: Instant, _way: Direction) -> Gate {
         Gate::Open
     }
     /// How hard the node tries to win the channel.

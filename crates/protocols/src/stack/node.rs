@@ -116,12 +116,14 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
     fn admit(&mut self, now: Instant) {
         while self.events.len() + 2 <= MAX_EVENTS {
             let stack = &mut self.stack;
-            let Some((way, payload)) = self.above.next(now, |way| stack.room(now, way)) else {
+            let Some((direction, payload)) =
+                self.above.next(now, |direction| stack.room(now, direction))
+            else {
                 return;
             };
             self.number = self.number.wrapping_add(1);
             let packet = Packet {
-                way,
+                direction,
                 origin: self.stack.id,
                 number: self.number,
                 hops: 0,
@@ -130,12 +132,12 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             self.tell(Event::Taken {
                 number: self.number,
             });
-            if self.stack.ends_here(way) {
+            if self.stack.ends_here(direction) {
                 self.above.arrived(now, &packet);
             } else if let Err(why) = self.stack.enqueue(now, packet) {
                 self.gone(now, &packet, Gone::Dropped(why));
             } else {
-                self.stack.discipline.admitted(way);
+                self.stack.discipline.admitted(direction);
             }
         }
     }
@@ -145,7 +147,7 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             return;
         };
         let packet = Packet {
-            way: data.way,
+            direction: data.direction,
             origin: data.origin,
             number: data.number,
             hops: data.hops.saturating_add(1),
@@ -158,7 +160,7 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             hops: packet.hops,
         });
         let is_round = sighting == Sighting::Round;
-        if self.stack.ends_here(packet.way) {
+        if self.stack.ends_here(packet.direction) {
             if !is_round {
                 self.above.arrived(now, &packet);
             }

@@ -44,7 +44,7 @@ impl<A: Air> World<A> {
         self.radios[n].looking = Some(Looking {
             op,
             assessment,
-            left: assessment.looks,
+            left: assessment.samples,
             due: self.now,
         });
         self.look(n, op);

@@ -126,7 +126,7 @@ fn what_waits_to_be_said_goes_with_its_connection() {
     let mut bench = Bench::new(Config::PAPER, "fair");
     bench.connected(7, 1.0);
     bench.pass(60.0);
-    bench.data_at(7, 1, 1, Rate::ZERO, Ask::Feedback, None);
+    bench.data_at(7, 1, 1, Rate::ZERO, FeedbackRequest::Yes, None);
     bench.open(7, 2, 1.0, 0);
     assert!(matches!(bench.says()[..], [(7, Said::Accept(_))]));
 }
