@@ -1,5 +1,5 @@
 //! The first byte after the MAC header names the protocol. All values lie in 0x10..=0x3f: RFC 4944,
-//! section 5.1, backups 0x00..=0x3f for "not a LoWPAN frame", so that other stacks ignore ours, and
+//! section 5.1, reserves 0x00..=0x3f for "not a LoWPAN frame", so that other stacks ignore ours, and
 //! below 0x10 decoders that guess take a frame for one of Atmel's Lightweight Mesh.
 
 /// A Glossy flood.

@@ -299,7 +299,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn a_part_round_trips_and_tells_slots_in_order(
+        fn an_announcement_round_trips_and_lists_slots_in_order(
             parameters in parameters(), until: u16, from in 0u16..1000, rank in 0u16..50,
             nodes in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT - Announcement::BYTES),
         ) {
@@ -308,7 +308,7 @@ pub(crate) mod tests {
             let announcement = Announcement { parameters, until, from, rank, nodes: &nodes };
             let content = FrameBuf::build(|w| announcement.emit(w)).unwrap();
             prop_assert_eq!(content.len(), Announcement::BYTES + nodes.len());
-            prop_assert_eq!(Announcement::parse(&content), Ok(part));
+            prop_assert_eq!(Announcement::parse(&content), Ok(announcement));
             let mut slot = rank;
             for n in 0..nodes.len() * 8 {
                 let id = NodeId::new(from.get() + n as u16).unwrap();

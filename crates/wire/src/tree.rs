@@ -348,7 +348,7 @@ mod tests {
             to: Some(id(2)),
             from: id(3),
         };
-        for (way, header) in [
+        for (direction, header) in [
             (Direction::Up, DATA_HEADER_BYTES),
             (Direction::Down { to: id(41) }, DATA_HEADER_BYTES + 2),
         ] {

@@ -1,10 +1,9 @@
-//! Low-power listening: the receiver is off but for a look at the channel every check interval
+//! Low-power listening: the receiver is off except for a sample of the channel every check interval
 //! (B-MAC: Polastre, Hill, Culler, SenSys 2004, section 3.2; TinyOS 1.x, CC1000RadioIntM).
 //!
-//! [`Sampler`] switches the radio for [`super::Mac`], which says when it needs it. Time base: the
-//! node's clock. Invariants: the preamble outlasts the gap between two looks; every wait has a
-//! time-out. Not modelled: adapting the interval to traffic, neighbours' schedules. Tests:
-//! `tests.rs`, `lab/src/convergecast/tests.rs`.
+//! [`Sampler`] switches the radio for [`super::Mac`], which says when it needs it. Time base: the node's clock.
+//! Invariants: the preamble outlasts the gap between two samples; every wait has a time-out. Not modelled: adapting the
+//! interval to traffic, neighbours' schedules. Tests: `tests.rs`, `simnet/src/convergecast/tests.rs`.
 
 use super::ops;
 use crate::radio;

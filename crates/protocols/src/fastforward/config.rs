@@ -1,4 +1,4 @@
-//! What a node of FastForward is told and tells.
+//! Configuration, orders and events of a node of FastForward.
 
 use thalweg_units::{Channel, Channel900, Duration, NodeId, Tuning};
 use thalweg_wire::stream::Call;

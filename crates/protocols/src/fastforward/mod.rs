@@ -406,8 +406,8 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 }
                 // Wake-ups of different nodes are spread over the interval.
                 let spread = u64::from(self.id.get()).wrapping_mul(0x9e37_79b9) % 997;
-                let state = self.config.wake_interval.as_nanos() / 997;
-                self.nap = Nap::Asleep(now + Duration::from_nanos(1 + spread * state));
+                let share = self.config.wake_interval.as_nanos() / 997;
+                self.nap = Nap::Asleep(now + Duration::from_nanos(1 + spread * share));
             }
             Command::Open(call) => {
                 let stream = call.stream;

@@ -1,4 +1,4 @@
-//! What [`super::Floodnet`] is ordered and what it tells.
+//! Orders to [`super::Floodnet`] and events from it.
 
 use crate::collection::{Collect, LinkReport, Missing};
 use crate::glossy::Insistence;

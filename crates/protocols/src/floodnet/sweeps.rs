@@ -1,5 +1,4 @@
-//! Sweeps: a node's part in one, and the sink's order. What is missing of the reports is asked for as in any other
-//! collection.
+//! Sweeps: a node's role in one, and the sink's order. Missing reports are requested as in any other collection.
 
 use super::sink::{Announcing, Collection, Phase, Task, OWN_FRAME, START};
 use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};

@@ -1,12 +1,10 @@
-//! The whole node: floods, link measurement, collection and pipelines stacked on one radio.
+//! The whole node: floods, link measurement, collection and pipelines share one radio.
 //!
-//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section
-//! IV-D2) gives the radio to the pipeline of those that have a part, and sends the others to rest
-//! until the transfer is over. Time base: the node's clock. Invariants: one engine has the radio at
-//! a time, and what it left pending is taken back before the next one asks for anything; a node
-//! that is not in a transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an
-//! event, unless [`Command::Stop`] ends it; until transfers begin together, all nodes carry floods.
-//! Deviations: README.md. Tests: `tests.rs`.
+//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section IV-D2) gives the radio to
+//! the pipeline of the nodes that it names and puts all others to sleep. Time base: the node's clock. Invariants: one
+//! engine has the radio at a time, and what it left pending is cancelled before the next one starts; a node outside of a
+//! transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an event, unless [`Command::Stop`]
+//! ends it; until transfers begin together, all nodes relay floods. Deviations: README.md. Tests: `tests/`.
 
 mod cold_start;
 mod event;
@@ -40,8 +38,8 @@ use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
 
-/// Slots in which whoever has missed a wake-up of Thalweg still gets it, after it has had time for one hop more than its
-/// route has. Its flood ends then for all nodes, however often they have sent it.
+/// Slots that a wake-up of Thalweg lasts after it has had time for one hop more than its route has, for nodes that missed
+/// it. Then all nodes end its flood, however often they have sent it.
 const LATE_SLOTS: u64 = 2;
 
 /// Who has the radio.
@@ -51,7 +49,7 @@ enum Duty {
     Floods,
     /// A pipeline.
     Transfer,
-    /// Nobody: asleep until this instant.
+    /// No engine: asleep until this instant.
     Asleep(Instant),
     /// Floods, until this instant unless something comes.
     Window(Instant),
@@ -72,7 +70,7 @@ enum Others {
     MaySleep,
 }
 
-/// What the sink is at, of what is not its floods' alone.
+/// What the sink does beyond its floods' own work.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Work<const NODES: usize> {
@@ -136,8 +134,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     pub fn store_mut(&mut self) -> &mut S {
         self.pipeline.store_mut()
     }
-    /// This node's battery was measured: reports of surveys tell `level` from now on. Whoever drives the node says so before
-    /// the first survey and as often as it measures; one without a battery is never rendezvous.
+    /// This node's battery was measured: survey reports carry `level` from now on. The firmware calls it before the first
+    /// survey and after each measurement; never on a node without a battery.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.floods.set_battery(level);
     }
@@ -147,7 +145,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// From the first wake-up packet to the source's first: the floods of the route's segments
-    /// follow each other at their spacing, the last reaches all stages, H hops and one to alternate.
+    /// follow each other at their spacing, the last reaches all stages, H hops and one to spare.
     pub fn wake_up_time(
         route: &Route,
         config: &floodnet::Config,
@@ -183,7 +181,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// When `order` may begin.
     fn rendezvous_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
         let which = match order {
-            // Who hears it far away does not know how long to listen for it.
+            // Nodes far away do not know how long to listen for it.
             Order::Fetch { .. } | Order::Floods(_) if !self.sinks.know_me() => Which::Whole,
             Order::Fetch { route, .. } if !route.has_phase() => Which::Regular,
             Order::Fetch { .. } | Order::Floods(_) => Which::All,
@@ -255,7 +253,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// Hears what the engines below have to tell, and acts on it.
+    /// Takes the events of the engines below, and acts on them.
     fn attend(&mut self, now: Instant) {
         while let Some(event) = self.pipeline.poll_event() {
             self.emit(Event::Pipeline(event));
@@ -339,7 +337,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         } = call;
         let until = start + Duration::from_secs(u64::from(deadline_s));
         let before = self.schedule.filter(|schedule| !schedule.is_done(now));
-        // A later flood tells no rendezvous: the node keeps to those that it knows, or stays awake.
+        // A later flood sets no rendezvous: the node keeps to those that it knows, or stays awake.
         let schedule = match rendezvous {
             Some(rendezvous) => Some(Schedule::new(rendezvous, until, before)),
             None => before.map(|schedule| schedule.prolonged(until)),
@@ -508,7 +506,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        // Whoever left is asked before the one that took over: what he takes back is his own.
+        // The engine that left is polled first: what it cancels is its own.
         match self.duty {
             Duty::Transfer | Duty::Asleep(_) if self.floods.wants_radio() => {
                 self.floods.poll_radio()

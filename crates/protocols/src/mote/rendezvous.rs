@@ -1,11 +1,10 @@
-//! When nodes that have no part in a transfer listen: around the *rendezvous*. Regular ones are a grid of instants that
-//! begins with the wake-up and ends with the transfer's deadline, so that sleepers can be woken without being told that
-//! the transfer is over. Beside them stand *stretches* of closer rendezvous where something may have to follow:
-//! when it is known that a transfer began badly, and from its expected end on.
+//! When nodes outside of a transfer listen: around each *rendezvous*. Regular ones follow the wake-up at a fixed period
+//! until the transfer's deadline, so a sleeper can be woken even if it missed the end. *Stretches* of closer ones lie where
+//! something may follow: after a bad start, and from the expected end on.
 //!
-//! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same rendezvous, whichever of its
-//! segments they heard; regular rendezvous stay where they are when a wake-up begins at another, since it tells its phase.
-//! So who missed it still listens when the others do. Tests: at the end of this file.
+//! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same rendezvous, whichever segment
+//! they heard. A wake-up at a close rendezvous announces its phase and leaves the regular ones where they are, so nodes
+//! that missed it still listen with the others. Tests: at the end of this file.
 
 use crate::thalweg::{FollowUps, EARLY};
 use core::num::NonZeroU16;
@@ -16,9 +15,9 @@ use thalweg_wire::route::Phase;
 pub const PERIOD: Duration = Duration::from_millis(500);
 /// The same within a stretch.
 pub const CLOSE: Duration = Duration::from_millis(100);
-/// Rendezvous of the stretch after its expected end, for a short one.
+/// Rendezvous after the expected end of a short transfer.
 const LATE: u64 = 12;
-/// A long one takes up to one part in so many longer, for what bursts cost: the stretch lasts as much longer.
+/// Bursts make a long transfer up to one part in so many longer: the stretch is as much longer.
 const LONGER: u64 = 32;
 /// How long a node listens after a rendezvous when clocks agree, if any sink may call: a flood's frames reach ten hops away.
 pub const LISTEN: Duration = Duration::from_millis(60);
@@ -27,11 +26,11 @@ pub const WHOLE: u64 = 4;
 /// For a sink whose distance is known a node listens for so many slots more than its last floods took: one loses a
 /// frame, and comes two slots later with the next, or takes another way.
 pub(super) const MARGIN: u64 = 3;
-/// How long it listens before one: what the wake-up's time stamps may be off.
+/// How long it listens before a rendezvous: the error of the wake-up's time stamps.
 pub const GUARD: Duration = Duration::from_millis(2);
 /// Two clocks drift apart by one part in so many, 2 x 40 ppm.
 const DRIFT: u64 = 12_500;
-/// What a start may be off in segments that tell it in steps of as much.
+/// Segments give the start in steps of this.
 const START_STEP: Duration = Duration::from_millis(1);
 
 /// Which rendezvous an order may begin at.
@@ -39,7 +38,7 @@ const START_STEP: Duration = Duration::from_millis(1);
 pub(super) enum Which {
     /// The regular ones at which nodes listen for any sink.
     Whole,
-    /// The regular ones: the order does not tell at which it began.
+    /// The regular ones: the order does not announce its phase.
     Regular,
     /// Any.
     All,
@@ -54,7 +53,7 @@ pub(super) struct Listening {
     pub(super) near: Duration,
 }
 
-/// What a wake-up told of the rendezvous.
+/// The rendezvous that a wake-up sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RendezvousTimes {
     /// The wake-up's first frame. Clocks drift apart from then on.
@@ -109,7 +108,7 @@ impl RendezvousTimes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Schedule {
     times: RendezvousTimes,
-    /// Its end: everyone listens always from then on.
+    /// From then on all nodes listen all the time.
     until: Instant,
 }
 
@@ -117,28 +116,28 @@ impl Schedule {
     /// The grid of a wake-up that told what `told` is, and whose transfer ends at `until`, by a node that has kept to
     /// `before`.
     pub(super) fn new(times: RendezvousTimes, until: Instant, before: Option<Self>) -> Self {
-        // Who missed this wake-up keeps to the longer one.
+        // A node that missed this wake-up keeps to the longer one.
         let until = before.map_or(until, |schedule| schedule.until.max(until));
         Self { times, until }
     }
-    /// The same rendezvous until the end of a transfer whose wake-up told none.
+    /// The same rendezvous until the end of a transfer whose wake-up sets none.
     pub(super) fn prolonged(self, until: Instant) -> Self {
         Self::new(self.times, until, Some(self))
     }
-    /// The same for who was told that a transfer began well: nothing follows its beginning.
+    /// The same after a NACK that the transfer began well: nothing follows its start.
     pub(super) fn begun_well(mut self) -> Self {
         self.times.early = None;
         self
     }
-    /// Until when a node listens that leaves a transfer which began badly, for so long after a rendezvous: it may have missed the
-    /// call for another way, whose rendezvous are others. `None` where there was none yet, or is to be none any more.
+    /// Until when a node listens that leaves a transfer after a bad start: it may have missed the call for another path,
+    /// which has other rendezvous. `None` before the first early rendezvous and after the last.
     pub(super) fn begins_again_by(&self, now: Instant, listening: Listening) -> Option<Instant> {
         let (first, apart) = self.times.early?;
         let last = self.times.at(first) + Phase::STEP * u64::from(apart.get()) * (EARLY - 1);
         let until = last + listening.near;
         (self.times.at(first) < now && now < until).then_some(until)
     }
-    /// Whether everyone listens always.
+    /// Whether all nodes listen all the time.
     pub(super) fn is_done(&self, now: Instant) -> bool {
         now >= self.until
     }
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_meetings_are_whole_periods_apart_and_never_before_now() {
+    fn regular_rendezvous_are_whole_periods_apart_and_never_before_now() {
         let schedule = schedule(MS(10_000));
         for us in (0..12_000_000).step_by(3_331) {
             let now = FIRST + Duration::from_micros(us);
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_have_missed_another_way_listens_through_the_early_stretch() {
+    fn a_node_that_may_have_missed_another_path_listens_through_the_early_stretch() {
         let schedule = schedule(MS(10_000));
         let (first, apart) = schedule.times.early.unwrap();
         let apart = Phase::STEP * u64::from(apart.get());
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_clocks_do_a_meeting_lies_in_a_window() {
+    fn whatever_the_clocks_do_a_rendezvous_lies_in_a_window() {
         let schedule = schedule(Duration::from_secs(600));
         let regular = (1..1_200).map(|k| FIRST + PERIOD * k);
         let (first, apart) = schedule.times.early.unwrap();

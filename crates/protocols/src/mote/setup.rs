@@ -1,4 +1,4 @@
-//! A node's part in the pipeline of a route: what P3 and PIP decide, and which of their adaptations runs.
+//! A node's setup for the pipeline of a route: session, schedule, and the adaptation of the route's protocol.
 
 use crate::glossy;
 use crate::p3::{self, Selective};
@@ -14,8 +14,8 @@ use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Control, Hopping, Probe, Role, Route, Scheme};
 
-/// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
-/// where it has none.
+/// The setup of `node` for `route`, which begins at `start` of its clock, on boards of `timing`; `None` if it is not part
+/// of the route.
 pub fn setup(
     route: &Route,
     node: NodeId,
@@ -80,7 +80,7 @@ pub fn setup(
     })
 }
 
-/// When something may have to follow a transfer over `route` on boards of `timing`, where its protocol says so.
+/// When something may have to follow a transfer over `route` on boards of `timing`, if its protocol says so.
 pub(super) fn follow_ups(route: &Route, timing: &BoardTiming) -> Option<FollowUps> {
     let session = session(route, Role::Destination, Instant::ZERO);
     let cadence = Cadence::new(&session, timing);
@@ -88,7 +88,7 @@ pub(super) fn follow_ups(route: &Route, timing: &BoardTiming) -> Option<FollowUp
     is_ours.then(|| thalweg::follow_ups(route, &session, &cadence))
 }
 
-/// What whoever has `place` must know. How long Thalweg's nodes wait follows from the schedule, which follows from this.
+/// The session of the node in `role`. How long Thalweg's nodes wait follows from the schedule, which follows from this.
 fn session(route: &Route, role: Role, start: Instant) -> Session {
     let policy = match route.scheme {
         Scheme::P3 => match route.control() {

@@ -1,6 +1,6 @@
-//! How far away sinks are: how many slots the floods of wake-ups took that came last.
+//! How far away sinks are, in slots that the floods of the last wake-ups took.
 //!
-//! Invariants: of the last [`MEMORY`] floods none is forgotten; nodes that heard the same floods remember the same.
+//! Invariants: none of the last [`MEMORY`] floods is forgotten; nodes that heard the same floods remember the same.
 //! Tests: at the end, `tests/windows.rs`.
 
 use core::num::NonZeroU8;

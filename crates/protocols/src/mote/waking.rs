@@ -1,4 +1,4 @@
-//! Wake-ups: the sink's, segment after segment, and those that are heard.
+//! Wake-ups: those that this sink floods, segment by segment, and those that the node hears.
 //!
 //! Owns: when floods of segments follow each other, when a transfer begins, and who answers which call. Time base: the
 //! node's clock. Tests: `tests/`.
@@ -16,7 +16,7 @@ use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::route::{Route, Scheme, Segment, WakeUpTurn, LEAST_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
-/// The step in which segments tell the time.
+/// The step of times in segments.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// The sink's wake-up under way.
@@ -27,7 +27,7 @@ pub(super) struct WakeUp {
     pub(super) next: u8,
     /// The first flood of all whose transfers begin together.
     pub(super) first: First,
-    /// When the source begins, as the last segment rendezvous it; none before the first.
+    /// When the source begins, by the last segment; none before the first.
     pub(super) start: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum First {
     Others {
         /// When its transfer begins, and this one is to begin.
         start: Instant,
-        /// What it told of rendezvous; none where only later floods were heard.
+        /// The rendezvous that it set; none if only later floods were heard.
         rendezvous: Option<RendezvousTimes>,
     },
 }
@@ -62,14 +62,14 @@ pub(super) enum Further {
 /// A wake-up message that was heard.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
-    /// This node's in the transfer, where it has one.
+    /// This node's setup for the transfer, if it is part of it.
     pub(super) setup: Option<Setup<AnyAdaptation>>,
     /// When the source begins.
     pub(super) start: Instant,
     /// After how many seconds the transfer is given up.
     pub(super) deadline_s: u16,
     pub(super) further: Further,
-    /// What the first flood told of rendezvous, of all whose transfers begin then; none where only later ones were heard.
+    /// The rendezvous set by the first flood of all transfers that begin then; none if only later ones were heard.
     pub(super) rendezvous: Option<RendezvousTimes>,
 }
 
@@ -79,7 +79,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
-        // Segments tell whole milliseconds, rounded up.
+        // Segments have whole milliseconds, rounded up.
         let (begin, until_start) = match (wake_up.first, wake_up.start) {
             (First::Own { room, .. }, None) => {
                 let needed = Self::wake_up_time(&wake_up.route, &self.config, &self.timing);
@@ -164,7 +164,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// What the wake-up of `route`, whose first flood was ordered at `first`, tells of rendezvous.
+    /// The rendezvous set by the wake-up of `route`, whose first flood was ordered at `first`.
     pub(super) fn rendezvous_times(
         &self,
         route: &Route,
@@ -192,7 +192,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// The sink's flood is out, which tells that the source begins at `start`.
+    /// The sink's flood is out, and has announced the source's start.
     pub(super) fn flood_began(&mut self, reference: Instant, start: Instant) {
         let Work::Waking(wake_up) = &mut self.work else {
             return;

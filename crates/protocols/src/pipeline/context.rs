@@ -1,4 +1,4 @@
-//! What every role of a pipeline works with: the terms of the transfer, and the node's hands.
+//! What every role of a pipeline works with: the session of the transfer, and the node's resources.
 
 use super::adaptation::{Adaptation, Retune};
 use super::air::Air;
@@ -20,14 +20,14 @@ pub(super) type Flow = ControlFlow<End>;
 /// The destination's packets that are there, or the source's that are still to be sent.
 pub(super) type Packets = Bits<{ MAX_PACKETS as usize / 8 }>;
 
-/// What a node is given to take part in a transfer.
+/// What a node needs to take part in a transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<A> {
-    /// The terms.
+    /// The transfer and its policy.
     pub session: Session,
-    /// The slots that follow from them on its board.
+    /// The slots that follow from it on the node's board.
     pub cadence: Cadence,
-    /// What adapts them.
+    /// What the protocol changes on the way.
     pub adaptation: A,
 }
 
@@ -36,7 +36,7 @@ pub struct Setup<A> {
 pub(super) struct Resources {
     pub(super) air: Air,
     pub(super) packets: Packets,
-    /// Not yet polled. More than a handler can cause fit in.
+    /// Not yet polled. There is room for more than one handler call causes.
     pub(super) events: Fifo<Event, 8>,
     pub(super) stats: Stats,
     pub(super) held: Held,
@@ -47,7 +47,7 @@ pub(super) struct Resources {
 pub(super) enum Held {
     /// It has none.
     Nothing,
-    /// Destination: some are there, and no request has told of what.
+    /// Destination: some are there, and no request has said of which object.
     Unknown,
     /// They are of this.
     Of(Key),
@@ -67,24 +67,24 @@ impl Held {
 /// Which packets they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Destination: those that are there, of what requests told.
+    /// Destination: those that are there, of the object in the requests.
     There,
     /// Source: those that it knows to be missing, and has not sent since.
     Unsent,
 }
 
-/// What tells apart the packets of different objects, and of parts of one object.
+/// What distinguishes packets of different objects, and of different ranges of one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     which: Which,
     packets: u16,
     object_len: u32,
-    /// Of a part, the object's is mixed with where it begins, which takes no RAM.
+    /// The object's, mixed with the offset of the range, which takes no RAM.
     digest: [u8; 8],
 }
 
 impl Key {
-    /// That of the `range` of the object that `request` tells of.
+    /// That of the `range` of the object in `request`.
     pub(super) fn new(which: Which, request: &Request, range: ObjectRange) -> Self {
         let mut digest = request.digest;
         for (byte, of) in digest.iter_mut().zip(range.offset.to_le_bytes()) {
@@ -100,7 +100,7 @@ impl Key {
 }
 
 impl Resources {
-    /// What the roles are given for one call.
+    /// What the roles borrow for one call.
     pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>>(
         &'a mut self,
         setup: &'a mut Setup<A>,
@@ -137,8 +137,8 @@ impl Context<'_> {
     pub(super) fn emit(&mut self, event: Event) {
         let _ = self.events.push(event);
     }
-    /// Listens on this node's channel, if on any, and aborts what is being received. Relays probe at the
-    /// beginning of frames: source and destination mostly have nothing better to receive.
+    /// Listens on this node's channel, if on any, and aborts what is being received. Relays want the heads of frames;
+    /// source and destination mostly have nothing better to receive.
     pub(super) fn listen(&mut self) {
         let head_bytes = match self.session.role {
             Role::Relay { .. } | Role::Backup { .. } | Role::Alternate { .. } => {
@@ -161,8 +161,8 @@ impl Context<'_> {
     pub(super) fn align(&self, sfd: Instant) -> Instant {
         self.adaptation.align(sfd, Duration::ZERO)
     }
-    /// The same for an instant that was reckoned from another node's frame, which is off by what
-    /// the two clocks drift apart in an exchange: some microseconds.
+    /// The same for an instant computed from another node's frame, which is off by what the two clocks drift apart in an
+    /// exchange: some microseconds.
     pub(super) fn align_heard(&self, sfd: Instant) -> Instant {
         self.adaptation.align(sfd, SYMBOL)
     }

@@ -1,7 +1,8 @@
-//! The destination: stage H. Stores packets, tells what is missing when asked (P3, section IV-F).
+//! The destination: stage H. Stores packets and reports what is missing (P3, section IV-F).
 //!
-//! A NACK is a train of frames (`missing.rs`), each once per group. It begins in the slot after the request's last copy, whichever copy was heard, so the
-//! source knows when it comes. Invariant: a request is answered however often it is heard.
+//! A NACK is a train of frames (`missing.rs`), each sent once per group. It begins in the slot after the request's last
+//! copy, whichever copy was heard, so the source knows when it comes. Invariant: every request is answered, however often
+//! it arrives.
 
 use super::adaptation::{Reception, Tally};
 use super::context::{Context, Flow, Held, Key, Which};
@@ -19,10 +20,10 @@ use thalweg_wire::pipeline::{
 use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader};
 
-/// The destination tells its progress every so many new packets.
+/// The destination reports its progress every so many new packets.
 const PROGRESS_EVERY: u16 = 16;
 
-/// What the first request told, in it what is the same in all.
+/// The request, with the fields that differ between requests of a transfer reset.
 fn lasting_fields(request: &Request) -> Request {
     Request {
         following: 0,
@@ -31,7 +32,7 @@ fn lasting_fields(request: &Request) -> Request {
     }
 }
 
-/// Cycles from the transfer's start to `at`. It begins again at zero after as many as no round has.
+/// Cycles from the transfer's start to `at`. Wraps after more than any round has.
 fn cycles(cx: &Context<'_>, at: Instant) -> u16 {
     let since = at.since(cx.session.start).as_nanos();
     (since / cx.cadence.cycle().as_nanos().max(1)) as u16
@@ -44,7 +45,7 @@ struct Train {
     /// SFD of the frame that is ordered.
     sfd: Instant,
     plan: Plan,
-    /// The packet from which on it tells what is missing.
+    /// The packet from which on it reports what is missing.
     from: u16,
     /// Copies of this part after it.
     copies_left: u8,
@@ -56,22 +57,22 @@ struct Train {
 /// The destination's state.
 #[derive(Debug)]
 pub(super) struct Destination {
-    /// In this transfer.
+    /// What the first request of this transfer said of the object.
     first_request: Option<Request>,
     first_round: Option<u16>,
     last_round: Option<u16>,
     complete: bool,
-    /// The source had sent all packets below this when it last asked. Of all others it knows, unless some were there before.
+    /// The source had sent all packets below this at its last request. It knows about the others, unless some were kept.
     below: u16,
-    /// The same when it asks next.
+    /// The same at its next request.
     until: u16,
     train: Option<Train>,
-    /// The round's first packet is here after so many cycles, at the earliest: as [`cycles`] has it.
+    /// The earliest cycle, counted like [`cycles`], in which the round's first packet arrives.
     due: u16,
-    /// What was heard last of it.
+    /// What was received last of it.
     last: Reception,
     pauses: Pauses,
-    /// Packets of the odd, and of the even group since their chains were last asked for counts.
+    /// Packets of the odd and the even group since the last request for counts of their chains.
     counts: [u8; 2],
     last_heard: Instant,
     last_packet: Instant,
@@ -116,7 +117,7 @@ impl Destination {
         let silence = match (self.complete, self.last) {
             (true, _) => policy.linger,
             (false, Reception::Packet) => policy.inactivity + policy.patience_per_packet * coming,
-            // More likely than that nothing of a round arrives is that the source did not hear what it is to send.
+            // The source more likely missed the NACK than that a whole round got lost.
             (false, _) => policy.inactivity,
         };
         self.last_heard + silence
@@ -228,7 +229,7 @@ impl Destination {
         self.check_complete(cx, rounds);
     }
 
-    /// All stages pause after the packet that came at `sfd`: tells the source to go on, where enough came.
+    /// All stages pause after the packet that came at `sfd`: sends the source on if enough came.
     fn pause(&mut self, cx: &mut Context<'_>, sfd: Instant) {
         let sfd = sfd + cx.cadence.cycle();
         let due = sfd + cx.cadence.pause();
@@ -259,7 +260,7 @@ impl Destination {
         stop.map_or(packets, |asks| asks.min(packets))
     }
 
-    /// Whether a request agrees with itself and with what was told before.
+    /// Whether a request is consistent, with itself and with the first one.
     fn believes(&self, cx: &Context<'_>, request: &Request) -> bool {
         cx.session.packets(request.object_len) == Some(request.packets)
             && self
@@ -295,7 +296,7 @@ impl Destination {
         }
     }
 
-    /// The first request, at the end of `round`, tells what is coming.
+    /// The first request, at the end of `round`, announces the object.
     fn accept_request(&mut self, cx: &mut Context<'_>, round: u16, request: &Request) {
         self.first_request = Some(lasting_fields(request));
         let held = Key::new(Which::There, request, cx.session.range);
@@ -304,7 +305,7 @@ impl Destination {
         }
         *cx.held = Held::Of(held);
         cx.stats.packets = request.packets;
-        self.pauses.tell(request.packets);
+        self.pauses.set_packets(request.packets);
         self.until = self.sent(cx, round, 0);
         // Packets that the transfer turns out not to have.
         while let Some(k) = cx.packets.first_from(request.packets) {
@@ -404,7 +405,7 @@ impl Destination {
         let all_bytes = note_bytes + usize::from(train.plan.vector_bytes);
         let (note, bits) = vector[..all_bytes].split_at_mut(note_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
-        // Only then it tells nothing although packets are missing.
+        // The only NACK that lists nothing although packets are missing.
         let goes_on = missing > 0 && train.plan == Plan::GO_ON;
         if !goes_on {
             let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
@@ -441,7 +442,7 @@ impl Destination {
         let Some(train) = self.train.take() else {
             return;
         };
-        // The source cannot answer before it has all of it, which takes longer than most silences where much is missing.
+        // The source goes on once it has all frames, which takes longer than most silences if much is missing.
         self.last_heard = self.last_heard.max(train.sfd);
         if train.following == 0 {
             return;

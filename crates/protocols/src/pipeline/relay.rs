@@ -35,19 +35,19 @@ pub(super) struct Relay {
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
-    /// As the last request said.
+    /// Set by the last request.
     answers: Answers,
     /// The frame under way is a release: leave when it is sent.
     leaving: bool,
     /// A NACK said that nothing is missing.
     complete: bool,
-    /// A NACK said that the transfer is better ended: by then the source's release has passed, or will not come.
+    /// A NACK has ended the transfer: by then the source's release has passed, or will not come.
     over: Option<Instant>,
     /// A packet of this relay's group has begun.
     packet_begun: bool,
     /// A packet is in the radio's hands.
     holds: bool,
-    /// Packets since it last wrote so into a request.
+    /// Packets since it last wrote its count into a request.
     count: u8,
     pauses: Pauses,
     /// SFD of the packet that it keeps through a pause.
@@ -82,7 +82,7 @@ impl Relay {
         let sends = self.kept.map(|sfd| Self::sends(cadence, sfd));
         sends.map_or(self.deadline(), |sends| sends.min(self.deadline()))
     }
-    /// When it orders what is to have its SFD then: what it sends in the pause is gone.
+    /// When to order the kept packet for `sfd`: by then the frames of the pause are sent.
     fn sends(cadence: &Cadence, sfd: Instant) -> Instant {
         sfd.saturating_sub(cadence.lead() + cadence.gap() / 2)
     }
@@ -109,13 +109,13 @@ impl Relay {
         let group = match head.kind {
             _ if cx.session.groups == Groups::One || head.group == self.group => true,
             Kind::Data => false,
-            // The rest of it tells.
+            // The rest of the request says.
             Kind::Request => cx.session.policy.retry.purpose() == Purpose::Across,
             Kind::Nack => self.answers == Answers::OfBoth,
         };
         group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
     }
-    /// Data goes over relays, and over alternate ones that it calls; control over whoever is there.
+    /// Data goes over relays, and over alternate relays that it calls; control over all.
     fn is_meant(cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
         let is_alternate = matches!(cx.session.role, Role::Alternate { .. });
         head.kind != Kind::Data || !is_alternate || pipeline::calls(mpdu)
@@ -193,7 +193,7 @@ impl Relay {
         }
     }
 
-    /// A request of `round`; none for this relay where there is no answer.
+    /// A request of `round`; none if it is not for this relay.
     fn request(
         &mut self,
         cx: &mut Context<'_>,
@@ -202,7 +202,7 @@ impl Relay {
         mut body: Reader<'_>,
     ) -> Option<Reception> {
         let request = Request::parse(&mut body).ok()?;
-        self.pauses.tell(request.packets);
+        self.pauses.set_packets(request.packets);
         self.answers = match request.purpose {
             Purpose::Across => Answers::OfBoth,
             _ if cx.session.groups == Groups::Two && head.group != self.group => return None,
@@ -305,7 +305,7 @@ impl Relay {
     }
 
     /// `order` comes when what is held is gone. That is under way: this frame has set it off. If it is
-    /// not, because the radio was not told in time, the frame after this one does.
+    /// not, because the radio got the order too late, the frame after this one does.
     fn follow(&mut self, cx: &mut Context<'_>, frame: FrameBuf, order: Order) {
         let holds = matches!(order, Order::Hold(..));
         match (self.holds, cx.air.kept()) {

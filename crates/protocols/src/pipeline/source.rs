@@ -1,9 +1,8 @@
-//! The source: stage 0. Sends a round of packets strictly regularly, asks for a NACK, sends what
-//! is missing, and so on (P3, sections IV-B and IV-F).
+//! The source: stage 0. Sends a round of packets at a strictly regular pace, asks for a NACK, sends what is missing, and
+//! so on (P3, sections IV-B and IV-F).
 //!
-//! `packets` of the context holds what is still to be sent in the present or next round: a NACK
-//! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
-//! of what is known, after which the destination tells the rest.
+//! `packets` of the context are those still to be sent in this round or the next: a NACK adds packets, sending removes
+//! them. So after a NACK of which a part was lost, a round sends what is known, and the destination reports the rest.
 
 use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
@@ -29,7 +28,7 @@ const MAX_REFUSALS: u8 = 16;
 enum Doing {
     /// Packet `number` is ordered.
     Data { number: u16 },
-    /// All stages pause; the destination says that packets come until then, or the source asks.
+    /// All stages pause; by then the destination confirms packets, or the source sends a request.
     Pausing { until: Instant },
     /// A copy of the request is ordered, `following` more come after it.
     Request { following: u8, purpose: Purpose },
@@ -50,20 +49,20 @@ pub(super) struct Source {
     sfd: Instant,
     group: Group,
     sent_in_round: u16,
-    /// Packets of the odd, and of the even group since it last asked for counts.
+    /// Packets of the odd and the even group since its last request for counts.
     sent: [u8; 2],
     /// SFD of the first copy of the last request, and of the first request of this exchange.
     requested_at: Instant,
     exchange_began: Instant,
     tries: u8,
-    /// Different missing packets that are known in this exchange.
+    /// Different missing packets that NACKs of this exchange have listed.
     missing_listed: u16,
     /// A part of its NACK came.
     nack_began: bool,
     pauses: Pauses,
     refusals: u8,
     deadline: Option<Instant>,
-    /// What the last NACK missed.
+    /// How many the last NACK reported missing.
     missing: Option<u16>,
     /// Packets in a row that brought nothing.
     fruitless: u16,
@@ -75,7 +74,7 @@ impl Source {
         let packets = cx.session.packets(object.len);
         let packets = packets.ok_or(SetupError::TooManyPackets)?;
         let unsent = Self::unsent(cx, packets, &object);
-        // It need not ask first. The first packets are probed at, so few are sent in vain where it does not know all.
+        // It need not send a request first: the round is a probe, so few packets are sent in vain.
         let knows_enough = |cx: &Context<'_>| {
             let probe = cx.adaptation.stops_after(1, packets);
             probe.is_some_and(|probe| cx.packets.count() >= probe)
@@ -87,7 +86,7 @@ impl Source {
                 0
             }
             Progress::Kept if *cx.held == unsent && knows_enough(cx) => 1,
-            // The first NACK tells what is to be sent.
+            // The first NACK says what to send.
             Progress::Kept => {
                 cx.packets.clear();
                 *cx.held = Held::Nothing;
@@ -120,7 +119,7 @@ impl Source {
         Ok(source)
     }
 
-    /// What requests tell of its object.
+    /// A request about its object.
     fn request_for(packets: u16, object: &ObjectInfo) -> Request {
         Request {
             packets,
@@ -131,7 +130,7 @@ impl Source {
         }
     }
 
-    /// Whose the packets are that it has still to send.
+    /// The key of the packets still to be sent.
     fn unsent(cx: &Context<'_>, packets: u16, object: &ObjectInfo) -> Held {
         let request = Self::request_for(packets, object);
         Held::Of(Key::new(Which::Unsent, &request, cx.session.range))
@@ -169,7 +168,7 @@ impl Source {
         });
     }
 
-    /// Asks at the end of a round, `self.sfd` being when its next packet would be due.
+    /// Sends a request at the end of a round; its next packet would be due at `self.sfd`.
     fn end_round(&mut self, cx: &mut Context<'_>) {
         if self.sent_in_round > 0 {
             self.sfd += cx.cadence.request_delay();
@@ -193,9 +192,9 @@ impl Source {
     /// Orders the first copy of a request for a report at `self.sfd`.
     fn begin_request(&mut self, cx: &mut Context<'_>) {
         self.requested_at = self.sfd;
-        // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
+        // A backup relay does not forward requests for counts: the next try wants none.
         let purpose = match self.tries {
-            // A counter that has run out tells nothing.
+            // A saturated counter is worthless.
             0 if cx.session.count_bytes > 0 && !self.sent.contains(&u8::MAX) => {
                 cx.adaptation.request_purpose(self.round)
             }
@@ -334,7 +333,7 @@ impl Source {
         let Ok(nack) = Nack::parse(body) else { return };
         match self.doing {
             Doing::Waiting { .. } => {}
-            // It has not asked: the destination says that packets come.
+            // No request: the destination confirms packets.
             Doing::Pausing { .. } => return self.order_data(cx, 0),
             Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => return,
         }
@@ -370,7 +369,7 @@ impl Source {
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
         } else if is_whole {
-            // Who heard a part of the NACK only goes on as before: others may have heard nothing.
+            // After a part of the NACK it goes on as before: others may have heard nothing.
             let retune = cx.adaptation.on_nack(note, next);
             cx.retune(retune);
             match self.is_in_vain(cx) || cx.adaptation.gives_up() {

@@ -1,7 +1,7 @@
 //! A base station's mote: hands up every packet that ends at it, and sends down what its computer gives it
 //! (RCRT, section 4.1: the sink's functions run on a PC).
 //!
-//! Time base: the node's clock. Invariant: what does not fit is refused, and told. Tests: `source/tests.rs`.
+//! Time base: the node's clock. Invariant: what does not fit is refused and reported. Tests: `source/tests.rs`.
 
 use crate::ring::Fifo;
 use crate::stack::{Packet, Room, Upper};

@@ -1,9 +1,8 @@
-//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a scheme
-//! against congestion.
+//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a congestion control scheme.
 //!
-//! A discipline owns no packet and no frame; it is told what happens to the queue, on the air and at
-//! the channel, and says when packets may enter, leave and at what priority. Every method has a
-//! default, which is best effort's. Time base: the node's clock.
+//! A discipline owns no packet and no frame. It sees what happens to the queue, on the air and at the channel, and says
+//! when packets may enter, leave and at what priority. Every method has a default, which is best effort's. Time base: the
+//! node's clock.
 
 use super::Sighting;
 use crate::csma::{Outcome, Priority};

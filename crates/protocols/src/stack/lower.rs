@@ -1,8 +1,8 @@
-//! What is below applications and transports: medium access, routes, queue and discipline of a node.
+//! The layers below applications and transports: medium access, routes, queue and discipline of a node.
 //!
-//! Gives the MAC one frame at a time, in the order of the queue, beacons first. What becomes of packets is
-//! for [`super::Node`] to tell. Time base: the node's clock. Invariant: while the MAC has a packet, it is
-//! the queue's first. Tests: `tests.rs`.
+//! Gives the MAC one frame at a time, in the order of the queue, beacons first. [`super::Node`] reports what became of
+//! packets. Time base: the node's clock. Invariant: while the MAC has a packet, it is the queue's first. Tests:
+//! `tests.rs`.
 
 use super::recent::{Recent, Sighting};
 use super::{ChannelState, Discipline, Drop, Fill, Gate, Gone, Hop, Overheard, Packet, Room};

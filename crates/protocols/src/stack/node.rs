@@ -1,4 +1,4 @@
-//! The engine: a [`Stack`] and what stands on it, told of each other. Tests: `tests.rs`.
+//! The engine: a [`Stack`] and the layer on top of it, and what passes between them. Tests: `tests.rs`.
 
 use super::lower::{Stack, SAMPLE};
 use super::recent::Sighting;

@@ -1,4 +1,4 @@
-//! What stands on a node's stack: an application, or a transport with its applications on top.
+//! The layer on top of a node's stack: an application, or a transport with its applications.
 
 use super::{Gone, Packet};
 use thalweg_units::Instant;

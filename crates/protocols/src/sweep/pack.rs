@@ -1,9 +1,9 @@
 //! What a node received in a sweep as one report, and back.
 //!
-//! All neighbours at the floor or above go in, strongest first, as far as the frame has room; in a sparse network also
-//! the strongest below. Where it has less room, those are left out that lie evenly between the others in strength: the
-//! strongest alone would be the nearest, and a route of many hops. Where many have less room, chance decides that is the
-//! same at both ends of a link: one that only one end tells of is of no use.
+//! All neighbours at the floor or above go in, strongest first, while there is room; in a sparse network also the strongest
+//! below. In a dense one neighbours are left out evenly over the range of strength: the strongest alone would be the
+//! nearest, and make routes of many hops. Where many nodes lack room, they draw the neighbours to keep in a way that
+//! both ends of a link agree on: a link that only one end reports is of no use.
 
 use crate::collection::LinkReport;
 use crate::linkprobe::LinkTable;

@@ -1,4 +1,4 @@
-//! The time table of one sweep, as one node sees it.
+//! The timetable of one sweep at one node.
 
 use super::BEACON_BYTES;
 use thalweg_units::{Channel, Duration, Instant};

@@ -1,10 +1,9 @@
-//! A alternate relay, of which there may be one beside each relay. It sleeps while the first packets are sent, and listens when
-//! the source is told what became of them: whether its group calls, or another probe follows, through which it sleeps as
-//! well. In a transfer that keeps earlier packets its group calls from the beginning. A packet that calls makes it a relay; it
-//! leaves where none will come.
+//! An alternate relay, at most one beside each relay. It sleeps through the first packets and wakes for the verdict on
+//! them: either the source calls its group's alternates, or it sleeps through another probe. In a transfer that keeps
+//! earlier packets they are called from the start. A packet that calls makes it a relay; it leaves when none can come.
 //!
-//! The relays of its group go on: nobody knows which of their hops carries nothing, and those of a stage send what they have
-//! heard in step. Time base: the node's clock. Tests: at the end.
+//! The planned relays keep relaying: no node knows which hop is bad, and relays of one stage send the same frame in step.
+//! Time base: the node's clock. Tests: at the end.
 
 use super::report::{probe_end, Verdict, LONG_PROBE};
 use super::stage_role::ChainRole;
@@ -13,10 +12,10 @@ use crate::timer::sooner;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::Progress;
 
-/// Silences of an exchange that it waits for a call.
+/// It waits for a call for so many silences of an exchange.
 const PATIENT: u64 = 2;
 
-/// A alternate relay.
+/// An alternate relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlternateRelay {
     chain: ChainRole,
@@ -24,21 +23,21 @@ pub struct AlternateRelay {
     state: State,
 }
 
-/// What it is at.
+/// What it does at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Sleeps until a probe is over, and listens then until so long.
+    /// Sleeps until a probe is over, then listens until the second instant.
     Asleep(Instant, Instant),
-    /// Listens for what becomes of it, until then.
+    /// Listens for a verdict or a call, until then.
     Listening(Instant),
-    /// Is not wanted: sleeps until the transfer goes on, and leaves it.
+    /// Is not needed: sleeps until the transfer goes on, then leaves it.
     Leaving(Instant),
     /// Takes part.
     Relaying,
 }
 
 impl AlternateRelay {
-    /// A node on `chain`, by the schedule of `beat`.
+    /// On `chain`, in a transfer of the schedule `beat`.
     pub fn new(chain: ChainRole, progress: Progress, beat: &Beat) -> Self {
         let probe = probe_end(beat, chain.fixed.channels.hops());
         Self {
@@ -51,7 +50,7 @@ impl AlternateRelay {
         }
     }
 
-    /// The longest that it hears nothing of a transfer that goes on.
+    /// For how long it may hear nothing of a transfer that goes on.
     pub fn patience(beat: &Beat) -> Duration {
         beat.cycle * u64::from(LONG_PROBE) + beat.silence * (PATIENT + 1)
     }
@@ -176,7 +175,7 @@ mod tests {
     fn it_does_what_the_verdicts_say() {
         use Verdict::{Abort, Good, Inconclusive, UseAlternate};
         let due = |at: Instant| at + CYCLE;
-        let told = |odd: Verdict, even: Verdict| {
+        let after = |odd: Verdict, even: Verdict| {
             let (mut alternate, at) = awake();
             let _ = alternate.on_nack(&[0x10 | odd as u8 | (even as u8) << 2], due(at));
             (alternate, at)
@@ -186,7 +185,7 @@ mod tests {
             (Abort, Good, End::NotCalled),
             (Good, Abort, End::NotCalled),
         ] {
-            let (alternate, at) = told(odd, even);
+            let (alternate, at) = after(odd, even);
             assert_eq!(alternate.leaves(), Some((due(at), end)));
             assert_eq!(alternate.listening().is_none(), end == End::NotNeeded);
         }
@@ -194,7 +193,7 @@ mod tests {
             (Good, Inconclusive, LONG_PROBE),
             (UseAlternate, Good, PROBE),
         ] {
-            let (mut alternate, at) = told(odd, even);
+            let (mut alternate, at) = after(odd, even);
             assert_eq!(alternate.listening(), None, "it sleeps through the probe");
             let wakes = due(at) + CYCLE * u64::from(packets);
             assert_eq!((alternate.next(), alternate.leaves()), (Some(wakes), None));
@@ -204,7 +203,7 @@ mod tests {
                 Some((wakes + CYCLE * 20, End::NotCalled))
             );
         }
-        let (alternate, at) = told(Good, UseAlternate);
+        let (alternate, at) = after(Good, UseAlternate);
         let leaves = Some((due(at) + CYCLE * 10, End::NotCalled));
         assert_eq!(alternate.leaves(), leaves, "a call comes");
         let (mut alternate, at) = awake();

@@ -1,10 +1,10 @@
-//! Who stands by: a node beside a relay of a chain, that takes part where the relay does not do its part.
+//! A backup relay: a node beside a relay of a chain, which takes over when the relay fails.
 //!
-//! In a window it listens as the relay does, in one cycle for the packet of the stage before, in the next on the channel
-//! of the stage after, for the relay's own transmission of it. A relay that is not heard to send on what its neighbour
-//! has received is dead, or deaf, or far: from then on the node sends too. Nobody has to tell it, and nobody has to know,
-//! since frames name stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the
-//! beat of the pipeline from the packets that it hears. Tests: at the end.
+//! In a window it listens like the relay: one cycle for the packet from the stage before, the next cycle on the channel
+//! of the stage after, for the relay's own transmission. A relay that does not forward what its neighbour received is
+//! dead, deaf or too far away, and the backup starts to send as well. That needs no signalling, since frames name stages
+//! and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the beat of the pipeline from the
+//! packets that it receives. Tests: at the end.
 
 use super::report::{probe_end, Verdict};
 use super::stage_role::ChainRole;
@@ -14,30 +14,31 @@ use crate::timer::sooner;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::Probe;
 
-/// Packets that the relay sends on, in one window, after which it is left alone.
+/// A relay that forwards so many packets in one window is alive: the window closes.
 const SENT_ON: u8 = 3;
-/// Packets not sent on, in one window, after which the node takes part.
+/// A relay that fails to forward so many in one window has failed: the backup takes over.
 const MISSED: u8 = 3;
-/// Cycles after which a window closes whatever was heard.
+/// Cycles after which a window closes in any case.
 const WINDOW: u64 = 28;
 /// Cycles between the end of a window and the next.
 pub const REST: u64 = 100;
 
-/// Whether those that stand by are told what became of the first packets.
+/// Whether a verdict on the first packets is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdicts {
-    /// They wait for it after a window, to probe after the next, or to be free for another transfer. None comes before this.
+    /// It comes no earlier than this. The node waits for it after a window, to open another, or to be free for another
+    /// transfer.
     Awaited(Instant),
-    /// There is none to come.
+    /// None is to come.
     Over,
 }
 
-/// What a node that stands by is at.
+/// What a backup relay does at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Listens for a packet of the stage before, until the window closes.
+    /// Listens for a packet from the stage before, until the window closes.
     Before,
-    /// Has one, and turns then to the channel of the stage after.
+    /// Has one, and will retune then to the channel of the stage after.
     Turning(Instant),
     /// Listens there for the relay, until then.
     After(Instant),
@@ -45,7 +46,7 @@ enum State {
     AwaitVerdict(Instant),
     /// Listens for it, until then.
     Verdict(Instant),
-    /// The transfer is over, of which it may hear until then.
+    /// The transfer is over; it listens for the rest of it until then.
     Leaving(Instant),
     /// Sleeps until then.
     Rest(Instant),
@@ -53,23 +54,23 @@ enum State {
     Relaying,
 }
 
-/// A node that stands by.
+/// A backup relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackupRelay {
     chain: ChainRole,
     cycle: Duration,
     verdicts: Verdicts,
-    /// How long before an SFD to retune.
+    /// Retune so long before an SFD.
     ahead: Duration,
     state: State,
     /// When the window closes.
     closes: Instant,
-    /// Of this window: packets that the relay sent on, and those that it did not.
+    /// Packets of this window that the relay forwarded, and those that it did not.
     sent_on: u8,
     missed: u8,
-    /// The relay was heard to send it on.
+    /// The relay was heard forwarding this packet.
     relay_heard: bool,
-    /// When the transfer is expected to be over.
+    /// When the transfer is expected to end.
     expected_end: Option<Instant>,
 }
 
@@ -100,12 +101,12 @@ impl BackupRelay {
         }
     }
 
-    /// The longest that it may hear nothing of a transfer that goes on.
+    /// For how long it may hear nothing of a transfer that goes on.
     pub fn patience(beat: &Beat) -> Duration {
         beat.silence + beat.cycle * (2 * REST + WINDOW)
     }
 
-    /// Whether it takes part.
+    /// Whether it has taken over.
     pub const fn takes_part(&self) -> bool {
         matches!(self.state, State::Relaying)
     }
@@ -116,7 +117,7 @@ impl BackupRelay {
         (self.sent_on, self.missed) = (0, 0);
     }
 
-    /// The packet was sent on, or not.
+    /// The relay forwarded the packet, or did not.
     fn count_packet(&mut self, now: Instant) {
         match self.relay_heard {
             true => self.sent_on += 1,
@@ -131,7 +132,7 @@ impl BackupRelay {
         };
     }
 
-    /// After a window.
+    /// What follows a window.
     fn after_window(&self, now: Instant) -> State {
         match self.verdicts {
             Verdicts::Awaited(from) if from > now => State::AwaitVerdict(from),
@@ -139,11 +140,11 @@ impl BackupRelay {
             Verdicts::Over => State::Rest(now + self.rest()),
         }
     }
-    /// Until when it listens for a verdict that may come from `now` on: the source asks as often as this.
+    /// Until when it listens for a verdict that may come from `now` on: the source makes [`TRIES`] requests.
     fn verdict_deadline(&self, now: Instant) -> Instant {
         now + self.chain.rendezvous.silence() * u64::from(TRIES)
     }
-    /// From when on a packet is of the round after the probe, where it listens for a verdict until then.
+    /// From when on packets belong to the round after the probe, if it listens for a verdict until `until`.
     fn next_round_from(&self, until: Instant) -> Instant {
         let over = until.saturating_sub(self.chain.rendezvous.silence() * u64::from(TRIES));
         over + self.cycle * (u64::from(self.chain.fixed.stage) + 1)
@@ -152,7 +153,7 @@ impl BackupRelay {
         self.cycle * REST
     }
 
-    /// When it does what is next.
+    /// When its next step is due.
     fn due(&self) -> Option<Instant> {
         match self.state {
             State::Before => Some(self.closes),
@@ -183,7 +184,7 @@ impl Adaptation for BackupRelay {
         }
     }
     fn passes_on(&self, reception: Reception) -> bool {
-        // Its count is another than the relay's, and both may send at the same time.
+        // Its count differs from the relay's, and both may send at the same time.
         self.takes_part() && reception != Reception::Count
     }
     fn on_reception(&mut self, reception: Reception, sfd: Instant) {
@@ -215,7 +216,7 @@ impl Adaptation for BackupRelay {
         if verdicts.contains(&Verdict::Abort) {
             self.state = State::Leaving(due + self.chain.rendezvous.silence());
         } else if verdicts[self.chain.group.index()] == Verdict::UseAlternate {
-            // So it passes on this very NACK.
+            // In time to relay this very NACK.
             self.state = State::Relaying;
         } else if let Some(packets) = Verdict::next_probe(verdicts) {
             self.verdicts = Verdicts::Awaited(due + self.cycle * u64::from(packets));
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_does_its_part_is_left_alone_and_watched_in_a_sixteenth_of_the_time() {
+    fn a_relay_that_works_is_watched_for_a_sixteenth_of_the_time() {
         let mut backup = backup();
         assert_eq!(packets(&mut backup, |_| true), None);
         let mut awake = 0;
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_told_takes_a_packet_after_the_probe_for_a_verdict() {
+    fn without_a_verdict_a_packet_after_the_probe_is_one() {
         let (mut backup, now) = awaiting();
         let leaves = backup.leaves().unwrap().0;
         assert!(leaves > now && leaves < beat().start + CYCLE * 50);
@@ -380,20 +381,20 @@ mod tests {
     }
 
     #[test]
-    fn before_its_first_rest_it_is_told_what_became_of_the_first_packets() {
+    fn before_its_first_rest_it_waits_for_the_verdict_on_the_probe() {
         use Verdict::{Abort, Good, Inconclusive, UseAlternate};
-        let told = |odd: Verdict, even: Verdict| {
+        let after = |odd: Verdict, even: Verdict| {
             let (mut backup, now) = awaiting();
             let _ = backup.on_nack(&[0x10 | odd as u8 | (even as u8) << 2], now);
             (backup, now)
         };
-        let (backup, now) = told(Good, Good);
+        let (backup, now) = after(Good, Good);
         assert_eq!(backup.state, State::Rest(now + CYCLE * REST));
-        let (backup, now) = told(Good, Abort);
+        let (backup, now) = after(Good, Abort);
         let leaves = Some((now + beat().silence, End::NotCalled));
         assert_eq!(backup.leaves(), leaves);
         for verdicts in [(Good, Inconclusive), (UseAlternate, Good)] {
-            let (mut backup, now) = told(verdicts.0, verdicts.1);
+            let (mut backup, now) = after(verdicts.0, verdicts.1);
             assert_eq!(backup.state, State::Before);
             let _ = backup.advance(now + CYCLE * WINDOW);
             let probe = match verdicts {
@@ -411,12 +412,12 @@ mod tests {
             let then = now + CYCLE * 200;
             let _ = backup.advance(then);
             let leaves = Some((then, End::NotCalled));
-            assert_eq!(backup.leaves(), leaves, "nobody told");
+            assert_eq!(backup.leaves(), leaves, "no verdict");
         }
     }
 
     #[test]
-    fn who_hears_nothing_rests_and_looks_again() {
+    fn a_backup_that_hears_nothing_rests_and_opens_another_window() {
         let mut backup = backup();
         let mut windows = 0;
         let mut was_awake = true;

@@ -1,9 +1,9 @@
-//! The last hop, whose two groups may come on channels of their own: one that goes bad at the sink takes half of the
-//! packets, and not all. The sink turns its radio from one to the other with the cycles ([`DualChannelSink`]). Once a round shows that
-//! one of them brought nothing any more, its NACKs say that both groups go on the other, and relays of the last stage do
-//! as they are told ([`super::ChainRole`]).
+//! The sink's two channels: each group may have its own for the last hop, so that a channel that goes bad costs half of
+//! the packets and not all. [`DualChannelSink`] switches the radio between them, cycle by cycle. When a round shows that
+//! one channel no longer delivers, NACKs move its group to the other, and relays of the last stage follow
+//! ([`super::ChainRole`]).
 //!
-//! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it hears. Tests: at the
+//! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it receives. Tests: at the
 //! end, `../pipeline/tests/ends.rs`.
 
 use super::duration32::Short;
@@ -17,7 +17,7 @@ use thalweg_wire::route::Route;
 /// Cycles without a packet after which the sink takes the round to be over.
 const QUIET: u8 = 4;
 
-/// How the sink listens on two channels by turns.
+/// The sink's radio, which listens on two channels in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DualChannelSink {
     /// Those of the odd and the even group.
@@ -25,35 +25,35 @@ pub struct DualChannelSink {
     cycle: Short,
     silence: Short,
     ahead: Short,
-    /// The group that it listens to.
+    /// The group whose channel it listens on.
     at: Group,
-    /// That of which a whole frame was heard last.
+    /// The group of the last whole frame.
     last: Group,
     next_turn: NextTurn,
-    /// When the other copy of a request has its SFD, of which it has heard one.
+    /// When the other copy of a request that it has heard has its SFD.
     copy: Option<Instant>,
-    /// The group that has been moved to the other's channel.
+    /// The group that was moved to the other's channel.
     moved: Option<Group>,
 }
 
-/// When it turns to the other.
+/// When it switches to the other channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextTurn {
-    /// With the cycles, once the frame is over that had its SFD then.
+    /// With the cycles, after the frame that had its SFD then.
     With(Instant),
-    /// A packet is to have its SFD then, and so many before it were not heard. Where it does not begin, the radio turns at
-    /// once: a request's second copy comes before the next packet.
+    /// A packet is due then, after so many that were not heard. If it does not begin, the radio switches at once: a
+    /// request's second copy comes before the next packet.
     Awaited(Instant, u8),
-    /// When the first packet of a round, or after a pause, is of that group and has its SFD then.
+    /// In time for the first packet of a round, or after a pause: one of that group, with its SFD then.
     For(Instant, Group),
-    /// Nothing is heard: at that time, if nothing comes.
+    /// Nothing is heard: then, if nothing comes before.
     Slowly(Instant),
-    /// All is there.
+    /// The object is complete.
     Never,
 }
 
 impl DualChannelSink {
-    /// A sink's on `route`, by the schedule of `beat`; none where both groups come on one channel.
+    /// For a transfer over `route` on the schedule `beat`; none if both groups share a channel.
     pub fn new(route: &Route, beat: &Beat) -> Option<Self> {
         let hops = route.channels.hops();
         let channels = [Group::Odd, Group::Even].map(|group| route.channels_of(group).of(hops));
@@ -80,7 +80,7 @@ impl DualChannelSink {
     fn ahead(&self) -> Duration {
         self.ahead.into()
     }
-    /// On which it listens.
+    /// The channel that it listens on.
     pub(super) fn listening(&self) -> Channel {
         let at = match self.moved {
             Some(group) => group.other(),
@@ -88,7 +88,7 @@ impl DualChannelSink {
         };
         self.channels[at.index()]
     }
-    /// The beginning of a frame, or the whole of it, had its SFD then.
+    /// A frame with its SFD at `sfd` began, or came in whole.
     pub(super) fn on_reception(&mut self, reception: Reception, sfd: Instant) {
         match reception {
             Reception::Neighbour => self.next_turn = NextTurn::With(sfd),
@@ -96,12 +96,12 @@ impl DualChannelSink {
             _ => self.last = self.at,
         }
     }
-    /// After round `round` the first packet of the next is due then; none is where nothing is missing.
+    /// Round `round` is over and the first packet of the next is `due` then; none is if nothing is missing.
     pub(super) fn round_after(&mut self, round: u16, due: Option<Instant>) {
         let group = Session::first_of_two(round.wrapping_add(1));
         self.next_turn = due.map_or(NextTurn::Never, |due| NextTurn::For(due, group));
     }
-    /// The next packet is one of `group`, and due then.
+    /// The next packet is one of `group`, `due` then.
     pub(super) fn expect_packet(&mut self, group: Group, due: Instant) {
         self.next_turn = NextTurn::For(due, group);
     }
@@ -109,7 +109,7 @@ impl DualChannelSink {
     pub(super) fn expect_copy(&mut self, sfd: Instant) {
         self.copy = Some(sfd);
     }
-    /// When it turns.
+    /// When it switches.
     pub(super) fn next(&self) -> Option<Instant> {
         let copy = self.copy.map(|sfd| sfd.saturating_sub(self.ahead()));
         sooner(copy, self.turns_at()).filter(|_| self.moved.is_none())
@@ -150,13 +150,13 @@ impl DualChannelSink {
         }
     }
 
-    /// At the end of a round only packets of `group` came any more: the other is moved to its channel. Whether it was.
+    /// Only packets of `group` came at the end of a round: moves the other group to its channel. Whether that was new.
     pub(super) fn move_other(&mut self, group: Group) -> bool {
         let is_moved = self.moved.is_none();
         self.moved.get_or_insert(group.other());
         is_moved
     }
-    /// What NACKs say of it.
+    /// The bits that announce the move in NACKs.
     pub(super) fn moved_bits(&self) -> u8 {
         self.moved.map_or(0, |group| MOVED_BIT << group.index())
     }
@@ -196,7 +196,7 @@ mod tests {
         for packet in 0..20 {
             let expected = channel([25, 15][packet % 2]);
             assert_eq!(sink.listening(), expected, "packet {packet}");
-            // All come a little later than told, and one in three is lost.
+            // All come a little late, and one in three is lost.
             let is_lost = packet % 3 == 0;
             if !is_lost {
                 let begun = sfd + Duration::from_micros(30);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn relays_of_the_last_stage_do_as_they_are_told() {
+    fn relays_of_the_last_stage_follow_the_note() {
         let of = |group| ChainRole::new(&route(Some(15)), (1, group), &beat(), None);
         let sends_on = |chain: &ChainRole| chain.channel(2, Instant::ZERO).number();
         let after = |group, said: u8| {
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(both.map(|group| sends_on(&of(group))), [25, 15]);
         assert_eq!(both.map(|group| after(group, MOVED_BIT)), [15, 15]);
         assert_eq!(both.map(|group| after(group, MOVED_BIT << 1)), [25, 25]);
-        // Verdicts alone move nobody.
+        // Verdicts alone move no group.
         assert_eq!(both.map(|group| after(group, 0x1f)), [25, 15]);
     }
 }

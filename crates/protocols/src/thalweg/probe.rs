@@ -1,10 +1,10 @@
-//! Looks at the first packets: which of the chains bring them.
+//! The path probe: do both chains deliver the first packets?
 //!
-//! After so many packets the source asks what is missing. The destination has counted the packets of each group, and a
-//! byte of its NACK gives a verdict on each ([`Verdict`]): that its chain is good enough, that more packets must tell, that its
-//! other chain is to take over, or that the transfer is better ended and begun anew over another way. The source does what it
-//! is told, so both know the same. In the pauses of a long round ([`Adaptation::goes_on`]) the destination counts, too.
-//! Time base: none. Tests: `probe_tests.rs`, `../pipeline/tests/pause.rs`.
+//! After some packets the source asks for a report. The destination has counted those of each group, and one byte of its
+//! NACK carries a [`Verdict`] on each chain: good, inconclusive (a longer probe follows), switch to the alternate chain,
+//! or abort and start again over another path. The source obeys, so both always agree. In the pauses of a long round
+//! ([`Adaptation::goes_on`]) the destination counts, too. Time base: none. Tests: `probe_tests.rs`,
+//! `../pipeline/tests/pause.rs`.
 
 use super::dual_channel_sink::DualChannelSink;
 use super::pauses::STRETCH;
@@ -15,24 +15,24 @@ use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
 
-/// Where a transfer has fewer, or fewer are missing, there is less to win than to lose.
+/// A transfer of fewer packets, or with fewer missing, has less to win than to lose by a probe.
 pub const WORTH: u16 = 64;
 /// The most probes of a transfer.
 const MAX_PROBES: u8 = 4;
-/// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next rendezvous,
-/// for the wake-up, a request and a probe.
+/// Packets that could be sent while a transfer restarts over another path: .4 s until the network's next rendezvous, for the
+/// wake-up, a request and a probe.
 const RESTART_PACKETS: u32 = 96;
-/// A chain that loses as much, of many packets, is degraded where another is at hand, or so much is left that one is worth a new
-/// beginning.
+/// A chain that loses so much of many packets is degraded if another is at hand, or if enough is left to make a restart
+/// worthwhile.
 pub const BAD: (u32, u32) = (3, 16);
-/// The same where there is no other.
+/// The same if there is no other.
 const DEGRADED: (u32, u32) = (5, 16);
-/// Packets that an exchange takes the time of.
+/// An exchange takes as long as so many packets.
 const EXCHANGE_PACKETS: u32 = 5;
-/// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
+/// If the last packets of a round, so many of them, were all of one group, the other group's chain is dead.
 const SOLE_RUN: u16 = 16;
 
-/// How a chain did in a probe.
+/// How a chain did in a probe or a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Record {
     of: u16,
@@ -44,13 +44,13 @@ impl Record {
     const fn lost_share(self, (lost, of): (u32, u32)) -> bool {
         self.lost as u32 * of >= lost * self.of as u32
     }
-    /// Whether to go on like this with so many packets takes longer than to begin anew. Half of what is sent goes over
-    /// this chain, so as many are lost in all rounds as make half its loss over half of what it brings and the other's.
+    /// Whether to go on like this with so many packets takes longer than a restart. Half of what is sent goes over this
+    /// chain, so what all rounds lose is half its loss over half of what it delivers and the other's.
     const fn is_hopeless(self, missing: u16) -> bool {
         let (of, lost) = (self.of as u32, self.lost as u32);
         missing as u32 * lost > RESTART_PACKETS * (2 * of - lost)
     }
-    /// The same of rounds that are to come, each of what is missing after the one before, which lose as much.
+    /// The same for the rounds to come, each of what the one before lost, at the same loss.
     const fn is_in_vain(self, missing: u16) -> bool {
         let (mut left, mut takes) = (missing as u32, 0);
         while left > 0 && takes <= RESTART_PACKETS {
@@ -61,17 +61,17 @@ impl Record {
     }
 }
 
-/// What source and destination know of the groups' chains.
+/// What source and destination know about the groups' chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathProbe {
     fixed: Fixed,
-    /// Destination: its own, where it listens on two channels by turns.
+    /// Destination: its radio, if it listens on two channels in turn.
     dual_sink: Option<DualChannelSink>,
-    /// Destination: when another way may be called for.
+    /// Destination: when another path may be called.
     rendezvous: Rendezvous,
-    /// The round that is probed at, and its packets; none once all is well.
+    /// The round that is a probe, and its packets; none once all is well.
     probe: Option<(u16, u16)>,
-    /// How many there were.
+    /// Probes so far.
     probes: u8,
     /// Destination: the round that is over.
     round: u16,
@@ -81,18 +81,18 @@ pub struct PathProbe {
     received: [u16; 2],
     /// Destination: the group of the last packets, and how many of them were of it in a row.
     last_run: (Group, u16),
-    /// Destination: of the planned chains that another took over from.
+    /// Destination: how the planned chains did that alternates took over from.
     planned: [Option<Record>; 2],
-    /// Of the round before, where it was probed at.
+    /// On the last round, if it was a probe.
     verdicts: Option<[Verdict; 2]>,
     degraded: [Option<Chain>; 2],
     gives_up: bool,
 }
 
 impl PathProbe {
-    /// A source, or destination, on the channels of `fixed`, by the schedule of `beat`, of a transfer whose odd and even
-    /// group have `alternates`. One that keeps earlier packets calls these from the beginning, since another way has turned out
-    /// to be bad, and probes at its second round: the first is the request of a source that does not know what is missing.
+    /// For a source or destination on the channels of `fixed` and the schedule `beat`; the odd and even group have
+    /// `alternates`. A transfer that keeps earlier packets calls these from the start, since another path has turned out to
+    /// be bad, and its second round is the probe: the first is the request of a source that does not know what is missing.
     pub fn new(fixed: Fixed, progress: Progress, alternates: [bool; 2], beat: &Beat) -> Self {
         Self {
             fixed,
@@ -121,7 +121,7 @@ impl PathProbe {
         }
     }
 
-    /// The same for a destination that listens with `dual_sink`, and is to be there at `rendezvous` once it gives up.
+    /// The same for a destination that listens with `dual_sink` and, once it gives up, must be free at `rendezvous`.
     #[must_use]
     pub fn with(self, dual_sink: Option<DualChannelSink>, rendezvous: Rendezvous) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl PathProbe {
         }
     }
 
-    /// The destination's verdict on a group that lost so many of a probe, where so many packets are missing.
+    /// The destination's verdict on a group that did like `now` in a probe, with `missing` packets left.
     fn verdict(&mut self, group: usize, now: Record, missing: u16) -> Verdict {
         let is_long = now.of >= LONG_PROBE / 2;
         let has_other = self.alternates[group] && self.using[group] == Chain::Planned;
@@ -164,8 +164,8 @@ impl PathProbe {
         }
     }
 
-    /// A round after the probes, of which so many came of each group: chains that were good may not be so any more.
-    /// At its end only those of the group `sole_group` came any more.
+    /// Judges a round after the probes that brought `received` of each group: good chains may have degraded. At its end
+    /// only packets of `sole_group` came.
     fn judge_round(&mut self, received: [u16; 2], tally: Tally, sole_group: Option<Group>) {
         let (here, missing) = (received.iter().sum::<u16>(), tally.missing);
         let lost = missing.min(tally.sent.saturating_sub(here));
@@ -174,7 +174,7 @@ impl PathProbe {
             Some(_) if lost < of / 2 => Record { of: 2, lost: 1 },
             _ => Record { of, lost },
         };
-        // Of a long one even a small share takes long, but another way was probed at for no more than a few packets.
+        // Even a small share of a long round takes long, but the alternative was probed with a few packets only.
         let is_bad = round.lost_share(DEGRADED) && round.is_in_vain(missing);
         if of < WORTH || self.gives_up || !is_bad {
             return;
@@ -191,7 +191,7 @@ impl PathProbe {
         self.follow(verdicts);
     }
 
-    /// Does what the verdicts say.
+    /// Carries out the verdicts.
     fn follow(&mut self, verdicts: [Verdict; 2]) {
         for (using, verdict) in self.using.iter_mut().zip(verdicts) {
             if verdict == Verdict::UseAlternate {

@@ -1,4 +1,4 @@
-//! Looks at the first packets, at a source and its destination.
+//! Path probes, at a source and its destination.
 
 use super::*;
 use crate::pipeline::Session;
@@ -75,7 +75,7 @@ impl Pair {
 }
 
 #[test]
-fn chains_that_bring_everything_are_looked_at_once() {
+fn good_chains_are_probed_once() {
     let mut pair = pair([true; 2], Progress::Fresh);
     assert!(pair.both[0].stops_after(0, 500).is_some());
     assert_eq!(pair.both[0].stops_after(0, WORTH - 1), None);
@@ -84,7 +84,7 @@ fn chains_that_bring_everything_are_looked_at_once() {
 }
 
 #[test]
-fn one_that_loses_some_is_looked_at_for_longer_and_counts_are_asked_for() {
+fn a_chain_that_loses_some_gets_a_longer_probe_and_a_request_for_counts() {
     let mut good = pair([true; 2], Progress::Fresh);
     assert_eq!(good.both[0].request_purpose(0), Purpose::Count);
     assert_eq!(good.brings([8, 7]), Some(LONG_PROBE));
@@ -127,7 +127,7 @@ fn chains_that_get_bad_later_end_the_transfer_where_much_is_left() {
     long.missing = 15_000;
     long.brings([6_300, 7_500]);
     assert!(!long.both[0].gives_up());
-    // What is left after a round that brought most is too little to begin anew for.
+    // Too little is left after a round that brought most to be worth a restart.
     let mut few = after_probe();
     few.brings([242, 182]);
     few.brings([0, 5]);
@@ -167,7 +167,7 @@ fn a_source_that_heard_a_part_of_a_nack_sends_little_and_loses_nothing() {
 }
 
 #[test]
-fn a_spare_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
+fn an_alternate_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
     let gives_up = |missing: u16| {
         let mut pair = pair([true; 2], Progress::Fresh);
         pair.missing = missing;
@@ -180,7 +180,7 @@ fn a_spare_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
 }
 
 #[test]
-fn a_degraded_group_calls_its_spare_once_and_then_gives_up() {
+fn a_degraded_group_calls_its_alternates_once_and_then_gives_up() {
     let mut pair = pair([true; 2], Progress::Fresh);
     assert_eq!(pair.brings([8, 4]), Some(PROBE));
     assert_eq!(pair.both[1].degraded(), [None, Some(Chain::Planned)]);
@@ -203,7 +203,7 @@ fn the_better_of_two_bad_chains_is_kept_where_it_is_worth_it() {
 }
 
 #[test]
-fn without_a_spare_it_gives_up_at_once_unless_little_is_left() {
+fn without_an_alternate_it_gives_up_at_once_unless_little_is_left() {
     let mut many = pair([true, false], Progress::Fresh);
     assert_eq!(many.brings([8, 0]), None);
     assert!(many.both[0].gives_up() && !many.both[0].calls(Group::Even));

@@ -1,7 +1,7 @@
-//! A node's place in a chain: on which channels it sends and listens for its group, and when it is free for another way.
+//! A node's place in a chain: the channels on which it sends and receives for its group, and when it is free for another
+//! path. When NACKs move its group's last hop to the other group's channel, relays of the last stage follow.
 //!
-//! Where the last hop of its group is moved to the other group's channel, relays of the last stage do as NACKs say. Time
-//! base: the node's clock. Tests: `ends.rs`, `../pipeline/tests/follow.rs`.
+//! Time base: the node's clock. Tests: `dual_channel_sink.rs`, `../pipeline/tests/follow.rs`.
 
 use super::followups::Early;
 use super::rendezvous::Rendezvous;
@@ -11,22 +11,22 @@ use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Route;
 
-/// On which channels a node sends and listens for its group.
+/// A node's place in the chain of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainRole {
-    /// Those of its group.
+    /// The group's channels and the node's stage.
     pub(super) fixed: Fixed,
     pub(super) group: Group,
-    /// On which the sink hears the other group, where it is another.
+    /// The sink's channel for the other group, if it differs.
     other: Option<Channel>,
-    /// A NACK said that the transfer is to end.
+    /// A NACK has ended the transfer.
     pub(super) gives_up: bool,
-    /// When it is free for another way.
+    /// When it is free for another path.
     pub(super) rendezvous: Rendezvous,
 }
 
 impl ChainRole {
-    /// That of `stage` and `group` in `route`, by the schedule of `beat`; other ways may follow at `early` rendezvous.
+    /// For `stage` and `group` of `route` on the schedule `beat`; other paths may follow at `early` rendezvous.
     pub fn new(
         route: &Route,
         (stage, group): (u8, Group),
@@ -45,7 +45,7 @@ impl ChainRole {
         }
     }
 
-    /// A NACK said so: whether its group goes on the other's channel from now on, and whether the transfer ends.
+    /// Carries out the note of a NACK: its group may move to the other's channel, and the transfer may end.
     pub(super) fn follow_note(&mut self, note: &[u8]) {
         self.gives_up |= Verdict::ends(note);
         if let Some(verdicts) = Verdict::read(note) {

@@ -50,7 +50,7 @@ impl Upper for Asks {
         }
         self.asked.pop_front();
         let answer = FrameBuf::build(|w| w.u16(number).map(|_| ()));
-        Some((way, answer.unwrap()))
+        Some((direction, answer.unwrap()))
     }
     fn arrived(&mut self, _now: Instant, packet: &Packet) {
         match packet.direction {

@@ -118,7 +118,7 @@ impl Pipe {
     pub fn cadence(&self, bench: &Bench, ids: &[NodeId]) -> Option<Cadence> {
         let source = ids.get(*self.nodes.first()?)?;
         let (begin, timing) = (Instant::from_nanos(0), &bench.site.board.timing);
-        part(&self.route(ids)?, *source, begin, timing).map(|part| part.cadence)
+        setup(&self.route(ids)?, *source, begin, timing).map(|setup| setup.cadence)
     }
 
     /// Carries `object` over it; `ids` names the nodes of the site.

@@ -4,10 +4,10 @@ use super::{Route, CHUNK, MAX_ENCODED, MAX_SEGMENTS, SEGMENT_KIND};
 use crate::{Reader, WireError, Writer};
 use thalweg_units::Duration;
 
-/// Which of the wake-ups of transfers that begin together.
+/// Which of the wake-ups of several transfers that begin together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeUpTurn {
-    /// The first, or the only one: it begins when everyone listens.
+    /// The first, or the only one: it begins when all nodes listen.
     First,
     /// Another one: it follows as soon as the one before it has died down.
     Later,

@@ -2,9 +2,9 @@
 //! IV-D: "node identity, hop-length, and reception channel for every node").
 //!
 //! A [`Route`] of up to [`MAX_MEMBERS`] relays is cut into at most [`MAX_SEGMENTS`] contents of
-//! floods by [`Route::segment`] and put together again by an [`Assembler`]. Each segment tells
-//! when the transfer begins after the reference time of *its* flood, so any of them will do as
-//! the time base. Tests: at the end of this file.
+//! floods by [`Route::segment`] and put together again by an [`Assembler`]. Each segment has the
+//! time from the reference of *its* flood to the start of the transfer, so any of them will do as
+//! the time base. Tests: `tests.rs`.
 
 mod assembler;
 mod encoding;
@@ -21,15 +21,15 @@ use core::num::NonZeroU16;
 use core::ops::Range;
 use thalweg_units::{Channel, Duration, NodeId};
 
-/// The most relays of a route, with those that stand by.
+/// The most relays of a route, backup and alternate relays included.
 pub const MAX_MEMBERS: usize = 112;
-/// The most nodes of a [`Route`] that stand by or are alternate.
+/// The most backup and alternate relays of a [`Route`].
 pub const MAX_BACKUPS: u8 = 63;
 /// The most segments of a route.
 pub const MAX_SEGMENTS: usize = 3;
 /// The longest segment: content of a flood.
 pub const MAX_SEGMENT_BYTES: usize = 110;
-/// First byte of every segment, to tell it from other contents of floods.
+/// First byte of every segment, which distinguishes it from other contents of floods.
 pub const SEGMENT_KIND: u8 = 0x10;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
@@ -39,7 +39,7 @@ const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
 
-/// A transfer's route and terms.
+/// A transfer's route and parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     /// The transfer's id.
@@ -52,7 +52,7 @@ pub struct Route {
     pub scheme: Scheme,
     /// Payload of each packet.
     pub payload: PayloadSize,
-    /// The stages' reception channels, which also tell H.
+    /// The stages' reception channels, and with them H.
     pub channels: Channels,
     /// Below which reception ratio a relay of the last but one stage is silent; `None` for never.
     pub threshold: Option<Percent>,
@@ -60,19 +60,19 @@ pub struct Route {
     pub deadline_s: u16,
     /// Which part of the object.
     pub range: ObjectRange,
-    /// How frames begin. Only [`Scheme::P3`] tells it, and the next.
+    /// How frames begin. Only in wake-ups of [`Scheme::P3`].
     pub format: Format,
-    /// What becomes of earlier packets. Only [`Scheme::Thalweg`] tells it.
+    /// What becomes of earlier packets. This and all that follows only in wake-ups of [`Scheme::Thalweg`].
     pub progress: Progress,
-    /// What is done with the first packets. Only [`Scheme::Thalweg`] tells it.
+    /// Whether the first packets are a probe.
     pub probe: Probe,
-    /// Where among the rendezvous the wake-up begins. Only [`Scheme::Thalweg`] tells it, and the next.
+    /// How long after a regular rendezvous the wake-up begins.
     pub phase: Phase,
-    /// The sink's channel for the even group, where that is not C_H. Only [`Scheme::Thalweg`] tells it, of two hops or more.
+    /// The sink's channel for the even group, if that is not C_H; for routes of two hops or more.
     pub last_even: Option<Channel>,
-    /// How many packets the transfer is expected to bring, where that is known: from it all nodes tell when it may be over.
+    /// How many packets the transfer is expected to bring, if that is known: from it all nodes compute its expected end.
     pub expected: Option<NonZeroU16>,
-    /// The relays, then those that stand by, then alternate ones.
+    /// The relays, then backup relays, then alternate relays.
     members: [Member; MAX_MEMBERS],
     relay_count: u8,
     backup_count: u8,
@@ -130,7 +130,7 @@ impl Route {
         Ok(())
     }
 
-    /// Has `member` be one of those `among` the `taken`: in order of stage and group, as they are on the wire.
+    /// Inserts `member` `among` the `taken` ones in order of stage and group, as they are on the wire.
     fn insert(&mut self, member: Member, among: Range<usize>, taken: usize) {
         let place = |m: &Member| (m.stage, m.group);
         let before = self.members[among.clone()].partition_point(|m| place(m) <= place(&member));
@@ -153,7 +153,7 @@ impl Route {
         }
     }
 
-    /// Adds a node that stands by.
+    /// Adds a backup relay.
     ///
     /// # Errors
     /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_BACKUPS`].
@@ -165,7 +165,7 @@ impl Route {
         Ok(())
     }
 
-    /// Adds a alternate relay.
+    /// Adds an alternate relay.
     ///
     /// # Errors
     /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_BACKUPS`].
@@ -184,21 +184,21 @@ impl Route {
         }
     }
 
-    /// Those that stand by, in order of stage and group.
+    /// The backup relays, in order of stage and group.
     pub fn backup_relays(&self) -> &[Member] {
         let backups = self
             .backups_and_alternates()
             .get(..usize::from(self.backup_count));
         backups.unwrap_or_default()
     }
-    /// alternate relays, in order of stage and group.
+    /// The alternate relays, in order of stage and group.
     pub fn alternates(&self) -> &[Member] {
         let alternates = self
             .backups_and_alternates()
             .get(usize::from(self.backup_count)..);
         alternates.unwrap_or_default()
     }
-    /// Those that stand by, then alternate relays.
+    /// The backup relays, then the alternate relays.
     fn backups_and_alternates(&self) -> &[Member] {
         let others = self.members.get(usize::from(self.relay_count)..);
         let count = usize::from(self.backup_count + self.alternate_count);
@@ -206,7 +206,7 @@ impl Route {
             .and_then(|others| others.get(..count))
             .unwrap_or_default()
     }
-    /// Whether a relay of every stage is there to take the place of `group`'s.
+    /// Whether `group` has an alternate relay at every stage.
     pub fn has_alternate(&self, group: Group) -> bool {
         let mut between = 1..self.channels.hops();
         let at =
@@ -225,7 +225,7 @@ impl Route {
         &self.members[..usize::from(self.relay_count)]
     }
 
-    /// What `node` has to do.
+    /// The role of `node`; `None` if it is not part of the route.
     pub fn role_of(&self, node: NodeId) -> Option<Role> {
         if node == self.source {
             return Some(Role::Source);
@@ -273,7 +273,7 @@ impl Route {
         }
     }
 
-    /// Whether its wake-up tells its [`Phase`], and may so be at any rendezvous.
+    /// Whether its wake-up announces its [`Phase`], and so may begin at any rendezvous.
     pub fn has_phase(&self) -> bool {
         self.scheme == Scheme::Thalweg
     }

@@ -1,5 +1,5 @@
 //! The bytes of a route of Thalweg. Many nodes have a part in one, and each byte lengthens every slot of its wake-up's
-//! floods by 32 us: so it is told bit by bit, and what is mostly the same is left out.
+//! floods by 32 us: so the encoding counts bits, and leaves out what is mostly the same.
 //!
 //! Invariant: one route has one encoding. Tests: `tests.rs`.
 
@@ -11,7 +11,7 @@ use thalweg_units::Channel;
 
 /// Earlier packets count.
 const KEPT_BIT: u8 = 0x80;
-/// The first packets are probed after.
+/// The first packets are a probe.
 const PROBE_BIT: u8 = 0x40;
 /// A range follows: it is not of the whole object.
 const RANGE_BIT: u8 = 0x20;
@@ -20,12 +20,12 @@ const LAST_EVEN_BIT: u8 = 0x10;
 /// Bits of a node's address, less one.
 const WIDTH_BITS: u8 = 0x0f;
 
-/// Bytes of flags, payload, deadline, place among the rendezvous, expected packets and options.
+/// Bytes of flags, payload, deadline, phase, expected packets and options.
 const TERMS_BYTES: usize = 8;
 const RANGE_BYTES: usize = 8;
 const CHANNEL_BITS: u32 = 4;
 
-/// No route takes fewer: its terms, two channels, and two addresses of a bit.
+/// No route takes fewer: its parameters, two channels, and two addresses of a bit.
 pub(super) const LEAST_BYTES: usize = TERMS_BYTES + 2;
 
 fn next_node(bits: &mut BitReader<'_>, width: u32) -> Result<NodeId, WireError> {
@@ -61,7 +61,7 @@ impl Route {
         TERMS_BYTES + usize::from(self.threshold.is_some()) + range + bits.div_ceil(8) as usize
     }
 
-    /// Those with a part at a place: relays, those that stand by, alternate ones.
+    /// Relays, backup relays, alternate relays.
     fn by_role(&self) -> [&[Member]; 3] {
         [self.members(), self.backup_relays(), self.alternates()]
     }
@@ -81,8 +81,8 @@ impl Route {
             (is_partial, RANGE_BIT),
             (self.last_even.is_some(), LAST_EVEN_BIT),
         ];
-        let told = options.iter().filter(|(is_set, _)| *is_set);
-        w.u8(told.fold((width - 1) as u8, |all, (_, bit)| all | bit))?;
+        let flags = options.iter().filter(|(is_set, _)| *is_set);
+        w.u8(flags.fold((width - 1) as u8, |all, (_, bit)| all | bit))?;
         if let Some(threshold) = self.threshold {
             w.u8(threshold.get())?;
         }

@@ -139,7 +139,7 @@ pub(super) fn p3(hops: u8, paths: u8) -> Layout {
 pub(super) fn pip(hops: u8) -> Layout {
     layout(Scheme::Pip(Hopping::Fixed), hops, 1)
 }
-/// Two chains, and a node beside each relay that stands by: those come after all relays, in their order.
+/// Two chains, and a backup beside each relay: those come after all relays, in their order.
 pub(super) fn thalweg(hops: u8) -> Layout {
     let mut layout = layout(Scheme::Thalweg, hops, 2);
     layout.route.format = Format::Slim;
@@ -154,7 +154,7 @@ pub(super) fn thalweg(hops: u8) -> Layout {
     layout
 }
 
-/// The same with a alternate chain for each group, whose relays come after those that stand by, and a probe at the first
+/// The same with an alternate chain for each group, whose relays come after the backups, and a probe at the first
 /// packets.
 pub(super) fn with_alternates(hops: u8) -> Layout {
     let mut layout = thalweg(hops);
@@ -214,7 +214,7 @@ impl Layout {
     }
 
     /// The network, all nodes waiting for the beginning. Only neighbouring stages hear each
-    /// other, and who stands by its own, and that only as `links` says.
+    /// other, and backups their own, and that only as `links` says.
     pub(super) fn net(
         &self,
         object: &Memory,

@@ -227,7 +227,7 @@ fn a_late_start_is_made_up_for() {
     let layout = p3(3, 4);
     let object = object(20 * 118);
     let mut net = layout.net(&object, TELOSB, ideal);
-    // The source is told only 300 ms after the transfer should have begun.
+    // The source gets its order only 300 ms after the transfer should have begun.
     net.command(0, Command::Stop);
     net.run_for(Duration::from_millis(350));
     net.command(0, Command::Start(layout.part(0, start(), &TELOSB)));

@@ -210,7 +210,7 @@ fn a_chain_that_dies_in_a_long_round_is_missed_at_the_next_pause() {
     let layout = long(3);
     let bytes = object(usize::from(MANY) * 118);
     let mut net = layout.net(&bytes, TELOSB, ideal);
-    // The odd relay of stage 1, and who stands by it.
+    // The odd relay of stage 1, and its backup.
     net.run_for(Duration::from_secs(2));
     for node in [1, 5] {
         net.command(node, Command::Stop);

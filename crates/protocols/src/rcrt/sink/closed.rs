@@ -1,4 +1,4 @@
-//! Connections that have ended: what comes late is answered, and opens nothing anew (RCRT, section 3.8: tear-down).
+//! Connections that have ended: late packets are answered and reopen nothing (RCRT, section 3.8: tear-down).
 //!
 //! Invariant: the last [`MAX_CLOSED`] flows that ended are remembered, each once. Tests: `tests/`.
 

@@ -1,4 +1,4 @@
-//! What a sink tells: events, counts of what it refused, views of its flows, and what a store keeps of them.
+//! A sink's events, counts of what it refused, views of its flows, and what a store keeps of them.
 
 use super::adapt::Why;
 use thalweg_units::NodeId;

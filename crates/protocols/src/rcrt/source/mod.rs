@@ -1,9 +1,8 @@
-//! RCRT's part on a mote: connections, a token bucket each, and a buffer that the sink empties (RCRT,
-//! sections 3.3 and 3.7).
+//! RCRT on a mote: connections, a token bucket for each, and a buffer that the sink empties (RCRT, sections 3.3 and 3.7).
 //!
-//! Stands on a [`stack`](crate::stack) as what makes a node's packets. The sink decides everything; a
-//! source does as it is told. Time base: the node's clock. Invariants: what was accepted from a supply is
-//! read again until the sink has it; every wait has a time-out. Tests: `tests.rs`.
+//! It is the upper layer of a [`stack`](crate::stack). The sink decides everything and the source obeys. Time base: the
+//! node's clock. Invariants: a packet accepted from a supply is read again until the sink has it; every wait has a
+//! time-out. Tests: `tests.rs`.
 
 mod flow;
 mod supply;
