@@ -1,4 +1,4 @@
-//! What operations cost on a board: handed to engines at construction, charged by whoever answers.
+//! What operations cost on a board: given to engines at construction, charged by the host.
 //!
 //! Besides the costs, what follows from them for nodes that take turns: [`Relaying`], in closed form.
 //! Lengths of time are of true time. Does not model costs that vary. Tests: at the end of this file.
@@ -79,7 +79,7 @@ pub struct Costs {
     pub read_byte: Duration,
     /// Operating system: per reception handed to an engine, and per time-out.
     pub os: Duration,
-    /// Reading the bytes of a reception that tell whose it is, at most [`Condition::MAX_BYTES`], and
+    /// Reading the bytes of a reception that say whose it is, at most [`Condition::MAX_BYTES`], and
     /// deciding: for a conditional transmission, or where no more is read. Takes the bus.
     pub condition: Duration,
     /// Changing the channel, besides the turnaround. Takes the bus.

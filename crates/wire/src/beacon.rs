@@ -1,14 +1,14 @@
 //! Link measurement (P3, section IV-D1): the beacon, and the flood that says whose turn it is.
 //!
 //! An [`Announce`] is kept so short (15 bytes with its flood's header) that a flood of it crosses
-//! ten hops within T_o = 10 ms. Intervals are told in steps of 0.1 ms. Tests: at the end.
+//! ten hops within T_o = 10 ms. Intervals are in steps of 0.1 ms. Tests: at the end.
 
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind};
 use crate::{dispatch, mac, phy};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
-/// The step in which times are told: 0.1 ms.
+/// The step of all times: 0.1 ms.
 pub const TIME_STEP: Duration = Duration::from_micros(100);
 
 /// A node's broadcast that its neighbours count.
@@ -88,7 +88,7 @@ impl Announce {
     /// Writes the content of a flood.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that cannot be told.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that is no number of steps.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         Kind::Announce.emit(self.campaign, w)?;
         w.u16(self.node.get())?.u16(self.channels.bits())?;

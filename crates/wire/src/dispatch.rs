@@ -24,7 +24,7 @@ pub const TREE_BEACON: u8 = 0x21;
 pub const TREE_DOWN: u8 = 0x22;
 /// A routing beacon of MultiHopLQI.
 pub const TREE_LQI_BEACON: u8 = 0x23;
-/// A frame to everybody that says what all frames of its sender say, and nothing else.
+/// A frame to all that says what every frame of its sender says, and nothing else.
 pub const TREE_NOTICE: u8 = 0x24;
 /// A packet of a stream (FastForward).
 pub const STREAM_DATA: u8 = 0x2a;

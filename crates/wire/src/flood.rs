@@ -2,7 +2,7 @@
 //!
 //! Layout after the MAC header (whose sequence number is the flood's): dispatch, initiator (2),
 //! one byte with N_tx (3 bits, high; 0 of a flood that goes inwards) and relay counter (5 bits, low), then the
-//! content, whose first byte tells its [`Kind`]. Only the relay counter changes from one transmission to the next,
+//! content, whose first byte is its [`Kind`]. Only the relay counter changes from one transmission to the next,
 //! so all nodes that send in one slot send the same bytes. Tests: at the end of this file.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
@@ -13,9 +13,9 @@ use thalweg_units::NodeId;
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 4;
 /// The longest content of one flood, its first byte included.
 pub const MAX_CONTENT: usize = phy::MAX_MPDU - HEADER_BYTES;
-/// The highest relay counter that can be told.
+/// The highest relay counter that fits.
 pub const MAX_RELAY: u8 = 31;
-/// The highest N_tx that can be told.
+/// The highest N_tx that fits.
 pub const MAX_N_TX: u8 = 7;
 
 const RELAY_AT: usize = HEADER_BYTES - 1;
@@ -45,7 +45,7 @@ impl Ntx {
 /// Where a flood goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// To everybody: each node sends it so often.
+    /// To all: each node sends it so often.
     Outwards(Ntx),
     /// To the one node from which all others know how many hops away they are: each node sends it once, those that are as
     /// close as its sender or farther away not at all.
@@ -142,7 +142,7 @@ pub enum Kind {
     Schedule,
     /// A part of one node's link table: [`crate::report::Report`].
     Report,
-    /// When everybody beacons in a slot of its own: [`crate::sweep::Part`].
+    /// When each node beacons in a slot of its own: [`crate::sweep::Announcement`].
     Sweep,
     /// What one node received in a sweep: [`crate::levels::Levels`].
     Levels,
@@ -168,7 +168,7 @@ impl Campaign {
     }
 }
 
-/// The first byte of a flood's content tells campaign (high four bits; 0 of [`Kind::Application`]) and
+/// The first byte of a flood's content has campaign (high four bits; 0 of [`Kind::Application`]) and
 /// kind (low four bits).
 impl Kind {
     const ALL: [Self; 6] = [
@@ -187,7 +187,7 @@ impl Kind {
         let kind = *kind.ok_or(WireError::Malformed)?;
         Ok((kind, Campaign::new(byte >> 4)))
     }
-    /// The campaign, where the byte tells this kind.
+    /// The campaign, if the byte is of this kind.
     pub(crate) fn parse(self, r: &mut Reader<'_>) -> Result<Campaign, WireError> {
         match Self::parse_tag(r)? {
             (kind, campaign) if kind == self => Ok(campaign),

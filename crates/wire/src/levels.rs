@@ -18,7 +18,7 @@ const LEVEL_BITS: u32 = 4;
 const MAX_LEVEL: i16 = 15;
 /// Beside the number of rows: the voltage of the node's battery follows.
 const BATTERY_BIT: u8 = 0x80;
-/// So many rows can be told: parameters under which there is room for more name a handful of nodes.
+/// The most rows of a report. Only parameters for a handful of nodes would leave room for more.
 const MAX_ROWS: u8 = BATTERY_BIT - 1;
 
 /// What was received of a neighbour on one channel.
@@ -50,7 +50,7 @@ pub struct Levels {
     pub battery: Option<BatteryLevel>,
 }
 
-/// Bits that tell one of `values`.
+/// Bits that distinguish `values`.
 const fn bits(values: u32) -> u32 {
     u32::BITS - values.saturating_sub(1).leading_zeros()
 }
@@ -61,7 +61,7 @@ pub fn row_bits(parameters: &Parameters) -> usize {
     (bits(u32::from(parameters.span) + 1) + cell * parameters.channels.len() as u32) as usize
 }
 
-/// How many rows a report under `parameters` has room for, beside what it tells of a battery.
+/// How many rows a report under `parameters` has room for, beside a battery's voltage.
 pub fn most_rows(parameters: &Parameters, battery: Option<BatteryLevel>) -> usize {
     let head = Levels::BYTES + usize::from(battery.is_some());
     let room = usize::from(parameters.report_bytes).saturating_sub(head) * 8;
@@ -69,7 +69,7 @@ pub fn most_rows(parameters: &Parameters, battery: Option<BatteryLevel>) -> usiz
 }
 
 impl Levels {
-    /// Bytes of the head, tag included, where it tells of no battery; one more where it does.
+    /// Bytes of the head, tag included, without a battery's voltage; one more with it.
     pub const BYTES: usize = 2;
 
     /// Reads the head; the rows are left in `r`.
@@ -116,7 +116,7 @@ impl Levels {
     /// Row number `number` of those in `rows`, the bytes behind the head.
     ///
     /// # Errors
-    /// [`WireError::Truncated`] where they do not reach so far, [`WireError::Malformed`] where it names nobody.
+    /// [`WireError::Truncated`] where they do not reach so far, [`WireError::Malformed`] where it names no node.
     pub fn row(number: u8, parameters: &Parameters, rows: &[u8]) -> Result<Row, WireError> {
         let at = usize::from(number) * row_bits(parameters);
         Row::parse(parameters, &mut BitReader { bytes: rows, at })

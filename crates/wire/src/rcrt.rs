@@ -55,7 +55,7 @@ impl Rate {
 }
 
 /// How long the longest queue was that a packet met on its way up: relays may note it. Two bits, which are 0 where
-/// nobody notes anything. Not in the paper (its section 5 leaves it to the future).
+/// no relay notes anything. Not in the paper (its section 5 leaves it to the future).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Met(u8);
 
@@ -132,11 +132,11 @@ pub struct Up<'a> {
     pub flow: Flow,
     /// Which of the flow's connections, one after the other.
     pub connection: u8,
-    /// What it says.
+    /// Its kind and fields.
     pub what: UpBody<'a>,
 }
 
-/// What a source says.
+/// A source's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpBody<'a> {
     /// It wants a connection, or to go on with one.
@@ -177,11 +177,11 @@ pub struct Down<'a> {
     pub flow: Flow,
     /// Which of its connections.
     pub connection: u8,
-    /// What is answered.
+    /// Its kind and fields.
     pub what: DownBody<'a>,
 }
 
-/// What a sink answers.
+/// A sink's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DownBody<'a> {
     /// The connection stands (second step of three).
@@ -196,7 +196,7 @@ pub enum DownBody<'a> {
     Refuse,
 }
 
-/// What every feedback says (section 3.7).
+/// The content of every feedback (section 3.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback<'a> {
     /// Its number, for [`Echo`].

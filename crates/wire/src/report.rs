@@ -41,7 +41,7 @@ impl Schedule {
     /// Writes the head.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for times that cannot be told.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for times that are no number of steps.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         Kind::Schedule.emit(self.campaign, w)?;
         w.u16(steps(self.first)?)?.u16(steps(self.slot)?)?;
@@ -90,12 +90,12 @@ pub struct Report {
     pub frame: u8,
     /// How many frames the report has, 1 to 127; one may be without rows.
     pub frames: u8,
-    /// The voltage of the node's battery, where this frame tells it.
+    /// The voltage of the node's battery, if this frame has it.
     pub battery: Option<BatteryLevel>,
 }
 
 impl Report {
-    /// Bytes of the head, tag included, where it tells of no battery; one more where it does.
+    /// Bytes of the head, tag included, without a battery's voltage; one more with it.
     pub const BYTES: usize = 3;
 
     /// Reads the head; the rows are left in `r`.

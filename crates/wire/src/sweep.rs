@@ -1,8 +1,8 @@
 //! Sweeps, the short way to measure links: every node beacons in a slot of its own, all follow one table of times.
 //!
-//! A [`Announcement`] is the content of a flood: [`Parameters`], the time left until the first slot, and who is in which slot. A
+//! An [`Announcement`] is the content of a flood: [`Parameters`], the time left until the first slot, and who is in which slot. A
 //! [`Beacon`] repeats the parameters, so that a node that missed the flood can join. [`crate::levels`] has the reports.
-//! Times are told in steps of 0.1 ms. Tests: at the end.
+//! Times are in steps of 0.1 ms. Tests: at the end.
 
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};
@@ -10,7 +10,7 @@ use crate::flood::{Campaign, Kind, MAX_CONTENT};
 use crate::{dispatch, mac, phy};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
-/// The longest that a sweep's beacons may take: nobody waits longer for the end of one.
+/// The longest that a sweep's beacons may take: no node waits longer for its end.
 pub const MAX_MEASURING: Duration = Duration::from_secs(60);
 
 /// Reports that go inwards follow each other after so many slots of a hop: the one in front is three hops out of the
@@ -22,7 +22,7 @@ const INWARDS_BIT: u8 = 0x80;
 /// How reports come to the sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reports {
-    /// Each is flooded to everybody before the next one begins.
+    /// Each is flooded to all before the next one begins.
     Flooded,
     /// Each goes inwards, and many are under way at a time: they begin so that they arrive a slot apart.
     Inwards,
@@ -39,9 +39,9 @@ pub struct Parameters {
     pub span: u16,
     /// How many nodes have a slot, lowest address first; at least one, at most `span + 1`.
     pub slots: u16,
-    /// On which channels everybody beacons, lowest first; at least one.
+    /// On which channels all nodes beacon, lowest first; at least one.
     pub channels: ChannelSet,
-    /// How often everybody beacons on each channel, 1 to 15.
+    /// How often each node beacons on each channel, 1 to 15.
     pub sweeps: u8,
     /// The slot of one beacon, a multiple of [`TIME_STEP`] up to 25.5 ms.
     pub slot: Duration,
@@ -103,7 +103,7 @@ impl Parameters {
         w.u8(self.report_bytes)?.u8(self.floor as u8)?;
         Ok(())
     }
-    /// Whether somebody can keep to them.
+    /// Whether they can be kept.
     pub fn is_possible(&self) -> bool {
         let last = self.first.get().checked_add(self.span);
         let addresses = last.is_some_and(|last| last <= NodeId::MAX.get());
@@ -116,7 +116,7 @@ impl Parameters {
             && !self.report.is_zero()
             && self.measuring() <= MAX_MEASURING
     }
-    /// One channel in one sweep: a slot's time to change to it, and everybody's slot.
+    /// One channel in one sweep: a slot's time to change to it, and the slots of all nodes.
     pub fn stretch(&self) -> Duration {
         self.slot * (u64::from(self.slots) + 1)
     }
@@ -150,7 +150,7 @@ impl Parameters {
     }
 }
 
-/// A flood that tells of a sweep, and the slots of some of its nodes.
+/// A flood that announces a sweep, and the slots of some of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announcement<'a> {
     /// What all know.
@@ -168,7 +168,7 @@ pub struct Announcement<'a> {
 impl<'a> Announcement<'a> {
     /// Bytes in front of the bits, tag included.
     pub const BYTES: usize = 1 + Parameters::BYTES + 6;
-    /// How many addresses one part can tell of.
+    /// The most addresses that one announcement spans.
     pub const ADDRESSES: usize = (MAX_CONTENT - Self::BYTES) * 8;
 
     /// Reads the content of a flood.
@@ -194,7 +194,7 @@ impl<'a> Announcement<'a> {
         w.u16(self.rank)?.bytes(self.nodes)?;
         Ok(())
     }
-    /// The slot of `node`, where this part tells one.
+    /// The slot of `node`, if this announcement has it.
     pub fn slot_of(&self, node: NodeId) -> Option<u16> {
         let at = usize::from(node.get().checked_sub(self.from.get())?);
         let (byte, bit) = (at / 8, at % 8);
@@ -216,7 +216,7 @@ pub struct Beacon {
     pub from: NodeId,
     /// What all know: a listener that does not joins.
     pub parameters: Parameters,
-    /// In which stretch it is sent: what tells the channel and, with the slot, the time.
+    /// In which stretch it is sent: it gives the channel and, with the slot, the time.
     pub stretch: u8,
     /// Its sender's slot.
     pub slot: u16,

@@ -9,7 +9,7 @@ use crate::buf::{Reader, WireError, Writer};
 use crate::{addressed::Congestion, dispatch};
 use thalweg_units::NodeId;
 
-/// What a node tells all who hear it in each of its frames; its meaning belongs to whatever holds
+/// What each frame of a node carries for all neighbours; its meaning belongs to whatever holds
 /// back the node's queue. Fusion's is its congestion bit (section 4.2).
 pub type Stamp = [u8; 1];
 /// Where the stamp stands, in packets and beacons alike.
@@ -48,7 +48,7 @@ pub const fn congestion(stamp: Stamp) -> Result<Congestion, WireError> {
     }
 }
 
-/// Which way a packet goes.
+/// Which direction a packet takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the sink that its relays' trees lead to.
@@ -67,7 +67,7 @@ pub struct Data<'a> {
     pub link: Header,
     /// The sender's.
     pub stamp: Stamp,
-    /// Which way it goes.
+    /// Up or down.
     pub direction: Direction,
     /// Who made the packet.
     pub origin: NodeId,
@@ -147,7 +147,7 @@ impl LqiBeacon {
     }
 }
 
-/// A frame to everybody that carries its sender's stamp and nothing else.
+/// A frame to all that carries its sender's stamp and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// The link's header.

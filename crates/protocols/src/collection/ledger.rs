@@ -1,4 +1,4 @@
-//! The sink's account of who reported what, and whom to ask next.
+//! The sink's account of reports received, and which node to ask next.
 
 use crate::linkprobe::NodeList;
 use thalweg_units::NodeId;
@@ -180,7 +180,7 @@ impl<const NODES: usize> Ledger<NODES> {
         }
     }
 
-    /// The next node that was given up and not told of yet.
+    /// The next node that was given up and not reported yet.
     pub(crate) fn poll_missing(&mut self) -> Option<Missing> {
         let unreported = Fate::GivenUp { reported: false };
         let index = self.used().iter().position(|r| r.fate == unreported)?;

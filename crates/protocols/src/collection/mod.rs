@@ -1,4 +1,4 @@
-//! Collection of link tables (P3, section IV-D1, after the Low-Power Wireless Bus as P3 tells of
+//! Collection of link tables (P3, section IV-D1, after the Low-Power Wireless Bus as P3 describes
 //! it): the sink floods who sends in which slot; in each slot one node floods a frame of its report.
 //!
 //! Owns: packing a table into frames, the sink's account, a node's slots. Time base: the reference

@@ -12,7 +12,7 @@ use thalweg_wire::{FrameBuf, Reader, WireError};
 /// The most frames of one report; what does not fit into them is not sent.
 pub const MAX_FRAMES: u8 = 64;
 
-/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also tells
+/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also has
 /// the voltage of the node's `battery`. The report of another campaign's table is one frame without rows.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The links into `to` that the frame with this content tells of; its head is `report`.
+    /// The links into `to` in the frame with this content; its head is `report`.
     pub(crate) fn new(to: NodeId, report: &Report, content: FrameBuf) -> Self {
         Self {
             to,

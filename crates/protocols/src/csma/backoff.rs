@@ -37,7 +37,7 @@ impl Mac {
         };
     }
 
-    /// A good frame was received: what is counted down is drawn anew.
+    /// A good frame was received: a backoff under way is drawn again.
     pub(super) fn redraw(&mut self, now: Instant) {
         let Scheme::TinyOs(t) = self.config.scheme else {
             return;

@@ -46,13 +46,13 @@ impl NoiseFloor {
             next: 0,
         }
     }
-    /// A sample of this power or less says that nobody sends: in steps, it is more than the margin
+    /// A sample of this power or less means that no node sends: in steps, it is more than the margin
     /// above the level.
     pub(super) fn clear(&self) -> Dbm {
         let clear = self.level.saturating_add(MARGIN).saturating_add(1);
         Dbm(AT_ZERO_DBM - (f64::from(clear) - 0.5) * DB_PER_STEP)
     }
-    /// From this power on a single sample says that somebody sends: as far above the level as a
+    /// From this power on a single sample means that a node sends: as far above the level as a
     /// clear one is below.
     pub(super) fn carrier(&self) -> Dbm {
         power(self.level.saturating_sub(MARGIN))

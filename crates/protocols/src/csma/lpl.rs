@@ -16,11 +16,11 @@ const START_LIMIT: Duration = Duration::from_millis(20);
 /// How a sleeping node listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lpl {
-    /// How long it sleeps between two looks.
+    /// How long it sleeps between two samples.
     pub interval: Duration,
-    /// How long a look takes once the receiver is on.
+    /// How long a sample takes once the receiver is on.
     pub look: Duration,
-    /// While the channel is busy it looks again after this long; and so long it stays on after a
+    /// While the channel is busy it samples again after this long; and so long it stays on after a
     /// frame.
     pub linger: Duration,
     /// It stays on no longer for one busy channel from which no frame comes.
@@ -30,11 +30,11 @@ pub struct Lpl {
 }
 
 impl Lpl {
-    /// Least and greatest interval between looks.
+    /// Least and greatest interval between samples.
     pub const INTERVALS: (Duration, Duration) =
         (Duration::from_millis(10), Duration::from_millis(1350));
     /// How much longer than the interval a preamble is: the modes of TinyOS (20 ms and 94 bytes up
-    /// to 1085 ms and 2654 bytes, CC1000Const) all have 19 to 21 ms, for start-up, the look, and the
+    /// to 1085 ms and 2654 bytes, CC1000Const) all have 19 to 21 ms, for start-up, the sample, and the
     /// bytes that a receiver synchronises on.
     pub const MARGIN: Duration = Duration::from_millis(20);
 
@@ -56,7 +56,7 @@ impl Lpl {
     }
 }
 
-/// So many readings in a row have to be loud before a look has found somebody.
+/// So many readings in a row have to be loud before a sample counts as a sender.
 const READINGS: u8 = 3;
 
 /// Whether the medium access has something to do for which the radio must be on.
@@ -97,7 +97,7 @@ pub(super) struct Sampler {
     phase: Phase,
     switch: Option<Switch>,
     sense: bool,
-    /// Readings in this look that said somebody sends.
+    /// Loud readings in a row.
     loud: u8,
     preamble: bool,
 }
@@ -114,7 +114,7 @@ impl Sampler {
         }
     }
 
-    /// Begins to look, for the first time `phase` from now.
+    /// Begins to sample, for the first time `phase` from now.
     pub(super) fn start(&mut self, now: Instant, phase: Duration) {
         self.sleep(now);
         self.phase = Phase::Asleep(now + phase);

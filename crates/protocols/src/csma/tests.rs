@@ -177,7 +177,7 @@ fn five_samples_decide() {
     assert!(wants(&mut mac).is_empty());
     assert!(congestion.contains(&mac.poll_timeout().unwrap().since(at)));
 
-    // A preamble between two looks: as busy, once that frame is over.
+    // A preamble between two samples: as busy, once that frame is over.
     let since = at.saturating_sub(Duration::from_micros(100));
     let (mut mac, at) = found(0.1, Activity::Receiving { since });
     let over = at + Duration::from_millis(23);
@@ -282,7 +282,7 @@ fn sampled(power: f64) -> RadioEvent<'static> {
 }
 
 #[test]
-fn preambles_outlast_the_gap_between_looks_as_the_modes_of_tinyos_do() {
+fn preambles_outlast_the_gap_between_samples_as_the_modes_of_tinyos_do() {
     let byte = 416_664;
     for (interval_ms, bytes) in [
         (20, 94),
@@ -328,7 +328,7 @@ fn a_quiet_channel_sends_a_sleeper_back_and_a_busy_one_keeps_it_for_a_time() {
         }
         assert_eq!(ops, [ops::LPL_SAMPLE]);
         looks += 1;
-        // One reading may be noise, three are somebody.
+        // One reading may be noise, three are a sender.
         mac.handle_radio(now, &sampled(-60.0));
         for _ in 0..2 {
             assert_eq!(wants(&mut mac), [ops::LPL_SAMPLE]);
@@ -404,7 +404,7 @@ fn a_sleeper_that_receives_at_last_stays_for_the_frame() {
         }
         end = now;
     }
-    // What follows the frame may be for it as well: it looks once more, and sleeps.
+    // What follows the frame may be for it as well: it samples once more, and sleeps.
     mac.handle_radio(end, &RadioEvent::Corrupt { sfd: end });
     assert_eq!(wants(&mut mac), []);
     let (look, ops) = next(&mut mac);

@@ -80,11 +80,11 @@ pub enum End {
         /// Who.
         neighbour: NodeId,
     },
-    /// It was told to leave.
+    /// It was ordered to leave.
     Closed,
 }
 
-/// What a node tells.
+/// Events of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The source begins: the path is set up.

@@ -3,7 +3,7 @@
 //! Owns a node: asleep on a calling channel, called into a stream, source, relay or sink of up to two
 //! streams, asleep again. One link's sending is in `sender.rs`, one stream's part in `stream.rs`. Time
 //! base: the node's clock. Invariants: each packet is handed to the sink's store once; a stream ends at
-//! every node, in one [`Event::Ended`]. Chooses no paths or channels. Tests: `tests.rs`, `lab/tests/streams/`.
+//! every node, in one [`Event::Ended`]. Chooses no paths or channels. Tests: `tests.rs`, `simnet/tests/all/streams/`.
 
 mod config;
 mod orders;
@@ -113,7 +113,7 @@ impl<S: ObjectStore> FastForward<S> {
     }
 
     fn emit(&mut self, event: Event) {
-        // There is room: each call into the engine tells of two things at most.
+        // There is room: each call into the engine causes two events at most.
         let _ = self.events.push(event);
     }
     fn peek(&self, at: usize) -> Option<&StreamState> {
@@ -167,7 +167,7 @@ impl<S: ObjectStore> FastForward<S> {
         self.caller.begin(self.calls);
     }
 
-    /// The call was taken, or nobody answered.
+    /// The call was taken, or not answered.
     fn called(&mut self, now: Instant, verdict: Verdict) {
         let Some(calling) = self.calling else { return };
         if verdict == Verdict::Again {

@@ -1,4 +1,4 @@
-//! A node's part in one stream: previous hop, queue, next hop.
+//! A node's state in one stream: previous hop, queue, next hop.
 //!
 //! Invariants: packets leave in the order in which they came; a packet keeps its place in the queue
 //! until it is delivered or given up; of one round, numbers that are taken in only rise, so that what
@@ -77,7 +77,7 @@ impl Batch {
     }
 }
 
-/// A node's part.
+/// A node's state in one stream.
 #[derive(Debug)]
 pub(super) struct StreamState {
     pub(super) call: Call,
@@ -154,7 +154,7 @@ impl StreamState {
     fn frame(&mut self, number: u16, content: Content<'_>) -> Option<Queued> {
         let sequence = self.sequence.wrapping_add(1);
         let next = self.next?;
-        // Without acknowledgements a packet is for whoever listens: only the next hop does.
+        // Without acknowledgements a packet is for any node that listens: only the next hop does.
         let to = self.call.version.acknowledges().then_some(next.node);
         let from = self.me()?;
         let packet = Packet {

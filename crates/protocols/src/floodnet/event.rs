@@ -47,7 +47,7 @@ pub enum Refused {
     Silent,
 }
 
-/// What the layer above is told.
+/// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
     /// A flood of the application: on its initiator when it is on the air, on every other node

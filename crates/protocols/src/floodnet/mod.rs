@@ -139,7 +139,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     measuring: Measuring,
     agenda: Option<Agenda>,
     task: Task<NODES>,
-    /// The application's flood that this node takes part in, to tell of its end.
+    /// The application's flood that this node takes part in, to report its end.
     application: Option<(NodeId, u8)>,
     tune: Option<Channel>,
     beacon: Option<(Channel, Instant)>,
@@ -175,7 +175,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             events: Fifo::EMPTY,
         }
     }
-    /// This node's battery was measured: its reports tell `level` from now on. A node that was never told so reports none.
+    /// This node's battery was measured: its reports carry `level` from now on; none before the first call.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.battery = Some(level);
     }
@@ -200,7 +200,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub const fn wants_radio(&self) -> bool {
         self.flood.wants_radio() || self.tune.is_some() || self.beacon.is_some()
     }
-    /// The bytes that [`Event::Flooded`] tells of, until the engine is called again; none where the
+    /// The payload of [`Event::Flooded`], until the engine is called again; none where the
     /// flood under way is not the application's.
     pub fn payload(&self) -> &[u8] {
         let mut content = Reader::new(self.flood.content());
@@ -234,7 +234,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         self.events.clear();
     }
 
-    /// Hears what the floods below have to tell.
+    /// Takes the events of the floods below.
     fn attend(&mut self) {
         while let Some(event) = self.flood.poll_event() {
             match event {

@@ -41,7 +41,7 @@ pub(super) struct Collection<const NODES: usize> {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
-    /// Of a sweep: all are told.
+    /// Of a sweep: announcements.
     Announcing(Announcing),
     /// Of a sweep: the last beacon ends then.
     Sweeping { end: Instant },
@@ -53,14 +53,14 @@ pub(super) enum Phase {
     Done { time: Duration },
 }
 
-/// How far the sink is in announcing all nodes of a sweep, part by part.
+/// How far the sink is in announcing a sweep to all nodes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Announcing {
-    /// The next part's first node, among those of the order.
+    /// The next announcement's first node, among those of the order.
     pub(super) rank: u16,
-    /// How often all parts are yet to be told, this time included.
+    /// How many more times all announcements are flooded, this time included.
     pub(super) copies: u8,
-    /// The next part's reference time.
+    /// The next announcement's reference time.
     pub(super) reference: Instant,
 }
 
@@ -316,14 +316,14 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         }
     }
 
-    /// Tells of a battery that `node` reported.
+    /// Emits the battery level that `node` reported.
     pub(super) fn emit_battery(&mut self, node: NodeId, level: Option<BatteryLevel>) {
         if let Some(level) = level {
             self.emit(Event::Battery { node, level });
         }
     }
 
-    /// The events of a collection that wait in its account.
+    /// The events that wait in the ledger of a collection.
     pub(super) fn poll_collection(&mut self) -> Option<Event> {
         let Task::Collecting(Collection { ledger, phase, .. }) = &mut self.task else {
             return None;

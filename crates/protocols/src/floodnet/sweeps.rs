@@ -12,7 +12,7 @@ use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
 use thalweg_wire::sweep::{Announcement, Beacon, Parameters, Reports};
 use thalweg_wire::{FrameBuf, Reader};
 
-/// How those answer who are asked for their reports in slots of `slot`: short ones are for what goes inwards.
+/// How nodes answer a request for reports in slots of `slot`: short slots are for reports that go inwards.
 pub(super) fn answer_course(parameters: &Parameters, slot: Duration) -> Reports {
     match slot == parameters.report {
         true => parameters.reports,
@@ -27,7 +27,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         parameters.filter(|parameters| parameters.campaign == campaign)
     }
 
-    /// A part of the sink's word came in after `relay` slots.
+    /// An announcement of a sweep came in after `relay` slots.
     pub(super) fn on_announcement(&mut self, relay: u8, reference: Instant) {
         let Ok(announcement) = Announcement::parse(self.flood.content()) else {
             return;
@@ -43,7 +43,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         );
         self.agenda = None;
         match &mut self.measuring {
-            // Another part of the same, or the same again.
+            // Another announcement of the same sweep, or the same again.
             Measuring::Sweep(sweep) if *sweep.parameters() == parameters && !sweep.is_done() => {
                 sweep.set_slot(slot);
             }
@@ -75,7 +75,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         self.measuring = Measuring::Sweep(Sweeping::new(parameters, begin, slot, lead));
     }
 
-    /// A beacon that an idle node hears tells of a sweep whose floods it has missed.
+    /// An idle node hears a beacon of a sweep whose floods it has missed.
     pub(super) fn join_sweep(&mut self, event: &RadioEvent<'_>) {
         let RadioEvent::Frame { mpdu, sfd, .. } = *event else {
             return;
@@ -83,7 +83,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Ok(beacon) = Beacon::parse(mpdu) else {
             return;
         };
-        // Its own clock may be the last to say that a sweep is over.
+        // By its own clock a sweep may last longest.
         let is_new = self.table.campaign() != Some(beacon.parameters.campaign);
         if is_new && !self.is_busy() {
             self.campaign = beacon.parameters.campaign;
@@ -118,7 +118,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     slot,
                 };
                 let frame = FrameBuf::build(|w| beacon.emit(w, BEACON_BYTES.into()));
-                // Who joins late has missed some of its slots.
+                // A node that joins late has missed some of its slots.
                 if let (Ok(frame), true) = (frame, sfd > now) {
                     self.beacon_frame = frame;
                     self.beacon = Some((channel, sfd));
@@ -162,8 +162,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
     }
 
-    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. Who does not know its ring waits until
-    /// it is asked again.
+    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. One that does not know its ring
+    /// waits until it is asked again.
     pub(super) fn inwards_or_flooded(&self, agenda: Agenda) -> Option<Agenda> {
         let parameters = self.swept(agenda.campaign);
         let course = parameters.map(|parameters| answer_course(parameters, agenda.slot));
@@ -180,13 +180,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let parameters = sweep.parameters();
         let lowest = Dbm(f64::from(parameters.floor)) - Db(f64::from(BELOW_FLOOR_DB));
         let there = parameters.channel(beacon.stretch.into()) == Some(listening);
-        // What cannot be told takes no room.
+        // A level that cannot be reported takes no room.
         if beacon.parameters == *parameters && there && rssi >= lowest {
             self.table.record_strong(beacon.from, listening, rssi);
         }
     }
 
-    /// From one part of the word to `nodes` to the next: all take as long as the longest.
+    /// From one announcement to `nodes` to the next: all take as long as the longest.
     fn announcement_spacing(&self, nodes: &[NodeId]) -> Duration {
         let bits = match Slots::from(nodes, 0) {
             Some(slots) if usize::from(slots.next) == nodes.len() => slots.bits().len(),
@@ -227,7 +227,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         self.set_hops(0);
     }
 
-    /// Floods the next part of the sink's word.
+    /// Floods the next announcement.
     pub(super) fn send_announcement(&mut self, now: Instant, mut announcing: Announcing) {
         let (Task::Collecting(collection), Some(sweep)) = (&self.task, self.measuring.sweep())
         else {

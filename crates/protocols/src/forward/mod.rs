@@ -110,7 +110,7 @@ impl<S: ObjectStore> Forwarder<S> {
     }
 
     fn emit(&mut self, event: Event) {
-        // There is room: each call into the engine tells of one packet.
+        // There is room: each call into the engine causes one event.
         let _ = self.events.push(event);
     }
 

@@ -3,7 +3,7 @@
 use super::strategy::{Counts, Limit};
 use thalweg_units::{Instant, NodeId};
 
-/// Sources that are told apart; beyond them, the one heard longest ago is forgotten.
+/// The most sources kept apart; beyond them, the one heard longest ago is forgotten.
 const MAX_SOURCES: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ impl Limiter {
     }
 
     /// Whether a packet of the application's may be admitted. Where no source was heard for a whole window there is
-    /// nobody to share with: with N = 0 a token comes for every no packets.
+    /// no one to share with: with N = 0 tokens are free.
     pub(super) fn admits(&self, now: Instant) -> bool {
         let Some(limit) = self.limit else {
             return true;

@@ -307,7 +307,7 @@ fn a_name_is_its_parts() {
 
 #[test]
 fn a_mote_fits_its_memory() {
-    // Of a TelosB's 10,240 bytes. Neighbours take 2.7 kB, packets 2.2 kB and sources that are told
+    // Of a TelosB's 10,240 bytes. Neighbours take 2.7 kB, packets 2.2 kB and sources that are kept
     // apart 2.1 kB.
     assert!(size_of::<Mote>() <= 8_512, "{}", size_of::<Mote>());
 }

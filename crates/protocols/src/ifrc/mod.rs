@@ -3,7 +3,7 @@
 //!
 //! Holds back the node's own packets on their way up, never transit. Rates are packets per second. Time
 //! base: the node's clock; neighbours age by packets. Invariant: the rate does not exceed the parent's as
-//! heard last. Not modelled: weights, several sinks. Tests: `tests.rs`, in a network `lab/src/rcrt`.
+//! heard last. Not modelled: weights, several sinks. Tests: `tests.rs`, in a network `simnet/src/rcrt`.
 
 mod base;
 mod detector;
@@ -64,7 +64,7 @@ pub struct Ifrc {
 }
 
 impl Ifrc {
-    /// The discipline of the node `id`, which knows nobody.
+    /// The discipline of the node `id`, which knows no neighbours.
     pub const fn new(id: NodeId) -> Self {
         Self::at(id, Role::Node)
     }

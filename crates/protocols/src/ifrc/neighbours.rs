@@ -28,7 +28,7 @@ struct Neighbour {
     heard_at: u16,
 }
 
-/// States that crossed a threshold, as one frame tells of them.
+/// States that crossed a threshold, according to one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Crossed {
     /// The neighbour's own.
@@ -50,14 +50,14 @@ impl Neighbours {
         sent: 0,
     };
 
-    /// `id` was heard: which thresholds it tells to have been crossed since. Who was a child stays one
-    /// until it is forgotten.
+    /// `id` was heard: which thresholds were crossed since. A child stays one until it is forgotten.
     pub(super) fn heard(&mut self, id: NodeId, kin: Kin, control: Control) -> Crossed {
         let before = self.get(id).copied();
         let rose = |old: u8, new: State| (new.crossed > old).then_some(new);
         let child_before = |child: NodeId| {
-            let told = before.and_then(|b| b.control.child);
-            told.filter(|(id, _)| *id == child)
+            let earlier = before.and_then(|b| b.control.child);
+            earlier
+                .filter(|(id, _)| *id == child)
                 .map_or(0, |(_, state)| state.crossed)
         };
         let crossed = Crossed {

@@ -141,7 +141,7 @@ fn a_lower_rate_is_taken_with_its_slow_start_and_a_higher_is_not() {
     };
     assert_eq!(allowed.take(lower, phase), Taken::Lowered);
     assert_eq!(allowed.phase(), phase);
-    // Nobody is silenced by a rate of none.
+    // No node is silenced by a rate of none.
     assert_eq!(allowed.take(Rate::from_per_s(0.0), slow), Taken::Lowered);
     assert!(allowed.rate() > 0.0);
 }
@@ -156,7 +156,7 @@ fn a_node_halves_at_a_crossing_unless_it_was_just_lowered() {
     let crossed = says(additive(0.1, 1));
     hear(&mut node, 9, Kin::Other, false, crossed);
     assert!(near(node.rate(), 0.1));
-    // The second threshold comes at once: its congestion is that which the neighbour told of.
+    // The second threshold comes at once: its congestion is that which the neighbour announced.
     (0..15).for_each(|_| fill(&mut node, 30));
     assert!(near(node.rate(), 0.1));
     node.admitted(Direction::Up);
@@ -172,7 +172,7 @@ fn the_parents_rate_bounds_a_nodes() {
     assert!(near(node.rate(), 0.2));
     node.admitted(Direction::Up);
     assert!(node.rate() <= 0.2001);
-    // A neighbour that is not the parent, and has crossed nothing new, bounds nobody.
+    // A neighbour that is not the parent, and has crossed nothing new, bounds no node.
     hear(&mut node, 6, Kin::Other, false, says(additive(0.05, 0)));
     assert!(near(node.rate(), 0.2));
 }

@@ -35,13 +35,13 @@ pub enum Lost {
     Silent,
     /// The other end is there, but acknowledges nothing.
     Unanswered,
-    /// The other end has begun anew.
+    /// The other end has restarted.
     Restarted,
 }
 
-/// What an end is told.
+/// Events of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum LinkEvent<'a> {
     /// A session begins, with a base station that says this of itself, or with a host.
     Up(Option<About>),
     /// The session is over. What was sent in it may not have arrived.
@@ -67,7 +67,7 @@ pub enum SendError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The other end's epoch and what it told of itself, where it was heard.
+    /// The other end's epoch and description, once it was heard.
     Greeting(Option<(u32, Option<About>)>),
     /// The other end speaks another version.
     Foreign(Version),
@@ -174,8 +174,8 @@ enum ResendRequest {
 }
 
 impl Link {
-    /// The end `end` of a line at `now`; `seed` is another one after each start, and a base station tells
-    /// what it is.
+    /// The end `end` of a line at `now`; `seed` is another one after each start, and a base station describes
+    /// itself.
     pub const fn new(end: End, seed: u32, about: Option<About>, now: Instant) -> Self {
         Self {
             incoming: Incoming {
@@ -216,7 +216,7 @@ impl Link {
             _ => None,
         }
     }
-    /// The other end's word on itself, where a greeting was heard and there is no session yet.
+    /// The other end's description, once a greeting was heard and there is no session yet.
     pub fn peer(&self) -> Option<About> {
         match self.protocol.state {
             State::Greeting(Some((_, about))) => about,
@@ -267,9 +267,9 @@ impl Link {
         Ok(())
     }
 
-    /// Takes from the front of `bytes`, which came in at `now`, until there is something to tell, or none is
-    /// left: to be called until it tells nothing.
-    pub fn receive(&mut self, now: Instant, bytes: &mut &[u8]) -> Option<Told<'_>> {
+    /// Takes from the front of `bytes`, which came in at `now`, until there is an event, or none is left: to
+    /// be called until it gives none.
+    pub fn receive(&mut self, now: Instant, bytes: &mut &[u8]) -> Option<LinkEvent<'_>> {
         while !bytes.is_empty() {
             let received = match self.incoming.take(bytes) {
                 None => continue,
@@ -287,10 +287,10 @@ impl Link {
                 None => {}
                 Some(Received::Event(event)) => return Some(event),
                 Some(Received::Message(len)) => {
-                    return Some(Told::Message(self.message(DATA_HEADER_BYTES, len)));
+                    return Some(LinkEvent::Message(self.message(DATA_HEADER_BYTES, len)));
                 }
                 Some(Received::Note(len)) => {
-                    return Some(Told::Note(self.message(NOTE_HEADER_BYTES, len)));
+                    return Some(LinkEvent::Note(self.message(NOTE_HEADER_BYTES, len)));
                 }
             }
         }
@@ -329,7 +329,7 @@ impl Link {
         }
     }
     /// Does what is due at `now`; frames may be there to go out then.
-    pub fn timeout(&mut self, now: Instant) -> Option<Told<'static>> {
+    pub fn timeout(&mut self, now: Instant) -> Option<LinkEvent<'static>> {
         self.protocol.timeout(now)
     }
     /// Leaves the session, as where the line itself is gone.
@@ -339,9 +339,9 @@ impl Link {
     }
 }
 
-/// What is told of a frame; messages by their length.
+/// The event of a frame; messages by their length.
 enum Received {
-    Event(Told<'static>),
+    Event(LinkEvent<'static>),
     Message(usize),
     Note(usize),
 }
@@ -360,14 +360,14 @@ impl Protocol {
         (self.owes_beat, self.resend_request) = (false, ResendRequest::No);
         self.greet = now;
     }
-    fn down(&mut self, now: Instant, state: State, why: Lost) -> Told<'static> {
+    fn down(&mut self, now: Instant, state: State, why: Lost) -> LinkEvent<'static> {
         self.restart(now, state);
-        Told::Down(why)
+        LinkEvent::Down(why)
     }
     fn up(&mut self, now: Instant, (peer, about): (u32, Option<About>)) -> Received {
         self.state = State::Up(peer);
         (self.last_heard, self.owes_beat) = (now, true);
-        Received::Event(Told::Up(about))
+        Received::Event(LinkEvent::Up(about))
     }
 
     fn request_resend(&mut self) {
@@ -418,7 +418,7 @@ impl Protocol {
         if hello.version != VERSION {
             let event = match self.state {
                 State::Foreign(version) if version == hello.version => return None,
-                _ => Told::Foreign(hello.version),
+                _ => LinkEvent::Foreign(hello.version),
             };
             self.restart(now, State::Foreign(hello.version));
             return Some(Received::Event(event));
@@ -482,7 +482,7 @@ impl Protocol {
         None
     }
 
-    fn timeout(&mut self, now: Instant) -> Option<Told<'static>> {
+    fn timeout(&mut self, now: Instant) -> Option<LinkEvent<'static>> {
         let State::Up(_) = self.state else {
             return None;
         };

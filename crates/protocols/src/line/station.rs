@@ -1,4 +1,4 @@
-//! What a base station is ordered and tells, whatever its program: a mote's orders and events
+//! Orders to a base station and events from it, whatever its program: a mote's orders and events
 //! ([`crate::mote::host`]), and those of a session of RCRT. `docs/line.md` lists them.
 //!
 //! Invariants: one order has one encoding, and so has one event; a session names each source once, in order of
@@ -61,7 +61,7 @@ pub enum NotBegun {
     NotCarried,
 }
 
-/// What a base station tells.
+/// Events of a base station.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
     /// As a mote.

@@ -124,7 +124,7 @@ pub fn margin(interval: Duration) -> Duration {
     (interval / 4).min(Duration::from_millis(5))
 }
 
-/// What a node does in a turn, whoever's it is.
+/// What a node does in a turn, its own or another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// T_o is over: leave the flood.

@@ -92,7 +92,7 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     pub const fn len(&self) -> usize {
         self.len
     }
-    /// Whether nobody was heard.
+    /// Whether no node was heard.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -11,7 +11,7 @@ use thalweg_wire::FrameBuf;
 
 /// Messages that wait for the stack. One per node that is answered is what a network's sink needs at most.
 const MAX_WAITING: usize = 64;
-/// Packets that wait to be handed up: the computer is told of each at once.
+/// Packets that wait to be handed up: the computer gets each at once.
 const MAX_HANDED: usize = 4;
 
 /// A message on its way down.

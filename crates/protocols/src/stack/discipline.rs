@@ -27,7 +27,7 @@ pub enum Hop {
     Here(Sighting),
     /// To the parent of this node, which is a sink.
     Sink,
-    /// To another node, or to everybody.
+    /// To another node, or to all.
     Elsewhere,
 }
 
@@ -62,7 +62,7 @@ pub enum Gate {
 pub enum ChannelState {
     /// Somebody sends.
     Busy,
-    /// Nobody does.
+    /// No node does.
     Free,
 }
 
@@ -76,7 +76,7 @@ pub trait Discipline {
     fn wants(&self) -> Wants {
         Wants::of(&[])
     }
-    /// Which frames it has to be told of.
+    /// Which frames it must overhear.
     fn hears(&self) -> Hear {
         Hear::Addressed
     }
@@ -111,7 +111,7 @@ pub trait Discipline {
     }
     /// Writes what the last [`Discipline::TAIL_BYTES`] of every frame of the node say from now on.
     fn write_tail(&self, _tail: &mut [u8]) {}
-    /// Whether a frame is to go to everybody that says what all the node's frames say; asked when the MAC
+    /// Whether a frame is to go to all that says what all the node's frames say; asked when the MAC
     /// has no frame, once for each.
     fn poll_notice(&mut self) -> bool {
         false

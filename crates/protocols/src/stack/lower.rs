@@ -22,7 +22,7 @@ use thalweg_wire::{FrameBuf, WireError, Writer};
 const LISTEN: OpId = OpId(0x110);
 /// Channel samples under this one.
 pub(super) const SAMPLE: OpId = OpId(0x111);
-/// Which frames are told of, under this one.
+/// Which frames to report, under this one.
 const HEAR: OpId = OpId(0x112);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum Power {
     On,
 }
 
-/// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
+/// The lower layers of a node. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
 /// subtree, at the sink all; none where nothing goes down. `QUEUE` is how many packets there is room for.
 #[derive(Debug)]
 pub struct Stack<D, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
@@ -253,7 +253,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         }
     }
 
-    /// Gives the MAC a frame to everybody, if it fits.
+    /// Gives the MAC a frame to all, if it fits.
     fn offer_to_all(
         &mut self,
         now: Instant,

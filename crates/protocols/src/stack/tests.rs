@@ -12,14 +12,14 @@ use thalweg_wire::tree::{Data, LqiBeacon, LqiRoute, Repr, Stamp};
 
 const T0: Instant = Instant::ZERO;
 const DOWN: Direction = Direction::Down {
-    to: NodeId::MAX, // nobody
+    to: NodeId::MAX, // no node
 };
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-/// Sends what it is ordered, and keeps what it is told of packets.
+/// Sends as ordered, and keeps the events of packets.
 #[derive(Debug, Default)]
 struct Puppet {
     orders: Vec<Direction>,
@@ -225,7 +225,7 @@ fn a_node_has_room_for_a_packet_of_its_own_beyond_those_of_others() {
     bench.command(Command::Upper(Direction::Up));
     bench.command(Command::Upper(Direction::Up));
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 1));
-    // With one gone there is room for the node's own again, and for nobody else's.
+    // With one gone there is room for the node's own again, and for no other's.
     bench.sends();
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 0));
     bench.comes(3, Direction::Up, 20, 1, 0);
@@ -325,7 +325,7 @@ fn the_layer_above_is_told_what_became_of_its_packets_alone() {
     assert!(bench.node.above().gone.is_empty());
     assert_eq!(bench.sends(), (NodeId::MAX.get(), DOWN, 2));
     assert_eq!(bench.node.above().gone, [(DOWN, Gone::Passed)]);
-    // Nobody acknowledges the next: a transmission and its repetitions.
+    // No node acknowledges the next: a transmission and its repetitions.
     for _ in 0..=csma::Config::IEEE_802_15_4.retries {
         while bench.drain().is_none() {
             bench.now = bench.node.poll_timeout().unwrap();

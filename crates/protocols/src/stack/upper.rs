@@ -19,7 +19,7 @@ pub enum Room {
 pub trait Upper {
     /// What its own layer above orders.
     type Command;
-    /// What that is told.
+    /// Its events.
     type Event;
 
     /// Takes an order.

@@ -28,7 +28,7 @@ pub const BEACON_BYTES: u8 = 32;
 const MILLISECOND: Duration = Duration::from_millis(1);
 /// Links below this level carry no pipeline: in dBm.
 pub const FLOOR_DBM: i8 = -86;
-/// How often each part of the sink's word is flooded: a node that misses all joins by a beacon, or not at all.
+/// How often each announcement is flooded: a node that misses all joins by a beacon, or not at all.
 pub(crate) const COPIES: u8 = 2;
 
 /// The sink's order: have these nodes measure the links between them, and report.
@@ -206,7 +206,7 @@ impl Slots {
     pub(crate) fn bits(&self) -> &[u8] {
         &self.bits[..self.bytes]
     }
-    /// How many parts tell of all of `nodes`.
+    /// How many announcements cover `nodes`.
     pub(crate) fn announcements(nodes: &[NodeId]) -> u64 {
         let next = |slots: &Self| Self::from(nodes, slots.next);
         core::iter::successors(Self::from(nodes, 0), next).count() as u64

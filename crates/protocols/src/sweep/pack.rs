@@ -13,7 +13,7 @@ use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
 use thalweg_wire::sweep::{Parameters, Reports};
 use thalweg_wire::{report, FrameBuf, Reader, WireError};
 
-/// So many neighbours are told of, if there are, whatever the floor: a network of few and long links needs them all.
+/// So many neighbours are reported, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
 /// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another campaign's
@@ -109,7 +109,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The links into `to` that the report with this content tells of.
+    /// The links into `to` in the report with this content.
     pub(crate) fn new(to: NodeId, parameters: Parameters, content: FrameBuf) -> Self {
         let (row, channel) = (0, 0);
         Self {
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(strong.len(), 37, "-50 to -86 dBm");
         for (n, link) in (0u16..).zip(strong) {
             assert_eq!((link.from.get(), link.received), (n, 2));
-            // Nothing is told above the middle of the highest level.
+            // No level is above the middle of the highest level.
             let rssi = (-50.0 - f64::from(n)).min(-51.0);
             assert!((link.rssi.0 - rssi).abs() <= 1.0, "{link:?}");
         }

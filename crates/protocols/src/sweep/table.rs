@@ -37,7 +37,7 @@ enum Next {
     Nothing,
 }
 
-/// One node's part in a sweep. It stays when all is done, and says what the parameters were.
+/// One node's role in a sweep. It stays when all is done, and keeps the parameters.
 #[derive(Debug, Clone)]
 pub struct Sweeping {
     parameters: Parameters,
@@ -84,7 +84,7 @@ impl Sweeping {
     pub(crate) fn set_slot(&mut self, slot: Option<u16>) {
         self.slot = self.slot.or(slot);
     }
-    /// After how many slots of a hop its report begins; `None` where nobody knows.
+    /// After how many slots of a hop its report begins; `None` if it is unknown.
     pub(crate) const fn turn(&self) -> Option<u8> {
         self.turn
     }
@@ -114,7 +114,7 @@ impl Sweeping {
     }
     /// When slot `slot` of the reports begins; that of the number of slots is the end of the last.
     pub(crate) fn report_at(&self, slot: u16) -> Instant {
-        // A slot of a beacon is enough for everybody to be back on the control channel.
+        // A slot of a beacon is enough for all nodes to be back on the control channel.
         self.end() + self.parameters.slot * 2 + self.parameters.report * u64::from(slot)
     }
     /// The next step and when it is due; `None` when all is done.
@@ -170,7 +170,7 @@ impl Sweeping {
 }
 
 /// From the first stretch's beginning to the end of the SFD of the beacon in `slot` of `stretch`: as far from both
-/// ends of the slot as can be, and one slot after everybody has changed the channel.
+/// ends of the slot as can be, and one slot after all nodes have changed the channel.
 fn offset(parameters: &Parameters, stretch: u16, slot: u16) -> Duration {
     let air = phy::air_time(usize::from(BEACON_BYTES));
     let spare = parameters.slot.saturating_sub(air) / 2;

@@ -22,7 +22,7 @@ const STALE_SEQUENCES: u16 = 12;
 /// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
 /// often others repeat its last one.
 const STALE_INTERVALS: u64 = 18;
-/// Sinks that are told apart; the one longest silent makes room.
+/// The most sinks in the table; the one longest silent makes room.
 const MAX_SINKS: usize = 4;
 
 /// A sink that is advertised.
@@ -32,7 +32,7 @@ pub(super) struct SinkRecord {
     /// Its newest number, and when that was first heard.
     pub(super) newest: u16,
     heard: Instant,
-    /// The nearest to it that this node has said to be.
+    /// The shortest distance to it that this node has advertised.
     advertised: Option<Distance>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Etx {
     pub(super) chosen: Option<Route>,
     sinks: [Option<SinkRecord>; MAX_SINKS],
     sequence: u16,
-    /// Which neighbour is told of next.
+    /// Which neighbour the next beacon lists first.
     next_listed: usize,
 }
 

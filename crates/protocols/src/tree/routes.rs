@@ -32,7 +32,7 @@ pub struct Routes<const DOWN: usize> {
 }
 
 impl<const DOWN: usize> Routes<DOWN> {
-    /// Routes of a node that knows nobody but its tree.
+    /// Routes of a node that knows no way but its tree.
     pub const fn new(up: Router) -> Self {
         let none = Left {
             to: NodeId::MAX,

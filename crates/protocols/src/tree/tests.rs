@@ -119,7 +119,7 @@ fn a_sink_that_starts_anew_is_followed_at_once() {
     net.run(200, line);
     net.routers[0] = router(1, Role::Sink);
     net.run(3, line);
-    // The links to it are judged anew: eight rounds more.
+    // The links to it are judged again: eight rounds more.
     net.run(8, line);
     assert_eq!(net.parents(), [None, Some(1), Some(2)]);
     let newest = |r: &Router| etx(r).sink_record(id(1)).map(|record| record.newest);

@@ -1,7 +1,7 @@
 //! One frame of the line, before it is stuffed: who sends it and what it is, then its fields, then a CRC-32.
 //!
 //! Invariant: the first eight bytes of a greeting are the same in all versions, so that ends of different
-//! versions can tell each other so. Tests: at the end.
+//! versions recognise each other. Tests: at the end.
 
 use super::cobs::stuffed_len;
 use super::crc::crc32;
@@ -120,7 +120,7 @@ pub enum Carries {
     PipelinesAndSessions,
 }
 
-/// What a base station tells of itself.
+/// A base station's description of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
     /// Another one after each start, a counter or a random number.

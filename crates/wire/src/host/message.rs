@@ -1,4 +1,4 @@
-//! What host and base station tell each other in frames. How orders and events of an engine are written is
+//! The messages between host and base station, in frames. How orders and events of an engine are written is
 //! the engine's (`thalweg_protocols::mote`); here they are bytes. Tests: at the end.
 
 use super::frame::MAX_MESSAGE;
@@ -58,14 +58,14 @@ pub enum Message<'a> {
         /// Why.
         why: Unread,
     },
-    /// The engine told an event.
+    /// An event of the engine.
     Event {
         /// When, by the station's clock.
         at: Instant,
         /// The event.
         bytes: &'a [u8],
     },
-    /// A transfer to the station begins: object bytes told before are of no use any more.
+    /// A transfer to the station begins: object bytes sent before are of no use any more.
     Begin,
     /// Bytes of the object that the station receives.
     Object {

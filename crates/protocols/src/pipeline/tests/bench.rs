@@ -265,11 +265,11 @@ impl Layout {
     }
 }
 
-pub(super) type Told = (Instant, usize, Event);
+pub(super) type TimedEvent = (Instant, usize, Event);
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    pub(super) events: Vec<Told>,
+    pub(super) events: Vec<TimedEvent>,
     last: usize,
 }
 

@@ -16,7 +16,7 @@ pub enum Why {
     Decrease {
         /// The factor, M.
         factor: f64,
-        /// p of the flow whose packet told.
+        /// p of the flow whose packet decided.
         delivery: f64,
     },
     /// A flow has joined.
@@ -25,7 +25,7 @@ pub enum Why {
     Leave,
 }
 
-/// Silence is looked for as often.
+/// How often to check for silent flows.
 const SILENCE_CHECK: Duration = Duration::from_secs(10);
 
 /// The total rate.

@@ -18,7 +18,7 @@ mod tests;
 
 pub use adapt::Why;
 pub use config::{Config, Control, Excess, Length, Repeat};
-pub use events::{Ended, Event, Refused, Saved, View};
+pub use events::{Completion, Event, Refused, Saved, View};
 
 use adapt::Total;
 use closed::{ClosedFlows, Last};
@@ -33,7 +33,7 @@ use thalweg_wire::rcrt::{
 };
 use thalweg_wire::FrameBuf;
 
-/// Flows at a time: whoever can send packets can open flows, and each may take a window of memory.
+/// Flows at a time: any node can open flows, and each may take a window of memory.
 const MAX_FLOWS: usize = 4096;
 /// Sequence numbers that a store may have kept are no higher.
 const MAX_SEQUENCE: u64 = 1 << 48;
@@ -76,7 +76,8 @@ impl Sink {
             refused: Refused::default(),
         }
     }
-    /// Goes on with a flow that a store has kept. Its source asks for the connection again, or is told to. A flow
+    /// Goes on with a flow that a store has kept. Its source asks for the connection again, by itself or after
+    /// an answer. A flow
     /// that is there already stays as it is; one beyond those that there is room for is refused.
     pub fn restore(&mut self, now: Instant, saved: Saved) {
         let key = (saved.origin, saved.flow);
@@ -85,7 +86,7 @@ impl Sink {
         if self.index.contains_key(&key) {
             return;
         }
-        if saved.ended == Ended::Whole {
+        if saved.completion == Completion::Complete {
             let last = Last {
                 connection,
                 before,
@@ -111,7 +112,7 @@ impl Sink {
                 connection: last.connection,
                 demand: 0.0,
                 next: last.next,
-                ended: Ended::Whole,
+                completion: Completion::Complete,
             });
         }
         let f = self.flows.get(*self.index.get(&key)?)?;
@@ -121,7 +122,7 @@ impl Sink {
             connection: f.connection,
             demand: f.demand,
             next: f.next,
-            ended: Ended::No,
+            completion: Completion::Open,
         })
     }
     /// The flows that have not ended.
@@ -237,7 +238,7 @@ impl Sink {
         });
         self.answer(now, k, Answer::Accept);
     }
-    /// The source did not hear the answer, or started anew: it goes on where it was, if it can.
+    /// The source did not hear the answer, or restarted: it goes on where it was, if it can.
     fn open_again(&mut self, now: Instant, k: usize, first: u16) {
         let Some(f) = self.flows.get_mut(k) else {
             return;
@@ -366,7 +367,7 @@ impl Sink {
         });
         self.refuse(key, connection, DownBody::Finished);
     }
-    /// Flow `k` has told something: whether the total rate is to change.
+    /// A packet of flow `k` came in: whether the total rate is to change.
     fn decide(&mut self, now: Instant, k: usize) {
         let upper = self.config.upper;
         if let Some(f) = self.flows.get_mut(k) {
@@ -382,7 +383,7 @@ impl Sink {
         };
         self.allocate(why);
     }
-    /// Shares the total anew.
+    /// Shares out the total.
     fn allocate(&mut self, why: Why) {
         let claims: Vec<policy::Claim> = (self.flows.iter())
             .map(|f| policy::Claim {

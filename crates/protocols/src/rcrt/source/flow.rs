@@ -261,7 +261,7 @@ impl FlowState {
         self.token.pass(now);
         self.repeat.pass(now);
     }
-    /// Nothing is due until the node starts anew. What was heard last was in RAM.
+    /// Nothing is due until the node restarts. What was heard last was in RAM.
     pub(super) fn stop(&mut self) {
         (self.token, self.repeat) = (Due::Never, Due::Never);
         (self.heard, self.newest) = (None, None);
@@ -270,7 +270,7 @@ impl FlowState {
             self.state = State::Opening;
         }
     }
-    /// The node starts anew: the sink is asked where the flow was.
+    /// The node restarted: the sink is asked where the flow was.
     pub(super) fn reopen(&mut self) {
         if matches!(
             self.state,

@@ -39,7 +39,7 @@ pub enum Probing {
 pub struct Config {
     /// A connection is asked for again after this.
     pub open_again: Duration,
-    /// Its end is told again after this.
+    /// Its end is announced again after this.
     pub finish_again: Duration,
     /// Of a stalled source.
     pub probing: Probing,
@@ -57,7 +57,7 @@ impl Config {
 /// Orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// A flow begins. One that is there is begun anew.
+    /// A flow begins. One that is there starts over.
     Open {
         /// Which.
         flow: Flow,
@@ -70,7 +70,7 @@ pub enum Order {
     Resume,
 }
 
-/// What is told.
+/// Events of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The sink assigned a rate: applications may adapt their sampling.
@@ -112,7 +112,7 @@ pub enum Message {
     Again(u32),
 }
 
-/// Events that wait to be told; the oldest makes room.
+/// Events that wait; the oldest makes room.
 const MAX_EVENTS: usize = 8;
 
 /// The sources of a node: at most `FLOWS` flows, whose packets `supply` has.
@@ -250,14 +250,14 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
                     self.supply.release(flow.flow, flow.acked);
                 }
             }
-            // A sink says so only to a source that has told its end, even if it has forgotten that since.
+            // A sink says so only to a source that has announced its end, even if it has forgotten that since.
             DownBody::Finished if !matches!(flow.state, State::Finished | State::Refused) => {
                 flow.end(State::Finished);
                 self.supply.release(flow.flow, flow.next);
                 let (flow, state) = (flow.flow, flow.state);
                 self.events.remember(Event::Ended { flow, state });
             }
-            // The sink has started anew, and is asked again.
+            // The sink has restarted: the source opens again.
             DownBody::Unknown => {
                 if matches!(flow.state, State::Open | State::Finishing) {
                     flow.reopen();

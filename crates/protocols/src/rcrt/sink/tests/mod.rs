@@ -1,4 +1,4 @@
-//! A sink on a bench: packets are put in by hand, what it says and tells is looked at.
+//! A sink on a bench: packets go in by hand, messages and events are checked.
 
 mod delivery;
 mod feedback;
@@ -179,7 +179,7 @@ impl Bench {
         };
         events.filter_map(why).collect()
     }
-    /// Everything is said and told, and forgotten.
+    /// Takes all messages and events, and forgets them.
     fn clear(&mut self) {
         self.says();
         self.events();

@@ -106,7 +106,7 @@ fn decisions_wait_for_packets_but_a_decrease_after_an_increase_does_not() {
 }
 
 /// The constants that experiments have: nine packets at the mean rate between decisions, a list that is counted from the
-/// packet that told of the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
+/// packet that revealed the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
 #[test]
 fn the_usual_constants_by_hand() {
     let mut bench = Bench::new(Config::PAPER, "fair");
@@ -131,7 +131,7 @@ fn the_usual_constants_by_hand() {
     assert!((bench.sink.total() - 9.0 * p / (2.0 - p)).abs() < 1e-9);
 }
 
-/// L_i as the text has it, and as it is counted from the packet that told of the loss (section 3.4).
+/// L_i as the text has it, and as it is counted from the packet that revealed the loss (section 3.4).
 #[test]
 fn the_length_of_the_list_is_read_in_two_ways() {
     for (length, congestion) in [(Length::Whole, 3.0), (Length::SinceKnown, 2.0)] {
