@@ -3,7 +3,7 @@
 //! A host makes one [`Caps`] for each radio, an engine answers with [`Wants`], and
 //! [`crate::Driver::new`] compares them: what is lacking is known before anything runs. Listening,
 //! sleeping and cancelling are there always. What an operation costs is the board's
-//! ([`crate::BoardTiming`]). Tests: at the end of this file.
+//! ([`crate::BoardTiming`]).
 
 use crate::radio::{Cca, RadioId, RadioOp, TxSlot, When};
 use core::fmt;

@@ -3,7 +3,7 @@
 //! Layout after the MAC header (whose sequence number is the flood's): dispatch, initiator (2),
 //! one byte with N_tx (3 bits, high; 0 of a flood that goes inwards) and relay counter (5 bits, low), then the
 //! content, whose first byte is its [`Kind`]. Only the relay counter changes from one transmission to the next,
-//! so all nodes that send in one slot send the same bytes. Tests: at the end of this file.
+//! so all nodes that send in one slot send the same bytes. Tests: `flood_tests.rs`.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
 use crate::{dispatch, mac, phy};
@@ -201,59 +201,5 @@ impl Kind {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_flood_round_trips(
-            sequence: u8,
-            id in 0..=NodeId::MAX.get(),
-            n in 0..=MAX_N_TX,
-            relay in 0..=MAX_RELAY,
-            content in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT),
-        ) {
-            let repr = Repr {
-                sequence,
-                initiator: NodeId::new(id).unwrap(),
-                course: Ntx::new(n).map_or(Course::Inwards, Course::Outwards),
-                relay,
-                content: &content,
-            };
-            let mut frame = FrameBuf::build(|w| repr.emit(w)).unwrap();
-            prop_assert_eq!(Repr::parse(&frame), Ok(repr));
-            patch_relay(&mut frame, 30 - relay.min(30));
-            prop_assert_eq!(Repr::parse(&frame), Ok(Repr { relay: 30 - relay.min(30), ..repr }));
-        }
-
-        #[test]
-        fn any_bytes_are_parsed_without_panic(
-            bytes in prop::collection::vec(any::<u8>(), 0..=130),
-        ) {
-            if let Ok(repr) = Repr::parse(&bytes) {
-                let frame = FrameBuf::build(|w| repr.emit(w));
-                prop_assert_eq!(&*frame.unwrap(), &bytes[..]);
-            }
-            if let Ok((kind, campaign)) = Kind::parse_tag(&mut Reader::new(&bytes)) {
-                let frame = FrameBuf::build(|w| kind.emit(campaign, w)).unwrap();
-                prop_assert_eq!(frame[0], bytes[0]);
-            }
-        }
-    }
-
-    #[test]
-    fn impossible_fields_are_refused() {
-        assert_eq!(Ntx::new(0), None);
-        assert_eq!(Ntx::new(8), None);
-        let repr = Repr {
-            sequence: 0,
-            initiator: NodeId::MAX,
-            course: Course::Inwards,
-            relay: 32,
-            content: &[],
-        };
-        assert_eq!(FrameBuf::build(|w| repr.emit(w)), Err(WireError::Malformed));
-        assert_eq!(Campaign::new(15).next(), Campaign::new(0));
-    }
-}
+#[path = "flood_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 //! All begin with the same seven bytes (P3, section V: "7-bytes application header"): MAC header,
 //! dispatch, a byte of hop, group and tag, and a number. [`Format::Slim`] says the same in four. A
 //! relay changes only the hop, so all relays of a stage send the same bytes.
-//! Tests: at the end of this file.
+//! Tests: `pipeline_tests.rs`.
 
 use crate::{dispatch, mac, Reader, WireError, Writer};
 
