@@ -1,11 +1,11 @@
 //! Radio operations and events: the level at which bulk protocols win or lose. Frames are MAC frames without FCS.
 //!
 //! A radio is in one *mode*, set by the last [`RadioOp::Listen`] or [`RadioOp::Sleep`], and may hold one *pending*
-//! transmission. At its time the radio leaves the mode (aborting a reception in progress), sends, and returns to the mode
-//! by itself after [`crate::BoardTiming::turnaround`]. So a relay says `Listen` once, and `Stream` once a frame. It may
-//! also hold one *conditional* transmission (CIT, section 4), which waits for a reception however many frames are sent
-//! meanwhile. Refused operations leave the mode as it was. A [`Channel`] is one of the radio's own band: on a 900 MHz
-//! radio it stands for the band's channel at its place ([`thalweg_units::Tuning`]); there are ten of them.
+//! transmission. At its time the radio leaves the mode (aborting a reception in progress), sends, and returns to the
+//! mode by itself after [`crate::BoardTiming::turnaround`]. So a relay says `Listen` once, and `Stream` once a frame.
+//! It may also hold one *conditional* transmission (CIT, section 4), which waits for a reception however many frames
+//! are sent meanwhile. Refused operations leave the mode as it was. A [`Channel`] is one of the radio's own band: on a
+//! 900 MHz radio it stands for the band's channel at its place ([`thalweg_units::Tuning`]); there are ten of them.
 
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 
@@ -241,8 +241,8 @@ impl<'a> RadioOp<'a> {
     }
 }
 
-/// The samples of the channel that [`RadioOp::Assess`] takes. It ends at the first that is clear, at the first that finds
-/// the receiver synchronised on a frame, and after the last.
+/// The samples of the channel that [`RadioOp::Assess`] takes. It ends at the first that is clear, at the first that
+/// finds the receiver synchronised on a frame, and after the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
     /// Samples at most; none counts as one.

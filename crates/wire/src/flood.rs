@@ -47,8 +47,8 @@ impl Ntx {
 pub enum Course {
     /// To all: each node sends it so often.
     Outwards(Ntx),
-    /// To the one node from which all others know how many hops away they are: each node sends it once, those that are as
-    /// close as its sender or farther away not at all.
+    /// To the one node from which all others know how many hops away they are: each node sends it once, those that are
+    /// as close as its sender or farther away not at all.
     Inwards,
 }
 
@@ -77,8 +77,8 @@ pub struct Repr<'a> {
     pub initiator: NodeId,
     /// Where it goes, and how often each node sends it.
     pub course: Course,
-    /// How many slots after the flood's first this frame is sent, 0..=31. Of one that goes inwards the first slot is that of
-    /// the nodes farthest away.
+    /// How many slots after the flood's first this frame is sent, 0..=31. Of one that goes inwards the first slot is
+    /// that of the nodes farthest away.
     pub relay: u8,
     /// What is flooded.
     pub content: &'a [u8],

@@ -1,8 +1,8 @@
 //! A node's report of a sweep: for each neighbour its address and, channel by channel, a level in steps of 3 dB and how
 //! many beacons came through, packed bit by bit into one frame.
 //!
-//! How many bits a field takes follows from the sweep's parameters, which reporter and sink both know. The reporting node is
-//! the flood's initiator. Tests: `levels_tests.rs`.
+//! How many bits a field takes follows from the sweep's parameters, which reporter and sink both know. The reporting
+//! node is the flood's initiator. Tests: `levels_tests.rs`.
 
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind};
@@ -11,7 +11,8 @@ use thalweg_units::{BatteryLevel, Channel, NodeId};
 
 /// One level is so many decibels.
 pub const STEP_DB: i16 = 3;
-/// The lowest level begins so far below the floor: a neighbour that is reported for one channel may be weaker on others.
+/// The lowest level begins so far below the floor: a neighbour that is reported for one channel may be weaker on
+/// others.
 pub const BELOW_FLOOR_DB: i16 = 9;
 /// Bits of a level; level 0 is "not received".
 const LEVEL_BITS: u32 = 4;

@@ -309,8 +309,8 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Has an emitted slim data frame call its group's alternate relays, which send it on beside the others. Other frames stay as
-/// they are.
+/// Has an emitted slim data frame call its group's alternate relays, which send it on beside the others. Other frames
+/// stay as they are.
 pub fn call(mpdu: &mut [u8]) {
     let is_slim = Format::of(mpdu) == Some(Format::Slim);
     if let Some(high) = mpdu.get_mut(SLIM_HIGH_AT).filter(|_| is_slim) {

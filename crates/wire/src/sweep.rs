@@ -1,8 +1,8 @@
 //! Sweeps, the short way to measure links: every node beacons in a slot of its own, all follow one table of times.
 //!
-//! An [`Announcement`] is the content of a flood: [`Parameters`], the time left until the first slot, and who is in which slot. A
-//! [`Beacon`] repeats the parameters, so that a node that missed the flood can join. [`crate::levels`] has the reports.
-//! Times are in steps of 0.1 ms. Tests: at the end.
+//! An [`Announcement`] is the content of a flood: [`Parameters`], the time left until the first slot, and who is in
+//! which slot. A [`Beacon`] repeats the parameters, so that a node that missed the flood can join. [`crate::levels`]
+//! has the reports. Times are in steps of 0.1 ms. Tests: at the end.
 
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};

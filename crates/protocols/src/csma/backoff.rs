@@ -1,7 +1,7 @@
 //! Backoffs: how long, since when, and what suspends them.
 //!
-//! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM). TinyOS 1.x on the CC2420 draws again after
-//! each frame received (CC2420RadioM). The standard's waits. Time base: the node's clock. Tests: `tests.rs`.
+//! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM). TinyOS 1.x on the CC2420 draws again
+//! after each frame received (CC2420RadioM). The standard's waits. Time base: the node's clock. Tests: `tests.rs`.
 
 use super::{BMac, Mac, Outcome, Priority, Reason, Scheme, State, TinyOs, Wanted};
 use thalweg_units::{Duration, Instant};

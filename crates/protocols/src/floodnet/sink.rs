@@ -261,7 +261,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let built = ledger.next_round().map(|round| {
             let (slot, last) = match swept {
                 None => (config.report_slot(&timing), Duration::ZERO),
-                // The first answer goes inwards as the report did, later ones are flooded: the way inwards may lead nowhere.
+                // The first answer goes inwards as the report did, later ones are flooded: the way inwards may lead
+                // nowhere.
                 Some(parameters) if parameters.reports == Reports::Inwards && !round.has_silent => {
                     (parameters.report, parameters.hop() * most_hops)
                 }

@@ -162,8 +162,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
     }
 
-    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. One that does not know its ring
-    /// waits until it is asked again.
+    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. One that does not know its
+    /// ring waits until it is asked again.
     pub(super) fn inwards_or_flooded(&self, agenda: Agenda) -> Option<Agenda> {
         let parameters = self.swept(agenda.campaign);
         let course = parameters.map(|parameters| answer_course(parameters, agenda.slot));

@@ -1,5 +1,5 @@
-//! What a base station does besides: it sends no packets, so its rate grows by time, and notices carry it to its children
-//! (IFRC).
+//! What a base station does besides: it sends no packets, so its rate grows by time, and notices carry it to its
+//! children (IFRC).
 //!
 //! Time base: the node's clock. Invariant: nothing is due before the first child was heard. Tests: `tests.rs`.
 

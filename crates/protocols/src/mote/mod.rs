@@ -1,10 +1,11 @@
 //! The whole node: floods, link measurement, collection and pipelines share one radio.
 //!
-//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section IV-D2) gives the radio to
-//! the pipeline of the nodes that it names and puts all others to sleep. Time base: the node's clock. Invariants: one
-//! engine has the radio at a time, and what it left pending is cancelled before the next one starts; a node outside of a
-//! transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an event, unless [`Command::Stop`]
-//! ends it; until transfers begin together, all nodes relay floods. Deviations: README.md. Tests: `tests/`.
+//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section IV-D2) gives the radio
+//! to the pipeline of the nodes that it names and puts all others to sleep. Time base: the node's clock. Invariants:
+//! one engine has the radio at a time, and what it left pending is cancelled before the next one starts; a node outside
+//! of a transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an event, unless
+//! [`Command::Stop`] ends it; until transfers begin together, all nodes relay floods. Deviations: README.md. Tests:
+//! `tests/`.
 
 mod cold_start;
 mod event;
@@ -38,8 +39,8 @@ use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
 
-/// Slots that a wake-up of Thalweg lasts after it has had time for one hop more than its route has, for nodes that missed
-/// it. Then all nodes end its flood, however often they have sent it.
+/// Slots that a wake-up of Thalweg lasts after it has had time for one hop more than its route has, for nodes that
+/// missed it. Then all nodes end its flood, however often they have sent it.
 const LATE_SLOTS: u64 = 2;
 
 /// Who has the radio.
@@ -134,8 +135,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     pub fn store_mut(&mut self) -> &mut S {
         self.pipeline.store_mut()
     }
-    /// This node's battery was measured: survey reports carry `level` from now on. The firmware calls it before the first
-    /// survey and after each measurement; never on a node without a battery.
+    /// This node's battery was measured: survey reports carry `level` from now on. The firmware calls it before the
+    /// first survey and after each measurement; never on a node without a battery.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.floods.set_battery(level);
     }

@@ -1,6 +1,6 @@
 //! When nodes outside of a transfer listen: around each *rendezvous*. Regular ones follow the wake-up at a fixed period
-//! until the transfer's deadline, so a sleeper can be woken even if it missed the end. *Stretches* of closer ones lie where
-//! something may follow: after a bad start, and from the expected end on.
+//! until the transfer's deadline, so a sleeper can be woken even if it missed the end. *Stretches* of closer ones lie
+//! where something may follow: after a bad start, and from the expected end on.
 //!
 //! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same rendezvous, whichever segment
 //! they heard. A wake-up at a close rendezvous announces its phase and leaves the regular ones where they are, so nodes
@@ -19,7 +19,8 @@ pub const CLOSE: Duration = Duration::from_millis(100);
 const LATE: u64 = 12;
 /// Bursts make a long transfer up to one part in so many longer: the stretch is as much longer.
 const LONGER: u64 = 32;
-/// How long a node listens after a rendezvous when clocks agree, if any sink may call: a flood's frames reach ten hops away.
+/// How long a node listens after a rendezvous when clocks agree, if any sink may call: a flood's frames reach ten hops
+/// away.
 pub const LISTEN: Duration = Duration::from_millis(60);
 /// One in so many regular rendezvous is for any sink; at the others those call whose distance all nodes know.
 pub const WHOLE: u64 = 4;
@@ -129,8 +130,8 @@ impl Schedule {
         self.times.early = None;
         self
     }
-    /// Until when a node listens that leaves a transfer after a bad start: it may have missed the call for another path,
-    /// which has other rendezvous. `None` before the first early rendezvous and after the last.
+    /// Until when a node listens that leaves a transfer after a bad start: it may have missed the call for another
+    /// path, which has other rendezvous. `None` before the first early rendezvous and after the last.
     pub(super) fn begins_again_by(&self, now: Instant, listening: Listening) -> Option<Instant> {
         let (first, apart) = self.times.early?;
         let last = self.times.at(first) + Phase::STEP * u64::from(apart.get()) * (EARLY - 1);
@@ -185,8 +186,8 @@ impl Schedule {
         let late = (times.late).and_then(|first| after(first, times.late_ones(), CLOSE));
         early.into_iter().chain(late).min()
     }
-    /// From when to when to listen for so long after a rendezvous: the first such time that ends after `now`. `None` from
-    /// when on everyone listens always.
+    /// From when to when to listen for so long after a rendezvous: the first such time that ends after `now`. `None`
+    /// from when on everyone listens always.
     pub(super) fn window_after(
         &self,
         now: Instant,

@@ -14,8 +14,8 @@ use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Control, Hopping, Probe, Role, Route, Scheme};
 
-/// The setup of `node` for `route`, which begins at `start` of its clock, on boards of `timing`; `None` if it is not part
-/// of the route.
+/// The setup of `node` for `route`, which begins at `start` of its clock, on boards of `timing`; `None` if it is not
+/// part of the route.
 pub fn setup(
     route: &Route,
     node: NodeId,

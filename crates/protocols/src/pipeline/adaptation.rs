@@ -1,9 +1,9 @@
-//! What a protocol may change while a pipeline runs: channels, which relays are silent, and what NACKs carry besides the
-//! missing packets. The engine asks; protocols answer ([`crate::p3`], [`crate::pip`], [`crate::thalweg`]).
+//! What a protocol may change while a pipeline runs: channels, which relays are silent, and what NACKs carry besides
+//! the missing packets. The engine asks; protocols answer ([`crate::p3`], [`crate::pip`], [`crate::thalweg`]).
 //!
-//! Time base: the node's clock; a frame's instant is the end of its SFD. Invariant: all nodes of a transfer that heard the
-//! same answer the same, so neighbours meet on one channel and the relays of a stage send the same bytes. Tests: beside
-//! the adaptations, `tests/`.
+//! Time base: the node's clock; a frame's instant is the end of its SFD. Invariant: all nodes of a transfer that heard
+//! the same answer the same, so neighbours meet on one channel and the relays of a stage send the same bytes. Tests:
+//! beside the adaptations, `tests/`.
 
 use super::end::End;
 use thalweg_units::{Channel, Duration, Instant};
@@ -74,8 +74,8 @@ pub trait Adaptation {
     fn stops_after(&self, _round: u16, _packets: u16) -> Option<u16> {
         None
     }
-    /// Destination: all stages pause, and the next packet is due at `_due`. Whether enough came since the last request or
-    /// pause for the source to go on without a request.
+    /// Destination: all stages pause, and the next packet is due at `_due`. Whether enough came since the last request
+    /// or pause for the source to go on without a request.
     fn goes_on(&mut self, _due: Instant) -> bool {
         false
     }
@@ -115,8 +115,8 @@ pub trait Adaptation {
     fn on_round_end(&mut self, _round: u16, _tally: Option<Tally>) {}
     /// Destination: another copy of the request that it has just heard, over the other group, has its SFD at `_sfd`.
     fn expect_copy(&mut self, _sfd: Instant) {}
-    /// Destination: writes the note of [`super::Session::note_bytes`] that precedes a NACK's bit vector. The next packet is
-    /// due here at `_due`; none is if nothing is missing.
+    /// Destination: writes the note of [`super::Session::note_bytes`] that precedes a NACK's bit vector. The next
+    /// packet is due here at `_due`; none is if nothing is missing.
     fn write_note(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
     /// Relay and source: a NACK came with this note. The next packet is due here at `_due`, or to be sent then.
     fn on_nack(&mut self, _note: &[u8], _due: Instant) -> Retune {

@@ -143,8 +143,8 @@ impl Cadence {
             silence: self.silence(),
         }
     }
-    /// How long all stages pause for the destination's NACK to the source, once over each group, and to turn to what they keep:
-    /// H tau_n + (c - 1) s tau_n + gap.
+    /// How long all stages pause for the destination's NACK to the source, once over each group, and to turn to what
+    /// they keep: H tau_n + (c - 1) s tau_n + gap.
     pub fn pause(&self) -> Duration {
         let bytes = self.nack_bytes(0);
         let copies = u64::from(self.copies.saturating_sub(1));

@@ -161,8 +161,8 @@ impl Context<'_> {
     pub(super) fn align(&self, sfd: Instant) -> Instant {
         self.adaptation.align(sfd, Duration::ZERO)
     }
-    /// The same for an instant computed from another node's frame, which is off by what the two clocks drift apart in an
-    /// exchange: some microseconds.
+    /// The same for an instant computed from another node's frame, which is off by what the two clocks drift apart in
+    /// an exchange: some microseconds.
     pub(super) fn align_heard(&self, sfd: Instant) -> Instant {
         self.adaptation.align(sfd, SYMBOL)
     }

@@ -1,8 +1,8 @@
 //! The destination: stage H. Stores packets and reports what is missing (P3, section IV-F).
 //!
 //! A NACK is a train of frames (`missing.rs`), each sent once per group. It begins in the slot after the request's last
-//! copy, whichever copy was heard, so the source knows when it comes. Invariant: every request is answered, however often
-//! it arrives.
+//! copy, whichever copy was heard, so the source knows when it comes. Invariant: every request is answered, however
+//! often it arrives.
 
 use super::adaptation::{Reception, Tally};
 use super::context::{Context, Flow, Held, Key, Which};
@@ -62,7 +62,8 @@ pub(super) struct Destination {
     first_round: Option<u16>,
     last_round: Option<u16>,
     complete: bool,
-    /// The source had sent all packets below this at its last request. It knows about the others, unless some were kept.
+    /// The source had sent all packets below this at its last request. It knows about the others, unless some were
+    /// kept.
     below: u16,
     /// The same at its next request.
     until: u16,

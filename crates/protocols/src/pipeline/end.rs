@@ -5,7 +5,8 @@
 pub enum End {
     /// Source: the destination confirmed everything. Destination: everything is there.
     Complete,
-    /// Relay, or a destination that misses packets: the source released it. Or a destination gave up, and no answer came.
+    /// Relay, or a destination that misses packets: the source released it. Or a destination gave up, and no answer
+    /// came.
     Released,
     /// Source: too many requests in a row stayed unanswered (PIP).
     GaveUp,

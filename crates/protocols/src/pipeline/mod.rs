@@ -216,7 +216,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             }
             match (state, event) {
                 (State::Relay(relay), RadioEvent::Head { bytes, sfd }) => {
-                    relay.head(cx, bytes, sfd)
+                    relay.head(cx, bytes, sfd);
                 }
                 (State::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     return relay.frame(cx, mpdu, sfd);

@@ -78,8 +78,8 @@ pub struct Policy {
     pub linger: Duration,
     /// When a transfer is given up in any case, after its beginning.
     pub deadline: Duration,
-    /// For each missing packet, a destination waits so much longer than [`Policy::inactivity`]: in the middle of a round a
-    /// source hears nothing.
+    /// For each missing packet, a destination waits so much longer than [`Policy::inactivity`]: in the middle of a
+    /// round a source hears nothing.
     pub patience_per_packet: Duration,
 }
 

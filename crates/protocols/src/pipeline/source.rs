@@ -1,5 +1,5 @@
-//! The source: stage 0. Sends a round of packets at a strictly regular pace, asks for a NACK, sends what is missing, and
-//! so on (P3, sections IV-B and IV-F).
+//! The source: stage 0. Sends a round of packets at a strictly regular pace, asks for a NACK, sends what is missing,
+//! and so on (P3, sections IV-B and IV-F).
 //!
 //! `packets` of the context are those still to be sent in this round or the next: a NACK adds packets, sending removes
 //! them. So after a NACK of which a part was lost, a round sends what is known, and the destination reports the rest.

@@ -1,8 +1,9 @@
-//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a congestion control scheme.
+//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a congestion control
+//! scheme.
 //!
 //! A discipline owns no packet and no frame. It sees what happens to the queue, on the air and at the channel, and says
-//! when packets may enter, leave and at what priority. Every method has a default, which is best effort's. Time base: the
-//! node's clock.
+//! when packets may enter, leave and at what priority. Every method has a default, which is best effort's. Time base:
+//! the node's clock.
 
 use super::Sighting;
 use crate::csma::{Outcome, Priority};

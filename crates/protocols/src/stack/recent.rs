@@ -1,5 +1,5 @@
-//! Packets received lately, so that one whose acknowledgement was lost is not forwarded twice, and one that travels in a
-//! loop is recognised.
+//! Packets received lately, so that one whose acknowledgement was lost is not forwarded twice, and one that travels in
+//! a loop is recognised.
 
 use crate::ring::Fifo;
 use thalweg_units::NodeId;

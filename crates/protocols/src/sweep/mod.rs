@@ -1,5 +1,5 @@
-//! Sweeps: the short way to measure links. One flood announces all slots; every node beacons in its own on every channel,
-//! all on the same channel at a time, and then floods one report in its own slot.
+//! Sweeps: the short way to measure links. One flood announces all slots; every node beacons in its own on every
+//! channel, all on the same channel at a time, and then floods one report in its own slot.
 //!
 //! Owns: the sink's order ([`Sweep`]), a node's timetable of a sweep ([`Sweeping`]), reports of it. Time base: the
 //! reference time of the flood, or a beacon's, on the node's own clock. Invariants: a slot has one sender; whatever is

@@ -1,9 +1,9 @@
 //! What a node received in a sweep as one report, and back.
 //!
-//! All neighbours at the floor or above go in, strongest first, while there is room; in a sparse network also the strongest
-//! below. In a dense one neighbours are left out evenly over the range of strength: the strongest alone would be the
-//! nearest, and make routes of many hops. Where many nodes lack room, they draw the neighbours to keep in a way that
-//! both ends of a link agree on: a link that only one end reports is of no use.
+//! All neighbours at the floor or above go in, strongest first, while there is room; in a sparse network also the
+//! strongest below. In a dense one neighbours are left out evenly over the range of strength: the strongest alone would
+//! be the nearest, and make routes of many hops. Where many nodes lack room, they draw the neighbours to keep in a way
+//! that both ends of a link agree on: a link that only one end reports is of no use.
 
 use crate::collection::LinkReport;
 use crate::linkprobe::LinkTable;
@@ -16,8 +16,8 @@ use thalweg_wire::{report, FrameBuf, Reader, WireError};
 /// So many neighbours are reported, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
-/// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another campaign's
-/// table has no rows.
+/// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another
+/// campaign's table has no rows.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.

@@ -50,8 +50,8 @@ pub struct Sweeping {
 }
 
 impl Sweeping {
-    /// A sweep on `parameters` whose first stretch begins at `begin`. This node has `slot`, or none that it knows of, and
-    /// asks for transmissions `lead` before their time.
+    /// A sweep on `parameters` whose first stretch begins at `begin`. This node has `slot`, or none that it knows of,
+    /// and asks for transmissions `lead` before their time.
     pub fn new(parameters: Parameters, begin: Instant, slot: Option<u16>, lead: Duration) -> Self {
         Self {
             parameters,
@@ -88,8 +88,8 @@ impl Sweeping {
     pub(crate) const fn turn(&self) -> Option<u8> {
         self.turn
     }
-    /// Learns that it begins after so many; of several the fewest. The most hops away is meant: the fewest are a matter of luck,
-    /// and the way back has but one sender.
+    /// Learns that it begins after so many; of several the fewest. The most hops away is meant: the fewest are a matter
+    /// of luck, and the way back has but one sender.
     pub(crate) fn set_turn(&mut self, turn: u8) {
         self.turn = Some(self.turn.map_or(turn, |before| before.min(turn)));
     }

@@ -2,8 +2,8 @@
 //! them: either the source calls its group's alternates, or it sleeps through another probe. In a transfer that keeps
 //! earlier packets they are called from the start. A packet that calls makes it a relay; it leaves when none can come.
 //!
-//! The planned relays keep relaying: no node knows which hop is bad, and relays of one stage send the same frame in step.
-//! Time base: the node's clock. Tests: `alternate_tests.rs`.
+//! The planned relays keep relaying: no node knows which hop is bad, and relays of one stage send the same frame in
+//! step. Time base: the node's clock. Tests: `alternate_tests.rs`.
 
 use super::report::{probe_end, Verdict, LONG_PROBE};
 use super::stage_role::ChainRole;

@@ -2,9 +2,9 @@
 //!
 //! In a window it listens like the relay: one cycle for the packet from the stage before, the next cycle on the channel
 //! of the stage after, for the relay's own transmission. A relay that does not forward what its neighbour received is
-//! dead, deaf or too far away, and the backup starts to send as well. That needs no signalling, since frames name stages
-//! and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the beat of the pipeline from the
-//! packets that it receives. Tests: `backup_tests.rs`.
+//! dead, deaf or too far away, and the backup starts to send as well. That needs no signalling, since frames name
+//! stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the beat of the
+//! pipeline from the packets that it receives. Tests: `backup_tests.rs`.
 
 use super::report::{probe_end, Verdict};
 use super::stage_role::ChainRole;
@@ -75,9 +75,9 @@ pub struct BackupRelay {
 }
 
 impl BackupRelay {
-    /// A node beside the relay of `chain`, by the schedule of `beat`, of a transfer whose first packets
-    /// have such a `probe`, and begin so long after the source. It leaves a transfer that is expected to be `over`, where it
-    /// does not take part by then.
+    /// A node beside the relay of `chain`, by the schedule of `beat`, of a transfer whose first packets have such a
+    /// `probe`, and begin so long after the source. It leaves a transfer that is expected to be `over`, where it does
+    /// not take part by then.
     pub fn new(
         (chain, probe): (ChainRole, Probe),
         beat: &Beat,

@@ -1,6 +1,6 @@
 //! The sink's two channels: each group may have its own for the last hop, so that a channel that goes bad costs half of
-//! the packets and not all. [`DualChannelSink`] switches the radio between them, cycle by cycle. When a round shows that
-//! one channel no longer delivers, NACKs move its group to the other, and relays of the last stage follow
+//! the packets and not all. [`DualChannelSink`] switches the radio between them, cycle by cycle. When a round shows
+//! that one channel no longer delivers, NACKs move its group to the other, and relays of the last stage follow
 //! ([`super::ChainRole`]).
 //!
 //! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it receives. Tests:

@@ -32,7 +32,8 @@ pub struct Early {
 pub struct FollowUps {
     /// A probe failed, or no packet arrived, and all nodes of the route have left; `None` without a probe.
     pub early: Option<Early>,
-    /// One round has brought all expected packets, and all nodes of the route know it; `None` if their number is unknown.
+    /// One round has brought all expected packets, and all nodes of the route know it; `None` if their number is
+    /// unknown.
     pub late: Option<Duration>,
 }
 

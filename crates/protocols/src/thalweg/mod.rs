@@ -1,8 +1,8 @@
 //! Thalweg: two chains of single relays, and a backup relay beside each relay (README.md).
 //!
 //! The pipeline itself is [`pipeline`](crate::pipeline)'s. This folder holds what only Thalweg has: its policy, backup
-//! relays ([`BackupRelay`]), a probe of both chains with the first packets ([`PathProbe`]), and alternate relays that take
-//! over from a degraded chain ([`AlternateRelay`]).
+//! relays ([`BackupRelay`]), a probe of both chains with the first packets ([`PathProbe`]), and alternate relays that
+//! take over from a degraded chain ([`AlternateRelay`]).
 
 mod alternate;
 mod backup;
@@ -40,8 +40,8 @@ pub const EARLY: u64 = 5;
 /// A node leaves so long before one of them, to listen there.
 const FREE: Duration = Duration::from_millis(3);
 
-/// Thalweg's policy for a transfer on the schedule `beat`: control frames as short as can be, and a broken transfer ends at
-/// all its nodes within some tenths of a second, so that the next wake-up reaches them.
+/// Thalweg's policy for a transfer on the schedule `beat`: control frames as short as can be, and a broken transfer
+/// ends at all its nodes within some tenths of a second, so that the next wake-up reaches them.
 pub fn policy(beat: &Beat) -> Policy {
     let inactivity = beat.silence * u64::from(TRIES);
     Policy {

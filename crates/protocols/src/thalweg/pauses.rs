@@ -9,8 +9,9 @@ use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 /// Packets between two pauses.
 pub(super) const STRETCH: u16 = 2_048;
 
-/// Packets between two pauses of a transfer over `route`; none unless two chains take turns over relays, and the probe's
-/// request announces how many packets there are. With packets kept from earlier, it is unknown which ones are new.
+/// Packets between two pauses of a transfer over `route`; none unless two chains take turns over relays, and the
+/// probe's request announces how many packets there are. With packets kept from earlier, it is unknown which ones are
+/// new.
 pub fn stretch(route: &Route) -> Option<NonZeroU16> {
     let pauses = route.scheme == Scheme::Thalweg
         && (route.probe, route.progress) == (Probe::First, Progress::Fresh)

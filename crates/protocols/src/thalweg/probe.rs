@@ -19,8 +19,8 @@ use thalweg_wire::route::Progress;
 pub const WORTH: u16 = 64;
 /// The most probes of a transfer.
 const MAX_PROBES: u8 = 4;
-/// Packets that could be sent while a transfer restarts over another path: .4 s until the network's next rendezvous, for the
-/// wake-up, a request and a probe.
+/// Packets that could be sent while a transfer restarts over another path: .4 s until the network's next rendezvous,
+/// for the wake-up, a request and a probe.
 const RESTART_PACKETS: u32 = 96;
 /// A chain that loses so much of many packets is degraded if another is at hand, or if enough is left to make a restart
 /// worthwhile.

@@ -54,8 +54,8 @@ impl Rendezvous {
     pub(super) const fn is_settled(&self) -> bool {
         self.left == 0
     }
-    /// When to leave if nothing more is heard: before the first of them after a silence that no undisturbed transfer has,
-    /// since another path may be called there.
+    /// When to leave if nothing more is heard: before the first of them after a silence that no undisturbed transfer
+    /// has, since another path may be called there.
     pub(super) fn free_by(&self) -> Option<Instant> {
         (self.left > 0).then(|| self.next.saturating_sub(FREE))
     }

@@ -1,5 +1,5 @@
-//! A node's place in a chain: the channels on which it sends and receives for its group, and when it is free for another
-//! path. When NACKs move its group's last hop to the other group's channel, relays of the last stage follow.
+//! A node's place in a chain: the channels on which it sends and receives for its group, and when it is free for
+//! another path. When NACKs move its group's last hop to the other group's channel, relays of the last stage follow.
 //!
 //! Time base: the node's clock. Tests: `dual_channel_sink_tests.rs`, `../pipeline/tests/follow.rs`.
 

@@ -70,7 +70,8 @@ pub struct Route {
     pub phase: Phase,
     /// The sink's channel for the even group, if that is not C_H; for routes of two hops or more.
     pub last_even: Option<Channel>,
-    /// How many packets the transfer is expected to bring, if that is known: from it all nodes compute its expected end.
+    /// How many packets the transfer is expected to bring, if that is known: from it all nodes compute its expected
+    /// end.
     pub expected: Option<NonZeroU16>,
     /// The relays, then backup relays, then alternate relays.
     members: [Member; MAX_MEMBERS],
@@ -242,8 +243,8 @@ impl Route {
         relay.or_else(|| of(self.alternates()).map(alternate))
     }
 
-    /// Two where P3, or what was made of it, has relays of both groups at every stage, else one: a group with a gap would
-    /// carry nothing, and together they are still a path (P3, section IV-C: "no worse than PIP").
+    /// Two where P3, or what was made of it, has relays of both groups at every stage, else one: a group with a gap
+    /// would carry nothing, and together they are still a path (P3, section IV-C: "no worse than PIP").
     pub fn groups(&self) -> Groups {
         let both = |stage: u8| {
             let has = |g| (self.members().iter()).any(|m| (m.stage, m.group) == (stage, g));

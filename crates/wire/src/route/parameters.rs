@@ -119,13 +119,14 @@ pub enum Progress {
 pub enum Probe {
     /// It does not.
     None,
-    /// It does. A group that delivers too few calls its alternate relays; if that does not help, the transfer ends, for another
-    /// path.
+    /// It does. A group that delivers too few calls its alternate relays; if that does not help, the transfer ends, for
+    /// another path.
     First,
 }
 
-/// When a wake-up begins: so many steps of 2 ms after a regular rendezvous, one every 500 ms. Most begin at one; sleeping
-/// nodes listen at a few other times as well, and the phase of a wake-up there leaves the regular rendezvous known.
+/// When a wake-up begins: so many steps of 2 ms after a regular rendezvous, one every 500 ms. Most begin at one;
+/// sleeping nodes listen at a few other times as well, and the phase of a wake-up there leaves the regular rendezvous
+/// known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Phase(u8);
 

@@ -101,8 +101,8 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
     }
 }
 
-/// The nodes that are still at it when another way may be called for, where nothing of `groups` passes hop `k`, counted from
-/// 1, either way.
+/// The nodes that are still at it when another way may be called for, where nothing of `groups` passes hop `k`, counted
+/// from 1, either way.
 fn still_at_it(k: u8, groups: &'static [Group], progress: Progress) -> Vec<usize> {
     let mut layout = expecting(with_alternates(4), Probe::First);
     layout.route.progress = progress;

@@ -27,7 +27,8 @@ fn cadence(layout: &Layout) -> Cadence {
     Cadence::new(&layout.session(0), &TELOSB)
 }
 
-/// What the source sent, and how many rounds there were, where frames have the fate that `fate` says, of so many packets.
+/// What the source sent, and how many rounds there were, where frames have the fate that `fate` says, of so many
+/// packets.
 fn transfer(
     hops: u8,
     packets: u16,

@@ -1,4 +1,5 @@
-//! RCRT on a mote: connections, a token bucket for each, and a buffer that the sink empties (RCRT, sections 3.3 and 3.7).
+//! RCRT on a mote: connections, a token bucket for each, and a buffer that the sink empties (RCRT, sections 3.3 and
+//! 3.7).
 //!
 //! It is the upper layer of a [`stack`](crate::stack). The sink decides everything and the source obeys. Time base: the
 //! node's clock. Invariants: a packet accepted from a supply is read again until the sink has it; every wait has a

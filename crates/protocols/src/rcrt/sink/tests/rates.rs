@@ -105,8 +105,8 @@ fn decisions_wait_for_packets_but_a_decrease_after_an_increase_does_not() {
     assert_eq!(bench.changes(), []);
 }
 
-/// The constants that experiments have: nine packets at the mean rate between decisions, a list that is counted from the
-/// packet that revealed the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
+/// The constants that experiments have: nine packets at the mean rate between decisions, a list that is counted from
+/// the packet that revealed the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
 #[test]
 fn the_usual_constants_by_hand() {
     let mut bench = Bench::new(Config::PAPER, "fair");
