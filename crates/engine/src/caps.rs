@@ -1,9 +1,9 @@
 //! What a host's radios can do, and what an engine wants of them.
 //!
 //! A host makes one [`Caps`] for each radio, an engine answers with [`Wants`], and
-//! [`crate::Driver::new`] compares them: what is lacking is told before anything runs. Listening,
+//! [`crate::Driver::new`] compares them: what is lacking is known before anything runs. Listening,
 //! sleeping and cancelling are there always. What an operation costs is the board's
-//! ([`crate::BoardTiming`]), not told here. Tests: at the end of this file.
+//! ([`crate::BoardTiming`]).
 
 use crate::radio::{Cca, RadioId, RadioOp, TxSlot, When};
 use core::fmt;
@@ -232,7 +232,7 @@ impl Caps {
 pub struct Wants {
     /// What it may ask for.
     pub abilities: Abilities,
-    /// Channels that it uses whatever it is told later.
+    /// Channels that it uses in any case.
     pub channels: ChannelSet,
     /// Transmit buffers.
     pub slots: u8,

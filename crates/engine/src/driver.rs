@@ -3,8 +3,8 @@
 //! There is one call for each cause, so that interrupt handlers, an async task that selects between
 //! radio and timer, and a simulator's loop drive an engine alike. Each call is followed by a drain, in
 //! the contract's order: operations, events, the next time-out. Invariant: nothing else can be called
-//! before the drain. Time base: the node's clock, instants never going back. Tests: `mote/tests/hosts.rs`
-//! of the protocols.
+//! before the drain. Time base: the node's clock, instants never going back. Tests:
+//! `mote/tests/hosts.rs` of the protocols.
 
 use crate::caps::{Caps, Lack, Misfit};
 use crate::{Engine, RadioEvent, RadioId, Request};
@@ -16,7 +16,7 @@ pub trait Port<V> {
     /// Takes an operation, which is answered later, by [`Driver::radio`].
     fn submit(&mut self, request: Request<'_>);
     /// Takes an event for the layer above.
-    fn tell(&mut self, event: V);
+    fn emit(&mut self, event: V);
 }
 
 /// Two closures are a port: for tests, and for hosts that only watch.
@@ -24,7 +24,7 @@ impl<V, S: FnMut(Request<'_>), T: FnMut(V)> Port<V> for (S, T) {
     fn submit(&mut self, request: Request<'_>) {
         self.0(request);
     }
-    fn tell(&mut self, event: V) {
+    fn emit(&mut self, event: V) {
         self.1(event);
     }
 }
@@ -122,7 +122,7 @@ impl<E: Engine> Driver<E> {
     }
 }
 
-/// An engine that has been told something and has not been asked yet what it wants.
+/// An engine that has handled something and has not been polled yet.
 #[must_use = "what the engine wants is lost unless it is drained"]
 pub struct Undrained<'a, E> {
     driver: &'a mut Driver<E>,
@@ -169,8 +169,8 @@ pub fn drain<E: Engine>(
         left = left.checked_sub(1).ok_or(Livelock::Drain)?;
     }
     let mut left = MAX_OPS_PER_DRAIN;
-    while let Some(told) = engine.poll_event() {
-        port.tell(told);
+    while let Some(event) = engine.poll_event() {
+        port.emit(event);
         left = left.checked_sub(1).ok_or(Livelock::Drain)?;
     }
     Ok(engine.poll_timeout())

@@ -25,7 +25,7 @@ use radio::{Collision, Conditional, Lock, Mode, Pending, Radio, What};
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
 
-/// What the radios of the test network do: nobody acknowledges or senses, and there is one radio.
+/// What the radios of the test network do: none acknowledges or senses, and there is one radio.
 pub const CAPS: Caps = Caps {
     abilities: Abilities::ALL.without(Abilities::of(&[
         Ability::Answer,
@@ -57,7 +57,7 @@ struct Ground {
     sent: Vec<SentFrame>,
 }
 
-/// What node `node` wants and tells.
+/// Where the operations and events of `node` go.
 struct Door<'a, V> {
     ground: &'a mut Ground,
     events: &'a mut Vec<(Instant, usize, V)>,
@@ -79,7 +79,7 @@ impl<V> Port<V> for Door<'_, V> {
         }
         self.ground.submit(self.node, id, op);
     }
-    fn tell(&mut self, event: V) {
+    fn emit(&mut self, event: V) {
         self.events.push((self.ground.now, self.node, event));
     }
 }

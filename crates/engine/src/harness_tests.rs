@@ -3,7 +3,7 @@ use crate::{TxSlot, Wants};
 use std::vec;
 use std::vec::Vec;
 
-/// Does what it is told and remembers what it was told.
+/// Carries out orders and remembers radio events.
 #[derive(Default)]
 struct Puppet {
     orders: std::collections::VecDeque<Order>,

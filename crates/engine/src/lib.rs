@@ -34,14 +34,61 @@ use thalweg_units::Instant;
 /// at once), then `poll_event` until `None`, then `poll_timeout` once; [`Driver`] does it.
 /// Calls come with non-decreasing instants. After `handle_timeout(at)` and a drain,
 /// `poll_timeout()` is `None` or later than `at`.
+///
+/// A sniffer that listens where it is ordered to and reports the length of each frame:
+/// ```
+/// use thalweg_engine::{Caps, Driver, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
+/// use thalweg_units::{Channel, Instant};
+///
+/// #[derive(Default)]
+/// struct Sniffer(Option<Channel>, Option<usize>);
+///
+/// impl Engine for Sniffer {
+///     type Command = Channel;
+///     type Event = usize;
+///     fn wants(&self, radio: RadioId) -> Option<Wants> {
+///         (radio == RadioId(0)).then(|| Wants::of(&[]))
+///     }
+///     fn handle_command(&mut self, _now: Instant, channel: Channel) {
+///         self.0 = Some(channel);
+///     }
+///     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
+///         if let RadioEvent::Frame { mpdu, .. } = event {
+///             self.1 = Some(mpdu.len());
+///         }
+///     }
+///     fn handle_timeout(&mut self, _at: Instant) {}
+///     fn poll_radio(&mut self) -> Option<Request<'_>> {
+///         let (channel, head_bytes) = (self.0.take()?, 0);
+///         Some(Request::new(OpId(1), RadioOp::Listen { channel, head_bytes }))
+///     }
+///     fn poll_timeout(&self) -> Option<Instant> {
+///         None
+///     }
+///     fn poll_event(&mut self) -> Option<usize> {
+///         self.1.take()
+///     }
+/// }
+///
+/// // The host: one radio, and a port that takes operations and events.
+/// let mut node = Driver::new(Sniffer::default(), &[Caps::IDEAL]).expect("it wants nothing special");
+/// let mut listens = false;
+/// let mut port = (
+///     |request: Request<'_>| listens = matches!(request.op, RadioOp::Listen { .. }),
+///     |bytes: usize| println!("a frame of {bytes} bytes"),
+/// );
+/// let due = node.command(Instant::ZERO, Channel::FIRST).drain(&mut port);
+/// assert_eq!(due, Ok(None));
+/// assert!(listens);
+/// ```
 pub trait Engine {
-    /// What the layer above orders.
+    /// Orders from the layer above.
     type Command;
-    /// What the layer above is told.
+    /// Events for the layer above.
     type Event;
 
-    /// What it wants of a radio of its node; none where it does not use that radio. Asked once,
-    /// before everything else: nothing that the engine is told later changes it.
+    /// What it wants of a radio of its node; none if it does not use that radio. Called once,
+    /// before everything else: no later call changes it.
     fn wants(&self, radio: RadioId) -> Option<Wants>;
 
     /// Takes an order from the layer above.

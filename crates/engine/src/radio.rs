@@ -1,17 +1,11 @@
-//! Radio operations and events: the level at which bulk protocols win or lose.
+//! Radio operations and events: the level at which bulk protocols win or lose. Frames are MAC frames without FCS.
 //!
-//! The radio of one node is in one *mode*, set by the last [`RadioOp::Listen`] or
-//! [`RadioOp::Sleep`], and may hold one *pending* transmission. A transmission is an excursion: at
-//! its time the radio leaves the mode (aborting a reception in progress), sends, and goes back to
-//! the mode by itself after [`crate::BoardTiming::turnaround`], retuning if need be. So a relay
-//! says `Listen` once, and `Stream` once a frame.
-//!
-//! Besides it may hold one *conditional* transmission (CIT, section 4), which waits for a reception
-//! however many other frames are sent meanwhile. Refused operations leave the mode as it was.
-//! Frames are MAC frames without FCS.
-//!
-//! A [`Channel`] is one of the radio's own band. On a 900 MHz radio it stands for the band's channel
-//! at its place ([`thalweg_units::Tuning`] keeps the two apart); there are ten of them.
+//! A radio is in one *mode*, set by the last [`RadioOp::Listen`] or [`RadioOp::Sleep`], and may hold one *pending*
+//! transmission. At its time the radio leaves the mode (aborting a reception in progress), sends, and returns to the
+//! mode by itself after [`crate::BoardTiming::turnaround`]. So a relay says `Listen` once, and `Stream` once a frame.
+//! It may also hold one *conditional* transmission (CIT, section 4), which waits for a reception however many frames
+//! are sent meanwhile. Refused operations leave the mode as it was. A [`Channel`] is one of the radio's own band: on a
+//! 900 MHz radio it stands for the band's channel at its place ([`thalweg_units::Tuning`]); there are ten of them.
 
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 
@@ -20,7 +14,7 @@ use thalweg_units::{Channel, Dbm, Duration, Instant};
 pub struct RadioId(pub u8);
 
 /// An operation's name, chosen by the engine, to match its answer. Engines that do not need to
-/// tell operations apart may use one name for all.
+/// distinguish operations may use one name for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct OpId(pub u16);
 
@@ -158,13 +152,13 @@ pub enum RadioOp<'a> {
     /// `Refused(Superseded)`.
     Assess(Assessment),
     /// Sends an acknowledgement of the good frame received last, in the form and after the gap that
-    /// the radio gives acknowledgements, without looking. `Sent` after the last symbol;
+    /// the radio gives acknowledgements, without carrier sense. `Sent` after the last symbol;
     /// [`Refusal::Late`] where the gap has passed.
     Acknowledge {
         /// The acknowledgement, without FCS.
         mpdu: &'a [u8],
     },
-    /// Which frames are told of from now on: hardware address recognition. `Done` at once.
+    /// Which frames to report from now on: hardware address recognition. `Done` at once.
     Hear(Hear),
     /// From now on, so many preamble bytes go before every frame (low-power listening wants more
     /// than usual). `Done` at once.
@@ -247,22 +241,22 @@ impl<'a> RadioOp<'a> {
     }
 }
 
-/// How often and against what [`RadioOp::Assess`] measures. It ends at the first reading that is clear,
-/// at the first that finds the receiver synchronised on a frame, and after the last.
+/// The samples of the channel that [`RadioOp::Assess`] takes. It ends at the first that is clear, at the first that
+/// finds the receiver synchronised on a frame, and after the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
-    /// Readings at most; none counts as one.
-    pub looks: u8,
+    /// Samples at most; none counts as one.
+    pub samples: u8,
     /// From one to the next.
     pub between: Duration,
-    /// A reading of so much or less is clear.
+    /// A sample of so much or less is clear.
     pub clear: Dbm,
 }
 
 /// Whether a radio acknowledges frames that ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Answering {
-    /// It does not. The frames are told of all the same.
+    /// It does not. Frames are reported all the same.
     #[default]
     Withheld,
     /// It does where they are addressed to this node ([`crate::Wants::address`]).
@@ -308,17 +302,17 @@ pub enum Refusal {
     /// The frame is longer than [`thalweg_wire::phy::MAX_MPDU`], or empty.
     BadLength,
     /// This node has no such radio, buffer or channel, or the radio does not do it: what the engine
-    /// did not name among its [`crate::Wants`], such as a channel that it was told later.
+    /// did not name among its [`crate::Wants`], such as a channel of a later order.
     NoSuch,
 }
 
-/// Which frames a radio tells its engine of.
+/// Which frames a radio reports to its engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hear {
     /// All that are received: overhearing.
     #[default]
     Everything,
-    /// Those addressed to the node or to everybody, and acknowledgements of its own frames.
+    /// Those addressed to the node or to all, and acknowledgements of its own frames.
     Addressed,
 }
 

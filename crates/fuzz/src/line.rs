@@ -2,7 +2,7 @@
 //! out of step.
 
 use thalweg_protocols::line::station::{Event, Order};
-use thalweg_protocols::line::{Link, Told};
+use thalweg_protocols::line::{Link, LinkEvent};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::host::crc::crc32;
 use thalweg_wire::host::{cobs, End, Frame, Message, MAX_FRAME, MAX_MESSAGE, MAX_STUFFED};
@@ -112,15 +112,15 @@ pub fn link(story: &[u8]) {
         loop {
             match ends[to].receive(now, &mut rest) {
                 None => break,
-                Some(Told::Message(message)) => {
+                Some(LinkEvent::Message(message)) => {
                     // Within a session: the next one. Another session begins at 0 on both ends.
                     let number = heard[to].to_le_bytes();
                     assert_eq!(message, number, "in order and once");
                     heard[to] += 1;
                 }
-                Some(Told::Up(_) | Told::Down(_)) => (sent[to], heard[to]) = (0, 0),
-                Some(Told::Note(_)) => unreachable!("none was sent"),
-                Some(Told::Foreign(_)) => unreachable!("there is one version"),
+                Some(LinkEvent::Up(_) | LinkEvent::Down(_)) => (sent[to], heard[to]) = (0, 0),
+                Some(LinkEvent::Note(_)) => unreachable!("none was sent"),
+                Some(LinkEvent::Foreign(_)) => unreachable!("there is one version"),
             }
         }
     }

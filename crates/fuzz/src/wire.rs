@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use thalweg_units::Duration;
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::pipeline::{Format, Head, Header, Kind, Nack, Request, MAX_PACKETS};
-use thalweg_wire::route::{Assembler, Route, Turn, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Assembler, Route, WakeUpTurn, MAX_SEGMENT_BYTES};
 use thalweg_wire::{addressed, flood, forward, ifrc, rcrt, report, stream, sweep, tree};
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
@@ -37,7 +37,7 @@ pub fn wire(bytes: &[u8]) {
         again(announce, |a, w| a.emit(w), read);
     }
     reports(bytes);
-    let _ = sweep::Part::parse(bytes);
+    let _ = sweep::Announcement::parse(bytes);
     let _ = sweep::Beacon::parse(bytes);
     trees(bytes);
     streams(bytes);
@@ -122,7 +122,8 @@ fn routes(bytes: &[u8]) {
     };
     let mut again = Assembler::EMPTY;
     for index in 0..route.segments() {
-        let segment = |w: &mut Writer<'_>| route.segment(index, Turn::First, Duration::ZERO, w);
+        let segment =
+            |w: &mut Writer<'_>| route.segment(index, WakeUpTurn::First, Duration::ZERO, w);
         let segment = FrameBuf::build(segment).expect("it was put together from some");
         again.push(&segment).expect("it was just written");
     }

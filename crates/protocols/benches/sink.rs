@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Answers, Ask, Down, Echo, Flow, Met, Rate, Says, Up};
+use thalweg_wire::rcrt::{Down, DownBody, Echo, FeedbackRequest, Flow, Met, Rate, Up, UpBody};
 use thalweg_wire::FrameBuf;
 
 const FLOWS: u16 = 1000;
@@ -51,13 +51,13 @@ impl Bench {
         };
         for n in 0..FLOWS {
             let (demand, first) = (Rate::from_per_s(1.0), 0);
-            bench.says(n, Says::Open { demand, first });
+            bench.says(n, UpBody::Open { demand, first });
         }
         bench.drain();
         bench.heard = 0;
         bench
     }
-    fn says(&mut self, n: u16, what: Says<'_>) {
+    fn says(&mut self, n: u16, what: UpBody<'_>) {
         let up = Up {
             flow: FLOW,
             connection: 1,
@@ -71,11 +71,11 @@ impl Bench {
     }
     fn data(&mut self, n: u16, sequence: u16) {
         let source = &mut self.sources[usize::from(n)];
-        let what = Says::Data {
+        let what = UpBody::Data {
             met: Met::default(),
             sequence,
             rate: source.rate,
-            ask: Ask::No,
+            ask: FeedbackRequest::No,
             echo: source.echo.take(),
             payload: &[0; 64],
         };
@@ -86,7 +86,7 @@ impl Bench {
         while let Some((to, bytes)) = self.sink.poll_message(self.now) {
             let source = &mut self.sources[usize::from(to.get() - 1)];
             if let Ok(Down {
-                what: Answers::Accept(feedback) | Answers::Feedback(feedback),
+                what: DownBody::Accept(feedback) | DownBody::Feedback(feedback),
                 ..
             }) = Down::parse(&bytes)
             {

@@ -9,7 +9,7 @@ use thalweg_wire::route::ObjectRange;
 pub struct ObjectInfo {
     /// Its length in bytes.
     pub len: u32,
-    /// A digest of all its bytes. Engines carry it; whoever has the whole object compares it.
+    /// A digest of all its bytes. Engines carry it; the owner of the whole object compares it.
     pub digest: [u8; 8],
 }
 
@@ -21,9 +21,10 @@ pub trait ObjectStore {
     fn read(&self, offset: u32, into: &mut [u8]);
     /// A transfer to this store begins: what an earlier one brought is of no use any more.
     fn begin(&mut self) {}
-    /// Keeps `bytes` at `offset` of what the transfer brings: of its first byte it is 0, wherever in the object
-    /// that is. They come in any order, each once unless they were refused. A destination learns the object's length only after the first round, so the last packet's padding
-    /// may be among them: what is received is cut to the length told on completion.
+    /// Keeps `bytes` at `offset` of what the transfer brings: of its first byte it is 0, wherever in the object that
+    /// is. They come in any order, each once unless they were refused. A destination learns the object's length only
+    /// after the first round, so the last packet's padding may be among them: what is received is cut to the length
+    /// reported on completion.
     ///
     /// # Errors
     /// [`NoRoom`] where they cannot be kept at present. The packet stays missing, and comes again.

@@ -3,7 +3,7 @@
 //! Sizes are those of a 64-bit host: no less than on a mote, whose words are shorter.
 #![cfg(target_pointer_width = "64")]
 
-use crate::mote::{Adapted, Mote};
+use crate::mote::{AnyAdaptation, Mote};
 use crate::object::{NoObject, NoRoom, ObjectInfo, ObjectStore};
 use crate::rcrt::source::{Ready, Source, Supply};
 use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, pipeline};
@@ -72,9 +72,9 @@ const SIZES: [(&str, usize); 21] = [
     ("flash page", size_of::<Flash>()),
     (
         "`Pipeline`",
-        size_of::<pipeline::Pipeline<NoObject, Adapted>>(),
+        size_of::<pipeline::Pipeline<NoObject, AnyAdaptation>>(),
     ),
-    ("its `Part`", size_of::<pipeline::Part<Adapted>>()),
+    ("its `Part`", size_of::<pipeline::Setup<AnyAdaptation>>()),
     (
         "`Floodnet`, 40 neighbours",
         size_of::<floodnet::Floodnet<40, 0>>(),
@@ -119,7 +119,7 @@ fn every_node_fits_its_board() {
     fits(size_of::<Mote<Flash, 160, 1024>>(), OPAL);
     fits(size_of::<fastforward::FastForward<Flash>>(), OPAL);
     // With a store that takes nothing, and room for 16,384 packets.
-    assert!(size_of::<pipeline::Pipeline<NoObject, Adapted>>() <= 3_072);
+    assert!(size_of::<pipeline::Pipeline<NoObject, AnyAdaptation>>() <= 3_072);
 }
 
 /// The table is no wish: sizes are at most what it says, and not much less. Compilers differ a little.

@@ -504,7 +504,7 @@ impl<A: Air, V> Port<V> for NodePort<'_, A, V> {
         self.world.submit(self.n, request);
     }
     #[inline]
-    fn tell(&mut self, event: V) {
+    fn emit(&mut self, event: V) {
         self.events.push_back((self.world.now, self.n, event));
     }
 }

@@ -318,7 +318,7 @@ impl Motes {
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
         let mut nodes = SimNetwork::of(site, &board, node, seed)?;
-        nodes.restart_with(move |id| node(id).started_anew());
+        nodes.restart_with(move |id| node(id).restarted());
         if let Some(powered) = Powered::of(site) {
             nodes.before_orders(move |net| powered.measure(net));
         }

@@ -1,4 +1,4 @@
-//! Radios of two bands on one node, told apart by type: a 900 MHz channel is no 2.4 GHz channel.
+//! Radios of two bands on one node, distinguished by type: a 900 MHz channel is no 2.4 GHz channel.
 //!
 //! IEEE 802.15.4-2006, 6.1.2.1: channel page 2 (O-QPSK at 250 kbit/s) has channels 1..=10 in
 //! 902-928 MHz. Radio operations carry a [`Channel`] as the place in the radio's own band;
@@ -56,14 +56,14 @@ impl Tuning {
             (Self::Ghz2_4(_), Self::Ghz2_4(_)) | (Self::Mhz900(_), Self::Mhz900(_))
         )
     }
-    /// A byte that tells it: 11..=26 or 1..=10.
+    /// A byte for it: 11..=26 or 1..=10.
     pub const fn code(self) -> u8 {
         match self {
             Self::Ghz2_4(channel) => channel.number(),
             Self::Mhz900(channel) => channel.number(),
         }
     }
-    /// What that byte tells; none where it tells nothing.
+    /// The tuning of that byte; none if there is no such.
     pub const fn from_code(code: u8) -> Option<Self> {
         match (Channel900::new(code), Channel::new(code)) {
             (Some(channel), _) => Some(Self::Mhz900(channel)),

@@ -3,14 +3,14 @@
 use core::fmt;
 
 /// The voltage of a battery in steps of 10 mV, 1.80 to 4.35 V: from what an MSP430 of a TelosB needs (its data sheet,
-/// 1.8 V) to a full cell of lithium ions. A node whose voltage nobody knows has none.
+/// 1.8 V) to a full cell of lithium ions. A node whose voltage is unknown has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatteryLevel(u8);
 
 impl BatteryLevel {
     /// One step, in millivolts.
     pub const STEP_MV: u32 = 10;
-    /// The lowest that can be told, 1.80 V; whatever is lower, too.
+    /// The lowest, 1.80 V; stands for all below, too.
     pub const LOWEST: Self = Self(0);
     /// The highest, 4.35 V; whatever is higher, too.
     pub const HIGHEST: Self = Self(u8::MAX);

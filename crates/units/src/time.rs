@@ -12,7 +12,7 @@ pub struct Duration(u64);
 impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// The longest length of time that can be told.
+    /// The longest length of time.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ns` nanoseconds.

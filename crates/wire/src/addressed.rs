@@ -26,7 +26,7 @@ const PENDING: u16 = 1 << 4;
 pub struct Header {
     /// Data sequence number.
     pub sequence: u8,
-    /// The neighbour it is for; none for everybody. A frame for one neighbour wants an
+    /// The neighbour it is for; none for all. A frame for one neighbour wants an
     /// acknowledgement.
     pub to: Option<NodeId>,
     /// The neighbour that sends it.
@@ -110,7 +110,7 @@ impl Ack {
     }
 }
 
-/// Whom a frame with a [`Header`] is for: none for everybody, or where it has no such header.
+/// Whom a frame with a [`Header`] is for: none for all, or where it has no such header.
 pub fn destination(mpdu: &[u8]) -> Option<NodeId> {
     Header::parse(&mut Reader::new(mpdu)).ok()?.to
 }

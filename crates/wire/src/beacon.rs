@@ -1,14 +1,14 @@
 //! Link measurement (P3, section IV-D1): the beacon, and the flood that says whose turn it is.
 //!
 //! An [`Announce`] is kept so short (15 bytes with its flood's header) that a flood of it crosses
-//! ten hops within T_o = 10 ms. Intervals are told in steps of 0.1 ms. Tests: at the end.
+//! ten hops within T_o = 10 ms. Intervals are in steps of 0.1 ms. Tests: `beacon_tests.rs`.
 
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind};
 use crate::{dispatch, mac, phy};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
-/// The step in which times are told: 0.1 ms.
+/// The step of all times: 0.1 ms.
 pub const TIME_STEP: Duration = Duration::from_micros(100);
 
 /// A node's broadcast that its neighbours count.
@@ -88,7 +88,7 @@ impl Announce {
     /// Writes the content of a flood.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that cannot be told.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that is no number of steps.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         Kind::Announce.emit(self.campaign, w)?;
         w.u16(self.node.get())?.u16(self.channels.bits())?;
@@ -111,62 +111,5 @@ pub fn steps(time: Duration) -> Result<u16, WireError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flood::HEADER_BYTES;
-    use crate::FrameBuf;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_beacon_round_trips_with_any_filler(
-            id in 0..=NodeId::MAX.get(), campaign: u8, channel in 0..16usize, number: u8,
-            bytes in 0..=phy::MAX_MPDU,
-        ) {
-            let beacon = Beacon {
-                from: NodeId::new(id).unwrap(),
-                campaign: Campaign::new(campaign),
-                channel: Channel::from_index(channel),
-                number,
-            };
-            let frame = FrameBuf::build(|w| beacon.emit(w, bytes)).unwrap();
-            prop_assert_eq!(frame.len(), bytes.max(7));
-            prop_assert_eq!(Beacon::parse(&frame), Ok(beacon));
-        }
-
-        #[test]
-        fn an_announcement_round_trips(
-            id in 0..=NodeId::MAX.get(), campaign: u8, bits in 1u16.., beacons in 1u8..,
-            steps in 1u16..,
-        ) {
-            let announce = Announce {
-                campaign: Campaign::new(campaign),
-                node: NodeId::new(id).unwrap(),
-                channels: ChannelSet::from_bits(bits),
-                beacons,
-                interval: TIME_STEP * u64::from(steps),
-            };
-            let content = FrameBuf::build(|w| announce.emit(w)).unwrap();
-            prop_assert_eq!(Announce::parse(&content), Ok(announce));
-            prop_assert_eq!(content.len() + HEADER_BYTES, 15);
-        }
-
-        #[test]
-        fn any_bytes_are_parsed_without_panic(
-            bytes in prop::collection::vec(any::<u8>(), 0..=130),
-        ) {
-            let _ = Beacon::parse(&bytes);
-            if let Ok(announce) = Announce::parse(&bytes) {
-                let content = FrameBuf::build(|w| announce.emit(w)).unwrap();
-                prop_assert_eq!(&*content, &bytes[..]);
-            }
-        }
-    }
-
-    #[test]
-    fn an_interval_that_cannot_be_told_is_refused() {
-        assert_eq!(steps(Duration::from_millis(100)), Ok(1000));
-        assert_eq!(steps(Duration::from_micros(150)), Err(WireError::Malformed));
-        assert_eq!(steps(Duration::from_secs(7)), Err(WireError::Malformed));
-    }
-}
+#[path = "beacon_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! Bits of a frame, the lowest of each byte first: what is told bit by bit has its bytes filled up with zeros.
+//! Bits of a frame, the lowest of each byte first: the last byte is filled up with zeros.
 //! Tests: with those who use it, `route/tests.rs`.
 
 use crate::{Reader, WireError, Writer};

@@ -1,5 +1,5 @@
 //! The first byte after the MAC header names the protocol. All values lie in 0x10..=0x3f: RFC 4944,
-//! section 5.1, backups 0x00..=0x3f for "not a LoWPAN frame", so that other stacks ignore ours, and
+//! section 5.1, reserves 0x00..=0x3f for "not a LoWPAN frame", so that other stacks ignore ours, and
 //! below 0x10 decoders that guess take a frame for one of Atmel's Lightweight Mesh.
 
 /// A Glossy flood.
@@ -24,7 +24,7 @@ pub const TREE_BEACON: u8 = 0x21;
 pub const TREE_DOWN: u8 = 0x22;
 /// A routing beacon of MultiHopLQI.
 pub const TREE_LQI_BEACON: u8 = 0x23;
-/// A frame to everybody that says what all frames of its sender say, and nothing else.
+/// A frame to all that says what every frame of its sender says, and nothing else.
 pub const TREE_NOTICE: u8 = 0x24;
 /// A packet of a stream (FastForward).
 pub const STREAM_DATA: u8 = 0x2a;

@@ -2,8 +2,8 @@
 //!
 //! Layout after the MAC header (whose sequence number is the flood's): dispatch, initiator (2),
 //! one byte with N_tx (3 bits, high; 0 of a flood that goes inwards) and relay counter (5 bits, low), then the
-//! content, whose first byte tells its [`Kind`]. Only the relay counter changes from one transmission to the next,
-//! so all nodes that send in one slot send the same bytes. Tests: at the end of this file.
+//! content, whose first byte is its [`Kind`]. Only the relay counter changes from one transmission to the next,
+//! so all nodes that send in one slot send the same bytes. Tests: `flood_tests.rs`.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
 use crate::{dispatch, mac, phy};
@@ -13,9 +13,9 @@ use thalweg_units::NodeId;
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 4;
 /// The longest content of one flood, its first byte included.
 pub const MAX_CONTENT: usize = phy::MAX_MPDU - HEADER_BYTES;
-/// The highest relay counter that can be told.
+/// The highest relay counter that fits.
 pub const MAX_RELAY: u8 = 31;
-/// The highest N_tx that can be told.
+/// The highest N_tx that fits.
 pub const MAX_N_TX: u8 = 7;
 
 const RELAY_AT: usize = HEADER_BYTES - 1;
@@ -45,10 +45,10 @@ impl Ntx {
 /// Where a flood goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// To everybody: each node sends it so often.
+    /// To all: each node sends it so often.
     Outwards(Ntx),
-    /// To the one node from which all others know how many hops away they are: each node sends it once, those that are as
-    /// close as its sender or farther away not at all.
+    /// To the one node from which all others know how many hops away they are: each node sends it once, those that are
+    /// as close as its sender or farther away not at all.
     Inwards,
 }
 
@@ -77,8 +77,8 @@ pub struct Repr<'a> {
     pub initiator: NodeId,
     /// Where it goes, and how often each node sends it.
     pub course: Course,
-    /// How many slots after the flood's first this frame is sent, 0..=31. Of one that goes inwards the first slot is that of
-    /// the nodes farthest away.
+    /// How many slots after the flood's first this frame is sent, 0..=31. Of one that goes inwards the first slot is
+    /// that of the nodes farthest away.
     pub relay: u8,
     /// What is flooded.
     pub content: &'a [u8],
@@ -142,7 +142,7 @@ pub enum Kind {
     Schedule,
     /// A part of one node's link table: [`crate::report::Report`].
     Report,
-    /// When everybody beacons in a slot of its own: [`crate::sweep::Part`].
+    /// When each node beacons in a slot of its own: [`crate::sweep::Announcement`].
     Sweep,
     /// What one node received in a sweep: [`crate::levels::Levels`].
     Levels,
@@ -168,7 +168,7 @@ impl Campaign {
     }
 }
 
-/// The first byte of a flood's content tells campaign (high four bits; 0 of [`Kind::Application`]) and
+/// The first byte of a flood's content has campaign (high four bits; 0 of [`Kind::Application`]) and
 /// kind (low four bits).
 impl Kind {
     const ALL: [Self; 6] = [
@@ -187,7 +187,7 @@ impl Kind {
         let kind = *kind.ok_or(WireError::Malformed)?;
         Ok((kind, Campaign::new(byte >> 4)))
     }
-    /// The campaign, where the byte tells this kind.
+    /// The campaign, if the byte is of this kind.
     pub(crate) fn parse(self, r: &mut Reader<'_>) -> Result<Campaign, WireError> {
         match Self::parse_tag(r)? {
             (kind, campaign) if kind == self => Ok(campaign),
@@ -201,59 +201,5 @@ impl Kind {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_flood_round_trips(
-            sequence: u8,
-            id in 0..=NodeId::MAX.get(),
-            n in 0..=MAX_N_TX,
-            relay in 0..=MAX_RELAY,
-            content in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT),
-        ) {
-            let repr = Repr {
-                sequence,
-                initiator: NodeId::new(id).unwrap(),
-                course: Ntx::new(n).map_or(Course::Inwards, Course::Outwards),
-                relay,
-                content: &content,
-            };
-            let mut frame = FrameBuf::build(|w| repr.emit(w)).unwrap();
-            prop_assert_eq!(Repr::parse(&frame), Ok(repr));
-            patch_relay(&mut frame, 30 - relay.min(30));
-            prop_assert_eq!(Repr::parse(&frame), Ok(Repr { relay: 30 - relay.min(30), ..repr }));
-        }
-
-        #[test]
-        fn any_bytes_are_parsed_without_panic(
-            bytes in prop::collection::vec(any::<u8>(), 0..=130),
-        ) {
-            if let Ok(repr) = Repr::parse(&bytes) {
-                let frame = FrameBuf::build(|w| repr.emit(w));
-                prop_assert_eq!(&*frame.unwrap(), &bytes[..]);
-            }
-            if let Ok((kind, campaign)) = Kind::parse_tag(&mut Reader::new(&bytes)) {
-                let frame = FrameBuf::build(|w| kind.emit(campaign, w)).unwrap();
-                prop_assert_eq!(frame[0], bytes[0]);
-            }
-        }
-    }
-
-    #[test]
-    fn impossible_fields_are_refused() {
-        assert_eq!(Ntx::new(0), None);
-        assert_eq!(Ntx::new(8), None);
-        let repr = Repr {
-            sequence: 0,
-            initiator: NodeId::MAX,
-            course: Course::Inwards,
-            relay: 32,
-            content: &[],
-        };
-        assert_eq!(FrameBuf::build(|w| repr.emit(w)), Err(WireError::Malformed));
-        assert_eq!(Campaign::new(15).next(), Campaign::new(0));
-    }
-}
+#[path = "flood_tests.rs"]
+mod tests;

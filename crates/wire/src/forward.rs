@@ -12,9 +12,9 @@ use thalweg_units::NodeId;
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 5;
 /// The longest payload.
 pub const MAX_PAYLOAD: usize = phy::MAX_MPDU - HEADER_BYTES;
-/// Where a frame tells protocol and previous hop.
+/// Where a frame has protocol and previous hop.
 pub const ORIGIN_AT: u8 = mac::HEADER_BYTES as u8;
-/// Where that ends: whoever has read so far knows whose frame it is.
+/// Where that ends: a reader that got so far knows whose frame it is.
 pub const ORIGIN_END: u8 = ORIGIN_AT + 3;
 
 /// A packet.

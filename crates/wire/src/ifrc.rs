@@ -1,4 +1,4 @@
-//! What a node under IFRC tells all who hear it, at the end of each of its frames.
+//! What each frame of a node under IFRC carries at its end, for all neighbours.
 //!
 //! The sender's own rate and congestion, and those of its lowest-rate congested child: what neighbours
 //! share by overhearing (Rangwala et al., SIGCOMM 2006, as RCRT's section 4.2.5 compares to it). Tests:

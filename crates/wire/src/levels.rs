@@ -1,24 +1,25 @@
 //! A node's report of a sweep: for each neighbour its address and, channel by channel, a level in steps of 3 dB and how
 //! many beacons came through, packed bit by bit into one frame.
 //!
-//! How many bits a field takes follows from the sweep's terms, which reporter and sink both know. The reporting node is
-//! the flood's initiator. Tests: at the end.
+//! How many bits a field takes follows from the sweep's parameters, which reporter and sink both know. The reporting
+//! node is the flood's initiator. Tests: `levels_tests.rs`.
 
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind};
-use crate::sweep::Terms;
+use crate::sweep::Parameters;
 use thalweg_units::{BatteryLevel, Channel, NodeId};
 
 /// One level is so many decibels.
 pub const STEP_DB: i16 = 3;
-/// The lowest level begins so far below the floor: a neighbour that is reported for one channel may be weaker on others.
+/// The lowest level begins so far below the floor: a neighbour that is reported for one channel may be weaker on
+/// others.
 pub const BELOW_FLOOR_DB: i16 = 9;
 /// Bits of a level; level 0 is "not received".
 const LEVEL_BITS: u32 = 4;
 const MAX_LEVEL: i16 = 15;
 /// Beside the number of rows: the voltage of the node's battery follows.
 const BATTERY_BIT: u8 = 0x80;
-/// So many rows can be told: terms under which there is room for more name a handful of nodes.
+/// The most rows of a report. Only parameters for a handful of nodes would leave room for more.
 const MAX_ROWS: u8 = BATTERY_BIT - 1;
 
 /// What was received of a neighbour on one channel.
@@ -35,7 +36,7 @@ pub struct Cell {
 pub struct Row {
     /// Who was received.
     pub neighbour: NodeId,
-    /// By [`Channel::index`]; `None` where nothing was, or nothing worth telling.
+    /// By [`Channel::index`]; `None` where nothing was, or nothing worth announcing.
     pub cells: [Option<Cell>; Channel::COUNT],
 }
 
@@ -50,26 +51,26 @@ pub struct Levels {
     pub battery: Option<BatteryLevel>,
 }
 
-/// Bits that tell one of `values`.
+/// Bits that distinguish `values`.
 const fn bits(values: u32) -> u32 {
     u32::BITS - values.saturating_sub(1).leading_zeros()
 }
 
-/// Bits of one row under `terms`.
-pub fn row_bits(terms: &Terms) -> usize {
-    let cell = LEVEL_BITS + bits(u32::from(terms.sweeps));
-    (bits(u32::from(terms.span) + 1) + cell * terms.channels.len() as u32) as usize
+/// Bits of one row under `parameters`.
+pub fn row_bits(parameters: &Parameters) -> usize {
+    let cell = LEVEL_BITS + bits(u32::from(parameters.sweeps));
+    (bits(u32::from(parameters.span) + 1) + cell * parameters.channels.len() as u32) as usize
 }
 
-/// How many rows a report under `terms` has room for, beside what it tells of a battery.
-pub fn most_rows(terms: &Terms, battery: Option<BatteryLevel>) -> usize {
+/// How many rows a report under `parameters` has room for, beside a battery's voltage.
+pub fn most_rows(parameters: &Parameters, battery: Option<BatteryLevel>) -> usize {
     let head = Levels::BYTES + usize::from(battery.is_some());
-    let room = usize::from(terms.report_bytes).saturating_sub(head) * 8;
-    (room / row_bits(terms)).min(usize::from(MAX_ROWS))
+    let room = usize::from(parameters.report_bytes).saturating_sub(head) * 8;
+    (room / row_bits(parameters)).min(usize::from(MAX_ROWS))
 }
 
 impl Levels {
-    /// Bytes of the head, tag included, where it tells of no battery; one more where it does.
+    /// Bytes of the head, tag included, without a battery's voltage; one more with it.
     pub const BYTES: usize = 2;
 
     /// Reads the head; the rows are left in `r`.
@@ -84,13 +85,13 @@ impl Levels {
             },
         })
     }
-    /// Writes the head, and `rows` under `terms`: as many as the head says.
+    /// Writes the head, and `rows` under `parameters`: as many as the head says.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for another number of rows, or a neighbour without a slot.
     pub fn emit(
         &self,
-        terms: &Terms,
+        parameters: &Parameters,
         rows: impl IntoIterator<Item = Row>,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
@@ -104,7 +105,7 @@ impl Levels {
         };
         let (mut written, mut out) = (0, BitWriter { held: 0, bits: 0 });
         for row in rows {
-            row.emit(terms, &mut out, w)?;
+            row.emit(parameters, &mut out, w)?;
             written += 1;
         }
         out.finish(w)?;
@@ -116,45 +117,45 @@ impl Levels {
     /// Row number `number` of those in `rows`, the bytes behind the head.
     ///
     /// # Errors
-    /// [`WireError::Truncated`] where they do not reach so far, [`WireError::Malformed`] where it names nobody.
-    pub fn row(number: u8, terms: &Terms, rows: &[u8]) -> Result<Row, WireError> {
-        let at = usize::from(number) * row_bits(terms);
-        Row::parse(terms, &mut BitReader { bytes: rows, at })
+    /// [`WireError::Truncated`] where they do not reach so far, [`WireError::Malformed`] where it names no node.
+    pub fn row(number: u8, parameters: &Parameters, rows: &[u8]) -> Result<Row, WireError> {
+        let at = usize::from(number) * row_bits(parameters);
+        Row::parse(parameters, &mut BitReader { bytes: rows, at })
     }
 }
 
 impl Row {
     fn emit(
         &self,
-        terms: &Terms,
+        parameters: &Parameters,
         out: &mut BitWriter,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
-        let place = self.neighbour.get().checked_sub(terms.first.get());
-        let place = place.filter(|place| *place <= terms.span);
+        let place = self.neighbour.get().checked_sub(parameters.first.get());
+        let place = place.filter(|place| *place <= parameters.span);
         let place = place.ok_or(WireError::Malformed)?;
-        out.put(place.into(), bits(u32::from(terms.span) + 1), w)?;
-        for channel in terms.channels.iter() {
+        out.put(place.into(), bits(u32::from(parameters.span) + 1), w)?;
+        for channel in parameters.channels.iter() {
             let cell = self.cells[channel.index()].filter(|cell| cell.received > 0);
-            let level = cell.map_or(0, |cell| level(terms.floor, cell.rssi));
-            let received = cell.map_or(0, |c| c.received.min(terms.sweeps).saturating_sub(1));
+            let level = cell.map_or(0, |cell| level(parameters.floor, cell.rssi));
+            let received = cell.map_or(0, |c| c.received.min(parameters.sweeps).saturating_sub(1));
             out.put(level, LEVEL_BITS, w)?;
-            out.put(received.into(), bits(terms.sweeps.into()), w)?;
+            out.put(received.into(), bits(parameters.sweeps.into()), w)?;
         }
         Ok(())
     }
-    fn parse(terms: &Terms, from: &mut BitReader<'_>) -> Result<Self, WireError> {
-        let place = from.take(bits(u32::from(terms.span) + 1))?;
-        let id = u32::from(terms.first.get()) + place;
+    fn parse(parameters: &Parameters, from: &mut BitReader<'_>) -> Result<Self, WireError> {
+        let place = from.take(bits(u32::from(parameters.span) + 1))?;
+        let id = u32::from(parameters.first.get()) + place;
         let id = u16::try_from(id).map_err(|_| WireError::Malformed)?;
         let mut cells = [None; Channel::COUNT];
-        for channel in terms.channels.iter() {
+        for channel in parameters.channels.iter() {
             let level = from.take(LEVEL_BITS)?;
-            let received = from.take(bits(terms.sweeps.into()))? as u8 + 1;
-            let heard = level > 0 && received <= terms.sweeps;
+            let received = from.take(bits(parameters.sweeps.into()))? as u8 + 1;
+            let heard = level > 0 && received <= parameters.sweeps;
             cells[channel.index()] = heard.then(|| Cell {
                 received,
-                rssi: middle(terms.floor, level),
+                rssi: middle(parameters.floor, level),
             });
         }
         Ok(Self {
@@ -222,109 +223,5 @@ impl BitReader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flood::MAX_CONTENT;
-    use crate::sweep::tests::terms;
-    use crate::FrameBuf;
-    use proptest::prelude::*;
-    extern crate std;
-    use std::vec::Vec;
-    use thalweg_units::ChannelSet;
-
-    fn cell() -> impl Strategy<Value = Option<Cell>> {
-        prop::option::of(
-            (1u8..=15, any::<i8>()).prop_map(|(received, rssi)| Cell { received, rssi }),
-        )
-    }
-
-    proptest! {
-        #[test]
-        fn a_report_comes_back_but_for_the_step(
-            terms in terms(),
-            rows in prop::collection::vec((any::<u16>(), prop::array::uniform16(cell())), 0..12),
-            level in prop::option::of(any::<u8>()),
-        ) {
-            let battery = level.map(BatteryLevel::of_code);
-            let terms = Terms { report_bytes: MAX_CONTENT as u8, floor: terms.floor.max(-100), ..terms };
-            let rows = rows.into_iter().map(|(place, cells)| Row {
-                neighbour: NodeId::new(terms.first.get() + place % (terms.span + 1)).unwrap(),
-                cells,
-            });
-            let rows: Vec<Row> = rows.take(most_rows(&terms, battery)).collect();
-            let head = Levels { campaign: terms.campaign, rows: rows.len() as u8, battery };
-            let content = FrameBuf::build(|w| head.emit(&terms, rows.iter().copied(), w)).unwrap();
-            let bytes = (row_bits(&terms) * rows.len()).div_ceil(8);
-            prop_assert_eq!(content.len(), Levels::BYTES + usize::from(level.is_some()) + bytes);
-            let mut r = Reader::new(&content);
-            prop_assert_eq!(Levels::parse(&mut r), Ok(head));
-            for (number, row) in (0u8..).zip(&rows) {
-                let back = Levels::row(number, &terms, r.clone().rest()).unwrap();
-                prop_assert_eq!(back.neighbour, row.neighbour);
-                for channel in Channel::all() {
-                    let (was, is) = (row.cells[channel.index()], back.cells[channel.index()]);
-                    let lowest = i16::from(terms.floor) - BELOW_FLOOR_DB;
-                    let told = was.filter(|was| {
-                        terms.channels.contains(channel) && i16::from(was.rssi) >= lowest
-                    });
-                    let told = told.map(|was| (was.received.min(terms.sweeps), was.rssi));
-                    match (told, is) {
-                        (None, None) => {}
-                        (Some((received, rssi)), Some(is)) => {
-                            prop_assert_eq!(received, is.received);
-                            let top = lowest + MAX_LEVEL * STEP_DB - 1;
-                            let off = i16::from(rssi).min(top) - i16::from(is.rssi);
-                            prop_assert!(off.abs() <= STEP_DB / 2, "{} dB off", off);
-                        }
-                        other => prop_assert!(false, "{:?}", other),
-                    }
-                }
-            }
-            let beyond = Levels::row(rows.len() as u8 + 1, &terms, r.rest());
-            prop_assert_eq!(beyond, Err(WireError::Truncated));
-        }
-
-        #[test]
-        fn any_bytes_are_read_without_panic(
-            terms in terms(), number: u8, bytes in prop::collection::vec(any::<u8>(), 0..=130),
-        ) {
-            let _ = Levels::parse(&mut Reader::new(&bytes));
-            if let Ok(row) = Levels::row(number, &terms, &bytes) {
-                prop_assert!(row.cells.iter().flatten().all(|c| (1..=terms.sweeps).contains(&c.received)));
-            }
-        }
-    }
-
-    #[test]
-    fn sixteen_neighbours_on_four_channels_take_58_bytes() {
-        let id = |n| NodeId::new(n).unwrap();
-        let terms = Terms {
-            campaign: Campaign::new(3),
-            first: id(1),
-            span: 138,
-            slots: 139,
-            channels: ChannelSet::from_bits(0b1111),
-            sweeps: 2,
-            slot: crate::beacon::TIME_STEP,
-            pause: crate::beacon::TIME_STEP,
-            report: crate::beacon::TIME_STEP,
-            reports: crate::sweep::Reports::Flooded,
-            report_bytes: 58,
-            floor: -86,
-        };
-        assert_eq!((row_bits(&terms), most_rows(&terms, None)), (28, 16));
-        assert_eq!(most_rows(&terms, Some(BatteryLevel::LOWEST)), 15);
-        let stranger = Row {
-            neighbour: id(0),
-            cells: [None; Channel::COUNT],
-        };
-        let head = Levels {
-            campaign: terms.campaign,
-            rows: 1,
-            battery: None,
-        };
-        let build = |rows: &[Row]| FrameBuf::build(|w| head.emit(&terms, rows.iter().copied(), w));
-        assert_eq!(build(&[stranger]), Err(WireError::Malformed));
-        assert_eq!(build(&[]), Err(WireError::Malformed));
-    }
-}
+#[path = "levels_tests.rs"]
+mod tests;

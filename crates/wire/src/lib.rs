@@ -1,12 +1,10 @@
-//! Frames of Thalweg: what is on the air, as bytes and parsed.
+//! Frames of Thalweg: what is on the air, as bytes and parsed. `no_std`, no allocation.
 //!
-//! Owns: the IEEE 802.15.4 PHY's sizes and air time ([`phy`]), the MAC header and FCS ([`mac`]),
-//! and one module per protocol's own header. Each protocol header is a `Repr` with `parse` and
-//! `emit`; parsing any bytes never panics, and `parse(emit(r)) == r`. `no_std`, no allocation. Where
-//! bytes are something else, `parse` fails; where they do not fit, `emit` does ([`WireError`]).
-//! Every frame begins with a MAC header, the three bytes of [`mac`] or, where single links
-//! are acknowledged, the nine of [`addressed::Header`], and a [`dispatch`] byte.
-//! Frames are carried *without* their FCS: hardware appends and checks it.
+//! Owns: the IEEE 802.15.4 PHY's sizes and air time ([`phy`]), the MAC header and FCS ([`mac`]), and one module per
+//! protocol's own header: a `Repr` with `parse` and `emit`. Parsing any bytes never panics, and `parse(emit(r)) == r`.
+//! Where bytes are something else, `parse` fails; where they do not fit, `emit` does ([`WireError`]). Every frame begins
+//! with a MAC header, the three bytes of [`mac`] or, where single links are acknowledged, the nine of
+//! [`addressed::Header`], and a [`dispatch`] byte. Frames are carried *without* their FCS: hardware appends and checks it.
 #![no_std]
 
 pub mod addressed;

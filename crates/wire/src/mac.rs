@@ -1,7 +1,7 @@
 //! The MAC header that every frame of ours begins with, and the frame check sequence.
 //!
-//! A data frame of frame version 2 without addresses (IEEE 802.15.4-2015, 7.2.1): who is meant is
-//! told by the protocol's own header, and three bytes are all that a standard decoder needs.
+//! A data frame of frame version 2 without addresses (IEEE 802.15.4-2015, 7.2.1): the
+//! protocol's own header says who is meant, and three bytes are all that a standard decoder needs.
 
 use crate::buf::{Reader, WireError, Writer};
 

@@ -3,7 +3,7 @@
 //! All begin with the same seven bytes (P3, section V: "7-bytes application header"): MAC header,
 //! dispatch, a byte of hop, group and tag, and a number. [`Format::Slim`] says the same in four. A
 //! relay changes only the hop, so all relays of a stage send the same bytes.
-//! Tests: at the end of this file.
+//! Tests: `pipeline_tests.rs`.
 
 use crate::{dispatch, mac, Reader, WireError, Writer};
 
@@ -19,7 +19,7 @@ pub const MAX_SLIM_PAYLOAD: usize = crate::phy::MAX_MPDU - SLIM_HEADER_BYTES;
 pub const MAX_PACKETS: u16 = 16_384;
 /// The most hops of a route: the longest path that is compared (FastForward, figure 4).
 pub const MAX_HOPS: u8 = 11;
-/// How many bytes of a frame tell whether it is meant for a node: up to hop, group and tag.
+/// How many bytes of a frame decide whether it is meant for a node: up to hop, group and tag.
 pub const HEAD_BYTES: u8 = 5;
 /// Bytes of an emitted [`Request`] after the header.
 pub const REQUEST_BODY_BYTES: usize = 15;
@@ -44,7 +44,7 @@ const SLIM_HIGH_AT: usize = 3;
 /// The kind of data that calls alternate relays: see [`call`].
 const SLIM_CALLING: u8 = 3;
 
-/// How a frame of a pipeline begins. It tells so itself: readers need not be told.
+/// How a frame of a pipeline begins. The frame says so itself: readers need not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Seven bytes, as P3's: a data frame, a dispatch byte, and a number of its own beside the MAC's.
@@ -63,7 +63,7 @@ impl Format {
             Self::Slim => SLIM_HEADER_BYTES,
         }
     }
-    /// How many bytes of a frame tell whether it is meant for a node.
+    /// How many bytes of a frame decide whether it is meant for a node.
     pub const fn head_bytes(self) -> u8 {
         match self {
             Self::Full => HEAD_BYTES,
@@ -143,7 +143,7 @@ impl Tag {
     }
 }
 
-/// What the first [`HEAD_BYTES`] bytes tell.
+/// The content of the first [`HEAD_BYTES`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// What the frame is.
@@ -203,7 +203,7 @@ impl Head {
         })
     }
 
-    /// Where a frame of `format` tells hop, group and tag, and what stands there in a frame with
+    /// Where a frame of `format` has hop, group and tag, and what stands there in a frame with
     /// this head, whatever its kind.
     ///
     /// # Errors
@@ -309,8 +309,8 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Has an emitted slim data frame call its group's alternate relays, which send it on beside the others. Other frames stay as
-/// they are.
+/// Has an emitted slim data frame call its group's alternate relays, which send it on beside the others. Other frames
+/// stay as they are.
 pub fn call(mpdu: &mut [u8]) {
     let is_slim = Format::of(mpdu) == Some(Format::Slim);
     if let Some(high) = mpdu.get_mut(SLIM_HIGH_AT).filter(|_| is_slim) {

@@ -2,7 +2,7 @@
 //!
 //! [`Up`] goes to the sink, [`Down`] to a source (RCRT, section 3.7). Sequence numbers wrap and are compared
 //! as serial numbers (RFC 1982). A data packet takes 7 bytes before its payload, 10 with an echo; the
-//! authors' takes 8. Tests: below.
+//! authors' takes 8. Tests: `rcrt_tests.rs`.
 
 use crate::buf::{Reader, WireError, Writer};
 
@@ -55,7 +55,7 @@ impl Rate {
 }
 
 /// How long the longest queue was that a packet met on its way up: relays may note it. Two bits, which are 0 where
-/// nobody notes anything. Not in the paper (its section 5 leaves it to the future).
+/// no relay notes anything. Not in the paper (its section 5 leaves it to the future).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Met(u8);
 
@@ -105,7 +105,7 @@ impl Flow {
     }
 }
 
-/// Answers a feedback, so that the sink can measure a round trip without the time that the source waited
+/// DownBody a feedback, so that the sink can measure a round trip without the time that the source waited
 /// (section 3.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
@@ -117,12 +117,12 @@ pub struct Echo {
 
 /// Whether a source asks for feedback (section 3.7: its buffer is more than half full, or full).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ask {
+pub enum FeedbackRequest {
     /// It does not.
     #[default]
     No,
     /// It does.
-    Feedback,
+    Yes,
 }
 
 /// A message of a source.
@@ -132,13 +132,13 @@ pub struct Up<'a> {
     pub flow: Flow,
     /// Which of the flow's connections, one after the other.
     pub connection: u8,
-    /// What it says.
-    pub what: Says<'a>,
+    /// Its kind and fields.
+    pub what: UpBody<'a>,
 }
 
-/// What a source says.
+/// A source's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Says<'a> {
+pub enum UpBody<'a> {
     /// It wants a connection, or to go on with one.
     Open {
         /// The rate that it wants, d.
@@ -153,7 +153,7 @@ pub enum Says<'a> {
         /// The flow's rate, as the source knows it.
         rate: Rate,
         /// Whether it wants feedback.
-        ask: Ask,
+        ask: FeedbackRequest,
         /// What it met on its way.
         met: Met,
         /// Of the last feedback.
@@ -177,13 +177,13 @@ pub struct Down<'a> {
     pub flow: Flow,
     /// Which of its connections.
     pub connection: u8,
-    /// What is answered.
-    pub what: Answers<'a>,
+    /// Its kind and fields.
+    pub what: DownBody<'a>,
 }
 
-/// What a sink answers.
+/// A sink's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers<'a> {
+pub enum DownBody<'a> {
     /// The connection stands (second step of three).
     Accept(Feedback<'a>),
     /// Feedback (section 3.7), complete in itself.
@@ -196,7 +196,7 @@ pub enum Answers<'a> {
     Refuse,
 }
 
-/// What every feedback says (section 3.7).
+/// The content of every feedback (section 3.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback<'a> {
     /// Its number, for [`Echo`].
@@ -265,19 +265,19 @@ impl<'a> Up<'a> {
     /// Writes the message.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let kind = match self.what {
-            Says::Open { .. } => OPEN,
-            Says::Data { ask, echo, met, .. } => {
-                let asks = if ask == Ask::Feedback { ASKS } else { 0 };
+            UpBody::Open { .. } => OPEN,
+            UpBody::Data { ask, echo, met, .. } => {
+                let asks = if ask == FeedbackRequest::Yes { ASKS } else { 0 };
                 DATA | asks | echoes(echo) | (met.0 << MET_SHIFT)
             }
-            Says::Finish { echo, .. } => FINISH | echoes(echo),
+            UpBody::Finish { echo, .. } => FINISH | echoes(echo),
         };
         w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
         match self.what {
-            Says::Open { demand, first } => {
+            UpBody::Open { demand, first } => {
                 w.u16(demand.0)?.u16(first)?;
             }
-            Says::Data {
+            UpBody::Data {
                 sequence,
                 rate,
                 echo,
@@ -288,7 +288,7 @@ impl<'a> Up<'a> {
                 emit_echo(w, echo)?;
                 w.bytes(payload)?;
             }
-            Says::Finish { end, echo } => {
+            UpBody::Finish { end, echo } => {
                 w.u16(end)?;
                 emit_echo(w, echo)?;
             }
@@ -312,17 +312,17 @@ impl<'a> Up<'a> {
             OPEN if flags == 0 => {
                 let (demand, first) = (Rate(r.u16()?), r.u16()?);
                 r.end()?;
-                Says::Open { demand, first }
+                UpBody::Open { demand, first }
             }
             DATA if flags & !(ASKS | ECHOES | MET) == 0 => {
                 let (sequence, rate) = (r.u16()?, Rate(r.u16()?));
                 let echo = parse_echo(&mut r)?;
                 let ask = match flags & ASKS {
-                    0 => Ask::No,
-                    _ => Ask::Feedback,
+                    0 => FeedbackRequest::No,
+                    _ => FeedbackRequest::Yes,
                 };
                 let payload = r.rest();
-                Says::Data {
+                UpBody::Data {
                     sequence,
                     rate,
                     ask,
@@ -335,7 +335,7 @@ impl<'a> Up<'a> {
                 let end = r.u16()?;
                 let echo = parse_echo(&mut r)?;
                 r.end()?;
-                Says::Finish { end, echo }
+                UpBody::Finish { end, echo }
             }
             _ => return Err(WireError::Malformed),
         };
@@ -351,11 +351,11 @@ impl<'a> Down<'a> {
     /// Writes the message.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let (kind, feedback) = match &self.what {
-            Answers::Accept(feedback) => (ACCEPT, Some(feedback)),
-            Answers::Feedback(feedback) => (FEEDBACK, Some(feedback)),
-            Answers::Finished => (FINISHED, None),
-            Answers::Refuse => (REFUSE, None),
-            Answers::Unknown => (UNKNOWN, None),
+            DownBody::Accept(feedback) => (ACCEPT, Some(feedback)),
+            DownBody::Feedback(feedback) => (FEEDBACK, Some(feedback)),
+            DownBody::Finished => (FINISHED, None),
+            DownBody::Refuse => (REFUSE, None),
+            DownBody::Unknown => (UNKNOWN, None),
         };
         w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
         if let Some(f) = feedback {
@@ -384,16 +384,16 @@ impl<'a> Down<'a> {
                     },
                 };
                 match kind {
-                    ACCEPT => Answers::Accept(feedback),
-                    _ => Answers::Feedback(feedback),
+                    ACCEPT => DownBody::Accept(feedback),
+                    _ => DownBody::Feedback(feedback),
                 }
             }
             FINISHED | REFUSE | UNKNOWN => {
                 r.end()?;
                 match kind {
-                    FINISHED => Answers::Finished,
-                    REFUSE => Answers::Refuse,
-                    _ => Answers::Unknown,
+                    FINISHED => DownBody::Finished,
+                    REFUSE => DownBody::Refuse,
+                    _ => DownBody::Unknown,
                 }
             }
             _ => return Err(WireError::Malformed),
@@ -407,118 +407,5 @@ impl<'a> Down<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::FrameBuf;
-    use proptest::prelude::*;
-
-    const FLOW: Flow = Flow { sink: 2, number: 5 };
-
-    #[test]
-    fn messages_round_trip() {
-        let echo = Some(Echo {
-            number: 7,
-            waited_ms: 300,
-        });
-        let data = |echo, ask| Says::Data {
-            sequence: 65_535,
-            rate: Rate::from_per_s(0.8),
-            ask,
-            met: Met::of(4),
-            echo,
-            payload: &[1, 2, 3],
-        };
-        let open = Says::Open {
-            demand: Rate::from_per_s(4.0),
-            first: 9,
-        };
-        let ends = [None, echo].map(|echo| Says::Finish { end: 10, echo });
-        let all = [data(None, Ask::No), data(echo, Ask::Feedback), open];
-        for what in all.into_iter().chain(ends) {
-            let up = Up {
-                flow: FLOW,
-                connection: 200,
-                what,
-            };
-            let bytes = FrameBuf::build(|w| up.emit(w)).unwrap();
-            assert_eq!(Up::parse(&bytes), Ok(up));
-            assert!(Down::parse(&bytes).is_err());
-        }
-        let bytes = FrameBuf::build(|w| {
-            let what = data(echo, Ask::No);
-            let (flow, connection) = (FLOW, 0);
-            let up = Up {
-                flow,
-                connection,
-                what,
-            };
-            up.emit(w)
-        });
-        let mut bytes = bytes.unwrap();
-        assert_eq!(bytes.len(), DATA_HEADER_BYTES + 3);
-        // A note never goes back, and of nothing but packets is any taken.
-        for (packets, level) in [(1, 2), (9, Met::MOST), (2, Met::MOST)] {
-            let mut message: [u8; DATA_HEADER_BYTES + 3] = bytes[..].try_into().unwrap();
-            Met::note(&mut message, packets);
-            bytes = FrameBuf::from_slice(&message).unwrap();
-            let Says::Data { met, .. } = Up::parse(&bytes).unwrap().what else {
-                panic!()
-            };
-            assert_eq!(met.level(), level);
-        }
-        let mut finish = [FINISH];
-        Met::note(&mut finish, 9);
-        assert_eq!(finish, [FINISH]);
-
-        let mut room = [0; 2 * MAX_NACKS];
-        let nacks = Nacks::pack(5..100, &mut room);
-        assert!(nacks.iter().eq(5..15));
-        let feedback = Feedback {
-            number: 3,
-            rate: Rate::MAX,
-            next: 5,
-            rtt_ms: 800,
-            nacks,
-        };
-        for what in [
-            Answers::Accept(feedback),
-            Answers::Feedback(feedback),
-            Answers::Finished,
-            Answers::Refuse,
-            Answers::Unknown,
-        ] {
-            let down = Down {
-                flow: FLOW,
-                connection: 1,
-                what,
-            };
-            let bytes = FrameBuf::build(|w| down.emit(w)).unwrap();
-            assert_eq!(Down::parse(&bytes), Ok(down));
-            assert!(Up::parse(&bytes).is_err());
-        }
-    }
-
-    #[test]
-    fn rates_are_kept_within_their_range() {
-        assert_eq!(Rate::from_per_s(-1.0), Rate::ZERO);
-        assert_eq!(Rate::from_per_s(f64::NAN), Rate::ZERO);
-        assert_eq!(Rate::from_per_s(1e9), Rate::MAX);
-        assert!((Rate::from_per_s(0.8).per_s() - 0.8).abs() < 0.001);
-        assert_eq!(Rate::from_per_s(2.0).interval_ns(), Some(500_000_000));
-        assert_eq!(Rate::ZERO.interval_ns(), None);
-    }
-
-    proptest! {
-        #[test]
-        fn what_parses_is_what_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            if let Ok(up) = Up::parse(&bytes) {
-                let again = FrameBuf::build(|w| up.emit(w)).unwrap();
-                prop_assert_eq!(&*again, &bytes[..]);
-            }
-            if let Ok(down) = Down::parse(&bytes) {
-                let again = FrameBuf::build(|w| down.emit(w)).unwrap();
-                prop_assert_eq!(&*again, &bytes[..]);
-            }
-        }
-    }
-}
+#[path = "rcrt_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! Both are contents of floods. A schedule is a [`Schedule`] and then [`Assignment`]s up to the
 //! content's end; a report is a [`Report`] and then [`Row`]s up to the content's end. A row names
-//! one neighbour and the channels on which something was heard of it. Tests: at the end.
+//! one neighbour and the channels on which something was heard of it. Tests: `report_tests.rs`.
 
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};
@@ -41,7 +41,7 @@ impl Schedule {
     /// Writes the head.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for times that cannot be told.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for times that are no number of steps.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         Kind::Schedule.emit(self.campaign, w)?;
         w.u16(steps(self.first)?)?.u16(steps(self.slot)?)?;
@@ -90,12 +90,12 @@ pub struct Report {
     pub frame: u8,
     /// How many frames the report has, 1 to 127; one may be without rows.
     pub frames: u8,
-    /// The voltage of the node's battery, where this frame tells it.
+    /// The voltage of the node's battery, if this frame has it.
     pub battery: Option<BatteryLevel>,
 }
 
 impl Report {
-    /// Bytes of the head, tag included, where it tells of no battery; one more where it does.
+    /// Bytes of the head, tag included, without a battery's voltage; one more with it.
     pub const BYTES: usize = 3;
 
     /// Reads the head; the rows are left in `r`.
@@ -135,7 +135,7 @@ impl Report {
 
 /// What was heard of a neighbour on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     /// How many beacons, at least one.
     pub received: u8,
     /// Their mean signal strength in dBm.
@@ -148,7 +148,7 @@ pub struct Row {
     /// Who was heard.
     pub neighbour: NodeId,
     /// On each channel, by [`Channel::index`]; `None` where nothing was heard.
-    pub heard: [Option<Heard>; Channel::COUNT],
+    pub heard: [Option<Received>; Channel::COUNT],
 }
 
 impl Row {
@@ -161,7 +161,7 @@ impl Row {
         let neighbour = r.node()?;
         let mut heard = [None; Channel::COUNT];
         for channel in ChannelSet::from_bits(r.u16()?).iter() {
-            heard[channel.index()] = Some(Heard {
+            heard[channel.index()] = Some(Received {
                 received: r.u8()?,
                 rssi: r.u8()? as i8,
             });
@@ -181,66 +181,5 @@ impl Row {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::FrameBuf;
-    use proptest::prelude::*;
-
-    fn heard() -> impl Strategy<Value = Option<Heard>> {
-        prop::option::of((1u8.., any::<i8>()).prop_map(|(received, rssi)| Heard { received, rssi }))
-    }
-
-    proptest! {
-        #[test]
-        fn a_schedule_round_trips(
-            campaign: u8, first: u16, slot: u16, floor: u8,
-            id in 0..=NodeId::MAX.get(), frame: u8, count: u8,
-        ) {
-            let schedule = Schedule {
-                campaign: Campaign::new(campaign),
-                first: TIME_STEP * u64::from(first),
-                slot: TIME_STEP * u64::from(slot),
-                floor,
-            };
-            let one = Assignment { node: NodeId::new(id).unwrap(), first: frame, count };
-            let content = FrameBuf::build(|w| {
-                schedule.emit(w)?;
-                one.emit(w)
-            }).unwrap();
-            prop_assert_eq!(content.len(), Schedule::BYTES + Assignment::BYTES);
-            let mut r = Reader::new(&content);
-            prop_assert_eq!(Schedule::parse(&mut r), Ok(schedule));
-            prop_assert_eq!(Assignment::parse(&mut r), Ok(one));
-        }
-
-        #[test]
-        fn a_report_round_trips(
-            campaign: u8, frame in 0u8..127, more in 1u8..=127, level in prop::option::of(any::<u8>()),
-            id in 0..=NodeId::MAX.get(), cells in prop::array::uniform16(heard()),
-        ) {
-            let campaign = Campaign::new(campaign);
-            let battery = level.map(BatteryLevel::of_code);
-            let report = Report { campaign, frame, frames: (frame + more).min(127), battery };
-            let row = Row { neighbour: NodeId::new(id).unwrap(), heard: cells };
-            let content = FrameBuf::build(|w| {
-                report.emit(w)?;
-                row.emit(w)
-            }).unwrap();
-            prop_assert_eq!(content.len(), Report::BYTES + usize::from(level.is_some()) + row.bytes());
-            let mut r = Reader::new(&content);
-            prop_assert_eq!(Report::parse(&mut r), Ok(report));
-            prop_assert_eq!(Row::parse(&mut r), Ok(row));
-            prop_assert_eq!(r.remaining(), 0);
-        }
-
-        #[test]
-        fn any_bytes_are_parsed_without_panic(
-            bytes in prop::collection::vec(any::<u8>(), 0..=130),
-        ) {
-            let _ = Schedule::parse(&mut Reader::new(&bytes));
-            let _ = Assignment::parse(&mut Reader::new(&bytes));
-            let _ = Report::parse(&mut Reader::new(&bytes));
-            let _ = Row::parse(&mut Reader::new(&bytes));
-        }
-    }
-}
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,8 +1,8 @@
 //! Sweeps, the short way to measure links: every node beacons in a slot of its own, all follow one table of times.
 //!
-//! A [`Part`] is the content of a flood: [`Terms`], the time left until the first slot, and who is in which slot. A
-//! [`Beacon`] repeats the terms, so that a node that missed the flood can join. [`crate::levels`] has the reports.
-//! Times are told in steps of 0.1 ms. Tests: at the end.
+//! An [`Announcement`] is the content of a flood: [`Parameters`], the time left until the first slot, and who is in
+//! which slot. A [`Beacon`] repeats the parameters, so that a node that missed the flood can join. [`crate::levels`]
+//! has the reports. Times are in steps of 0.1 ms. Tests: at the end.
 
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};
@@ -10,7 +10,7 @@ use crate::flood::{Campaign, Kind, MAX_CONTENT};
 use crate::{dispatch, mac, phy};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
-/// The longest that a sweep's beacons may take: nobody waits longer for the end of one.
+/// The longest that a sweep's beacons may take: no node waits longer for its end.
 pub const MAX_MEASURING: Duration = Duration::from_secs(60);
 
 /// Reports that go inwards follow each other after so many slots of a hop: the one in front is three hops out of the
@@ -22,7 +22,7 @@ const INWARDS_BIT: u8 = 0x80;
 /// How reports come to the sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reports {
-    /// Each is flooded to everybody before the next one begins.
+    /// Each is flooded to all before the next one begins.
     Flooded,
     /// Each goes inwards, and many are under way at a time: they begin so that they arrive a slot apart.
     Inwards,
@@ -30,7 +30,7 @@ pub enum Reports {
 
 /// What all nodes know of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct Parameters {
     /// Which measurement it is.
     pub campaign: Campaign,
     /// The lowest address that has a slot.
@@ -39,9 +39,9 @@ pub struct Terms {
     pub span: u16,
     /// How many nodes have a slot, lowest address first; at least one, at most `span + 1`.
     pub slots: u16,
-    /// On which channels everybody beacons, lowest first; at least one.
+    /// On which channels all nodes beacon, lowest first; at least one.
     pub channels: ChannelSet,
-    /// How often everybody beacons on each channel, 1 to 15.
+    /// How often each node beacons on each channel, 1 to 15.
     pub sweeps: u8,
     /// The slot of one beacon, a multiple of [`TIME_STEP`] up to 25.5 ms.
     pub slot: Duration,
@@ -57,14 +57,14 @@ pub struct Terms {
     pub floor: i8,
 }
 
-impl Terms {
+impl Parameters {
     /// Bytes of them, campaign not included.
     pub const BYTES: usize = 16;
 
     fn parse(campaign: Campaign, r: &mut Reader<'_>) -> Result<Self, WireError> {
         let (first, span, slots) = (r.node()?, r.u16()?, r.u16()?);
         let (channels, sweeps) = (ChannelSet::from_bits(r.u16()?), r.u8()?);
-        let terms = Self {
+        let parameters = Self {
             campaign,
             first,
             span,
@@ -81,8 +81,8 @@ impl Terms {
             report_bytes: r.u8()?,
             floor: r.u8()? as i8,
         };
-        match terms.is_possible() {
-            true => Ok(terms),
+        match parameters.is_possible() {
+            true => Ok(parameters),
             false => Err(WireError::Malformed),
         }
     }
@@ -103,7 +103,7 @@ impl Terms {
         w.u8(self.report_bytes)?.u8(self.floor as u8)?;
         Ok(())
     }
-    /// Whether somebody can keep to them.
+    /// Whether they can be kept.
     pub fn is_possible(&self) -> bool {
         let last = self.first.get().checked_add(self.span);
         let addresses = last.is_some_and(|last| last <= NodeId::MAX.get());
@@ -116,7 +116,7 @@ impl Terms {
             && !self.report.is_zero()
             && self.measuring() <= MAX_MEASURING
     }
-    /// One channel in one sweep: a slot's time to change to it, and everybody's slot.
+    /// One channel in one sweep: a slot's time to change to it, and the slots of all nodes.
     pub fn stretch(&self) -> Duration {
         self.slot * (u64::from(self.slots) + 1)
     }
@@ -150,11 +150,11 @@ impl Terms {
     }
 }
 
-/// A flood that tells of a sweep, and the slots of some of its nodes.
+/// A flood that announces a sweep, and the slots of some of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct Announcement<'a> {
     /// What all know.
-    pub terms: Terms,
+    pub parameters: Parameters,
     /// From the flood's reference time to the first stretch, in steps of [`TIME_STEP`].
     pub until: Duration,
     /// The address that the first bit of `nodes` stands for.
@@ -165,10 +165,10 @@ pub struct Part<'a> {
     pub nodes: &'a [u8],
 }
 
-impl<'a> Part<'a> {
+impl<'a> Announcement<'a> {
     /// Bytes in front of the bits, tag included.
-    pub const BYTES: usize = 1 + Terms::BYTES + 6;
-    /// How many addresses one part can tell of.
+    pub const BYTES: usize = 1 + Parameters::BYTES + 6;
+    /// The most addresses that one announcement spans.
     pub const ADDRESSES: usize = (MAX_CONTENT - Self::BYTES) * 8;
 
     /// Reads the content of a flood.
@@ -176,7 +176,7 @@ impl<'a> Part<'a> {
         let mut r = Reader::new(content);
         let campaign = Kind::Sweep.parse(&mut r)?;
         Ok(Self {
-            terms: Terms::parse(campaign, &mut r)?,
+            parameters: Parameters::parse(campaign, &mut r)?,
             until: TIME_STEP * u64::from(r.u16()?),
             from: r.node()?,
             rank: r.u16()?,
@@ -186,15 +186,15 @@ impl<'a> Part<'a> {
     /// Writes the content of a flood.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for terms that are none.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for parameters that are none.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        Kind::Sweep.emit(self.terms.campaign, w)?;
-        self.terms.emit(w)?;
+        Kind::Sweep.emit(self.parameters.campaign, w)?;
+        self.parameters.emit(w)?;
         w.u16(steps(self.until)?)?.u16(self.from.get())?;
         w.u16(self.rank)?.bytes(self.nodes)?;
         Ok(())
     }
-    /// The slot of `node`, where this part tells one.
+    /// The slot of `node`, if this announcement has it.
     pub fn slot_of(&self, node: NodeId) -> Option<u16> {
         let at = usize::from(node.get().checked_sub(self.from.get())?);
         let (byte, bit) = (at / 8, at % 8);
@@ -205,7 +205,7 @@ impl<'a> Part<'a> {
         let before = self.nodes[..byte].iter().map(|b| b.count_ones());
         let before = before.sum::<u32>() + (own & ((1 << bit) - 1)).count_ones();
         let slot = u32::from(self.rank) + before;
-        (slot < u32::from(self.terms.slots)).then_some(slot as u16)
+        (slot < u32::from(self.parameters.slots)).then_some(slot as u16)
     }
 }
 
@@ -215,8 +215,8 @@ pub struct Beacon {
     /// Who sends it.
     pub from: NodeId,
     /// What all know: a listener that does not joins.
-    pub terms: Terms,
-    /// In which stretch it is sent: what tells the channel and, with the slot, the time.
+    pub parameters: Parameters,
+    /// In which stretch it is sent: it gives the channel and, with the slot, the time.
     pub stretch: u8,
     /// Its sender's slot.
     pub slot: u16,
@@ -224,7 +224,7 @@ pub struct Beacon {
 
 impl Beacon {
     /// Bytes of one without filler.
-    pub const BYTES: usize = mac::HEADER_BYTES + 1 + 2 + 1 + Terms::BYTES + 2;
+    pub const BYTES: usize = mac::HEADER_BYTES + 1 + 2 + 1 + Parameters::BYTES + 2;
 
     /// Reads a beacon and ignores its filler.
     pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
@@ -235,7 +235,7 @@ impl Beacon {
         let campaign = Campaign::new(r.u8()?);
         let beacon = Self {
             from,
-            terms: Terms::parse(campaign, &mut r)?,
+            parameters: Parameters::parse(campaign, &mut r)?,
             stretch,
             slot: r.u16()?,
         };
@@ -245,20 +245,20 @@ impl Beacon {
         }
     }
     fn is_possible(&self) -> bool {
-        u16::from(self.stretch) < self.terms.stretches() && self.slot < self.terms.slots
+        u16::from(self.stretch) < self.parameters.stretches() && self.slot < self.parameters.slots
     }
     /// Writes a beacon, filled up to `bytes` where it is shorter.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a stretch or slot that is none of its terms'.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a stretch or slot that is none of its parameters'.
     pub fn emit(&self, w: &mut Writer<'_>, bytes: usize) -> Result<(), WireError> {
         if !self.is_possible() {
             return Err(WireError::Malformed);
         }
         mac::emit(self.stretch, w)?;
         w.u8(dispatch::SWEEP)?.u16(self.from.get())?;
-        w.u8(self.terms.campaign.number())?;
-        self.terms.emit(w)?;
+        w.u8(self.parameters.campaign.number())?;
+        self.parameters.emit(w)?;
         w.u16(self.slot)?;
         // Not all zeros: the chips of real payloads are mixed.
         while w.len() < bytes.min(phy::MAX_MPDU) {
@@ -275,12 +275,12 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     prop_compose! {
-        pub(crate) fn terms()(
+        pub(crate) fn parameters()(
             campaign: u8, first in 0u16..1000, slots in 1u16..300, gaps in 0u16..500, bits in 1u16..,
             sweeps in 1u8..=3, slot in 1u64..=20, pause in 0u64..2000, report in 1u64..=0xffff,
             report_bytes: u8, floor: i8, inwards: bool,
-        ) -> Terms {
-            Terms {
+        ) -> Parameters {
+            Parameters {
                 campaign: Campaign::new(campaign),
                 first: NodeId::new(first).unwrap(),
                 span: slots - 1 + gaps,
@@ -299,34 +299,34 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn a_part_round_trips_and_tells_slots_in_order(
-            terms in terms(), until: u16, from in 0u16..1000, rank in 0u16..50,
-            nodes in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT - Part::BYTES),
+        fn an_announcement_round_trips_and_lists_slots_in_order(
+            parameters in parameters(), until: u16, from in 0u16..1000, rank in 0u16..50,
+            nodes in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT - Announcement::BYTES),
         ) {
             let from = NodeId::new(from).unwrap();
             let until = TIME_STEP * u64::from(until);
-            let part = Part { terms, until, from, rank, nodes: &nodes };
-            let content = FrameBuf::build(|w| part.emit(w)).unwrap();
-            prop_assert_eq!(content.len(), Part::BYTES + nodes.len());
-            prop_assert_eq!(Part::parse(&content), Ok(part));
+            let announcement = Announcement { parameters, until, from, rank, nodes: &nodes };
+            let content = FrameBuf::build(|w| announcement.emit(w)).unwrap();
+            prop_assert_eq!(content.len(), Announcement::BYTES + nodes.len());
+            prop_assert_eq!(Announcement::parse(&content), Ok(announcement));
             let mut slot = rank;
             for n in 0..nodes.len() * 8 {
                 let id = NodeId::new(from.get() + n as u16).unwrap();
                 let has = nodes[n / 8] >> (n % 8) & 1 == 1;
-                let expected = (has && slot < terms.slots).then_some(slot);
-                prop_assert_eq!(part.slot_of(id), expected);
+                let expected = (has && slot < parameters.slots).then_some(slot);
+                prop_assert_eq!(announcement.slot_of(id), expected);
                 slot += u16::from(has);
             }
         }
 
         #[test]
         fn a_sweep_beacon_round_trips_with_any_filler(
-            terms in terms(), id in 0..=NodeId::MAX.get(), stretch: u8, slot: u16,
+            parameters in parameters(), id in 0..=NodeId::MAX.get(), stretch: u8, slot: u16,
             bytes in 0..=phy::MAX_MPDU,
         ) {
             let from = NodeId::new(id).unwrap();
-            let stretch = stretch % terms.stretches() as u8;
-            let beacon = Beacon { from, terms, stretch, slot: slot % terms.slots };
+            let stretch = stretch % parameters.stretches() as u8;
+            let beacon = Beacon { from, parameters, stretch, slot: slot % parameters.slots };
             let frame = FrameBuf::build(|w| beacon.emit(w, bytes)).unwrap();
             prop_assert_eq!(frame.len(), bytes.max(Beacon::BYTES));
             prop_assert_eq!(Beacon::parse(&frame), Ok(beacon));
@@ -345,11 +345,11 @@ pub(crate) mod tests {
             if let Some(tag) = bytes.first_mut() {
                 *tag = *tag & 0xf0 | Kind::Sweep as u8;
             }
-            if let Ok(part) = Part::parse(&bytes) {
-                let _ = part.slot_of(NodeId::MAX);
-                prop_assert!(part.terms.measuring() <= MAX_MEASURING);
+            if let Ok(announcement) = Announcement::parse(&bytes) {
+                let _ = announcement.slot_of(NodeId::MAX);
+                prop_assert!(announcement.parameters.measuring() <= MAX_MEASURING);
                 if bytes.len() <= MAX_CONTENT {
-                    let content = FrameBuf::build(|w| part.emit(w)).unwrap();
+                    let content = FrameBuf::build(|w| announcement.emit(w)).unwrap();
                     prop_assert_eq!(&*content, &bytes[..]);
                 }
             }
@@ -359,7 +359,7 @@ pub(crate) mod tests {
     #[test]
     fn stretches_follow_each_other_and_sweeps_pause() {
         let channel = |n| Channel::new(n).unwrap();
-        let terms = Terms {
+        let parameters = Parameters {
             campaign: Campaign::new(1),
             first: NodeId::new(1).unwrap(),
             span: 138,
@@ -373,20 +373,30 @@ pub(crate) mod tests {
             report_bytes: 64,
             floor: -86,
         };
-        assert_eq!(terms.stretch(), Duration::from_millis(280));
-        assert_eq!(terms.begin(4), Duration::from_millis(4 * 280 + 100));
-        assert_eq!(terms.measuring(), Duration::from_millis(8 * 280 + 100));
-        assert_eq!(terms.channel(5), Some(channel(20)));
+        assert_eq!(parameters.stretch(), Duration::from_millis(280));
+        assert_eq!(parameters.begin(4), Duration::from_millis(4 * 280 + 100));
+        assert_eq!(parameters.measuring(), Duration::from_millis(8 * 280 + 100));
+        assert_eq!(parameters.channel(5), Some(channel(20)));
         let id = |n| NodeId::new(n).unwrap();
-        assert_eq!(terms.slot_of(id(1)), Some(0));
-        assert_eq!((terms.slot_of(id(0)), terms.slot_of(id(140))), (None, None));
-        let sparse = Terms { span: 200, ..terms };
+        assert_eq!(parameters.slot_of(id(1)), Some(0));
+        assert_eq!(
+            (parameters.slot_of(id(0)), parameters.slot_of(id(140))),
+            (None, None)
+        );
+        let sparse = Parameters {
+            span: 200,
+            ..parameters
+        };
         assert_eq!(sparse.slot_of(id(1)), None);
-        assert!(!Terms {
+        assert!(!Parameters {
             slots: 140,
-            ..terms
+            ..parameters
         }
         .is_possible());
-        assert!(!Terms { sweeps: 0, ..terms }.is_possible());
+        assert!(!Parameters {
+            sweeps: 0,
+            ..parameters
+        }
+        .is_possible());
     }
 }

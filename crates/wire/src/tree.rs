@@ -9,7 +9,7 @@ use crate::buf::{Reader, WireError, Writer};
 use crate::{addressed::Congestion, dispatch};
 use thalweg_units::NodeId;
 
-/// What a node tells all who hear it in each of its frames; its meaning belongs to whatever holds
+/// What each frame of a node carries for all neighbours; its meaning belongs to whatever holds
 /// back the node's queue. Fusion's is its congestion bit (section 4.2).
 pub type Stamp = [u8; 1];
 /// Where the stamp stands, in packets and beacons alike.
@@ -48,9 +48,9 @@ pub const fn congestion(stamp: Stamp) -> Result<Congestion, WireError> {
     }
 }
 
-/// Which way a packet goes.
+/// Which direction a packet takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// To the sink that its relays' trees lead to.
     Up,
     /// To one node, by the routes that packets of that node left behind on their way up.
@@ -67,8 +67,8 @@ pub struct Data<'a> {
     pub link: Header,
     /// The sender's.
     pub stamp: Stamp,
-    /// Which way it goes.
-    pub way: Way,
+    /// Up or down.
+    pub direction: Direction,
     /// Who made the packet.
     pub origin: NodeId,
     /// Its number among its origin's packets.
@@ -147,7 +147,7 @@ impl LqiBeacon {
     }
 }
 
-/// A frame to everybody that carries its sender's stamp and nothing else.
+/// A frame to all that carries its sender's stamp and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// The link's header.
@@ -248,13 +248,13 @@ impl Data<'_> {
     /// Writes the packet.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         self.link.emit(w)?;
-        w.u8(match self.way {
-            Way::Up => dispatch::TREE_DATA,
-            Way::Down { .. } => dispatch::TREE_DOWN,
+        w.u8(match self.direction {
+            Direction::Up => dispatch::TREE_DATA,
+            Direction::Down { .. } => dispatch::TREE_DOWN,
         })?;
         w.bytes(&self.stamp)?;
         w.u16(self.origin.get())?.u16(self.number)?.u8(self.hops)?;
-        if let Way::Down { to } = self.way {
+        if let Direction::Down { to } = self.direction {
             w.u16(to.get())?;
         }
         w.bytes(self.payload)?;
@@ -294,9 +294,9 @@ impl<'a> Repr<'a> {
                 origin: r.node()?,
                 number: r.u16()?,
                 hops: r.u8()?,
-                way: match kind {
-                    dispatch::TREE_DOWN => Way::Down { to: r.node()? },
-                    _ => Way::Up,
+                direction: match kind {
+                    dispatch::TREE_DOWN => Direction::Down { to: r.node()? },
+                    _ => Direction::Up,
                 },
                 payload: r.rest(),
             })),
@@ -332,88 +332,5 @@ impl<'a> Repr<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::FrameBuf;
-    use proptest::prelude::*;
-
-    fn id(n: u16) -> NodeId {
-        NodeId::new(n).unwrap()
-    }
-
-    #[test]
-    fn all_kinds_round_trip() {
-        let link = Header {
-            sequence: 9,
-            to: Some(id(2)),
-            from: id(3),
-        };
-        for (way, header) in [
-            (Way::Up, DATA_HEADER_BYTES),
-            (Way::Down { to: id(41) }, DATA_HEADER_BYTES + 2),
-        ] {
-            let data = Data {
-                link,
-                stamp: stamp(Congestion::Congested),
-                way,
-                origin: id(40),
-                number: 513,
-                hops: 2,
-                payload: &[1, 2, 3],
-            };
-            let frame = FrameBuf::build(|w| data.emit(w)).unwrap();
-            assert_eq!(frame.len(), header + 3);
-            assert_eq!(congestion([frame[STAMP_AT]]), Ok(Congestion::Congested));
-            assert_eq!(Repr::parse(&frame), Ok(Repr::Data(data)));
-            let cut = Repr::parse(&frame[..header - 1]);
-            assert_eq!(cut, Err(WireError::Truncated));
-        }
-        assert_eq!(congestion([2]), Err(WireError::Malformed));
-
-        let routes = [Route {
-            sink: id(6),
-            sequence: 12,
-            cost: 40,
-            parent: id(7),
-        }];
-        let links = [1, 2].map(|n| LinkQuality {
-            neighbour: id(n),
-            received: 200,
-        });
-        let link = Header { to: None, ..link };
-        let frame = FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter()));
-        let frame = frame.unwrap();
-        let bytes = BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES;
-        assert_eq!(frame.len(), bytes);
-        let Ok(Repr::Beacon(beacon)) = Repr::parse(&frame) else {
-            panic!("no beacon");
-        };
-        assert!(beacon.routes().eq(routes) && beacon.links().eq(links));
-
-        let route = LqiRoute {
-            cost: 1_160,
-            hops: 3,
-            parent: id(7),
-        };
-        for route in [Some(route), None] {
-            let stamp = [1];
-            let beacon = LqiBeacon { link, stamp, route };
-            let frame = FrameBuf::build(|w| beacon.emit(w)).unwrap();
-            assert_eq!(Repr::parse(&frame), Ok(Repr::LqiBeacon(beacon)));
-        }
-
-        let stamp = [0];
-        let notice = Notice { link, stamp };
-        let frame = FrameBuf::build(|w| notice.emit(w)).unwrap();
-        assert_eq!(Repr::parse(&frame), Ok(Repr::Notice(notice)));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_parsed_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..125)) {
-            if let Ok(Repr::Beacon(beacon)) = Repr::parse(&bytes) {
-                prop_assert!(beacon.routes().count() + beacon.links().count() <= 40);
-            }
-        }
-    }
-}
+#[path = "tree_tests.rs"]
+mod tests;

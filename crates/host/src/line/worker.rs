@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant as Wall, SystemTime};
 use thalweg_protocols::line::station::Event;
-use thalweg_protocols::line::{Link, Lost, Told};
+use thalweg_protocols::line::{Link, LinkEvent, Lost};
 use thalweg_protocols::mote::Command;
 use thalweg_units::Instant;
 use thalweg_wire::host::{
@@ -263,13 +263,13 @@ impl Worker {
         loop {
             let received = match self.link.receive(now, &mut rest) {
                 None => return,
-                Some(Told::Message(message) | Told::Note(message)) => {
+                Some(LinkEvent::Message(message) | LinkEvent::Note(message)) => {
                     room[..message.len()].copy_from_slice(message);
                     Ok(message.len())
                 }
-                Some(Told::Up(about)) => Err(Told::Up(about)),
-                Some(Told::Down(why)) => Err(Told::Down(why)),
-                Some(Told::Foreign(version)) => Err(Told::Foreign(version)),
+                Some(LinkEvent::Up(about)) => Err(LinkEvent::Up(about)),
+                Some(LinkEvent::Down(why)) => Err(LinkEvent::Down(why)),
+                Some(LinkEvent::Foreign(version)) => Err(LinkEvent::Foreign(version)),
             };
             match received {
                 Ok(len) => {
@@ -283,17 +283,17 @@ impl Worker {
     }
 
     /// A session begins or ends.
-    fn session(&mut self, event: Told<'static>) {
+    fn session(&mut self, event: LinkEvent<'static>) {
         match event {
-            Told::Up(Some(about)) => self.up(about),
+            LinkEvent::Up(Some(about)) => self.up(about),
             // A host behind the line is no base station.
-            Told::Up(None) => self.link.leave(self.now()),
-            Told::Down(why) => self.down(why),
-            Told::Foreign(version) => {
-                self.down(Lost::Anew);
+            LinkEvent::Up(None) => self.link.leave(self.now()),
+            LinkEvent::Down(why) => self.down(why),
+            LinkEvent::Foreign(version) => {
+                self.down(Lost::Restarted);
                 lock(&self.shared).foreign = Some(version);
             }
-            Told::Message(_) | Told::Note(_) => {}
+            LinkEvent::Message(_) | LinkEvent::Note(_) => {}
         }
     }
     fn up(&mut self, about: About) {
@@ -327,7 +327,7 @@ impl Worker {
         };
         // Where the station has restarted, its next session reports that.
         let boot = self.link.peer().map(|about| about.boot);
-        if why != Lost::Anew || boot.is_none_or(|boot| boot == about.boot) {
+        if why != Lost::Restarted || boot.is_none_or(|boot| boot == about.boot) {
             self.waiting.push_back(LineNotice::Silent(about.node));
         }
     }

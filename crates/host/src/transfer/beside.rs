@@ -7,7 +7,7 @@ use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_protocols::stack::{Packet, Room, Upper};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::Rate;
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 
 const STEP: Duration = Duration::from_millis(20);
 
@@ -77,7 +77,7 @@ impl<S: Supply, M: Fn() -> S> Network for Beside<S, M> {
     fn order(&mut self, station: NodeId, Send { to, message }: Send) -> Result<(), NetworkFault> {
         assert_eq!((station, to), (id(1), id(7)));
         let down = Packet {
-            way: Way::Down { to },
+            direction: Direction::Down { to },
             origin: station,
             number: 1,
             hops: 1,

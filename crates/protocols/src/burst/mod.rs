@@ -39,7 +39,7 @@ pub struct Config {
     pub wake_time: Duration,
     /// How long a sender waits for an acknowledgement.
     pub ack_timeout: Duration,
-    /// How often a packet within a burst is sent before the burst is begun anew.
+    /// How often a packet within a burst is sent before the burst starts again.
     pub attempts: u8,
     /// For how long a burst's first packet is tried, in wake intervals, before the packet is dropped.
     pub patience: u8,
@@ -58,7 +58,7 @@ pub enum Command {
     Send(u16),
 }
 
-/// What a node tells.
+/// Events of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The sink was given a packet.

@@ -1,4 +1,4 @@
-//! The sink's account of who reported what, and whom to ask next.
+//! The sink's account of reports received, and which node to ask next.
 
 use crate::linkprobe::NodeList;
 use thalweg_units::NodeId;
@@ -22,9 +22,9 @@ struct Record {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    Asked,
+    Open,
     Complete,
-    GivenUp { told: bool },
+    GivenUp { reported: bool },
 }
 
 /// A node whose report is not complete.
@@ -81,7 +81,7 @@ impl<const NODES: usize> Ledger<NODES> {
             got: 0,
             frames: None,
             silent: 0,
-            fate: Fate::Asked,
+            fate: Fate::Open,
         };
         Self {
             nodes,
@@ -92,10 +92,10 @@ impl<const NODES: usize> Ledger<NODES> {
             complete: 0,
         }
     }
-    pub(crate) fn asks(&self, node: NodeId) -> bool {
-        self.place(node).is_some()
+    pub(crate) fn includes(&self, node: NodeId) -> bool {
+        self.index_of(node).is_some()
     }
-    fn place(&self, node: NodeId) -> Option<usize> {
+    fn index_of(&self, node: NodeId) -> Option<usize> {
         self.nodes.as_slice().iter().position(|n| *n == node)
     }
     fn used(&mut self) -> &mut [Record] {
@@ -109,10 +109,10 @@ impl<const NODES: usize> Ledger<NODES> {
 
     /// Takes frame `frame` of `frames` of `node`'s report; `true` where it is news.
     pub(crate) fn accept(&mut self, node: NodeId, frame: u8, frames: u8) -> bool {
-        let Some(place) = self.place(node) else {
+        let Some(index) = self.index_of(node) else {
             return false;
         };
-        let record = &mut self.records[place];
+        let record = &mut self.records[index];
         let contradicts = record.frames.is_some_and(|f| f != frames);
         if frame >= frames || frames > MAX_FRAMES || contradicts || record.got & 1 << frame != 0 {
             return false;
@@ -120,7 +120,7 @@ impl<const NODES: usize> Ledger<NODES> {
         record.got |= 1 << frame;
         record.frames = Some(frames);
         record.silent = 0;
-        if record.got.count_ones() == u32::from(frames) && record.fate == Fate::Asked {
+        if record.got.count_ones() == u32::from(frames) && record.fate == Fate::Open {
             record.fate = Fate::Complete;
             self.complete += 1;
         }
@@ -140,7 +140,7 @@ impl<const NODES: usize> Ledger<NODES> {
                 break;
             }
             let record = &self.records[index];
-            if record.fate != Fate::Asked {
+            if record.fate != Fate::Open {
                 continue;
             }
             let first = record.got.trailing_ones() as u8;
@@ -166,26 +166,26 @@ impl<const NODES: usize> Ledger<NODES> {
 
     fn close_round(&mut self) {
         for (assignment, before) in self.round.assignments.iter().flatten() {
-            let Some(place) = self.place(assignment.node) else {
+            let Some(index) = self.index_of(assignment.node) else {
                 continue;
             };
-            let record = &mut self.records[place];
-            if record.got.count_ones() as u16 > *before || record.fate != Fate::Asked {
+            let record = &mut self.records[index];
+            if record.got.count_ones() as u16 > *before || record.fate != Fate::Open {
                 continue;
             }
             record.silent += 1;
             if record.silent >= self.tries {
-                record.fate = Fate::GivenUp { told: false };
+                record.fate = Fate::GivenUp { reported: false };
             }
         }
     }
 
-    /// The next node that was given up and not told of yet.
+    /// The next node that was given up and not reported yet.
     pub(crate) fn poll_missing(&mut self) -> Option<Missing> {
-        let untold = Fate::GivenUp { told: false };
-        let index = self.used().iter().position(|r| r.fate == untold)?;
+        let unreported = Fate::GivenUp { reported: false };
+        let index = self.used().iter().position(|r| r.fate == unreported)?;
         let record = &mut self.records[index];
-        record.fate = Fate::GivenUp { told: true };
+        record.fate = Fate::GivenUp { reported: true };
         Some(Missing {
             node: self.nodes.as_slice()[index],
             received: record.got.count_ones() as u8,
@@ -195,91 +195,5 @@ impl<const NODES: usize> Ledger<NODES> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-
-    fn id(n: u16) -> NodeId {
-        NodeId::new(n).unwrap()
-    }
-
-    fn asked<const N: usize>(ledger: &mut Ledger<N>) -> Vec<(u16, u8, u8)> {
-        ledger.next_round().map_or(Vec::new(), |round| {
-            assert!(round.slots <= MAX_SLOTS && round.len <= Assignment::MAX);
-            let all = round.assignments();
-            all.map(|a| (a.node.get(), a.first, a.count)).collect()
-        })
-    }
-
-    #[test]
-    fn asks_for_the_first_frame_then_for_what_is_missing() {
-        let mut ledger = Ledger::<8>::new(NodeList::range(0, 3).unwrap(), 2);
-        assert_eq!(asked(&mut ledger), [(0, 0, 1), (1, 0, 1), (2, 0, 1)]);
-        assert!(ledger.accept(id(0), 0, 1));
-        assert!(ledger.accept(id(1), 0, 5));
-        assert!(!ledger.accept(id(1), 0, 5), "the same frame twice");
-        assert!(!ledger.accept(id(1), 1, 6), "another number of frames");
-        assert!(!ledger.accept(id(9), 0, 1), "not asked");
-        assert_eq!(asked(&mut ledger), [(1, 1, 4), (2, 0, 1)]);
-        assert!(ledger.accept(id(1), 2, 5));
-        assert_eq!(ledger.poll_missing(), None);
-        assert_eq!(asked(&mut ledger), [(1, 1, 1)]);
-        let silent = Missing {
-            node: id(2),
-            received: 0,
-            frames: None,
-        };
-        assert_eq!(ledger.poll_missing(), Some(silent));
-        assert_eq!(ledger.poll_missing(), None);
-        for frame in [1, 3, 4] {
-            assert!(ledger.accept(id(1), frame, 5));
-        }
-        assert_eq!(asked(&mut ledger), []);
-        assert_eq!((ledger.complete, ledger.given_up()), (2, 1));
-    }
-
-    #[test]
-    fn everyone_is_asked_in_turn_and_silence_ends() {
-        let mut ledger = Ledger::<256>::new(NodeList::range(0, 256).unwrap(), 3);
-        let (mut rounds, mut times) = (0, [0; 256]);
-        loop {
-            let round = asked(&mut ledger);
-            if round.is_empty() {
-                break;
-            }
-            rounds += 1;
-            (round.iter()).for_each(|(n, _, _)| times[usize::from(*n)] += 1);
-            while ledger.poll_missing().is_some() {}
-        }
-        assert!(times.iter().all(|t| *t == 3), "{times:?}");
-        assert!(rounds <= 3 * 256usize.div_ceil(Assignment::MAX), "{rounds}");
-        assert_eq!(ledger.given_up(), 256);
-    }
-
-    #[test]
-    fn an_answer_makes_up_for_earlier_silence() {
-        let mut ledger = Ledger::<1>::new(NodeList::range(0, 1).unwrap(), 2);
-        for frame in 0..5 {
-            assert_eq!(asked(&mut ledger).len(), 1);
-            assert_eq!(asked(&mut ledger).len(), 1, "one silent round is forgiven");
-            assert!(ledger.accept(id(0), frame, 9));
-        }
-        assert_eq!((asked(&mut ledger).len(), asked(&mut ledger).len()), (1, 1));
-        assert_eq!((asked(&mut ledger).len(), ledger.given_up()), (0, 1));
-    }
-
-    #[test]
-    fn a_full_report_of_64_frames_is_collected() {
-        let mut ledger = Ledger::<1>::new(NodeList::range(0, 1).unwrap(), 2);
-        assert_eq!(asked(&mut ledger), [(0, 0, 1)]);
-        assert!(ledger.accept(id(0), 0, MAX_FRAMES));
-        for (first, count) in [(1, 32), (33, 31)] {
-            assert_eq!(asked(&mut ledger), [(0, first, count)]);
-            for frame in first..first + count {
-                assert!(ledger.accept(id(0), frame, MAX_FRAMES));
-            }
-        }
-        assert_eq!(asked(&mut ledger), []);
-        assert_eq!(ledger.complete, 1);
-    }
-}
+#[path = "ledger_tests.rs"]
+mod tests;

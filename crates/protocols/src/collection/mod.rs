@@ -1,4 +1,4 @@
-//! Collection of link tables (P3, section IV-D1, after the Low-Power Wireless Bus as P3 tells of
+//! Collection of link tables (P3, section IV-D1, after the Low-Power Wireless Bus as P3 describes
 //! it): the sink floods who sends in which slot; in each slot one node floods a frame of its report.
 //!
 //! Owns: packing a table into frames, the sink's account, a node's slots. Time base: the reference
@@ -12,7 +12,7 @@ mod pack;
 pub(crate) use ledger::Ledger;
 pub use ledger::Missing;
 pub(crate) use pack::Links;
-pub use pack::{report_frame, Link, MAX_FRAMES};
+pub use pack::{report_frame, LinkReport, MAX_FRAMES};
 
 use crate::linkprobe::NodeList;
 use thalweg_units::{Duration, Instant, NodeId};

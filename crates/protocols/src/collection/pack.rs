@@ -6,13 +6,13 @@
 use crate::linkprobe::LinkTable;
 use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use thalweg_wire::flood::{Campaign, MAX_CONTENT};
-use thalweg_wire::report::{Heard, Report, Row};
+use thalweg_wire::report::{Received, Report, Row};
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
 /// The most frames of one report; what does not fit into them is not sent.
 pub const MAX_FRAMES: u8 = 64;
 
-/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also tells
+/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also has
 /// the voltage of the node's `battery`. The report of another campaign's table is one frame without rows.
 ///
 /// # Errors
@@ -63,7 +63,7 @@ fn frames_of(first: usize, rows: impl Iterator<Item = Row>) -> impl Iterator<Ite
 
 /// What a node heard of another one on one channel, as the sink learns it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
+pub struct LinkReport {
     /// Who sent the beacons.
     pub from: NodeId,
     /// Who counted them.
@@ -82,12 +82,12 @@ pub(crate) struct Links {
     to: NodeId,
     content: FrameBuf,
     at: usize,
-    row: Option<(NodeId, [Option<Heard>; Channel::COUNT])>,
+    row: Option<(NodeId, [Option<Received>; Channel::COUNT])>,
     channel: usize,
 }
 
 impl Links {
-    /// The links into `to` that the frame with this content tells of; its head is `report`.
+    /// The links into `to` in the frame with this content; its head is `report`.
     pub(crate) fn new(to: NodeId, report: &Report, content: FrameBuf) -> Self {
         Self {
             to,
@@ -100,8 +100,8 @@ impl Links {
 }
 
 impl Iterator for Links {
-    type Item = Link;
-    fn next(&mut self) -> Option<Link> {
+    type Item = LinkReport;
+    fn next(&mut self) -> Option<LinkReport> {
         loop {
             let Some((from, heard)) = self.row else {
                 let rest = self.content.get(self.at..)?;
@@ -118,7 +118,7 @@ impl Iterator for Links {
             };
             self.channel += 1;
             if let Some(cell) = cell {
-                return Some(Link {
+                return Some(LinkReport {
                     from,
                     to: self.to,
                     channel: Channel::from_index(index),
@@ -131,84 +131,5 @@ impl Iterator for Links {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-
-    fn id(n: u16) -> NodeId {
-        NodeId::new(n).unwrap()
-    }
-
-    fn table(neighbours: u16, channels: usize) -> LinkTable {
-        let mut table = LinkTable::EMPTY;
-        table.begin(Campaign::new(4));
-        for n in 0..neighbours {
-            for channel in Channel::all().take(channels) {
-                for _ in 0..=n % 7 {
-                    table.record(id(n), channel, Dbm(-40.0 - f64::from(n)));
-                }
-            }
-        }
-        table
-    }
-
-    fn links(table: &LinkTable, floor: u8) -> (u8, Vec<Link>) {
-        told(table, floor, None)
-    }
-
-    fn told(table: &LinkTable, floor: u8, battery: Option<BatteryLevel>) -> (u8, Vec<Link>) {
-        let mut links = Vec::new();
-        for frame in 0..=MAX_FRAMES {
-            match report_frame(table, Campaign::new(4), floor, frame, battery).unwrap() {
-                Some(content) => {
-                    assert!(content.len() <= MAX_CONTENT);
-                    let report = Report::parse(&mut Reader::new(&content)).unwrap();
-                    assert_eq!(report.frame, frame);
-                    assert_eq!(report.battery, battery.filter(|_| frame == 0));
-                    links.extend(Links::new(id(99), &report, content));
-                }
-                None => return (frame, links),
-            }
-        }
-        (MAX_FRAMES, links)
-    }
-
-    #[test]
-    fn all_links_come_out_again_once() {
-        for (neighbours, channels, frames) in [(1, 1, 1), (20, 1, 2), (30, 4, 4), (160, 16, 54)] {
-            let (got, links) = links(&table(neighbours, channels), 1);
-            assert_eq!(got, frames, "{neighbours} nodes, {channels} channels");
-            assert_eq!(links.len(), usize::from(neighbours) * channels);
-            for link in links {
-                assert_eq!(link.received, (link.from.get() % 7) as u8 + 1);
-                let whole = -40.0 - f64::from(link.from.get());
-                assert_eq!((link.to, link.rssi), (id(99), Dbm(whole.max(-128.0))));
-            }
-        }
-    }
-
-    #[test]
-    fn a_battery_is_told_once_beside_all_links() {
-        let level = BatteryLevel::of_millivolts(2_710);
-        for neighbours in [0, 1, 30, 160] {
-            let table = table(neighbours, 4);
-            let (_, without) = links(&table, 1);
-            assert_eq!(told(&table, 1, Some(level)).1, without, "{neighbours}");
-        }
-    }
-
-    #[test]
-    fn an_empty_table_and_one_of_another_campaign_are_one_empty_frame() {
-        assert_eq!(links(&LinkTable::EMPTY, 1), (1, Vec::new()));
-        let mut other = table(3, 1);
-        other.begin(Campaign::new(5));
-        assert_eq!(links(&other, 1), (1, Vec::new()));
-    }
-
-    #[test]
-    fn weak_links_stay_below_the_floor() {
-        let (_, links) = links(&table(14, 2), 7);
-        assert_eq!(links.len(), 2 * 2);
-        assert!(links.iter().all(|l| l.received == 7));
-    }
-}
+#[path = "pack_tests.rs"]
+mod tests;

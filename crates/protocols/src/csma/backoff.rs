@@ -1,8 +1,7 @@
-//! Backoffs: how long, since when, and what holds them up.
+//! Backoffs: how long, since when, and what suspends them.
 //!
-//! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM). TinyOS 1.x on the CC2420
-//! draws anew when a frame has come in (CC2420RadioM). The standard's waits. Time
-//! base: the node's clock. Tests: `tests.rs`.
+//! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM). TinyOS 1.x on the CC2420 draws again
+//! after each frame received (CC2420RadioM). The standard's waits. Time base: the node's clock. Tests: `tests.rs`.
 
 use super::{BMac, Mac, Outcome, Priority, Reason, Scheme, State, TinyOs, Wanted};
 use thalweg_units::{Duration, Instant};
@@ -15,7 +14,7 @@ impl Mac {
                 self.state = State::Idle;
                 return Some(Outcome::ChannelBusy);
             }
-            Scheme::TinyOs(t) if self.busy >= t.looks => {
+            Scheme::TinyOs(t) if self.busy >= t.samples => {
                 self.busy = 0;
                 (self.state, self.wanted) = (State::Loading, Wanted::Load);
                 return None;
@@ -38,8 +37,8 @@ impl Mac {
         };
     }
 
-    /// A good frame was received: what is counted down is drawn anew.
-    pub(super) fn draw_anew(&mut self, now: Instant) {
+    /// A good frame was received: a backoff under way is drawn again.
+    pub(super) fn redraw(&mut self, now: Instant) {
         let Scheme::TinyOs(t) = self.config.scheme else {
             return;
         };

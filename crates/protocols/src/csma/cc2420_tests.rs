@@ -32,7 +32,7 @@ fn comes(mac: &mut Mac, at: Instant) {
 }
 
 #[test]
-fn after_eight_busy_looks_the_frame_is_copied_anew_and_it_never_gives_up() {
+fn after_eight_busy_samples_the_frame_is_copied_again_and_it_never_gives_up() {
     let mut mac = mac(Config::TINYOS_CC2420);
     mac.offer(T0, &frame(), Some(1));
     let mut at = loads(&mut mac);

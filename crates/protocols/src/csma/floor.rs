@@ -1,19 +1,17 @@
-//! The level that carrier sense is measured against: B-MAC's automatic gain control (Fusion, section
-//! 2.3.3) as TinyOS 1.x has it on the CC1000 (CC1000RadioIntM, CC1000Const).
+//! The level that carrier sense is measured against: B-MAC's automatic gain control (Fusion, section 2.3.3) as TinyOS
+//! 1.x has it on the CC1000 (CC1000RadioIntM, CC1000Const).
 //!
-//! Signal strength is a voltage that falls as power grows, read by a converter of 10 bits at 3 V. The
-//! third quietest of the last nine samples feeds a moving average of whole steps, and the channel is
-//! clear when one of five samples is *quieter* than that average by a margin. Two things follow that
-//! formulas with real numbers do not show. Rounding towards zero lets the average rise to 16 steps (2.4 dB) below
-//! what it is fed and no further, which is what leaves a silent channel clear. And samples are taken whenever
-//! the radio is in no frame, whatever is on the air: where that is most of the time somebody, the average
-//! follows, and carrier sense becomes deaf. The median of B-MAC's prose would run away sooner.
+//! Signal strength is a voltage that falls as power grows, read by a 10-bit converter at 3 V. The third quietest of the
+//! last nine samples feeds a moving average of whole steps; the channel is clear when one of five samples is *quieter*
+//! than it by a margin. Rounding towards zero stops the average 16 steps (2.4 dB) below its input, which leaves a
+//! silent channel clear. Samples are taken whatever is on the air: on a busy channel the average follows and carrier
+//! sense becomes deaf. The median of B-MAC's prose would run away sooner.
 
 use thalweg_units::Dbm;
 
 /// Samples that are kept.
 const SAMPLES: usize = 9;
-/// Place of the one that counts, quietest first.
+/// Role of the one that counts, quietest first.
 const THIRD: usize = 2;
 /// Weights of the past and of a sample, and their sum.
 const PAST: u32 = 32;
@@ -48,13 +46,13 @@ impl NoiseFloor {
             next: 0,
         }
     }
-    /// A sample of this power or less says that nobody sends: in steps, it is more than the margin
+    /// A sample of this power or less means that no node sends: in steps, it is more than the margin
     /// above the level.
     pub(super) fn clear(&self) -> Dbm {
         let clear = self.level.saturating_add(MARGIN).saturating_add(1);
         Dbm(AT_ZERO_DBM - (f64::from(clear) - 0.5) * DB_PER_STEP)
     }
-    /// From this power on a single sample says that somebody sends: as far above the level as a
+    /// From this power on a single sample means that a node sends: as far above the level as a
     /// clear one is below.
     pub(super) fn carrier(&self) -> Dbm {
         power(self.level.saturating_sub(MARGIN))

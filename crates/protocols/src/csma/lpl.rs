@@ -1,10 +1,9 @@
-//! Low-power listening: the receiver is off but for a look at the channel every check interval
+//! Low-power listening: the receiver is off except for a sample of the channel every check interval
 //! (B-MAC: Polastre, Hill, Culler, SenSys 2004, section 3.2; TinyOS 1.x, CC1000RadioIntM).
 //!
-//! [`Sampler`] switches the radio for [`super::Mac`], which says when it needs it. Time base: the
-//! node's clock. Invariants: the preamble outlasts the gap between two looks; every wait has a
-//! time-out. Not modelled: adapting the interval to traffic, neighbours' schedules. Tests:
-//! `tests.rs`, `crates/simnet/src/convergecast/tests.rs`.
+//! [`Sampler`] switches the radio for [`super::Mac`], which says when it needs it. Time base: the node's clock.
+//! Invariants: the preamble outlasts the gap between two samples; every wait has a time-out. Not modelled: adapting the
+//! interval to traffic, neighbours' schedules. Tests: `tests.rs`, `simnet/src/convergecast/tests.rs`.
 
 use super::ops;
 use crate::radio;
@@ -17,11 +16,11 @@ const START_LIMIT: Duration = Duration::from_millis(20);
 /// How a sleeping node listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lpl {
-    /// How long it sleeps between two looks.
+    /// How long it sleeps between two samples.
     pub interval: Duration,
-    /// How long a look takes once the receiver is on.
+    /// How long a sample takes once the receiver is on.
     pub look: Duration,
-    /// While the channel is busy it looks again after this long; and so long it stays on after a
+    /// While the channel is busy it samples again after this long; and so long it stays on after a
     /// frame.
     pub linger: Duration,
     /// It stays on no longer for one busy channel from which no frame comes.
@@ -31,11 +30,11 @@ pub struct Lpl {
 }
 
 impl Lpl {
-    /// Least and greatest interval between looks.
+    /// Least and greatest interval between samples.
     pub const INTERVALS: (Duration, Duration) =
         (Duration::from_millis(10), Duration::from_millis(1350));
     /// How much longer than the interval a preamble is: the modes of TinyOS (20 ms and 94 bytes up
-    /// to 1085 ms and 2654 bytes, CC1000Const) all have 19 to 21 ms, for start-up, the look, and the
+    /// to 1085 ms and 2654 bytes, CC1000Const) all have 19 to 21 ms, for start-up, the sample, and the
     /// bytes that a receiver synchronises on.
     pub const MARGIN: Duration = Duration::from_millis(20);
 
@@ -57,7 +56,7 @@ impl Lpl {
     }
 }
 
-/// So many readings in a row have to be loud before a look has found somebody.
+/// So many readings in a row have to be loud before a sample counts as a sender.
 const READINGS: u8 = 3;
 
 /// Whether the medium access has something to do for which the radio must be on.
@@ -77,7 +76,7 @@ enum Phase {
     Asleep(Instant),
     /// The receiver was asked for.
     Starting(Instant),
-    /// The receiver is on. The channel is looked at at `look`; at `limit` it goes off all the same.
+    /// The receiver is on. The channel is sampled at at `look`; at `limit` it goes off all the same.
     Watching { look: Instant, limit: Instant },
     /// The channel was asked about.
     Looking { limit: Instant },
@@ -97,8 +96,8 @@ pub(super) struct Sampler {
     lpl: Lpl,
     phase: Phase,
     switch: Option<Switch>,
-    look: bool,
-    /// Readings in this look that said somebody sends.
+    sense: bool,
+    /// Loud readings in a row.
     loud: u8,
     preamble: bool,
 }
@@ -109,13 +108,13 @@ impl Sampler {
             lpl,
             phase: Phase::Off,
             switch: None,
-            look: false,
+            sense: false,
             loud: 0,
             preamble: true,
         }
     }
 
-    /// Begins to look, for the first time `phase` from now.
+    /// Begins to sample, for the first time `phase` from now.
     pub(super) fn start(&mut self, now: Instant, phase: Duration) {
         self.sleep(now);
         self.phase = Phase::Asleep(now + phase);
@@ -124,7 +123,7 @@ impl Sampler {
     pub(super) fn stop(&mut self) {
         self.phase = Phase::Off;
         self.switch = Some(Switch::Off);
-        self.look = false;
+        self.sense = false;
     }
     /// Whether the receiver is on.
     pub(super) const fn is_on(&self) -> bool {
@@ -141,7 +140,7 @@ impl Sampler {
     fn sleep(&mut self, now: Instant) {
         self.phase = Phase::Asleep(now + self.lpl.interval);
         self.switch = Some(Switch::Off);
-        self.look = false;
+        self.sense = false;
     }
     fn wake(&mut self, now: Instant) {
         self.phase = Phase::Starting(now + START_LIMIT);
@@ -160,7 +159,7 @@ impl Sampler {
             (Phase::Asleep(_), Need::Radio) => self.wake(now),
             (Phase::Watching { .. } | Phase::Looking { .. }, Need::Radio) => {
                 self.phase = Phase::Working;
-                self.look = false;
+                self.sense = false;
             }
             (Phase::Working, Need::Sleep) => self.watch(now, self.lpl.linger),
             _ => {}
@@ -183,7 +182,7 @@ impl Sampler {
             ) => self.sleep(now),
             (
                 RadioEvent::Sensed {
-                    op: ops::LOOK,
+                    op: ops::LPL_SAMPLE,
                     power,
                     activity,
                 },
@@ -194,7 +193,7 @@ impl Sampler {
                 } else if activity == Activity::Idle && self.loud + 1 < READINGS {
                     // A single reading of noise is loud now and then.
                     self.loud += 1;
-                    self.look = true;
+                    self.sense = true;
                 } else {
                     let look = now + self.lpl.linger;
                     // What is being received gets its time, whatever went before it.
@@ -210,7 +209,7 @@ impl Sampler {
                 RadioEvent::Frame { .. } | RadioEvent::Corrupt { .. },
                 Phase::Watching { .. } | Phase::Looking { .. },
             ) => {
-                self.look = false;
+                self.sense = false;
                 self.watch(now, self.lpl.linger);
             }
             _ => {}
@@ -226,7 +225,7 @@ impl Sampler {
             }
             Phase::Watching { look, limit } if look <= now => {
                 self.phase = Phase::Looking { limit };
-                self.look = true;
+                self.sense = true;
                 self.loud = 0;
             }
             _ => {}
@@ -254,6 +253,7 @@ impl Sampler {
             Some(Switch::Off) => return Some(Request::new(ops::SLEEP, RadioOp::Sleep)),
             None => {}
         }
-        core::mem::replace(&mut self.look, false).then(|| Request::new(ops::LOOK, RadioOp::Sense))
+        core::mem::replace(&mut self.sense, false)
+            .then(|| Request::new(ops::LPL_SAMPLE, RadioOp::Sense))
     }
 }

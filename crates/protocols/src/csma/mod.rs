@@ -50,7 +50,7 @@ pub enum Priority {
 pub enum Outcome {
     /// It was acknowledged.
     Acknowledged(Congestion),
-    /// It was sent to everybody, who do not acknowledge.
+    /// It was sent to all, who do not acknowledge.
     Broadcast,
     /// No transmission of it was acknowledged.
     NoAck,
@@ -120,7 +120,7 @@ impl Mac {
     pub fn is_held(&self) -> bool {
         self.state == State::Held
     }
-    /// Power from which on a sample of the channel says that somebody sends.
+    /// Power from which on a sample of the channel means that a node sends.
     pub fn carrier(&self) -> Dbm {
         match self.config.scheme {
             Scheme::BMac(_) => self.floor.carrier(),
@@ -133,7 +133,7 @@ impl Mac {
     }
 
     /// Takes a frame, if it has none: `sequence` is what an acknowledgement of it would name, none
-    /// for a frame that nobody acknowledges.
+    /// for a frame that is never acknowledged.
     pub fn offer(&mut self, now: Instant, frame: &FrameBuf, sequence: Option<u8>) {
         if self.state != State::Idle {
             return;
@@ -145,12 +145,12 @@ impl Mac {
         self.begin(now + self.config.tasks());
         self.attend(now);
     }
-    /// Whether it switches the radio itself, which then is not to be told to listen or to sleep:
+    /// Whether it switches the radio itself, and the engine must not order listen or sleep:
     /// low-power listening.
     pub const fn switches_radio(&self) -> bool {
         self.sampler.is_some()
     }
-    /// The radio is on from now on. Under low-power listening: begins to look at the channel, at a
+    /// The radio is on from now on. Under low-power listening: begins to sample the channel, at a
     /// phase of its own.
     pub fn start(&mut self, now: Instant) {
         if let (Scheme::BMac(b), None) = (self.config.scheme, self.config.lpl) {
@@ -261,7 +261,7 @@ impl Mac {
         match *event {
             RadioEvent::Frame { mpdu, sfd, .. } => {
                 self.received(now, sfd);
-                self.draw_anew(now);
+                self.redraw(now);
                 if mpdu.len() != ACK_BYTES {
                     return None;
                 }
@@ -308,11 +308,11 @@ impl Mac {
                 self.wanted = Wanted::Send;
             }
             RadioEvent::Sensed {
-                op: op @ (ops::FLOOR | ops::LOOK),
+                op: op @ (ops::FLOOR | ops::LPL_SAMPLE),
                 power,
                 activity,
             } => {
-                // A look that finds somebody is no sample of the idle channel.
+                // A sample that finds a sender is none of the idle channel.
                 let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
                 if is_sample && activity == Activity::Idle {
                     self.floor.sample(power);
@@ -337,7 +337,7 @@ impl Mac {
             let left = if since <= asked {
                 now.since(self.counted_since.max(since))
             } else {
-                // A preamble between two looks is as good as a busy channel.
+                // A preamble between two samples is as good as a busy channel.
                 self.window(Reason::Congestion)
             };
             let until = now + self.config.longest_frame;
@@ -368,7 +368,7 @@ impl Mac {
             if let Scheme::BMac(b) = self.config.scheme {
                 self.next_sample = Some(now + b.squelch);
             }
-            // Not while it sends, looks or waits for an answer.
+            // Not while it sends, samples or waits for an answer.
             self.sample_floor = matches!(
                 self.state,
                 State::Idle | State::Backoff { .. } | State::Frozen { .. } | State::Held
@@ -386,7 +386,7 @@ impl Mac {
                     return None;
                 }
                 if self.acks.is_busy() {
-                    // The radio answers somebody; that is as good as a busy channel.
+                    // The radio acknowledges a frame; that is as good as a busy channel.
                     self.back_off(now, Reason::Congestion);
                     return None;
                 }
@@ -451,8 +451,8 @@ impl Mac {
                     return None;
                 };
                 let assessment = Assessment {
-                    looks: b.looks,
-                    between: b.between_looks,
+                    samples: b.samples,
+                    between: b.between_samples,
                     clear: self.floor.clear(),
                 };
                 Some(Request::new(ops::SENSE, RadioOp::Assess(assessment)))
@@ -460,7 +460,7 @@ impl Mac {
             Wanted::Send => {
                 let mpdu = &*self.frame;
                 let op = match self.config.scheme {
-                    // Software has looked already.
+                    // Software has sampled already.
                     Scheme::BMac(_) => radio::stream(mpdu, channel, When::Now),
                     Scheme::Unslotted(_) => RadioOp::Stream {
                         mpdu,

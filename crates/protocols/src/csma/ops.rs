@@ -16,8 +16,8 @@ pub const LOAD: OpId = OpId(0x104);
 pub const WAKE: OpId = OpId(0x105);
 /// Switching it off.
 pub const SLEEP: OpId = OpId(0x106);
-/// A look at the channel before sleeping on.
-pub const LOOK: OpId = OpId(0x107);
+/// A sample of the channel before sleeping on.
+pub const LPL_SAMPLE: OpId = OpId(0x107);
 /// The preamble's length.
 pub const PREAMBLE: OpId = OpId(0x108);
 /// Copying an acknowledgement that software sends.

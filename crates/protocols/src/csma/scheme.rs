@@ -34,9 +34,9 @@ pub struct BMac {
     /// receivers do not count down.
     pub preamble: Duration,
     /// Samples of the channel, none of which is clear before it counts as busy.
-    pub looks: u8,
+    pub samples: u8,
     /// From one of them to the next.
-    pub between_looks: Duration,
+    pub between_samples: Duration,
     /// Between two samples for the noise floor.
     pub squelch: Duration,
 }
@@ -82,8 +82,8 @@ pub struct TinyOs {
     /// A frame that comes in during a backoff puts it off by so much more than a new draw after a busy
     /// channel, to keep clear of the acknowledgement.
     pub clearance: Duration,
-    /// After so many looks at a busy channel the frame is copied to the radio anew.
-    pub looks: u8,
+    /// After so many busy samples of the channel the frame is copied to the radio again.
+    pub samples: u8,
     /// Least and greatest wait before the initial backoff of a retransmission.
     pub again: (Duration, Duration),
     /// Who acknowledges.
@@ -113,7 +113,7 @@ pub struct Config {
     pub longest_frame: Duration,
     /// Retransmissions of a frame that is not acknowledged.
     pub retries: u8,
-    /// From this power on a sample of the channel says that somebody sends, where the scheme does not
+    /// From this power on a sample of the channel means that a node sends, where the scheme does not
     /// keep a noise floor of its own.
     pub carrier: Dbm,
     /// Low-power listening; none where the radio stays on, or is switched by the layer above.
@@ -123,8 +123,8 @@ pub struct Config {
 impl Config {
     /// B-MAC on the Mica2 (Fusion, section 2.3.3; TinyOS 1.x, CC1000RadioIntM): byte times of
     /// 416 us, initial window 32, congestion window 16, acknowledgement waited for 18 byte times,
-    /// three retransmissions, five looks at the channel, a sample for the floor every 128 ms. Between
-    /// two looks pass 25 periods of the converter's clock of 115.2 kHz, which is switched off after each
+    /// three retransmissions, five samples of the channel, a sample for the floor every 128 ms. Between
+    /// two samples pass 25 periods of the converter's clock of 115.2 kHz, which is switched off after each
     /// (HPLADCM; ATmega128 data sheet, first conversion).
     pub const MICA2: Self = Self {
         scheme: Scheme::BMac(BMac {
@@ -134,8 +134,8 @@ impl Config {
                 congestion: 16,
             },
             preamble: Duration::from_nanos(20 * 416_664),
-            looks: 5,
-            between_looks: Duration::from_micros(217),
+            samples: 5,
+            between_samples: Duration::from_micros(217),
             squelch: Duration::from_millis(128),
         }),
         ack_wait: Duration::from_nanos(18 * 416_664),
@@ -160,8 +160,8 @@ impl Config {
         lpl: None,
     };
     /// TinyOS 1.x on the CC2420 (CC2420RadioM): windows of 16 and 64 units of ten jiffies (305 us), an
-    /// acknowledgement waited for 75 jiffies (2.29 ms), a frame copied anew after eight busy looks; four
-    /// retransmissions, each after another 5 to 36 ms (the stack of RCRT's authors). The channel is looked at in the
+    /// acknowledgement waited for 75 jiffies (2.29 ms), a frame copied again after eight busy samples; four
+    /// retransmissions, each after another 5 to 36 ms (the stack of RCRT's authors). The channel is sampled at in the
     /// chip's CCA mode 3 at -77 dBm, whose hysteresis of 2 dB is not modelled.
     ///
     /// `tasks` is fitted: with it, one sender on one hop gets 95 packets/s of 95 bytes through (RCRT, section 4.2).
@@ -174,7 +174,7 @@ impl Config {
             },
             tasks: Duration::from_micros(2_470),
             clearance: Duration::from_nanos(75 * JIFFY.as_nanos()),
-            looks: 8,
+            samples: 8,
             again: (Duration::from_millis(5), Duration::from_millis(36)),
             acknowledgement: Acknowledgement::Hardware,
         }),

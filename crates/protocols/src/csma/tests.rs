@@ -145,7 +145,7 @@ fn b_mac_stops_counting_while_something_is_received() {
 }
 
 #[test]
-fn five_looks_are_asked_for_and_what_they_find_decides() {
+fn five_samples_decide() {
     let found = |power, activity| {
         let mut mac = mac(Config::MICA2);
         mac.offer(T0, &frame(), None);
@@ -156,7 +156,7 @@ fn five_looks_are_asked_for_and_what_they_find_decides() {
             panic!("it assesses the channel");
         };
         let expected = Assessment {
-            looks: 5,
+            samples: 5,
             between: Duration::from_micros(217),
             clear,
         };
@@ -177,7 +177,7 @@ fn five_looks_are_asked_for_and_what_they_find_decides() {
     assert!(wants(&mut mac).is_empty());
     assert!(congestion.contains(&mac.poll_timeout().unwrap().since(at)));
 
-    // A preamble between two looks: as busy, once that frame is over.
+    // A preamble between two samples: as busy, once that frame is over.
     let since = at.saturating_sub(Duration::from_micros(100));
     let (mut mac, at) = found(0.1, Activity::Receiving { since });
     let over = at + Duration::from_millis(23);
@@ -273,16 +273,16 @@ fn is_on(mac: &mut Mac, at: Instant) {
         None
     );
 }
-fn looked(power: f64) -> RadioEvent<'static> {
+fn sampled(power: f64) -> RadioEvent<'static> {
     RadioEvent::Sensed {
-        op: ops::LOOK,
+        op: ops::LPL_SAMPLE,
         power: Dbm(power),
         activity: Activity::Idle,
     }
 }
 
 #[test]
-fn preambles_outlast_the_gap_between_looks_as_the_modes_of_tinyos_do() {
+fn preambles_outlast_the_gap_between_samples_as_the_modes_of_tinyos_do() {
     let byte = 416_664;
     for (interval_ms, bytes) in [
         (20, 94),
@@ -310,9 +310,9 @@ fn a_quiet_channel_sends_a_sleeper_back_and_a_busy_one_keeps_it_for_a_time() {
         let (look, ops) = next(&mut mac);
         assert_eq!(
             (look.since(at).as_micros(), ops),
-            (350, [ops::LOOK].to_vec())
+            (350, [ops::LPL_SAMPLE].to_vec())
         );
-        mac.handle_radio(look, &looked(-105.0));
+        mac.handle_radio(look, &sampled(-105.0));
         assert_eq!(wants(&mut mac), [ops::SLEEP]);
         at = mac.poll_timeout().unwrap();
         assert_eq!(at.since(look), Duration::from_millis(85));
@@ -326,13 +326,13 @@ fn a_quiet_channel_sends_a_sleeper_back_and_a_busy_one_keeps_it_for_a_time() {
         if ops == [ops::SLEEP] {
             break now;
         }
-        assert_eq!(ops, [ops::LOOK]);
+        assert_eq!(ops, [ops::LPL_SAMPLE]);
         looks += 1;
-        // One reading may be noise, three are somebody.
-        mac.handle_radio(now, &looked(-60.0));
+        // One reading may be noise, three are a sender.
+        mac.handle_radio(now, &sampled(-60.0));
         for _ in 0..2 {
-            assert_eq!(wants(&mut mac), [ops::LOOK]);
-            mac.handle_radio(now, &looked(-60.0));
+            assert_eq!(wants(&mut mac), [ops::LPL_SAMPLE]);
+            mac.handle_radio(now, &sampled(-60.0));
         }
         assert_eq!(wants(&mut mac), []);
     };
@@ -341,7 +341,7 @@ fn a_quiet_channel_sends_a_sleeper_back_and_a_busy_one_keeps_it_for_a_time() {
     // An answer that does not come is not waited for either.
     let (at, _) = next(&mut mac);
     is_on(&mut mac, at);
-    assert_eq!(next(&mut mac).1, [ops::LOOK]);
+    assert_eq!(next(&mut mac).1, [ops::LPL_SAMPLE]);
     assert_eq!(next(&mut mac), (at + patience, [ops::SLEEP].to_vec()));
 }
 
@@ -385,13 +385,13 @@ fn a_sleeper_that_receives_at_last_stays_for_the_frame() {
     let mut end = on;
     while end <= on + patience {
         let (now, ops) = next(&mut mac);
-        assert_eq!(ops, [ops::LOOK]);
+        assert_eq!(ops, [ops::LPL_SAMPLE]);
         let activity = if now >= since {
             Activity::Receiving { since }
         } else {
             Activity::Idle
         };
-        let op = ops::LOOK;
+        let op = ops::LPL_SAMPLE;
         let power = Dbm(-60.0);
         let event = RadioEvent::Sensed {
             op,
@@ -399,19 +399,19 @@ fn a_sleeper_that_receives_at_last_stays_for_the_frame() {
             activity,
         };
         mac.handle_radio(now, &event);
-        while wants(&mut mac) == [ops::LOOK] {
+        while wants(&mut mac) == [ops::LPL_SAMPLE] {
             mac.handle_radio(now, &event);
         }
         end = now;
     }
-    // What follows the frame may be for it as well: it looks once more, and sleeps.
+    // What follows the frame may be for it as well: it samples once more, and sleeps.
     mac.handle_radio(end, &RadioEvent::Corrupt { sfd: end });
     assert_eq!(wants(&mut mac), []);
     let (look, ops) = next(&mut mac);
     assert_eq!(
         (look.since(end), ops),
-        (mac.config.lpl.unwrap().linger, [ops::LOOK].to_vec())
+        (mac.config.lpl.unwrap().linger, [ops::LPL_SAMPLE].to_vec())
     );
-    mac.handle_radio(look, &looked(-105.0));
+    mac.handle_radio(look, &sampled(-105.0));
     assert_eq!(wants(&mut mac), [ops::SLEEP]);
 }

@@ -1,4 +1,4 @@
-//! What a node of FastForward is told and tells.
+//! Configuration, orders and events of a node of FastForward.
 
 use thalweg_units::{Channel, Channel900, Duration, NodeId, Tuning};
 use thalweg_wire::stream::Call;
@@ -80,11 +80,11 @@ pub enum End {
         /// Who.
         neighbour: NodeId,
     },
-    /// It was told to leave.
+    /// It was ordered to leave.
     Closed,
 }
 
-/// What a node tells.
+/// Events of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The source begins: the path is set up.

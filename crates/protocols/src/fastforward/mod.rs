@@ -1,14 +1,14 @@
 //! FastForward (Ekbatanifard et al.): bulk data received on one radio of a node and sent on on the other.
 //!
 //! Owns a node: asleep on a calling channel, called into a stream, source, relay or sink of up to two
-//! streams, asleep again. One link's sending is in `sender.rs`, one stream's part in `part.rs`. Time
+//! streams, asleep again. One link's sending is in `sender.rs`, one stream's part in `stream.rs`. Time
 //! base: the node's clock. Invariants: each packet is handed to the sink's store once; a stream ends at
-//! every node, in one [`Event::Ended`]. Chooses no paths or channels. Tests: `tests.rs`, `lab/tests/streams/`.
+//! every node, in one [`Event::Ended`]. Chooses no paths or channels. Tests: `tests.rs`, `simnet/tests/all/streams/`.
 
 mod config;
 mod orders;
-mod part;
 mod sender;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -19,8 +19,8 @@ pub use thalweg_wire::stream::{Call, Path, Range, Version, MAX_PATH, MAX_RANGES}
 use crate::object::ObjectStore;
 use crate::ring::Fifo;
 use orders::{Orders, Want};
-use part::{Batch, Part, Taken};
 use sender::{Sender, Verdict};
+use stream::{Batch, StreamState, Taken};
 use thalweg_engine::{Ability, Answering, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::addressed::Ack;
@@ -60,7 +60,7 @@ pub struct FastForward<S> {
     store: S,
     config: Config,
     orders: Orders,
-    parts: [Option<Part>; STREAMS],
+    streams: [Option<StreamState>; STREAMS],
     /// What happened on streams that are over, by the place they had.
     past: [Counts; STREAMS],
     calling: Option<Calling>,
@@ -80,7 +80,7 @@ impl<S: ObjectStore> FastForward<S> {
             store,
             config,
             orders: Orders::NONE,
-            parts: [const { None }; STREAMS],
+            streams: [const { None }; STREAMS],
             past: [Counts::default(); STREAMS],
             calling: None,
             caller: Sender::new(id.get()),
@@ -105,48 +105,50 @@ impl<S: ObjectStore> FastForward<S> {
     }
     /// Packets in the queue of this node's stream.
     pub fn queue_len(&self, at: usize) -> usize {
-        self.peek(at).map_or(0, |part| part.queue.len())
+        self.peek(at).map_or(0, |state| state.queue.len())
     }
     /// Whether it takes part in nothing.
     pub fn is_idle(&self) -> bool {
-        self.calling.is_none() && self.parts.iter().all(Option::is_none)
+        self.calling.is_none() && self.streams.iter().all(Option::is_none)
     }
 
-    fn tell(&mut self, event: Event) {
-        // There is room: each call into the engine tells of two things at most.
+    fn emit(&mut self, event: Event) {
+        // There is room: each call into the engine causes two events at most.
         let _ = self.events.push(event);
     }
-    fn peek(&self, at: usize) -> Option<&Part> {
-        self.parts.get(at)?.as_ref()
+    fn peek(&self, at: usize) -> Option<&StreamState> {
+        self.streams.get(at)?.as_ref()
     }
-    fn part(&mut self, at: usize) -> Option<&mut Part> {
-        self.parts.get_mut(at)?.as_mut()
+    fn state_mut(&mut self, at: usize) -> Option<&mut StreamState> {
+        self.streams.get_mut(at)?.as_mut()
     }
-    fn place_of(&self, stream: u8) -> Option<usize> {
-        let is_it = |p: &Option<Part>| p.as_ref().is_some_and(|p| p.call.stream == stream);
-        self.parts.iter().position(is_it)
+    fn index_of(&self, stream: u8) -> Option<usize> {
+        let is_it = |p: &Option<StreamState>| p.as_ref().is_some_and(|p| p.call.stream == stream);
+        self.streams.iter().position(is_it)
     }
 
     /// Takes a part in the stream of `call`, if it fits; says where it is kept.
     fn join(&mut self, now: Instant, call: Call) -> Option<usize> {
         let place = call.path.place(self.id)?;
-        let at = self.parts.iter().position(Option::is_none)?;
+        let at = self.streams.iter().position(Option::is_none)?;
         // From the first packet on it is the silence that counts; until then the calls of others.
         let wait = self.config.wake_interval * u64::from(self.config.call_intervals);
         let hops = call.path.hops() as u64;
-        let heard_by = now + wait * hops + self.config.silence;
-        let part = Part::new(call, place, self.config.queue, heard_by)?;
-        self.parts[at] = Some(part);
+        let silent_by = now + wait * hops + self.config.silence;
+        let state = StreamState::new(call, place, self.config.queue, silent_by)?;
+        self.streams[at] = Some(state);
         Some(at)
     }
 
     /// Calls the node before this one on the path, or begins where there is none.
     fn call_on(&mut self, now: Instant, at: usize) {
-        let Some(part) = self.part(at) else { return };
-        let Some(previous) = part.previous else {
+        let Some(state) = self.state_mut(at) else {
+            return;
+        };
+        let Some(previous) = state.previous else {
             return self.begin(at);
         };
-        let (call, to) = (part.call, previous.node);
+        let (call, to) = (state.call, previous.node);
         self.calls = self.calls.wrapping_add(1);
         let Ok(frame) = call.frame(self.calls, self.id, to) else {
             return self.leave(now, at, End::Broken { neighbour: to }, None);
@@ -165,7 +167,7 @@ impl<S: ObjectStore> FastForward<S> {
         self.caller.begin(self.calls);
     }
 
-    /// The call was taken, or nobody answered.
+    /// The call was taken, or not answered.
     fn called(&mut self, now: Instant, verdict: Verdict) {
         let Some(calling) = self.calling else { return };
         if verdict == Verdict::Again {
@@ -173,7 +175,7 @@ impl<S: ObjectStore> FastForward<S> {
             return self.orders.want(Want::Again(CALLING, channel));
         }
         self.calling = None;
-        match self.place_of(calling.call.stream) {
+        match self.index_of(calling.call.stream) {
             Some(at) if verdict == Verdict::GivenUp => {
                 let neighbour = calling.to;
                 self.leave(now, at, End::Broken { neighbour }, None);
@@ -185,13 +187,13 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// Turns the radios to a stream's links.
     fn tune(&mut self, at: usize) {
-        let Some(part) = self.part(at) else {
+        let Some(state) = self.state_mut(at) else {
             return;
         };
-        if part.previous.is_some() {
-            part.answers = part.may_answer();
+        if state.previous.is_some() {
+            state.answers = state.may_answer();
         }
-        let (next, previous) = (part.next, part.previous.zip(Some(part.answers)));
+        let (next, previous) = (state.next, state.previous.zip(Some(state.answers)));
         self.nap = Nap::Off;
         let next = next.zip(Some(Answering::Withheld));
         for (hop, answers) in [next, previous].into_iter().flatten() {
@@ -202,11 +204,11 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// Leaves a stream; the radios go back to low power where no other needs them.
     fn leave(&mut self, now: Instant, at: usize, why: End, packets: Option<u16>) {
-        let Some(part) = self.parts.get_mut(at).and_then(Option::take) else {
+        let Some(state) = self.streams.get_mut(at).and_then(Option::take) else {
             return;
         };
-        self.past[at] = self.past[at].and(part.counts);
-        let stream = part.call.stream;
+        self.past[at] = self.past[at].and(state.counts);
+        let stream = state.call.stream;
         if self.calling.is_some_and(|c| c.call.stream == stream) {
             self.calling = None;
             self.caller = Sender::new(self.id.get());
@@ -214,17 +216,17 @@ impl<S: ObjectStore> FastForward<S> {
         if self.settle.is_some_and(|(_, settling)| settling == at) {
             self.settle = None;
         }
-        self.tell(Event::Ended {
+        self.emit(Event::Ended {
             stream,
             why,
             packets,
         });
         for radio in [RadioId(0), RadioId(1)] {
-            let uses = |p: &Part| {
+            let uses = |p: &StreamState| {
                 let hops = [p.previous, p.next];
                 hops.iter().flatten().any(|hop| radio_of(hop.on) == radio)
             };
-            if !self.parts.iter().flatten().any(uses) {
+            if !self.streams.iter().flatten().any(uses) {
                 self.orders.want(Want::Sleep(radio));
             }
         }
@@ -235,14 +237,14 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// Passes acknowledgements or withholds them, as the queue of a stream says.
     fn regulate(&mut self, at: usize) {
-        let Some(part) = self.part(at) else {
+        let Some(state) = self.state_mut(at) else {
             return;
         };
-        let (Some(previous), may) = (part.previous, part.may_answer()) else {
+        let (Some(previous), may) = (state.previous, state.may_answer()) else {
             return;
         };
-        if may != part.answers {
-            part.answers = may;
+        if may != state.answers {
+            state.answers = may;
             self.orders.answer(previous.on, may);
         }
     }
@@ -252,48 +254,48 @@ impl<S: ObjectStore> FastForward<S> {
         if self.calling.is_some() || self.settle.is_some() {
             return;
         }
-        let Self { parts, store, .. } = self;
-        let Some(part) = parts.get_mut(at).and_then(Option::as_mut) else {
+        let Self { streams, store, .. } = self;
+        let Some(state) = streams.get_mut(at).and_then(Option::as_mut) else {
             return;
         };
-        let (Some(next), true) = (part.next, part.sender.is_idle()) else {
+        let (Some(next), true) = (state.next, state.sender.is_idle()) else {
             return;
         };
-        part.make(|offset, into| store.read(offset, into));
-        let Some(front) = part.queue.front() else {
+        state.make(|offset, into| store.read(offset, into));
+        let Some(front) = state.queue.front() else {
             return;
         };
-        part.sender.begin(front.sequence);
-        part.counts.sent += 1;
+        state.sender.begin(front.sequence);
+        state.counts.sent += 1;
         self.orders.want(Want::Send(at as u8, next.on));
     }
 
     /// What became of the packet at the front of a stream's queue.
     fn decided(&mut self, now: Instant, at: usize, verdict: Verdict) {
         let most = self.config.give_up;
-        let Some(part) = self.part(at) else {
+        let Some(state) = self.state_mut(at) else {
             return;
         };
-        let Some(next) = part.next else { return };
+        let Some(next) = state.next else { return };
         match verdict {
             Verdict::Again => {
-                part.counts.retransmissions += 1;
+                state.counts.retransmissions += 1;
                 self.orders.want(Want::Again(at as u8, next.on));
                 return;
             }
-            Verdict::Delivered => part.lost = 0,
+            Verdict::Delivered => state.lost = 0,
             Verdict::GivenUp => {
-                part.counts.unacknowledged += 1;
-                part.lost += 1;
+                state.counts.unacknowledged += 1;
+                state.lost += 1;
             }
         }
-        let was_end = part.queue.pop().is_some_and(|sent| sent.is_end);
-        if part.lost >= most {
+        let was_end = state.queue.pop().is_some_and(|sent| sent.is_end);
+        if state.lost >= most {
             let neighbour = next.node;
             return self.leave(now, at, End::Broken { neighbour }, None);
         }
-        if was_end || part.is_done() {
-            let packets = part.batch.map(|b| b.total);
+        if was_end || state.is_done() {
+            let packets = state.batch.map(|b| b.total);
             return self.leave(now, at, End::Complete, packets);
         }
         self.send_next(at);
@@ -307,7 +309,7 @@ impl<S: ObjectStore> FastForward<S> {
         if header.to != Some(self.id) {
             return;
         }
-        if let Some(at) = self.place_of(call.stream) {
+        if let Some(at) = self.index_of(call.stream) {
             if (self.peek(at)).is_some_and(|p| p.call.round == call.round) {
                 return; // its acknowledgement was lost
             }
@@ -315,7 +317,7 @@ impl<S: ObjectStore> FastForward<S> {
         }
         let Some(at) = self.join(now, call) else {
             let stream = call.stream;
-            return self.tell(Event::Refused { stream });
+            return self.emit(Event::Refused { stream });
         };
         self.nap = Nap::Off;
         self.settle = Some((now + SETTLING, at));
@@ -325,32 +327,32 @@ impl<S: ObjectStore> FastForward<S> {
         let Ok(packet) = Packet::parse(mpdu) else {
             return;
         };
-        let Some(at) = self.place_of(packet.stream) else {
+        let Some(at) = self.index_of(packet.stream) else {
             return;
         };
         let (me, silence) = (self.id, self.config.silence);
-        let Some(part) = self.part(at) else {
+        let Some(state) = self.state_mut(at) else {
             return;
         };
         let from = packet.link.from;
-        let is_next_of = part.previous.is_some_and(|hop| {
-            hop.node == from && radio_of(hop.on) == radio && part.call.round == packet.round
+        let is_next_of = state.previous.is_some_and(|hop| {
+            hop.node == from && radio_of(hop.on) == radio && state.call.round == packet.round
         });
         if !is_next_of || packet.link.to.is_some_and(|to| to != me) {
             return;
         }
-        part.heard_by = now + silence;
-        match (part.take(&packet), packet.content) {
+        state.silent_by = now + silence;
+        match (state.take(&packet), packet.content) {
             (Taken::No, _) => {}
             (Taken::Queued, _) => {
                 self.send_next(at);
                 self.regulate(at);
             }
             (Taken::Deliver, Content::Data(payload)) => {
-                let offset = u32::from(packet.number) * u32::from(part.call.payload_bytes);
+                let offset = u32::from(packet.number) * u32::from(state.call.payload_bytes);
                 // What there is no room for is not told, so it is asked for again.
                 if self.store.write(offset, payload).is_ok() {
-                    self.tell(Event::Received {
+                    self.emit(Event::Received {
                         stream: packet.stream,
                         number: packet.number,
                         bytes: payload.len() as u8,
@@ -404,23 +406,23 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 }
                 // Wake-ups of different nodes are spread over the interval.
                 let spread = u64::from(self.id.get()).wrapping_mul(0x9e37_79b9) % 997;
-                let part = self.config.wake_interval.as_nanos() / 997;
-                self.nap = Nap::Asleep(now + Duration::from_nanos(1 + spread * part));
+                let share = self.config.wake_interval.as_nanos() / 997;
+                self.nap = Nap::Asleep(now + Duration::from_nanos(1 + spread * share));
             }
             Command::Open(call) => {
                 let stream = call.stream;
                 let is_sink = call.path.place(self.id) == Some(call.path.hops());
-                let free = self.calling.is_none() && self.place_of(stream).is_none();
+                let free = self.calling.is_none() && self.index_of(stream).is_none();
                 match (is_sink && free).then(|| self.join(now, call)).flatten() {
                     Some(at) => {
                         self.nap = Nap::Off;
                         self.call_on(now, at);
                     }
-                    None => self.tell(Event::Refused { stream }),
+                    None => self.emit(Event::Refused { stream }),
                 }
             }
             Command::Close(stream) => {
-                if let Some(at) = self.place_of(stream) {
+                if let Some(at) = self.index_of(stream) {
                     self.leave(now, at, End::Closed, None);
                 }
             }
@@ -434,11 +436,11 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 self.called(at, verdict);
             }
             for n in 0..STREAMS {
-                let Some(part) = self.part(n) else {
+                let Some(state) = self.state_mut(n) else {
                     continue;
                 };
-                let timeout = part.call.version.acknowledges().then_some(timeout);
-                if let Some(verdict) = part.sender.answered(at, &event, timeout) {
+                let timeout = state.call.version.acknowledges().then_some(timeout);
+                if let Some(verdict) = state.sender.answered(at, &event, timeout) {
                     self.decided(at, n, verdict);
                 }
             }
@@ -455,11 +457,11 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 return;
             }
             for n in 0..STREAMS {
-                let Some(part) = self.part(n) else {
+                let Some(state) = self.state_mut(n) else {
                     continue;
                 };
-                if part.next.is_some_and(|hop| radio_of(hop.on) == radio) {
-                    if let Some(verdict) = part.sender.acknowledged(ack.sequence) {
+                if state.next.is_some_and(|hop| radio_of(hop.on) == radio) {
+                    if let Some(verdict) = state.sender.acknowledged(ack.sequence) {
                         self.decided(at, n, verdict);
                     }
                 }
@@ -483,14 +485,14 @@ impl<S: ObjectStore> Engine for FastForward<S> {
         }
         for n in 0..STREAMS {
             let most = u32::from(self.config.attempts);
-            let Some(part) = self.part(n) else {
+            let Some(state) = self.state_mut(n) else {
                 continue;
             };
-            if let Some(verdict) = part.sender.timeout(at, most) {
+            if let Some(verdict) = state.sender.timeout(at, most) {
                 self.decided(at, n, verdict);
             }
             let is_silent =
-                |p: &Part| p.previous.is_some() && p.heard_by <= at && p.queue.is_empty();
+                |p: &StreamState| p.previous.is_some() && p.silent_by <= at && p.queue.is_empty();
             if self.peek(n).is_some_and(is_silent) {
                 self.leave(at, n, End::Silent, None);
             }
@@ -504,9 +506,9 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             if who == CALLING {
                 self.caller.submitted(id);
                 frame = self.calling.map(|calling| calling.frame);
-            } else if let Some(part) = self.part(usize::from(who)) {
-                part.sender.submitted(id);
-                frame = part.queue.front().map(|queued| queued.frame);
+            } else if let Some(state) = self.state_mut(usize::from(who)) {
+                state.sender.submitted(id);
+                frame = state.queue.front().map(|queued| queued.frame);
             }
         }
         Some(self.orders.request(want, id, frame))
@@ -519,12 +521,12 @@ impl<S: ObjectStore> Engine for FastForward<S> {
         };
         let calling = self.calling.and_then(|_| self.caller.due());
         let settle = self.settle.map(|(due, _)| due);
-        let parts = self.parts.iter().flatten().flat_map(|part| {
-            let waits = part.previous.is_some() && part.queue.is_empty();
-            let silent = waits.then_some(part.heard_by);
-            [part.sender.due(), silent]
+        let waits = self.streams.iter().flatten().flat_map(|state| {
+            let waits = state.previous.is_some() && state.queue.is_empty();
+            let silent = waits.then_some(state.silent_by);
+            [state.sender.due(), silent]
         });
-        parts.chain([nap, calling, settle]).flatten().min()
+        waits.chain([nap, calling, settle]).flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -537,15 +539,15 @@ impl<S: ObjectStore> FastForward<S> {
     fn begin(&mut self, at: usize) {
         let len = self.store.info().len;
         self.tune(at);
-        let Some(part) = self.part(at) else {
+        let Some(state) = self.state_mut(at) else {
             return;
         };
-        let bytes = u32::from(part.call.payload_bytes.max(1));
+        let bytes = u32::from(state.call.payload_bytes.max(1));
         let total = len.div_ceil(bytes).min(u32::from(u16::MAX) - 1) as u16;
-        let (stream, batch) = (part.call.stream, Batch::new(&part.call, total));
-        part.batch = Some(batch);
+        let (stream, batch) = (state.call.stream, Batch::new(&state.call, total));
+        state.batch = Some(batch);
         let packets = batch.packets();
-        self.tell(Event::Begun { stream, packets });
+        self.emit(Event::Begun { stream, packets });
         self.send_next(at);
     }
 }

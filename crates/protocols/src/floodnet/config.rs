@@ -21,7 +21,7 @@ pub struct Config {
     /// T_o, the slot of an announcement's flood. P3, section IV-D1 assumes 10 ms.
     pub control: Duration,
     /// How many hops a slot of the collection has room for: the network's diameter, or little
-    /// less, as a flood's last repetitions at the far end matter to nobody.
+    /// less, as a flood's last repetitions at the far end do not matter.
     pub reach: u8,
     /// Bytes of a beacon's MAC frame without FCS, as long as the frames whose links matter.
     pub beacon_bytes: u8,

@@ -1,6 +1,6 @@
-//! What [`super::Floodnet`] is ordered and what it tells.
+//! Orders to [`super::Floodnet`] and events from it.
 
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::glossy::Insistence;
 use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
@@ -47,7 +47,7 @@ pub enum Refused {
     Silent,
 }
 
-/// What the layer above is told.
+/// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
     /// A flood of the application: on its initiator when it is on the air, on every other node
@@ -100,7 +100,7 @@ pub enum Event {
         time: Duration,
     },
     /// On the sink: one link, of a report that came in.
-    Link(Link),
+    Link(LinkReport),
     /// On the sink: the voltage of a node's battery, of a report that came in.
     Battery {
         /// Whose.

@@ -18,15 +18,15 @@ mod tests;
 pub use config::{beacon_interval, sweep_slot, Config};
 pub use event::{Command, Event, Refused};
 
-use crate::collection::{report_frame, Agenda, Link, Links};
+use crate::collection::{report_frame, Agenda, LinkReport, Links};
 use crate::glossy::{self, Flood};
-use crate::linkprobe::{LinkTable, Step, Turn};
+use crate::linkprobe::{BeaconTurn, LinkTable, Step};
 use crate::radio;
 use crate::ring::Fifo;
 use crate::sweep::{self, Sweeping};
 use core::ops::RangeInclusive;
 use sink::Task;
-use sweeps::asked_course;
+use sweeps::answer_course;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
@@ -65,8 +65,8 @@ enum Radio {
 #[derive(Debug)]
 enum Measuring {
     Nothing,
-    Turn(Turn),
-    /// It stays when it is over: its terms are wanted as long as its reports are.
+    BeaconTurn(BeaconTurn),
+    /// It stays when it is over: its parameters are wanted as long as its reports are.
     Sweep(Sweeping),
 }
 
@@ -75,8 +75,8 @@ impl Measuring {
     const fn is_on(&self) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Turn(_) => true,
-            Self::Sweep(sweep) => !sweep.is_over(),
+            Self::BeaconTurn(_) => true,
+            Self::Sweep(sweep) => !sweep.is_done(),
         }
     }
     const fn sweep(&self) -> Option<&Sweeping> {
@@ -87,7 +87,7 @@ impl Measuring {
     }
     fn step_of_turn(&mut self, now: Instant) -> Option<Step> {
         match self {
-            Self::Turn(turn) => turn.step(now),
+            Self::BeaconTurn(turn) => turn.step(now),
             _ => None,
         }
     }
@@ -100,7 +100,7 @@ impl Measuring {
     fn due(&self) -> Option<Instant> {
         match self {
             Self::Nothing => None,
-            Self::Turn(turn) => turn.peek().map(|(due, _)| due),
+            Self::BeaconTurn(turn) => turn.peek().map(|(due, _)| due),
             Self::Sweep(sweep) => sweep.peek().map(|(due, _)| due),
         }
     }
@@ -114,8 +114,8 @@ enum Waiting {
 }
 
 impl Iterator for Waiting {
-    type Item = Link;
-    fn next(&mut self) -> Option<Link> {
+    type Item = LinkReport;
+    fn next(&mut self) -> Option<LinkReport> {
         match self {
             Self::Report(links) => links.next(),
             Self::Levels(rows) => rows.next(),
@@ -139,7 +139,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     measuring: Measuring,
     agenda: Option<Agenda>,
     task: Task<NODES>,
-    /// The application's flood that this node takes part in, to tell of its end.
+    /// The application's flood that this node takes part in, to report its end.
     application: Option<(NodeId, u8)>,
     tune: Option<Channel>,
     beacon: Option<(Channel, Instant)>,
@@ -175,7 +175,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             events: Fifo::EMPTY,
         }
     }
-    /// This node's battery was measured: its reports tell `level` from now on. A node that was never told so reports none.
+    /// This node's battery was measured: its reports carry `level` from now on; none before the first call.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.battery = Some(level);
     }
@@ -200,7 +200,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub const fn wants_radio(&self) -> bool {
         self.flood.wants_radio() || self.tune.is_some() || self.beacon.is_some()
     }
-    /// The bytes that [`Event::Flooded`] tells of, until the engine is called again; none where the
+    /// The payload of [`Event::Flooded`], until the engine is called again; none where the
     /// flood under way is not the application's.
     pub fn payload(&self) -> &[u8] {
         let mut content = Reader::new(self.flood.content());
@@ -218,7 +218,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         &self.table
     }
 
-    fn tell(&mut self, event: Event) {
+    fn emit(&mut self, event: Event) {
         let full = self.events.push(event).is_err();
         debug_assert!(!full, "events are drained after every call");
     }
@@ -234,7 +234,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         self.events.clear();
     }
 
-    /// Hears what the floods below have to tell.
+    /// Takes the events of the floods below.
     fn attend(&mut self) {
         while let Some(event) = self.flood.poll_event() {
             match event {
@@ -260,7 +260,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     }
                     if self.application == Some((initiator, sequence)) {
                         self.application = None;
-                        self.tell(Event::FloodFinished {
+                        self.emit(Event::FloodFinished {
                             initiator,
                             sequence,
                             sent,
@@ -283,7 +283,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         match kind {
             Kind::Application => {
                 self.application = Some((initiator, sequence));
-                self.tell(Event::Flooded {
+                self.emit(Event::Flooded {
                     initiator,
                     sequence,
                     relay,
@@ -307,7 +307,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     self.sink_report(initiator, content);
                 }
             }
-            Kind::Sweep => self.hear_part(relay, reference),
+            Kind::Sweep => self.on_announcement(relay, reference),
             Kind::Levels => {
                 if let Ok(content) = FrameBuf::from_slice(content) {
                     self.sink_levels(initiator, content);
@@ -320,8 +320,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         self.campaign = announce.campaign;
         self.table.begin(announce.campaign);
         let (control, lead) = (self.config.control, lead(&self.timing));
-        let turn = Turn::new(announce, reference, self.id, control, lead);
-        self.measuring = Measuring::Turn(turn);
+        let turn = BeaconTurn::new(announce, reference, self.id, control, lead);
+        self.measuring = Measuring::BeaconTurn(turn);
     }
 
     /// Does everything that is due.
@@ -397,8 +397,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if slot <= now {
             return;
         }
-        if let Some(terms) = self.swept(campaign) {
-            let course = asked_course(terms, long);
+        if let Some(parameters) = self.swept(campaign) {
+            let course = answer_course(parameters, long);
             return self.report_levels(now, slot, course);
         }
         if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame, self.battery) {
@@ -412,7 +412,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let RadioEvent::Frame { mpdu, rssi, .. } = *event else {
             return;
         };
-        let Measuring::Turn(turn) = &self.measuring else {
+        let Measuring::BeaconTurn(turn) = &self.measuring else {
             return self.count_in_sweep(mpdu, rssi, listening);
         };
         let Ok(beacon) = Beacon::parse(mpdu) else {

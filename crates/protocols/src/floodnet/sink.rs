@@ -41,8 +41,8 @@ pub(super) struct Collection<const NODES: usize> {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
-    /// Of a sweep: all are told.
-    Telling(Telling),
+    /// Of a sweep: announcements.
+    Announcing(Announcing),
     /// Of a sweep: the last beacon ends then.
     Sweeping { end: Instant },
     /// The sink's own report.
@@ -50,17 +50,17 @@ pub(super) enum Phase {
     /// The round's last slot ends then.
     Round { end: Instant },
     /// All is done; this is how long it took.
-    Over { time: Duration },
+    Done { time: Duration },
 }
 
-/// How far the sink is in telling all nodes of a sweep, part by part.
+/// How far the sink is in announcing a sweep to all nodes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Telling {
-    /// The next part's first node, among those of the order.
+pub(super) struct Announcing {
+    /// The next announcement's first node, among those of the order.
     pub(super) rank: u16,
-    /// How often all parts are yet to be told, this time included.
+    /// How many more times all announcements are flooded, this time included.
     pub(super) copies: u8,
-    /// The next part's reference time.
+    /// The next announcement's reference time.
     pub(super) reference: Instant,
 }
 
@@ -68,7 +68,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub(super) fn is_free(&mut self) -> bool {
         let free = !self.is_busy();
         if !free {
-            self.tell(Event::Refused(Refused::Busy));
+            self.emit(Event::Refused(Refused::Busy));
         }
         free
     }
@@ -100,7 +100,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     reference: None,
                 };
             }
-            Err(why) => self.tell(Event::Refused(why)),
+            Err(why) => self.emit(Event::Refused(why)),
         }
     }
 
@@ -122,7 +122,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if self.is_free() {
             let ledger = Ledger::new(collect.nodes, self.config.tries);
             self.task = Task::Collecting(Collection {
-                phase: match ledger.asks(self.id) {
+                phase: match ledger.includes(self.id) {
                     true => Phase::Own { frame: 0, due: now },
                     false => Phase::Round { end: now },
                 },
@@ -150,12 +150,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             Task::Measuring(sweep) => Some(sweep.reference()),
             Task::Collecting(collection) => match collection.phase {
-                Phase::Telling(telling) => {
-                    Some(telling.reference.saturating_sub(lead(&self.timing)))
+                Phase::Announcing(announcing) => {
+                    Some(announcing.reference.saturating_sub(lead(&self.timing)))
                 }
                 Phase::Own { due, .. } => Some(due),
                 Phase::Sweeping { end } | Phase::Round { end } => Some(end),
-                Phase::Over { .. } => None,
+                Phase::Done { .. } => None,
             },
         }
     }
@@ -176,16 +176,16 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     let Config { reach, n_tx, .. } = self.config;
                     let quiet = reference + flood_time(*mpdu_bytes, reach, n_tx, &self.timing);
                     self.task = Task::Idle;
-                    self.tell(Event::FloodDone { reference, quiet });
+                    self.emit(Event::FloodDone { reference, quiet });
                 }
             }
             Task::Measuring(_) => self.next_turn(now),
             Task::Collecting(collection) => match collection.phase {
-                Phase::Telling(telling) => self.tell_part(now, telling),
+                Phase::Announcing(announcing) => self.send_announcement(now, announcing),
                 Phase::Sweeping { .. } => self.end_beacons(now),
                 Phase::Own { frame, .. } => self.own_report(now, frame),
                 Phase::Round { .. } => self.next_round(now),
-                Phase::Over { .. } => {}
+                Phase::Done { .. } => {}
             },
         }
         true
@@ -203,7 +203,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Some(announce) = sweep.announce() else {
             let time = sweep.measure.total_time(sweep.control);
             self.task = Task::Idle;
-            return self.tell(Event::Measured { nodes: of, time });
+            return self.emit(Event::Measured { nodes: of, time });
         };
         sweep.turn += 1;
         // Refused or not, the turn takes its time.
@@ -211,7 +211,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             let _ = self.start(now, &content, When::At(reference));
         }
         self.begin_turn(announce, reference);
-        self.tell(Event::Probing {
+        self.emit(Event::Probing {
             node: announce.node,
             turn,
             of,
@@ -241,7 +241,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if let Ok(report) = Report::parse(&mut Reader::new(&content)) {
             ledger.accept(self.id, report.frame, report.frames);
             self.links = Some(Waiting::Report(Links::new(self.id, &report, content)));
-            self.tell_battery(self.id, report.battery);
+            self.emit_battery(self.id, report.battery);
         }
     }
 
@@ -261,9 +261,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let built = ledger.next_round().map(|round| {
             let (slot, last) = match swept {
                 None => (config.report_slot(&timing), Duration::ZERO),
-                // The first answer goes inwards as the report did, later ones are flooded: the way inwards may lead nowhere.
-                Some(terms) if terms.reports == Reports::Inwards && !round.has_silent => {
-                    (terms.report, terms.hop() * most_hops)
+                // The first answer goes inwards as the report did, later ones are flooded: the way inwards may lead
+                // nowhere.
+                Some(parameters) if parameters.reports == Reports::Inwards && !round.has_silent => {
+                    (parameters.report, parameters.hop() * most_hops)
                 }
                 Some(_) => (config.levels_slot(&timing), Duration::ZERO),
             };
@@ -296,10 +297,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             None => {
                 let time = now.since(*begin);
-                *phase = Phase::Over { time };
+                *phase = Phase::Done { time };
             }
         }
-        self.tell(progress);
+        self.emit(progress);
     }
 
     /// Takes a frame of `from`'s report.
@@ -312,18 +313,18 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
         if report.campaign == self.campaign && ledger.accept(from, report.frame, report.frames) {
             self.links = Some(Waiting::Report(Links::new(from, &report, content)));
-            self.tell_battery(from, report.battery);
+            self.emit_battery(from, report.battery);
         }
     }
 
-    /// Tells of a battery that `node` reported.
-    pub(super) fn tell_battery(&mut self, node: NodeId, level: Option<BatteryLevel>) {
+    /// Emits the battery level that `node` reported.
+    pub(super) fn emit_battery(&mut self, node: NodeId, level: Option<BatteryLevel>) {
         if let Some(level) = level {
-            self.tell(Event::Battery { node, level });
+            self.emit(Event::Battery { node, level });
         }
     }
 
-    /// The events of a collection that wait in its account.
+    /// The events that wait in the ledger of a collection.
     pub(super) fn poll_collection(&mut self) -> Option<Event> {
         let Task::Collecting(Collection { ledger, phase, .. }) = &mut self.task else {
             return None;
@@ -331,7 +332,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if let Some(missing) = ledger.poll_missing() {
             return Some(Event::Missing(missing));
         }
-        let Phase::Over { time } = *phase else {
+        let Phase::Done { time } = *phase else {
             return None;
         };
         let (complete, missing) = (ledger.complete, ledger.given_up());
@@ -358,7 +359,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         *reference = Some(at);
         let (initiator, sequence) = (self.id, started);
         self.application = Some((initiator, sequence));
-        self.tell(Event::Flooded {
+        self.emit(Event::Flooded {
             initiator,
             sequence,
             relay: 0,
@@ -369,7 +370,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub(super) fn end_unsent(&mut self, number: u8, why: Refused) {
         if matches!(self.task, Task::Flooding { sequence, .. } if sequence == number) {
             self.task = Task::Idle;
-            self.tell(Event::Refused(why));
+            self.emit(Event::Refused(why));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Sweeps over whole networks: what is told, and what losses, drift and nonsense cost.
+//! Sweeps over whole networks: what is reported, and what losses, drift and nonsense cost.
 
 use super::*;
 use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
@@ -9,7 +9,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
 use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
-use thalweg_wire::sweep::{Beacon as SweepBeacon, Part, Reports, Terms};
+use thalweg_wire::sweep::{Announcement, Beacon as SweepBeacon, Parameters, Reports};
 use thalweg_wire::{dispatch, flood, mac};
 
 type Node = Floodnet<32, 160>;
@@ -113,10 +113,10 @@ fn reporting(ids: &[u16], sweeps: u8, reports: Reports) -> Command<160> {
 }
 
 /// (from, to, channel) -> (received, rssi).
-type Told = BTreeMap<(u16, u16, u8), (u8, i8)>;
+type LinkLevels = BTreeMap<(u16, u16, u8), (u8, i8)>;
 
 struct Outcome {
-    told: Told,
+    collected: LinkLevels,
     missing: Vec<u16>,
     measuring: Duration,
     collecting: Duration,
@@ -135,18 +135,19 @@ fn run_inwards(net: &mut Net<Skewed>, ids: &[u16], sweeps: u8) -> Outcome {
 fn carried_out(net: &mut Net<Skewed>, ids: &[u16], order: Command<160>) -> Outcome {
     net.command(0, order);
     net.run_for(Duration::from_secs(20));
-    let (mut told, mut missing, mut measured, mut end) = (Told::new(), Vec::new(), None, None);
+    let (mut collected, mut missing, mut measured, mut end) =
+        (LinkLevels::new(), Vec::new(), None, None);
     for (_, node, event) in net.take_events() {
         assert!(node == 0 && end.is_none(), "node {node}: {event:?}");
         match event {
             Event::Measured { nodes, time } => {
-                assert!(told.is_empty() && usize::from(nodes) == ids.len());
+                assert!(collected.is_empty() && usize::from(nodes) == ids.len());
                 measured = Some(time);
             }
             Event::Link(link) => {
                 let key = (link.from.get(), link.to.get(), link.channel.number());
                 let cell = (link.received, link.rssi.0 as i8);
-                assert_eq!(told.insert(key, cell), None, "told twice: {key:?}");
+                assert_eq!(collected.insert(key, cell), None, "reported twice: {key:?}");
             }
             Event::Progress { .. } => {}
             Event::Missing(node) => missing.push(node.node.get()),
@@ -165,25 +166,25 @@ fn carried_out(net: &mut Net<Skewed>, ids: &[u16], order: Command<160>) -> Outco
         assert!(net.engine(n).node.is_idle(), "node {n} is not idle");
     }
     Outcome {
-        told,
+        collected,
         missing,
         measuring: measured.expect("beacons end"),
         collecting: end.expect("the collection ends"),
     }
 }
 
-/// What a complete sweep tells where adjacent nodes hear everything at -60 dBm.
-fn all(ids: &[u16], adjacent: Adjacent, sweeps: u8) -> Told {
-    let mut told = Told::new();
+/// What a complete sweep reports where adjacent nodes hear everything at -60 dBm.
+fn all(ids: &[u16], adjacent: Adjacent, sweeps: u8) -> LinkLevels {
+    let mut collected = LinkLevels::new();
     for (a, from) in ids.iter().enumerate() {
         for (b, to) in ids.iter().enumerate() {
             for channel in four().iter().filter(|_| a != b && adjacent(a, b)) {
                 // The middle of -62 to -60.
-                told.insert((*from, *to, channel.number()), (sweeps, -61));
+                collected.insert((*from, *to, channel.number()), (sweeps, -61));
             }
         }
     }
-    told
+    collected
 }
 
 fn frames(net: &Net<Skewed>, of: u8) -> usize {
@@ -209,7 +210,7 @@ fn one_order_brings_all_links_with_a_beacon_and_a_report_of_each_node() {
         let ids: Vec<u16> = (0..n as u16).collect();
         let mut net = numbered(n, ideal(adjacent));
         let outcome = run(&mut net, &ids, sweeps);
-        assert_eq!(outcome.told, all(&ids, adjacent, sweeps), "{n} nodes");
+        assert_eq!(outcome.collected, all(&ids, adjacent, sweeps), "{n} nodes");
         assert!(outcome.missing.is_empty(), "{:?}", outcome.missing);
         assert_eq!(frames(&net, dispatch::SWEEP), n * 4 * usize::from(sweeps));
         assert_eq!(floods(&net, Kind::Sweep), 2);
@@ -218,8 +219,8 @@ fn one_order_brings_all_links_with_a_beacon_and_a_report_of_each_node() {
         assert_eq!(floods(&net, Kind::Schedule), 0);
         let beacons = SLOT * ((n as u64 + 1) * 4 * u64::from(sweeps));
         let beacons = beacons + MS(200) * u64::from(sweeps - 1);
-        let told = outcome.measuring.saturating_sub(beacons);
-        assert!(told >= MS(20) && told <= MS(60), "{told}");
+        let announcing = outcome.measuring.saturating_sub(beacons);
+        assert!(announcing >= MS(20) && announcing <= MS(60), "{announcing}");
         let slots = Config::default().levels_slot(&MOTE) * n as u64;
         assert!(outcome.collecting >= slots && outcome.collecting <= slots + MS(10));
     }
@@ -236,17 +237,17 @@ fn batteries_are_told_with_the_reports_by_those_that_have_one() {
         }
         net.command(0, reporting(&ids, 1, reports));
         net.run_for(Duration::from_secs(20));
-        let (mut told, mut links) = (Vec::new(), 0);
+        let (mut collected, mut links) = (Vec::new(), 0);
         for (_, _, event) in net.take_events() {
             match event {
-                Event::Battery { node, level } => told.push((usize::from(node.get()), level)),
+                Event::Battery { node, level } => collected.push((usize::from(node.get()), level)),
                 Event::Link(_) => links += 1,
                 _ => {}
             }
         }
-        told.sort_unstable();
+        collected.sort_unstable();
         let all = (0..12).filter(|n| n % 3 != 1).map(|n| (n, level(n)));
-        assert_eq!(told, all.collect::<Vec<_>>());
+        assert_eq!(collected, all.collect::<Vec<_>>());
         assert_eq!(links, 2 * 11 * 4);
     }
 }
@@ -266,11 +267,11 @@ fn reports_go_inwards_one_behind_the_other_and_tell_the_same() {
         let ids: Vec<u16> = (0..n as u16).collect();
         let mut net = numbered(n, ideal(adjacent));
         let outcome = run_inwards(&mut net, &ids, 2);
-        assert_eq!(outcome.told, all(&ids, adjacent, 2), "{n} nodes");
+        assert_eq!(outcome.collected, all(&ids, adjacent, 2), "{n} nodes");
         assert!(outcome.missing.is_empty(), "{:?}", outcome.missing);
         assert_eq!(floods(&net, Kind::Levels), n - 1);
         assert_eq!(floods(&net, Kind::Schedule), 0);
-        // In a row each hop has one sender; in the mesh nobody has to pass anything on.
+        // In a row each hop has one sender; in the mesh no node has to relay.
         let row: usize = (1..n).sum();
         let sent = inward_frames(&net);
         match n {
@@ -295,12 +296,12 @@ fn who_does_not_know_how_far_it_is_from_the_sink_is_asked() {
     let mut net = numbered(20, deaf_at_first(12, GRID));
     let outcome = run_inwards(&mut net, &ids, 2);
     assert!(outcome.missing.is_empty(), "{:?}", outcome.missing);
-    assert!(outcome.told.keys().any(|(_, to, _)| *to == 12));
+    assert!(outcome.collected.keys().any(|(_, to, _)| *to == 12));
     // The first time in a short slot, which is none for it.
     assert_eq!(floods(&net, Kind::Schedule), 2);
     // Another sweep, of which it hears in time.
     let outcome = run_inwards(&mut net, &ids, 1);
-    assert_eq!(outcome.told, all(&ids, GRID, 1));
+    assert_eq!(outcome.collected, all(&ids, GRID, 1));
     assert_eq!(floods(&net, Kind::Schedule), 2);
 }
 
@@ -311,7 +312,7 @@ fn what_is_lost_on_the_way_inwards_is_asked_for() {
     for seed in 0..6 {
         let mut net = numbered(20, lossy(GRID, 20, seed));
         let outcome = run_inwards(&mut net, &ids, 2);
-        assert!(outcome.told.keys().all(|key| whole.contains_key(key)));
+        assert!(outcome.collected.keys().all(|key| whole.contains_key(key)));
         let missing = &outcome.missing;
         assert!(missing.len() <= 1, "seed {seed}: {missing:?}");
         assert!(floods(&net, Kind::Schedule) > 0, "seed {seed}");
@@ -326,7 +327,7 @@ fn addresses_may_lie_anywhere() {
     let mut shuffled = ids.clone();
     shuffled.rotate_left(7);
     let outcome = run(&mut net, &shuffled, 2);
-    assert_eq!(outcome.told, all(&ids, GRID, 2));
+    assert_eq!(outcome.collected, all(&ids, GRID, 2));
     assert!(floods(&net, Kind::Sweep) >= 6, "several parts, each twice");
 }
 
@@ -352,12 +353,15 @@ fn who_missed_the_floods_joins_when_it_hears_a_beacon() {
     // It is on channel 26 until that comes, the last of four: the first three of the first sweep are lost.
     for (key, (received, _)) in &whole {
         let late = (key.0 == 12 || key.1 == 12) && key.2 != 26;
-        let told = outcome.told.get(key).map_or(0, |told| told.0);
+        let collected = outcome
+            .collected
+            .get(key)
+            .map_or(0, |collected| collected.0);
         match late {
-            true => assert_eq!(told, 1, "{key:?}"),
+            true => assert_eq!(collected, 1, "{key:?}"),
             // Of the stretch in which it joins, it may have missed some.
-            false if key.0 == 12 || key.1 == 12 => assert!(told >= 1, "{key:?}"),
-            false => assert_eq!(told, *received, "{key:?}"),
+            false if key.0 == 12 || key.1 == 12 => assert!(collected >= 1, "{key:?}"),
+            false => assert_eq!(collected, *received, "{key:?}"),
         }
     }
 }
@@ -368,8 +372,8 @@ fn where_addresses_are_left_out_who_missed_the_floods_listens_and_is_asked() {
     let mut net = net(&ids, deaf_at_first(12, GRID));
     let outcome = run(&mut net, &ids, 2);
     assert!(outcome.missing.is_empty(), "{:?}", outcome.missing);
-    assert!(outcome.told.keys().all(|(from, ..)| *from != 36));
-    assert!(outcome.told.keys().any(|(_, to, _)| *to == 36));
+    assert!(outcome.collected.keys().all(|(from, ..)| *from != 36));
+    assert!(outcome.collected.keys().any(|(_, to, _)| *to == 36));
     assert_eq!(floods(&net, Kind::Schedule), 1);
 }
 
@@ -403,7 +407,7 @@ fn a_node_that_is_gone_is_told_of_and_costs_little() {
     });
     let outcome = run(&mut net, &ids, 2);
     assert_eq!(outcome.missing, [4]);
-    assert_eq!(outcome.told.len(), 11 * 10 * 4);
+    assert_eq!(outcome.collected.len(), 11 * 10 * 4);
     assert!(
         outcome.collecting < Duration::from_secs(1),
         "{}",
@@ -420,7 +424,7 @@ fn losses_cost_beacons_but_no_order_and_nothing_is_invented() {
         for seed in 0..6 {
             let mut net = numbered(20, lossy(GRID, percent, seed));
             let outcome = run(&mut net, &ids, 2);
-            for (key, (count, rssi)) in &outcome.told {
+            for (key, (count, rssi)) in &outcome.collected {
                 let most = whole
                     .get(key)
                     .unwrap_or_else(|| panic!("{key:?} is no link"));
@@ -453,15 +457,15 @@ fn sweeps_follow_each_other_and_orders_do_not_mix() {
     assert_eq!(net.take_events().iter().filter(busy).count(), 2);
     for sweeps in [2, 1] {
         let outcome = run(&mut net, &ids, sweeps);
-        assert_eq!(outcome.told, all(&ids, MESH, sweeps));
+        assert_eq!(outcome.collected, all(&ids, MESH, sweeps));
     }
 }
 
-fn terms() -> Terms {
+fn parameters() -> Parameters {
     let Command::Sweep(sweep) = order(&[0, 1, 2], 2) else {
         unreachable!()
     };
-    sweep.terms(Campaign::new(9), MS(20), 60)
+    sweep.parameters(Campaign::new(9), MS(20), 60)
 }
 
 fn hears(net: &mut Net<Skewed>, node: usize, mpdu: &[u8]) {
@@ -483,21 +487,21 @@ fn a_stray_beacon_holds_a_node_for_as_long_as_it_tells_and_no_longer() {
     let mut net = numbered(3, ideal(LINE));
     let beacon = SweepBeacon {
         from: id(0),
-        terms: terms(),
+        parameters: parameters(),
         stretch: 7,
         slot: 0,
     };
     let frame = FrameBuf::build(|w| beacon.emit(w, 32)).unwrap();
     hears(&mut net, 1, &frame);
     assert!(!net.engine(1).node.is_idle());
-    net.run_for(terms().measuring() + MS(20) * 4);
+    net.run_for(parameters().measuring() + MS(20) * 4);
     assert!((0..3).all(|n| net.engine(n).node.is_idle()));
     // The same campaign again is no news.
     hears(&mut net, 1, &frame);
     assert!(net.engine(1).node.is_idle());
     net.take_events();
     let ids: Vec<u16> = (0..3).collect();
-    assert_eq!(run(&mut net, &ids, 2).told, all(&ids, LINE, 2));
+    assert_eq!(run(&mut net, &ids, 2).collected, all(&ids, LINE, 2));
 }
 
 #[test]
@@ -509,10 +513,10 @@ fn nonsense_in_mid_sweep_changes_nothing() {
     // On whatever channel node 1 is, one of them is there.
     let foreign: Vec<FrameBuf> = (0..8)
         .map(|stretch| {
-            let (from, terms, slot) = (id(2), terms(), 2);
+            let (from, parameters, slot) = (id(2), parameters(), 2);
             let beacon = SweepBeacon {
                 from,
-                terms,
+                parameters,
                 stretch,
                 slot,
             };
@@ -521,14 +525,14 @@ fn nonsense_in_mid_sweep_changes_nothing() {
         .collect();
     let mut broken = foreign[0];
     broken[8] = 0xff;
-    let part = Part {
-        terms: terms(),
+    let announcement = Announcement {
+        parameters: parameters(),
         until: Duration::ZERO,
         from: id(0),
         rank: 0,
         nodes: &[7],
     };
-    let content = FrameBuf::build(|w| part.emit(w)).unwrap();
+    let content = FrameBuf::build(|w| announcement.emit(w)).unwrap();
     let flooded = flood::Repr {
         sequence: 77,
         initiator: id(2),
@@ -558,7 +562,7 @@ fn nonsense_in_mid_sweep_changes_nothing() {
     again[2] = again[2].wrapping_add(100);
     hears(&mut net, 0, &again);
     net.run_for(Duration::from_secs(2));
-    let told: Vec<_> = net
+    let collected: Vec<_> = net
         .take_events()
         .into_iter()
         .filter_map(|(_, _, event)| match event {
@@ -566,5 +570,5 @@ fn nonsense_in_mid_sweep_changes_nothing() {
             _ => None,
         })
         .collect();
-    assert_eq!(told, [(2, -61); 3 * 2 * 4]);
+    assert_eq!(collected, [(2, -61); 3 * 2 * 4]);
 }

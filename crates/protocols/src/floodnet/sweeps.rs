@@ -1,7 +1,6 @@
-//! Sweeps: a node's part in one, and the sink's order. What is missing of the reports is asked for as in any other
-//! collection.
+//! Sweeps: a node's role in one, and the sink's order. Missing reports are requested as in any other collection.
 
-use super::sink::{Collection, Phase, Task, Telling, OWN_FRAME, START};
+use super::sink::{Announcing, Collection, Phase, Task, OWN_FRAME, START};
 use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
 use crate::collection::{Agenda, Ledger};
 use crate::glossy::Ring;
@@ -10,50 +9,54 @@ use thalweg_engine::{RadioEvent, When};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
-use thalweg_wire::sweep::{Beacon, Part, Reports, Terms};
+use thalweg_wire::sweep::{Announcement, Beacon, Parameters, Reports};
 use thalweg_wire::{FrameBuf, Reader};
 
-/// How those answer who are asked for their reports in slots of `slot`: short ones are for what goes inwards.
-pub(super) fn asked_course(terms: &Terms, slot: Duration) -> Reports {
-    match slot == terms.report {
-        true => terms.reports,
+/// How nodes answer a request for reports in slots of `slot`: short slots are for reports that go inwards.
+pub(super) fn answer_course(parameters: &Parameters, slot: Duration) -> Reports {
+    match slot == parameters.report {
+        true => parameters.reports,
         false => Reports::Flooded,
     }
 }
 
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
-    /// The terms of the last measurement, where that was a sweep and `campaign`.
-    pub(super) fn swept(&self, campaign: Campaign) -> Option<&Terms> {
-        let terms = self.measuring.sweep().map(Sweeping::terms);
-        terms.filter(|terms| terms.campaign == campaign)
+    /// The parameters of the last measurement, where that was a sweep and `campaign`.
+    pub(super) fn swept(&self, campaign: Campaign) -> Option<&Parameters> {
+        let parameters = self.measuring.sweep().map(Sweeping::parameters);
+        parameters.filter(|parameters| parameters.campaign == campaign)
     }
 
-    /// A part of the sink's word came in after `relay` slots.
-    pub(super) fn hear_part(&mut self, relay: u8, reference: Instant) {
-        let Ok(part) = Part::parse(self.flood.content()) else {
+    /// An announcement of a sweep came in after `relay` slots.
+    pub(super) fn on_announcement(&mut self, relay: u8, reference: Instant) {
+        let Ok(announcement) = Announcement::parse(self.flood.content()) else {
             return;
         };
         // Two sinks at once: one's own order goes on.
         if self.has_order() {
             return;
         }
-        let (terms, slot, begin) = (part.terms, part.slot_of(self.id), reference + part.until);
+        let (parameters, slot, begin) = (
+            announcement.parameters,
+            announcement.slot_of(self.id),
+            reference + announcement.until,
+        );
         self.agenda = None;
         match &mut self.measuring {
-            // Another part of the same, or the same again.
-            Measuring::Sweep(sweep) if *sweep.terms() == terms && !sweep.is_over() => {
-                sweep.learn(slot);
+            // Another announcement of the same sweep, or the same again.
+            Measuring::Sweep(sweep) if *sweep.parameters() == parameters && !sweep.is_done() => {
+                sweep.set_slot(slot);
             }
-            _ => self.begin_sweep(terms, begin, slot),
+            _ => self.begin_sweep(parameters, begin, slot),
         }
-        self.learn_hops(relay.saturating_add(1));
+        self.set_hops(relay.saturating_add(1));
     }
 
     /// This node is so many hops from the sink.
-    fn learn_hops(&mut self, hops: u8) {
+    fn set_hops(&mut self, hops: u8) {
         let turn = self.flood.most_hops().checked_sub(hops);
         if let (Measuring::Sweep(sweep), Some(turn)) = (&mut self.measuring, turn) {
-            sweep.learn_turn(turn);
+            sweep.set_turn(turn);
         }
     }
 
@@ -61,18 +64,18 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub(super) fn ring(&self) -> Option<Ring> {
         let sweep = self.measuring.sweep()?;
         let hops = self.flood.most_hops().checked_sub(sweep.turn()?)?;
-        let slot = sweep.terms().hop();
+        let slot = sweep.parameters().hop();
         Some(Ring { hops, slot })
     }
 
-    fn begin_sweep(&mut self, terms: Terms, begin: Instant, slot: Option<u16>) {
-        self.campaign = terms.campaign;
-        self.table.begin(terms.campaign);
+    fn begin_sweep(&mut self, parameters: Parameters, begin: Instant, slot: Option<u16>) {
+        self.campaign = parameters.campaign;
+        self.table.begin(parameters.campaign);
         let lead = lead(&self.timing);
-        self.measuring = Measuring::Sweep(Sweeping::new(terms, begin, slot, lead));
+        self.measuring = Measuring::Sweep(Sweeping::new(parameters, begin, slot, lead));
     }
 
-    /// A beacon that an idle node hears tells of a sweep whose floods it has missed.
+    /// An idle node hears a beacon of a sweep whose floods it has missed.
     pub(super) fn join_sweep(&mut self, event: &RadioEvent<'_>) {
         let RadioEvent::Frame { mpdu, sfd, .. } = *event else {
             return;
@@ -80,12 +83,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Ok(beacon) = Beacon::parse(mpdu) else {
             return;
         };
-        // Its own clock may be the last to say that a sweep is over.
-        let news = self.table.campaign() != Some(beacon.terms.campaign);
-        if news && !self.is_busy() {
-            self.campaign = beacon.terms.campaign;
-            self.table.begin(beacon.terms.campaign);
-            let own = beacon.terms.slot_of(self.id);
+        // By its own clock a sweep may last longest.
+        let is_new = self.table.campaign() != Some(beacon.parameters.campaign);
+        if is_new && !self.is_busy() {
+            self.campaign = beacon.parameters.campaign;
+            self.table.begin(beacon.parameters.campaign);
+            let own = beacon.parameters.slot_of(self.id);
             let lead = lead(&self.timing);
             self.measuring = Measuring::Sweep(Sweeping::joined(&beacon, sfd, own, lead));
         }
@@ -104,17 +107,18 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 channel,
                 sfd,
             } => {
-                let Some(terms) = self.measuring.sweep().map(|sweep| *sweep.terms()) else {
+                let Some(parameters) = self.measuring.sweep().map(|sweep| *sweep.parameters())
+                else {
                     return;
                 };
                 let beacon = Beacon {
                     from: self.id,
-                    terms,
+                    parameters,
                     stretch,
                     slot,
                 };
                 let frame = FrameBuf::build(|w| beacon.emit(w, BEACON_BYTES.into()));
-                // Who joins late has missed some of its slots.
+                // A node that joins late has missed some of its slots.
                 if let (Ok(frame), true) = (frame, sfd > now) {
                     self.beacon_frame = frame;
                     self.beacon = Some((channel, sfd));
@@ -125,8 +129,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 self.flood.listen();
             }
             Step::Report(at) => {
-                let terms = self.measuring.sweep().map(Sweeping::terms);
-                let course = terms.map_or(Reports::Flooded, |terms| terms.reports);
+                let parameters = self.measuring.sweep().map(Sweeping::parameters);
+                let course = parameters.map_or(Reports::Flooded, |parameters| parameters.reports);
                 self.report_levels(now, at, course);
             }
         }
@@ -137,7 +141,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Some(sweep) = self.measuring.sweep() else {
             return;
         };
-        let content = levels_frame(self.id, &self.table, sweep.terms(), self.battery);
+        let content = levels_frame(self.id, &self.table, sweep.parameters(), self.battery);
         // The sink's own needs no air.
         let (Ok(content), true, false) = (content, at > now, self.has_order()) else {
             return;
@@ -158,11 +162,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
     }
 
-    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. Who does not know its ring waits until
-    /// it is asked again.
+    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. One that does not know its
+    /// ring waits until it is asked again.
     pub(super) fn inwards_or_flooded(&self, agenda: Agenda) -> Option<Agenda> {
-        let terms = self.swept(agenda.campaign);
-        let course = terms.map(|terms| asked_course(terms, agenda.slot));
+        let parameters = self.swept(agenda.campaign);
+        let course = parameters.map(|parameters| answer_course(parameters, agenda.slot));
         match (course, self.measuring.sweep()) {
             (Some(Reports::Inwards), Some(sweep)) => Some(agenda.later(sweep.delay()?)),
             _ => Some(agenda),
@@ -173,22 +177,22 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let (Ok(beacon), Some(sweep)) = (Beacon::parse(mpdu), self.measuring.sweep()) else {
             return;
         };
-        let terms = sweep.terms();
-        let lowest = Dbm(f64::from(terms.floor)) - Db(f64::from(BELOW_FLOOR_DB));
-        let there = terms.channel(beacon.stretch.into()) == Some(listening);
-        // What cannot be told takes no room.
-        if beacon.terms == *terms && there && rssi >= lowest {
+        let parameters = sweep.parameters();
+        let lowest = Dbm(f64::from(parameters.floor)) - Db(f64::from(BELOW_FLOOR_DB));
+        let there = parameters.channel(beacon.stretch.into()) == Some(listening);
+        // A level that cannot be reported takes no room.
+        if beacon.parameters == *parameters && there && rssi >= lowest {
             self.table.record_strong(beacon.from, listening, rssi);
         }
     }
 
-    /// From one part of the word to `nodes` to the next: all take as long as the longest.
-    fn part_spacing(&self, nodes: &[NodeId]) -> Duration {
+    /// From one announcement to `nodes` to the next: all take as long as the longest.
+    fn announcement_spacing(&self, nodes: &[NodeId]) -> Duration {
         let bits = match Slots::from(nodes, 0) {
             Some(slots) if usize::from(slots.next) == nodes.len() => slots.bits().len(),
-            _ => Part::ADDRESSES / 8,
+            _ => Announcement::ADDRESSES / 8,
         };
-        let bytes = HEADER_BYTES + Part::BYTES + bits;
+        let bytes = HEADER_BYTES + Announcement::BYTES + bits;
         self.config.schedule_slot(bytes, &self.timing)
     }
 
@@ -201,12 +205,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             Reports::Flooded => self.config.levels_slot(&self.timing),
             Reports::Inwards => self.config.inward_slot(&self.timing),
         };
-        let terms = sweep.terms(self.campaign, report, self.config.levels_bytes);
+        let parameters = sweep.parameters(self.campaign, report, self.config.levels_bytes);
         let nodes = sweep.nodes().as_slice();
         let reference = now + START.max(lead(&self.timing) + LEAD);
-        let floods = Slots::parts(nodes) * u64::from(COPIES);
-        let begin = reference + self.part_spacing(nodes) * floods;
-        let telling = Telling {
+        let floods = Slots::announcements(nodes) * u64::from(COPIES);
+        let begin = reference + self.announcement_spacing(nodes) * floods;
+        let announcing = Announcing {
             rank: 0,
             copies: COPIES,
             reference,
@@ -217,43 +221,43 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             ledger: Ledger::new(sweep.nodes().clone(), self.config.tries),
             floor: 1,
             begin: reference,
-            phase: Phase::Telling(telling),
+            phase: Phase::Announcing(announcing),
         });
-        self.begin_sweep(terms, begin, slot);
-        self.learn_hops(0);
+        self.begin_sweep(parameters, begin, slot);
+        self.set_hops(0);
     }
 
-    /// Floods the next part of the sink's word.
-    pub(super) fn tell_part(&mut self, now: Instant, mut telling: Telling) {
+    /// Floods the next announcement.
+    pub(super) fn send_announcement(&mut self, now: Instant, mut announcing: Announcing) {
         let (Task::Collecting(collection), Some(sweep)) = (&self.task, self.measuring.sweep())
         else {
             return;
         };
         let nodes = collection.ledger.nodes.as_slice();
-        let (reference, slots) = (telling.reference, Slots::from(nodes, telling.rank));
+        let (reference, slots) = (announcing.reference, Slots::from(nodes, announcing.rank));
         let content = slots.and_then(|slots| {
-            let part = Part {
-                terms: *sweep.terms(),
+            let announcement = Announcement {
+                parameters: *sweep.parameters(),
                 until: sweep.begin().since(reference),
                 from: slots.from,
-                rank: telling.rank,
+                rank: announcing.rank,
                 nodes: slots.bits(),
             };
-            FrameBuf::build(|w| part.emit(w)).ok()
+            FrameBuf::build(|w| announcement.emit(w)).ok()
         });
-        telling.reference += self.part_spacing(nodes);
+        announcing.reference += self.announcement_spacing(nodes);
         let next = slots.map(|slots| slots.next);
-        telling.rank = next
+        announcing.rank = next
             .filter(|next| usize::from(*next) < nodes.len())
             .unwrap_or(0);
-        if telling.rank == 0 {
-            telling.copies = telling.copies.saturating_sub(1);
+        if announcing.rank == 0 {
+            announcing.copies = announcing.copies.saturating_sub(1);
         }
         let end = sweep.end();
         if let Task::Collecting(Collection { phase, .. }) = &mut self.task {
-            *phase = match telling.copies {
+            *phase = match announcing.copies {
                 0 => Phase::Sweeping { end },
-                _ => Phase::Telling(telling),
+                _ => Phase::Announcing(announcing),
             };
         }
         // Refused or not, the flood takes its time.
@@ -276,7 +280,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let (nodes, time) = (ledger.nodes.len(), now.since(*begin));
         let (frame, due) = (0, now + OWN_FRAME);
         (*begin, *phase) = (now, Phase::Own { frame, due });
-        self.tell(Event::Measured { nodes, time });
+        self.emit(Event::Measured { nodes, time });
     }
 
     /// Takes the sink's own report, and waits for the others', which come in by themselves.
@@ -285,16 +289,16 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let (terms, end) = (
-            sweep.terms(),
+        let (parameters, end) = (
+            sweep.parameters(),
             sweep.report_at(collection.ledger.nodes.len()),
         );
-        let end = match terms.reports {
+        let end = match parameters.reports {
             Reports::Flooded => end,
-            Reports::Inwards => end + terms.hop() * u64::from(self.flood.most_hops()),
+            Reports::Inwards => end + parameters.hop() * u64::from(self.flood.most_hops()),
         };
         collection.phase = Phase::Round { end };
-        if let Ok(content) = levels_frame(self.id, &self.table, sweep.terms(), self.battery) {
+        if let Ok(content) = levels_frame(self.id, &self.table, sweep.parameters(), self.battery) {
             self.sink_levels(self.id, content);
         }
     }
@@ -304,15 +308,15 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Ok(head) = Levels::parse(&mut Reader::new(&content)) else {
             return;
         };
-        let Some(terms) = self.swept(head.campaign).copied() else {
+        let Some(parameters) = self.swept(head.campaign).copied() else {
             return;
         };
         let Task::Collecting(Collection { ledger, .. }) = &mut self.task else {
             return;
         };
         if ledger.accept(from, 0, 1) {
-            self.links = Some(Waiting::Levels(Rows::new(from, terms, content)));
-            self.tell_battery(from, head.battery);
+            self.links = Some(Waiting::Levels(Rows::new(from, parameters, content)));
+            self.emit_battery(from, head.battery);
         }
     }
 }

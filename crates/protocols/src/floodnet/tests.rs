@@ -1,5 +1,5 @@
 use super::*;
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::glossy::{Insistence, MissedSlot};
 use crate::linkprobe::{Measure, NodeList};
@@ -44,11 +44,11 @@ fn events(net: &mut Net<Node>) -> Vec<(Instant, usize, Event)> {
     net.take_events()
 }
 
-/// (from, to, channel) -> (received, rssi), each link told once.
-type Told = BTreeMap<(u16, u16, u8), (u8, f64)>;
+/// (from, to, channel) -> (received, rssi), each link reported once.
+type LinkLevels = BTreeMap<(u16, u16, u8), (u8, f64)>;
 
 struct Outcome {
-    told: Told,
+    collected: LinkLevels,
     missing: Vec<Missing>,
     complete: u16,
 }
@@ -57,12 +57,12 @@ struct Outcome {
 fn run_collection(net: &mut Net<Node>, n: usize, limit: Duration) -> Outcome {
     net.command(0, collect(n));
     net.run_for(limit);
-    let (mut told, mut missing, mut end) = (Told::new(), Vec::new(), None);
+    let (mut collected, mut missing, mut end) = (LinkLevels::new(), Vec::new(), None);
     for (_, node, event) in events(net) {
         assert!(node == 0, "only the sink is told: {event:?}");
         assert!(end.is_none(), "nothing follows the end: {event:?}");
         match event {
-            Event::Link(Link {
+            Event::Link(LinkReport {
                 from,
                 to,
                 channel,
@@ -71,9 +71,9 @@ fn run_collection(net: &mut Net<Node>, n: usize, limit: Duration) -> Outcome {
             }) => {
                 let key = (from.get(), to.get(), channel.number());
                 assert_eq!(
-                    told.insert(key, (received, rssi.0)),
+                    collected.insert(key, (received, rssi.0)),
                     None,
-                    "told twice: {key:?}"
+                    "reported twice: {key:?}"
                 );
             }
             Event::Missing(node) => missing.push(node),
@@ -95,15 +95,15 @@ fn run_collection(net: &mut Net<Node>, n: usize, limit: Duration) -> Outcome {
     );
     assert!(time <= limit);
     Outcome {
-        told,
+        collected,
         missing,
         complete,
     }
 }
 
-/// What the nodes' own tables say, as the sink should be told.
-fn tables(net: &Net<Node>, n: usize) -> Told {
-    let mut all = Told::new();
+/// What the nodes' own tables say, as the sink should report them.
+fn tables(net: &Net<Node>, n: usize) -> LinkLevels {
+    let mut all = LinkLevels::new();
     for to in 0..n {
         for row in net.engine(to).table().rows(1) {
             for (index, heard) in row.heard.iter().enumerate() {
@@ -138,8 +138,8 @@ fn a_collection_tells_the_batteries_of_nodes_that_have_one() {
         Event::Battery { node, level } => Some((node, level)),
         _ => None,
     };
-    let told: Vec<_> = events(&mut net).into_iter().filter_map(battery).collect();
-    assert_eq!(told, [(id(0), level), (id(5), level)]);
+    let collected: Vec<_> = events(&mut net).into_iter().filter_map(battery).collect();
+    assert_eq!(collected, [(id(0), level), (id(5), level)]);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_measurement_takes_equation_1_and_counts_every_beacon() {
                     .enumerate()
                     .filter_map(|(i, c)| c.map(|c| (i, c)))
                     .collect();
-                let cell = thalweg_wire::report::Heard {
+                let cell = thalweg_wire::report::Received {
                     received: 4,
                     rssi: -60,
                 };
@@ -364,8 +364,8 @@ fn all_tables_are_collected() {
             (usize::from(outcome.complete), outcome.missing.len()),
             (n, 0)
         );
-        assert_eq!(outcome.told, tables(&net, n));
-        assert!(outcome.told.values().all(|link| *link == (3, -60.0)));
+        assert_eq!(outcome.collected, tables(&net, n));
+        assert!(outcome.collected.values().all(|link| *link == (3, -60.0)));
     }
 }
 
@@ -415,7 +415,7 @@ fn a_node_that_never_answers_is_told_of_and_does_not_hold_up_the_rest() {
             frames: None
         }]
     );
-    assert_eq!(outcome.told.len(), 5 * 4);
+    assert_eq!(outcome.collected.len(), 5 * 4);
 }
 
 #[test]
@@ -444,11 +444,11 @@ fn losses_cost_beacons_and_time_but_no_order() {
                 }
                 let outcome = run_collection(&mut net, 20, Duration::from_secs(30));
                 let expected = tables(&net, 20);
-                for (link, told) in &outcome.told {
-                    assert_eq!(expected.get(link), Some(told), "seed {seed}: {link:?}");
+                for (link, collected) in &outcome.collected {
+                    assert_eq!(expected.get(link), Some(collected), "seed {seed}: {link:?}");
                 }
                 if outcome.missing.is_empty() {
-                    assert_eq!(outcome.told, expected, "seed {seed}");
+                    assert_eq!(outcome.collected, expected, "seed {seed}");
                 }
                 assert!(
                     outcome.missing.len() <= 1,
@@ -485,7 +485,7 @@ fn a_second_measurement_forgets_the_first() {
     let outcome = run_collection(&mut net, 4, Duration::from_secs(10));
     // Node 2 still has the first measurement's table, but cannot be asked either.
     assert!(outcome
-        .told
+        .collected
         .keys()
         .all(|(from, to, _)| *from != 2 && *to != 2));
 }

@@ -10,7 +10,7 @@ pub enum Forwarding {
     /// Every packet is read out, written and then sent (CIT, section 3.2).
     Copying,
     /// No data moves: one frame is written once and sent again for every packet, and of what is
-    /// received nothing is read but the few bytes that tell whose it is, as for a condition (CIT,
+    /// received nothing is read but the few bytes that say whose it is, as for a condition (CIT,
     /// section 3). It measures what copying costs, and delivers nothing.
     Resending,
     /// Conditional immediate transmission: packet n - 1 waits in the transmit buffer and goes out
@@ -74,7 +74,7 @@ impl Config {
     /// How many bytes of a frame it reads.
     pub(super) fn readout(&self) -> u8 {
         match self.forwarding {
-            // Nobody's packets are for it.
+            // No packets are for it.
             _ if self.previous == [None; 2] => 0,
             Forwarding::Resending => ORIGIN_END,
             Forwarding::Copying | Forwarding::Conditional => u8::MAX,
@@ -107,7 +107,7 @@ pub enum Command {
     },
 }
 
-/// What a node tells.
+/// Events of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A route's end was handed a packet.

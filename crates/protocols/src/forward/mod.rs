@@ -109,8 +109,8 @@ impl<S: ObjectStore> Forwarder<S> {
         &mut self.store
     }
 
-    fn tell(&mut self, event: Event) {
-        // There is room: each call into the engine tells of one packet.
+    fn emit(&mut self, event: Event) {
+        // There is room: each call into the engine causes one event.
         let _ = self.events.push(event);
     }
 
@@ -177,7 +177,7 @@ impl<S: ObjectStore> Forwarder<S> {
                     }
                 }
                 let (number, previous) = (repr.number, repr.previous);
-                self.tell(Event::Received { number, previous });
+                self.emit(Event::Received { number, previous });
             }
             Role::Relay => {
                 let number = repr.number;
@@ -186,7 +186,7 @@ impl<S: ObjectStore> Forwarder<S> {
                 };
                 if self.queue.push(Packet { number, frame }).is_err() {
                     let why = Drop::QueueFull;
-                    self.tell(Event::Dropped { number, why });
+                    self.emit(Event::Dropped { number, why });
                 }
             }
         }
@@ -265,12 +265,12 @@ impl<S: ObjectStore> Forwarder<S> {
             }
             (TxAnswer::Refused, _) => {
                 let why = Drop::Refused;
-                self.tell(Event::Dropped { number, why });
+                self.emit(Event::Dropped { number, why });
             }
         }
         if self.batch.is_some_and(|b| b.left == 0 && b.due == 0) {
             self.batch = None;
-            self.tell(Event::SentAll);
+            self.emit(Event::SentAll);
         }
     }
 }

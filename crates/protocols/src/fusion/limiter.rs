@@ -3,7 +3,7 @@
 use super::strategy::{Counts, Limit};
 use thalweg_units::{Instant, NodeId};
 
-/// Sources that are told apart; beyond them, the one heard longest ago is forgotten.
+/// The most sources kept apart; beyond them, the one heard longest ago is forgotten.
 const MAX_SOURCES: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
@@ -21,9 +21,9 @@ struct Source {
 pub(super) struct Limiter {
     limit: Option<Limit>,
     sources: [Source; MAX_SOURCES],
-    known: usize,
+    count: usize,
     /// Packets heard since the last token.
-    heard: u16,
+    since_token: u16,
     /// In the bucket.
     tokens: u8,
 }
@@ -31,23 +31,23 @@ pub(super) struct Limiter {
 impl Limiter {
     /// Begins with an empty bucket.
     pub(super) const fn new(limit: Option<Limit>) -> Self {
-        let nobody = Source {
+        let none = Source {
             id: NodeId::MAX,
             at: Instant::ZERO,
             number: 0,
             served: 0,
         };
         Self {
-            sources: [nobody; MAX_SOURCES],
-            known: 0,
-            heard: 0,
+            sources: [none; MAX_SOURCES],
+            count: 0,
+            since_token: 0,
             tokens: 0,
             limit,
         }
     }
 
     /// Whether a packet of the application's may be admitted. Where no source was heard for a whole window there is
-    /// nobody to share with: with N = 0 a token comes for every no packets.
+    /// no one to share with: with N = 0 tokens are free.
     pub(super) fn admits(&self, now: Instant) -> bool {
         let Some(limit) = self.limit else {
             return true;
@@ -57,7 +57,7 @@ impl Limiter {
     /// N: sources that were heard within the window.
     fn active(&self, now: Instant, limit: Limit) -> usize {
         let is_active = |source: &&Source| now.since(source.at) <= limit.window;
-        self.known().filter(is_active).count()
+        self.sources().filter(is_active).count()
     }
     /// One was admitted.
     pub(super) fn spend(&mut self) {
@@ -65,7 +65,7 @@ impl Limiter {
     }
 
     /// The parent forwards packet `number` of `origin`; `me` is this node.
-    pub(super) fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
+    pub(super) fn on_forward(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
         let Some(limit) = self.limit else { return };
         if !self.note(now, origin, number) {
             return;
@@ -77,9 +77,9 @@ impl Limiter {
             }
             for_a_token /= 2;
         }
-        self.heard = self.heard.saturating_add(1);
-        if usize::from(self.heard) >= for_a_token {
-            self.heard = 0;
+        self.since_token = self.since_token.saturating_add(1);
+        if usize::from(self.since_token) >= for_a_token {
+            self.since_token = 0;
             self.earn(limit);
         }
     }
@@ -87,22 +87,22 @@ impl Limiter {
     /// A node keeps up with the median of those that are being served, so that neither a crowded
     /// subtree nor a source that sends little decides for all.
     fn is_behind(&self, now: Instant, limit: Limit, me: NodeId) -> bool {
-        let own = self.known().find(|s| s.id == me);
+        let own = self.sources().find(|s| s.id == me);
         let mine = own.map_or(0, |s| s.served) + u16::from(self.tokens);
-        let others = (self.known()).filter(|s| s.id != me && now.since(s.at) <= limit.window);
+        let others = (self.sources()).filter(|s| s.id != me && now.since(s.at) <= limit.window);
         let above = others.clone().filter(|s| s.served > mine).count();
         above * 2 >= others.count()
     }
     fn earn(&mut self, limit: Limit) {
         self.tokens = (self.tokens + 1).min(limit.depth);
     }
-    fn known(&self) -> impl Iterator<Item = &Source> + Clone {
-        self.sources.iter().take(self.known)
+    fn sources(&self) -> impl Iterator<Item = &Source> + Clone {
+        self.sources.iter().take(self.count)
     }
     /// Remembers the packet; whether it is a new one.
     fn note(&mut self, now: Instant, id: NodeId, number: u16) -> bool {
-        let known = self.known;
-        if let Some(source) = self.sources.iter_mut().take(known).find(|s| s.id == id) {
+        let count = self.count;
+        if let Some(source) = self.sources.iter_mut().take(count).find(|s| s.id == id) {
             source.at = now;
             if source.number == number {
                 return false;
@@ -110,7 +110,7 @@ impl Limiter {
             source.number = number;
             source.served += 1;
             if source.served >= 256 {
-                for source in self.sources.iter_mut().take(known) {
+                for source in self.sources.iter_mut().take(count) {
                     source.served /= 2;
                 }
             }
@@ -122,9 +122,9 @@ impl Limiter {
             number,
             served: 1,
         };
-        if let Some(slot) = self.sources.get_mut(known) {
+        if let Some(slot) = self.sources.get_mut(count) {
             *slot = fresh;
-            self.known += 1;
+            self.count += 1;
         } else if let Some(oldest) = self.sources.iter_mut().min_by_key(|s| s.at) {
             *oldest = fresh;
         }
@@ -133,53 +133,5 @@ impl Limiter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fusion::Strategy;
-
-    fn id(n: u16) -> NodeId {
-        NodeId::new(n).unwrap()
-    }
-
-    #[test]
-    fn a_token_for_every_round_of_the_parents_sources() {
-        let mut limiter = Limiter::new(Some(Strategy::LIMIT));
-        // Four sources, 40 packets within the window, in turn: about one token for every four.
-        let mut at = Instant::ZERO;
-        for k in 0..40 {
-            at += thalweg_units::Duration::from_millis(50);
-            limiter.heard(at, id(k % 4), k, id(9));
-        }
-        assert_eq!(limiter.tokens, 10);
-        (0..9).for_each(|_| limiter.spend());
-        assert!(limiter.admits(at));
-        limiter.spend();
-        assert!(!limiter.admits(at));
-        for k in 100..108 {
-            limiter.heard(at, id(k % 4), k, id(9));
-        }
-        assert_eq!(limiter.tokens, 2);
-    }
-
-    #[test]
-    fn nobody_is_limited_by_a_parent_that_is_not_heard_for_a_window() {
-        let mut limiter = Limiter::new(Some(Strategy::LIMIT));
-        assert!(limiter.admits(Instant::ZERO));
-        limiter.heard(Instant::ZERO, id(1), 1, id(9));
-        limiter.heard(Instant::ZERO, id(2), 1, id(9));
-        limiter.spend();
-        assert_eq!(limiter.tokens, 0);
-        let window = Strategy::LIMIT.window;
-        assert!(!limiter.admits(Instant::ZERO + window));
-        assert!(limiter.admits(Instant::ZERO + window * 2));
-    }
-
-    #[test]
-    fn a_retransmission_is_no_new_packet() {
-        let mut limiter = Limiter::new(Some(Strategy::LIMIT));
-        for k in 0..8 {
-            limiter.heard(Instant::ZERO, id(1), 1 + k / 4, id(9));
-        }
-        assert_eq!(limiter.tokens, 2);
-    }
-}
+#[path = "limiter_tests.rs"]
+mod tests;

@@ -20,7 +20,7 @@ use limiter::Limiter;
 use thalweg_engine::{Ability, Hear, Wants};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::addressed::Congestion;
-use thalweg_wire::tree::{congestion, stamp, Repr, Stamp, Way};
+use thalweg_wire::tree::{congestion, stamp, Direction, Repr, Stamp};
 
 /// A node's discipline.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Discipline for Fusion {
         let Repr::Data(packet) = heard.frame else {
             return None;
         };
-        let is_up = packet.way == Way::Up;
+        let is_up = packet.direction == Direction::Up;
         if let Hop::Here(sighting) = heard.hop {
             let is_pressed = self.congestion() == Congestion::Congested
                 && self.parent_state == Congestion::Congested;
@@ -106,7 +106,7 @@ impl Discipline for Fusion {
         }
         // A sink forwards by wire what it receives: its children go by what it is sent.
         if is_up && (by_parent || heard.hop == Hop::Sink) {
-            (self.limiter).heard(now, packet.origin, packet.number, self.id);
+            (self.limiter).on_forward(now, packet.origin, packet.number, self.id);
         }
         let delay = self.strategy.delay.filter(|_| by_parent)?;
         self.quiet_until = heard.end + delay;
@@ -117,19 +117,19 @@ impl Discipline for Fusion {
         self.limit = fill.limit;
         self.detector.queued(now, fill);
     }
-    fn admits(&mut self, now: Instant, way: Way) -> bool {
-        match way {
-            Way::Up => self.limiter.admits(now),
-            Way::Down { .. } => true,
+    fn admits(&mut self, now: Instant, direction: Direction) -> bool {
+        match direction {
+            Direction::Up => self.limiter.admits(now),
+            Direction::Down { .. } => true,
         }
     }
-    fn admitted(&mut self, way: Way) {
-        if way == Way::Up {
+    fn admitted(&mut self, direction: Direction) {
+        if direction == Direction::Up {
             self.limiter.spend();
         }
     }
-    fn sent(&mut self, way: Way, outcome: Outcome) {
-        if way != Way::Up {
+    fn sent(&mut self, direction: Direction, outcome: Outcome) {
+        if direction != Direction::Up {
             return;
         }
         if self.parent_state == Congestion::Congested {
@@ -140,8 +140,8 @@ impl Discipline for Fusion {
         }
     }
 
-    fn gate(&self, now: Instant, way: Way) -> Gate {
-        if way == Way::Up && self.is_blocked() {
+    fn gate(&self, now: Instant, direction: Direction) -> Gate {
+        if direction == Direction::Up && self.is_blocked() {
             Gate::Held
         } else if now < self.quiet_until {
             Gate::Until(self.quiet_until)

@@ -14,7 +14,7 @@ use thalweg_wire::FrameBuf;
 type Mote = Node<Fusion, Readings>;
 
 const T0: Instant = Instant::ZERO;
-const DOWN: Way = Way::Down { to: NodeId::MAX };
+const DOWN: Direction = Direction::Down { to: NodeId::MAX };
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -49,7 +49,7 @@ fn data(from: u16, to: u16, origin: u16, number: u16, state: Congestion) -> Data
             from: id(from),
         },
         stamp: stamp(state),
-        way: Way::Up,
+        direction: Direction::Up,
         origin: id(origin),
         number,
         hops: 0,
@@ -119,15 +119,15 @@ fn pressed() -> Fusion {
     let mut fusion = Fusion::new(id(2), Strategy::named("occupancy").unwrap());
     let (packets, limit) = (8, 8);
     fusion.queued(T0, Fill { packets, limit });
-    hears(&mut fusion, T0, Way::Up, 1, Hop::Elsewhere);
+    hears(&mut fusion, T0, Direction::Up, 1, Hop::Elsewhere);
     fusion
 }
 /// It hears packet `number`, whose sender is congested and its parent if the packet is not for itself.
-fn hears(fusion: &mut Fusion, at: Instant, way: Way, number: u16, hop: Hop) {
+fn hears(fusion: &mut Fusion, at: Instant, direction: Direction, number: u16, hop: Hop) {
     let data = data(1, 9, 10 + number % 20, number, Congestion::Congested);
     let heard = Overheard {
         tail: &[],
-        frame: &Repr::Data(Data { way, ..data }),
+        frame: &Repr::Data(Data { direction, ..data }),
         by_parent: hop == Hop::Elsewhere,
         hop,
         end: at,
@@ -138,34 +138,41 @@ fn hears(fusion: &mut Fusion, at: Instant, way: Way, number: u16, hop: Hop) {
 #[test]
 fn a_congested_node_may_send_one_more_packet_and_one_for_each_that_comes() {
     let mut fusion = pressed();
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Open);
-    fusion.sent(Way::Up, Outcome::Acknowledged(Congestion::Clear));
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Held);
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Open);
+    fusion.sent(Direction::Up, Outcome::Acknowledged(Congestion::Clear));
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Held);
     // Not for one that comes again, nor for one that is on its way down.
-    hears(&mut fusion, T0, Way::Up, 2, Hop::Here(Sighting::Again));
+    hears(
+        &mut fusion,
+        T0,
+        Direction::Up,
+        2,
+        Hop::Here(Sighting::Again),
+    );
     hears(&mut fusion, T0, DOWN, 3, Hop::Here(Sighting::New));
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Held);
-    hears(&mut fusion, T0, Way::Up, 4, Hop::Here(Sighting::New));
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Open);
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Held);
+    hears(&mut fusion, T0, Direction::Up, 4, Hop::Here(Sighting::New));
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Open);
 }
 
 #[test]
 fn the_way_down_is_not_held_back() {
     let mut fusion = pressed();
     fusion.sent(DOWN, Outcome::NoAck);
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Open);
-    fusion.sent(Way::Up, Outcome::NoAck);
-    let gates = [Way::Up, DOWN].map(|way| fusion.gate(T0, way));
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Open);
+    fusion.sent(Direction::Up, Outcome::NoAck);
+    let gates = [Direction::Up, DOWN].map(|direction| fusion.gate(T0, direction));
     assert_eq!(gates, [Gate::Held, Gate::Open]);
     let mut limited = Fusion::new(id(2), Strategy::named("rate-limiting").unwrap());
-    hears(&mut limited, T0, Way::Up, 1, Hop::Elsewhere);
-    limited.admitted(Way::Up);
-    let admits = |limited: &mut Fusion| [Way::Up, DOWN].map(|way| limited.admits(T0, way));
+    hears(&mut limited, T0, Direction::Up, 1, Hop::Elsewhere);
+    limited.admitted(Direction::Up);
+    let admits =
+        |limited: &mut Fusion| [Direction::Up, DOWN].map(|direction| limited.admits(T0, direction));
     assert_eq!(admits(&mut limited), [false, true]);
     // What the parent sends down is no packet that it forwards for a source.
     hears(&mut limited, T0, DOWN, 2, Hop::Elsewhere);
     assert_eq!(admits(&mut limited), [false, true]);
-    hears(&mut limited, T0, Way::Up, 21, Hop::Elsewhere);
+    hears(&mut limited, T0, Direction::Up, 21, Hop::Elsewhere);
     assert_eq!(admits(&mut limited), [true, true]);
 }
 
@@ -191,12 +198,12 @@ fn after_the_parents_transmission_there_is_a_pause_for_what_waits_and_what_comes
 fn a_node_that_has_slept_knows_of_no_congestion() {
     let mut fusion = Fusion::new(id(2), Strategy::named("fusion").unwrap());
     let end = T0 + Strategy::DELAY;
-    hears(&mut fusion, T0, Way::Up, 1, Hop::Elsewhere);
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Held);
+    hears(&mut fusion, T0, Direction::Up, 1, Hop::Elsewhere);
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Held);
     assert_eq!(fusion.gate(T0, DOWN), Gate::Until(end));
     assert_eq!(fusion.gate(end, DOWN), Gate::Open);
     fusion.forget();
-    assert_eq!(fusion.gate(T0, Way::Up), Gate::Open);
+    assert_eq!(fusion.gate(T0, Direction::Up), Gate::Open);
 }
 
 #[test]
@@ -238,9 +245,9 @@ fn a_limited_source_waits_for_tokens() {
     let mut taken = 0;
     for k in 0..200 {
         let at = T0 + Duration::from_millis(100 * u64::from(k));
-        hears(&mut fusion, at, Way::Up, k, Hop::Elsewhere);
-        if fusion.admits(at, Way::Up) {
-            fusion.admitted(Way::Up);
+        hears(&mut fusion, at, Direction::Up, k, Hop::Elsewhere);
+        if fusion.admits(at, Direction::Up) {
+            fusion.admitted(Direction::Up);
             taken += 1;
         }
     }
@@ -300,7 +307,7 @@ fn a_name_is_its_parts() {
 
 #[test]
 fn a_mote_fits_its_memory() {
-    // Of a TelosB's 10,240 bytes. Neighbours take 2.7 kB, packets 2.2 kB and sources that are told
+    // Of a TelosB's 10,240 bytes. Neighbours take 2.7 kB, packets 2.2 kB and sources that are kept
     // apart 2.1 kB.
     assert!(size_of::<Mote>() <= 8_512, "{}", size_of::<Mote>());
 }

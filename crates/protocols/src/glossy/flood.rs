@@ -25,10 +25,10 @@ const FIRST_TX: u16 = 0x0200;
 
 /// A node that neither hears nor sends for so many slots is out of the flood.
 const PATIENCE_SLOTS: u64 = 4;
-/// How many floods are remembered, so that their stragglers do not begin them anew.
+/// How many floods are remembered, so that stragglers do not start them again.
 const REMEMBERED: usize = 8;
 
-/// What the layer above is told.
+/// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The flood that this node began is on the air.
@@ -101,9 +101,9 @@ enum Role {
 /// When an initiator that heard no neighbour send its frame on does so again by its own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Insistence {
-    /// Until it has heard one: nobody has its first frame.
+    /// Until it has heard one: no node has its first frame.
     Begins,
-    /// After each of its frames. One that nobody gets may end the flood.
+    /// After each of its frames. One that no node gets may end the flood.
     Throughout,
 }
 
@@ -128,7 +128,7 @@ struct Active {
 
 #[derive(Debug)]
 enum State {
-    /// The radio is somebody else's.
+    /// Another engine has the radio.
     Stopped,
     Idle,
     Active(Active),
@@ -183,13 +183,13 @@ impl Flood {
         self.listen = true;
     }
     /// Leaves a flood in progress, without an event, and takes no part in any until
-    /// [`Flood::listen`] or [`Flood::start`]. The radio stays as it is, for somebody else.
+    /// [`Flood::listen`] or [`Flood::start`]. The radio stays as it is, for another engine.
     pub fn stop(&mut self) {
         self.abandon();
         self.state = State::Stopped;
         self.listen = false;
     }
-    /// Takes back whatever transmission is pending at the radio, whoever ordered it.
+    /// Cancels the transmission pending at the radio, whichever engine ordered it.
     pub(crate) fn take_back(&mut self) {
         self.cancel = true;
     }
@@ -207,7 +207,7 @@ impl Flood {
     ) -> Result<u8, TooLong> {
         self.begin(now, content, Course::Outwards(n_tx), (0, when))
     }
-    /// How the flood that this node has begun is sent again where nobody is heard to send it on.
+    /// How the flood that this node has begun is sent again if no node is heard relaying it.
     pub fn insist(&mut self, insistence: Insistence) {
         if let State::Active(active) = &mut self.state {
             active.insistence = insistence;
@@ -308,7 +308,7 @@ impl Flood {
             ..Wants::of(&[AfterRx, At, Stream, Synchrony])
         }
     }
-    /// Takes what the radio reports. Floods that go inwards pass by where nobody knows this node's `ring`.
+    /// Takes what the radio reports. Floods that go inwards pass by if this node's `ring` is unknown.
     pub fn handle_radio(&mut self, event: &RadioEvent<'_>, ring: Option<Ring>) {
         if event.answers().is_some() && event.answers() == self.armed {
             self.armed = None;
@@ -382,7 +382,7 @@ impl Flood {
         let (sequence, slot) = (active.sequence, active.slot);
         let done = active.counted >= active.course.times();
         if started {
-            self.tell(Event::Started {
+            self.emit(Event::Started {
                 sequence,
                 reference,
             });
@@ -405,7 +405,7 @@ impl Flood {
         if active.role == Role::Initiator && active.reference.is_none() {
             let sequence = active.sequence;
             self.state = State::Idle;
-            self.tell(Event::Refused { sequence, why });
+            self.emit(Event::Refused { sequence, why });
         }
     }
 
@@ -445,7 +445,7 @@ impl Flood {
                 let reference = sfd.saturating_sub(slot * u64::from(repr.relay));
                 self.activate(Role::Relay, repr, Some(reference), sfd);
                 self.known.remember((flood, reference + self.life(slot)));
-                self.tell(Event::Received {
+                self.emit(Event::Received {
                     initiator: repr.initiator,
                     sequence: repr.sequence,
                     relay: repr.relay,
@@ -482,7 +482,7 @@ impl Flood {
                 self.activate(Role::Relay, repr, Some(reference), turn);
                 let life = reference + self.life(ring.slot);
                 self.known.remember((flood, life));
-                self.tell(Event::Received {
+                self.emit(Event::Received {
                     initiator: repr.initiator,
                     sequence: repr.sequence,
                     relay: repr.relay,
@@ -556,7 +556,7 @@ impl Flood {
                 sent: active.sent,
                 heard: active.heard,
             };
-            self.tell(event);
+            self.emit(event);
             self.abandon();
             self.state = State::Idle;
         }
@@ -578,7 +578,7 @@ impl Flood {
         known.any(|(known, until)| *known == flood && now <= *until)
     }
 
-    fn tell(&mut self, event: Event) {
+    fn emit(&mut self, event: Event) {
         let full = self.events.push(event).is_err();
         debug_assert!(!full, "events are drained after every call");
     }

@@ -1,8 +1,7 @@
-//! What a base station does beside a node: its rate grows by time, as it sends no packets, and is told to
-//! its children by notices (IFRC).
+//! What a base station does besides: it sends no packets, so its rate grows by time, and notices carry it to its
+//! children (IFRC).
 //!
-//! Time base: the node's clock. Invariant: nothing is due before the first child was heard. Tests:
-//! `tests.rs`.
+//! Time base: the node's clock. Invariant: nothing is due before the first child was heard. Tests: `tests.rs`.
 
 use crate::timer::sooner;
 use thalweg_units::{Duration, Instant};

@@ -3,7 +3,7 @@
 //!
 //! Holds back the node's own packets on their way up, never transit. Rates are packets per second. Time
 //! base: the node's clock; neighbours age by packets. Invariant: the rate does not exceed the parent's as
-//! heard last. Not modelled: weights, several sinks. Tests: `tests.rs`, in a network `lab/src/rcrt`.
+//! heard last. Not modelled: weights, several sinks. Tests: `tests.rs`, in a network `simnet/src/rcrt`.
 
 mod base;
 mod detector;
@@ -20,7 +20,7 @@ use rate::{Allowance, Slope, Taken};
 use thalweg_engine::Hear;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::ifrc::{Control, Rate, State, CONTROL_BYTES};
-use thalweg_wire::tree::{Repr, Way};
+use thalweg_wire::tree::{Direction, Repr};
 use thalweg_wire::Writer;
 
 /// Packets that a queue under IFRC holds.
@@ -38,7 +38,7 @@ enum Lowered {
 
 /// What a node is.
 #[derive(Debug)]
-enum Place {
+enum Role {
     Node,
     Base(Base),
 }
@@ -47,7 +47,7 @@ enum Place {
 #[derive(Debug)]
 pub struct Ifrc {
     id: NodeId,
-    place: Place,
+    role: Role,
     allowed: Allowance,
     detector: Detector,
     neighbours: Neighbours,
@@ -64,18 +64,18 @@ pub struct Ifrc {
 }
 
 impl Ifrc {
-    /// The discipline of the node `id`, which knows nobody.
+    /// The discipline of the node `id`, which knows no neighbours.
     pub const fn new(id: NodeId) -> Self {
-        Self::at(id, Place::Node)
+        Self::at(id, Role::Node)
     }
     /// That of a base station.
     pub const fn base(id: NodeId) -> Self {
-        Self::at(id, Place::Base(Base::NEW))
+        Self::at(id, Role::Base(Base::NEW))
     }
-    const fn at(id: NodeId, place: Place) -> Self {
+    const fn at(id: NodeId, role: Role) -> Self {
         Self {
             id,
-            place,
+            role,
             allowed: Allowance::NEW,
             detector: Detector::NEW,
             neighbours: Neighbours::EMPTY,
@@ -109,7 +109,7 @@ impl Ifrc {
     fn follow(&mut self, state: State) {
         if self.allowed.take(state.rate, state.phase) == Taken::Lowered {
             self.lowered = Lowered::Just;
-            if let Place::Base(base) = &mut self.place {
+            if let Role::Base(base) = &mut self.role {
                 base.changed();
             }
         }
@@ -129,19 +129,19 @@ impl Discipline for Ifrc {
     fn heard(&mut self, now: Instant, heard: &Overheard<'_>) -> Option<Instant> {
         let control = Control::parse(heard.tail).ok()?;
         let kin = match (heard.frame, heard.hop) {
-            (Repr::Data(packet), Hop::Here(_)) if packet.way == Way::Up => Kin::Child,
+            (Repr::Data(packet), Hop::Here(_)) if packet.direction == Direction::Up => Kin::Child,
             _ => Kin::Other,
         };
         let from = heard.frame.link().from;
         let crossed = self.neighbours.heard(from, kin, control);
         let me = control.child.is_some_and(|(child, _)| child == self.id);
-        match (&mut self.place, kin) {
-            (Place::Base(base), Kin::Child) => {
+        match (&mut self.role, kin) {
+            (Role::Base(base), Kin::Child) => {
                 base.heard_child(now, self.allowed.rate());
                 crossed.own.into_iter().for_each(|state| self.follow(state));
             }
-            (Place::Base(_), Kin::Other) => {}
-            (Place::Node, _) => {
+            (Role::Base(_), Kin::Other) => {}
+            (Role::Node, _) => {
                 let child = crossed.child.filter(|_| !me);
                 for state in crossed.own.into_iter().chain(child) {
                     self.follow(state);
@@ -169,12 +169,12 @@ impl Discipline for Ifrc {
             (Crossing::Last, _) => self.allowed.restart(),
         }
     }
-    fn admits(&mut self, now: Instant, way: Way) -> bool {
+    fn admits(&mut self, now: Instant, direction: Direction) -> bool {
         self.asked = now;
-        way != Way::Up || self.token_at().is_none_or(|due| due <= now)
+        direction != Direction::Up || self.token_at().is_none_or(|due| due <= now)
     }
-    fn admitted(&mut self, way: Way) {
-        if way != Way::Up {
+    fn admitted(&mut self, direction: Direction) {
+        if direction != Direction::Up {
             return;
         }
         self.waits_since = Some(self.asked);
@@ -195,9 +195,9 @@ impl Discipline for Ifrc {
         let _ = self.control().emit(&mut Writer::new(tail));
     }
     fn poll_notice(&mut self) -> bool {
-        match &mut self.place {
-            Place::Node => false,
-            Place::Base(base) => base.poll_notice(),
+        match &mut self.role {
+            Role::Node => false,
+            Role::Base(base) => base.poll_notice(),
         }
     }
     fn forget(&mut self) {
@@ -207,19 +207,19 @@ impl Discipline for Ifrc {
 
     #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
-        match &self.place {
-            Place::Node => self.token_at(),
-            Place::Base(base) => base.poll_timeout(),
+        match &self.role {
+            Role::Node => self.token_at(),
+            Role::Base(base) => base.poll_timeout(),
         }
     }
     fn handle_timeout(&mut self, now: Instant) {
         let rate = self.allowed.rate();
         let largest = self.neighbours.largest_child_rate();
         let may_enter = self.token_at().is_some_and(|due| due <= now);
-        match &mut self.place {
-            Place::Node if may_enter => self.waits_since = None,
-            Place::Node => {}
-            Place::Base(base) => {
+        match &mut self.role {
+            Role::Node if may_enter => self.waits_since = None,
+            Role::Node => {}
+            Role::Base(base) => {
                 let largest = largest.map_or(rate, Rate::per_s).max(rate::INITIAL);
                 if base.handle_timeout(now, rate, largest) == Growth::Grow {
                     self.neighbours.sent();

@@ -28,7 +28,7 @@ enum Growth {
 pub(super) enum Slope {
     /// A node's.
     Node,
-    /// The base station's: twice a node's, so that it holds back nobody for long.
+    /// The base station's: twice a node's, so that it holds back no node for long.
     Base,
 }
 
@@ -48,7 +48,7 @@ impl Allowance {
     pub(super) const fn rate(&self) -> f32 {
         self.rate
     }
-    /// As neighbours are told of it.
+    /// As frames carry it to neighbours.
     pub(super) fn phase(&self) -> Phase {
         match self.growth {
             Growth::SlowStart { threshold } => Phase::SlowStart {

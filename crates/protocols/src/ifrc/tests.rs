@@ -42,7 +42,7 @@ fn hear(node: &mut Ifrc, from: u16, kin: Kin, by_parent: bool, control: Control)
     let data = Data {
         link,
         stamp,
-        way: Way::Up,
+        direction: Direction::Up,
         origin: id(from),
         number: 1,
         hops: 0,
@@ -141,7 +141,7 @@ fn a_lower_rate_is_taken_with_its_slow_start_and_a_higher_is_not() {
     };
     assert_eq!(allowed.take(lower, phase), Taken::Lowered);
     assert_eq!(allowed.phase(), phase);
-    // Nobody is silenced by a rate of none.
+    // No node is silenced by a rate of none.
     assert_eq!(allowed.take(Rate::from_per_s(0.0), slow), Taken::Lowered);
     assert!(allowed.rate() > 0.0);
 }
@@ -149,17 +149,17 @@ fn a_lower_rate_is_taken_with_its_slow_start_and_a_higher_is_not() {
 #[test]
 fn a_node_halves_at_a_crossing_unless_it_was_just_lowered() {
     let mut node = Ifrc::new(id(ME));
-    (0..200).for_each(|_| node.admitted(Way::Up));
+    (0..200).for_each(|_| node.admitted(Direction::Up));
     assert!(near(node.rate(), 0.52));
     (0..11).for_each(|_| fill(&mut node, 30));
     assert!(near(node.rate(), 0.26));
     let crossed = says(additive(0.1, 1));
     hear(&mut node, 9, Kin::Other, false, crossed);
     assert!(near(node.rate(), 0.1));
-    // The second threshold comes at once: its congestion is that which the neighbour told of.
+    // The second threshold comes at once: its congestion is that which the neighbour announced.
     (0..15).for_each(|_| fill(&mut node, 30));
     assert!(near(node.rate(), 0.1));
-    node.admitted(Way::Up);
+    node.admitted(Direction::Up);
     (0..11).for_each(|_| fill(&mut node, 30));
     assert!(near(node.rate(), (0.1 + 0.1 / 80.0) / 2.0));
 }
@@ -167,12 +167,12 @@ fn a_node_halves_at_a_crossing_unless_it_was_just_lowered() {
 #[test]
 fn the_parents_rate_bounds_a_nodes() {
     let mut node = Ifrc::new(id(ME));
-    (0..200).for_each(|_| node.admitted(Way::Up));
+    (0..200).for_each(|_| node.admitted(Direction::Up));
     hear(&mut node, 5, Kin::Other, true, says(additive(0.2, 0)));
     assert!(near(node.rate(), 0.2));
-    node.admitted(Way::Up);
+    node.admitted(Direction::Up);
     assert!(node.rate() <= 0.2001);
-    // A neighbour that is not the parent, and has crossed nothing new, bounds nobody.
+    // A neighbour that is not the parent, and has crossed nothing new, bounds no node.
     hear(&mut node, 6, Kin::Other, false, says(additive(0.05, 0)));
     assert!(near(node.rate(), 0.2));
 }
@@ -185,7 +185,7 @@ fn a_neighbours_most_congested_child_counts_unless_that_is_the_node() {
         child: Some((id(child), additive(0.03, 1))),
     };
     let mut node = Ifrc::new(id(ME));
-    (0..200).for_each(|_| node.admitted(Way::Up));
+    (0..200).for_each(|_| node.admitted(Direction::Up));
     let before = node.rate();
     hear(&mut node, 5, Kin::Other, false, tells(ME));
     assert!(near(node.rate(), before));
@@ -197,15 +197,15 @@ fn a_neighbours_most_congested_child_counts_unless_that_is_the_node() {
 fn tokens_come_at_the_nodes_rate() {
     let mut node = Ifrc::new(id(ME));
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    assert!(node.admits(at(0), Way::Up));
-    node.admitted(Way::Up);
+    assert!(node.admits(at(0), Direction::Up));
+    node.admitted(Direction::Up);
     // .0225 packets/s: 44.4 s.
-    assert!(!node.admits(at(44_000), Way::Up));
-    assert!(node.admits(at(44_000), Way::Down { to: id(2) }));
+    assert!(!node.admits(at(44_000), Direction::Up));
+    assert!(node.admits(at(44_000), Direction::Down { to: id(2) }));
     let due = node.poll_timeout().unwrap();
     assert!((at(44_000)..at(45_000)).contains(&due));
     node.handle_timeout(due);
-    assert!(node.admits(due, Way::Up));
+    assert!(node.admits(due, Direction::Up));
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn a_neighbour_is_forgotten_after_fifty_packets() {
     let mut node = Ifrc::new(id(ME));
     hear(&mut node, 2, Kin::Child, false, says(additive(0.5, 1)));
     assert!(node.child.is_some());
-    (0..50).for_each(|_| node.admitted(Way::Up));
+    (0..50).for_each(|_| node.admitted(Direction::Up));
     assert!(node.child.is_some());
-    node.admitted(Way::Up);
+    node.admitted(Direction::Up);
     assert!(node.child.is_none());
 }

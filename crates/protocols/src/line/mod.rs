@@ -35,13 +35,13 @@ pub enum Lost {
     Silent,
     /// The other end is there, but acknowledges nothing.
     Unanswered,
-    /// The other end has begun anew.
-    Anew,
+    /// The other end has restarted.
+    Restarted,
 }
 
-/// What an end is told.
+/// Events of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum LinkEvent<'a> {
     /// A session begins, with a base station that says this of itself, or with a host.
     Up(Option<About>),
     /// The session is over. What was sent in it may not have arrived.
@@ -67,7 +67,7 @@ pub enum SendError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The other end's epoch and what it told of itself, where it was heard.
+    /// The other end's epoch and description, once it was heard.
     Greeting(Option<(u32, Option<About>)>),
     /// The other end speaks another version.
     Foreign(Version),
@@ -135,11 +135,11 @@ impl Incoming {
 #[derive(Debug)]
 pub struct Link {
     incoming: Incoming,
-    core: Core,
+    protocol: Protocol,
 }
 
 #[derive(Debug)]
-struct Core {
+struct Protocol {
     end: End,
     about: Option<About>,
     epoch: u32,
@@ -159,30 +159,30 @@ struct Core {
     /// When the next greeting is due.
     greet: Instant,
     /// When a frame was last heard, and sent.
-    heard: Instant,
-    spoke: Instant,
+    last_heard: Instant,
+    last_sent: Instant,
     owes_beat: bool,
-    again: Again,
+    resend_request: ResendRequest,
 }
 
 /// Whether the other end was asked to send again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum ResendRequest {
     No,
     Due,
-    Asked,
+    Sent,
 }
 
 impl Link {
-    /// The end `end` of a line at `now`; `seed` is another one after each start, and a base station tells
-    /// what it is.
+    /// The end `end` of a line at `now`; `seed` is another one after each start, and a base station describes
+    /// itself.
     pub const fn new(end: End, seed: u32, about: Option<About>, now: Instant) -> Self {
         Self {
             incoming: Incoming {
                 bytes: [0; MAX_STUFFED],
                 len: 0,
             },
-            core: Core {
+            protocol: Protocol {
                 end,
                 about,
                 epoch: following(seed),
@@ -197,42 +197,44 @@ impl Link {
                 note: EMPTY,
                 note_waits: false,
                 greet: now,
-                heard: now,
-                spoke: now,
+                last_heard: now,
+                last_sent: now,
                 owes_beat: false,
-                again: Again::No,
+                resend_request: ResendRequest::No,
             },
         }
     }
 
     /// Whether there is a session.
     pub const fn is_up(&self) -> bool {
-        matches!(self.core.state, State::Up(_))
+        matches!(self.protocol.state, State::Up(_))
     }
     /// The other end's version, where it is another.
     pub const fn foreign(&self) -> Option<Version> {
-        match self.core.state {
+        match self.protocol.state {
             State::Foreign(version) => Some(version),
             _ => None,
         }
     }
-    /// The other end's word on itself, where a greeting was heard and there is no session yet.
+    /// The other end's description, once a greeting was heard and there is no session yet.
     pub fn peer(&self) -> Option<About> {
-        match self.core.state {
+        match self.protocol.state {
             State::Greeting(Some((_, about))) => about,
             _ => None,
         }
     }
     /// How many messages are taken now.
     pub fn room(&self) -> usize {
-        match self.core.state {
-            State::Up(_) => WINDOW - usize::from(self.core.next.wrapping_sub(self.core.base)),
+        match self.protocol.state {
+            State::Up(_) => {
+                WINDOW - usize::from(self.protocol.next.wrapping_sub(self.protocol.base))
+            }
             _ => 0,
         }
     }
     /// Whether everything that was sent is acknowledged.
     pub const fn is_clear(&self) -> bool {
-        self.core.base == self.core.next
+        self.protocol.base == self.protocol.next
     }
 
     /// Sends `message`, to be delivered once and in order as long as the session lasts.
@@ -240,16 +242,16 @@ impl Link {
     /// # Errors
     /// [`SendError`].
     pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
-        let core = &mut self.core;
-        let State::Up(_) = core.state else {
+        let protocol = &mut self.protocol;
+        let State::Up(_) = protocol.state else {
             return Err(SendError::Down);
         };
         let slot = Slot::of(message)?;
-        if usize::from(core.next.wrapping_sub(core.base)) >= WINDOW {
+        if usize::from(protocol.next.wrapping_sub(protocol.base)) >= WINDOW {
             return Err(SendError::Full);
         }
-        core.slots[usize::from(core.next) % WINDOW] = slot;
-        core.next = core.next.wrapping_add(1);
+        protocol.slots[usize::from(protocol.next) % WINDOW] = slot;
+        protocol.next = protocol.next.wrapping_add(1);
         Ok(())
     }
     /// Sends `message` with the next frame and never again; it takes the place of a note that waits.
@@ -257,38 +259,38 @@ impl Link {
     /// # Errors
     /// [`SendError`].
     pub fn note(&mut self, message: &[u8]) -> Result<(), SendError> {
-        match self.core.state {
-            State::Up(_) => self.core.note = Slot::of(message)?,
+        match self.protocol.state {
+            State::Up(_) => self.protocol.note = Slot::of(message)?,
             _ => return Err(SendError::Down),
         }
-        self.core.note_waits = true;
+        self.protocol.note_waits = true;
         Ok(())
     }
 
-    /// Takes from the front of `bytes`, which came in at `now`, until there is something to tell, or none is
-    /// left: to be called until it tells nothing.
-    pub fn receive(&mut self, now: Instant, bytes: &mut &[u8]) -> Option<Told<'_>> {
+    /// Takes from the front of `bytes`, which came in at `now`, until there is an event, or none is left: to
+    /// be called until it gives none.
+    pub fn receive(&mut self, now: Instant, bytes: &mut &[u8]) -> Option<LinkEvent<'_>> {
         while !bytes.is_empty() {
-            let heard = match self.incoming.take(bytes) {
+            let received = match self.incoming.take(bytes) {
                 None => continue,
                 Some(frame) => frame.and_then(|frame| Frame::parse(frame).map_err(|_| ())),
             };
-            let heard = match heard {
-                Ok((from, _)) if from == self.core.end => continue,
-                Ok((_, frame)) => self.core.handle(now, frame),
+            let received = match received {
+                Ok((from, _)) if from == self.protocol.end => continue,
+                Ok((_, frame)) => self.protocol.handle(now, frame),
                 Err(()) => {
-                    self.core.ask_again();
+                    self.protocol.request_resend();
                     continue;
                 }
             };
-            match heard {
+            match received {
                 None => {}
-                Some(Heard::Told(told)) => return Some(told),
-                Some(Heard::Message(len)) => {
-                    return Some(Told::Message(self.message(DATA_HEADER_BYTES, len)));
+                Some(Received::Event(event)) => return Some(event),
+                Some(Received::Message(len)) => {
+                    return Some(LinkEvent::Message(self.message(DATA_HEADER_BYTES, len)));
                 }
-                Some(Heard::Note(len)) => {
-                    return Some(Told::Note(self.message(NOTE_HEADER_BYTES, len)));
+                Some(Received::Note(len)) => {
+                    return Some(LinkEvent::Note(self.message(NOTE_HEADER_BYTES, len)));
                 }
             }
         }
@@ -304,11 +306,11 @@ impl Link {
     /// is 0, as far as there is room in the line.
     pub fn transmit(&mut self, now: Instant, into: &mut [u8; MAX_STUFFED]) -> usize {
         let mut bytes = [0; MAX_FRAME];
-        let (end, frame) = (self.core.end, self.core.frame(now));
+        let (end, frame) = (self.protocol.end, self.protocol.frame(now));
         let len = frame.and_then(|frame| frame.emit(end, &mut bytes).ok());
         let stuffed = len.and_then(|len| cobs::stuff(&bytes[..len], into));
         stuffed.map_or(0, |len| {
-            self.core.spoke = now;
+            self.protocol.last_sent = now;
             into[len] = cobs::DELIMITER;
             len + 1
         })
@@ -316,67 +318,70 @@ impl Link {
 
     /// When [`Link::timeout`] is to be called next.
     pub fn due(&self) -> Instant {
-        let core = &self.core;
-        match core.state {
+        let protocol = &self.protocol;
+        match protocol.state {
             State::Up(_) => {
-                let quiet = core.heard + SILENCE;
-                let beat = core.spoke + BEAT;
-                core.resend.map_or(quiet, |at| at.min(quiet)).min(beat)
+                let quiet = protocol.last_heard + SILENCE;
+                let beat = protocol.last_sent + BEAT;
+                protocol.resend.map_or(quiet, |at| at.min(quiet)).min(beat)
             }
-            State::Greeting(_) | State::Foreign(_) => core.greet,
+            State::Greeting(_) | State::Foreign(_) => protocol.greet,
         }
     }
     /// Does what is due at `now`; frames may be there to go out then.
-    pub fn timeout(&mut self, now: Instant) -> Option<Told<'static>> {
-        self.core.timeout(now)
+    pub fn timeout(&mut self, now: Instant) -> Option<LinkEvent<'static>> {
+        self.protocol.timeout(now)
     }
     /// Leaves the session, as where the line itself is gone.
     pub fn leave(&mut self, now: Instant) {
-        self.core.begin_anew(now, State::Greeting(None));
+        self.protocol.restart(now, State::Greeting(None));
         self.incoming.len = 0;
     }
 }
 
-/// What is told of a frame; messages by their length.
-enum Heard {
-    Told(Told<'static>),
+/// The event of a frame; messages by their length.
+enum Received {
+    Event(LinkEvent<'static>),
     Message(usize),
     Note(usize),
 }
 
-impl Core {
+impl Protocol {
     /// The session with the other end's `epoch`.
     const fn session(&self, epoch: u32) -> u32 {
         self.epoch ^ epoch
     }
 
-    fn begin_anew(&mut self, now: Instant, state: State) {
+    fn restart(&mut self, now: Instant, state: State) {
         self.epoch = following(self.epoch);
         self.state = state;
         (self.base, self.going, self.next, self.wanted) = (0, 0, 0, 0);
         (self.resend, self.tries, self.note_waits) = (None, 0, false);
-        (self.owes_beat, self.again) = (false, Again::No);
+        (self.owes_beat, self.resend_request) = (false, ResendRequest::No);
         self.greet = now;
     }
-    fn down(&mut self, now: Instant, state: State, why: Lost) -> Told<'static> {
-        self.begin_anew(now, state);
-        Told::Down(why)
+    fn down(&mut self, now: Instant, state: State, why: Lost) -> LinkEvent<'static> {
+        self.restart(now, state);
+        LinkEvent::Down(why)
     }
-    fn up(&mut self, now: Instant, (peer, about): (u32, Option<About>)) -> Heard {
+    fn up(&mut self, now: Instant, (peer, about): (u32, Option<About>)) -> Received {
         self.state = State::Up(peer);
-        (self.heard, self.owes_beat) = (now, true);
-        Heard::Told(Told::Up(about))
+        (self.last_heard, self.owes_beat) = (now, true);
+        Received::Event(LinkEvent::Up(about))
     }
 
-    fn ask_again(&mut self) {
-        if matches!((self.state, self.again), (State::Up(_), Again::No)) {
-            self.again = Again::Due;
+    fn request_resend(&mut self) {
+        if matches!(
+            (self.state, self.resend_request),
+            (State::Up(_), ResendRequest::No)
+        ) {
+            self.resend_request = ResendRequest::Due;
         }
     }
 
-    fn handle(&mut self, now: Instant, frame: Frame<'_>) -> Option<Heard> {
+    fn handle(&mut self, now: Instant, frame: Frame<'_>) -> Option<Received> {
         let (session, wanted) = match frame {
-            Frame::Hello(hello) => return self.greeted(now, hello),
+            Frame::Hello(hello) => return self.on_hello(now, hello),
             Frame::Data {
                 session, wanted, ..
             }
@@ -392,9 +397,9 @@ impl Core {
             }
             _ => return None,
         }
-        self.heard = now;
+        self.last_heard = now;
         if let Some(wanted) = wanted {
-            self.acknowledged(now, wanted);
+            self.on_acknowledgement(now, wanted);
         }
         match frame {
             Frame::Data {
@@ -404,19 +409,19 @@ impl Core {
                 self.go_back(now);
                 None
             }
-            Frame::Note { message, .. } => Some(Heard::Note(message.len())),
+            Frame::Note { message, .. } => Some(Received::Note(message.len())),
             Frame::Hello(_) | Frame::Beat { .. } => None,
         }
     }
 
-    fn greeted(&mut self, now: Instant, hello: Hello) -> Option<Heard> {
+    fn on_hello(&mut self, now: Instant, hello: Hello) -> Option<Received> {
         if hello.version != VERSION {
-            let told = match self.state {
+            let event = match self.state {
                 State::Foreign(version) if version == hello.version => return None,
-                _ => Told::Foreign(hello.version),
+                _ => LinkEvent::Foreign(hello.version),
             };
-            self.begin_anew(now, State::Foreign(hello.version));
-            return Some(Heard::Told(told));
+            self.restart(now, State::Foreign(hello.version));
+            return Some(Received::Event(event));
         }
         let peer = (hello.epoch, hello.about);
         match self.state {
@@ -426,8 +431,8 @@ impl Core {
                 None
             }
             State::Up(_) => {
-                let told = self.down(now, State::Greeting(Some(peer)), Lost::Anew);
-                Some(Heard::Told(told))
+                let event = self.down(now, State::Greeting(Some(peer)), Lost::Restarted);
+                Some(Received::Event(event))
             }
             State::Greeting(_) | State::Foreign(_) if hello.echo == Some(self.epoch) => {
                 Some(self.up(now, peer))
@@ -441,7 +446,7 @@ impl Core {
     }
 
     /// All before `wanted` arrived.
-    fn acknowledged(&mut self, now: Instant, wanted: u8) {
+    fn on_acknowledgement(&mut self, now: Instant, wanted: u8) {
         let (count, sent) = (
             wanted.wrapping_sub(self.base),
             self.next.wrapping_sub(self.base),
@@ -463,25 +468,25 @@ impl Core {
         self.resend = (self.base != self.next).then(|| now + RESEND);
     }
 
-    fn data(&mut self, number: u8, len: usize) -> Option<Heard> {
+    fn data(&mut self, number: u8, len: usize) -> Option<Received> {
         self.owes_beat = true;
         if number == self.wanted {
             self.wanted = self.wanted.wrapping_add(1);
-            self.again = Again::No;
-            return Some(Heard::Message(len));
+            self.resend_request = ResendRequest::No;
+            return Some(Received::Message(len));
         }
         // Behind a gap; one that came already only wants its acknowledgement.
         if usize::from(number.wrapping_sub(self.wanted)) < WINDOW {
-            self.ask_again();
+            self.request_resend();
         }
         None
     }
 
-    fn timeout(&mut self, now: Instant) -> Option<Told<'static>> {
+    fn timeout(&mut self, now: Instant) -> Option<LinkEvent<'static>> {
         let State::Up(_) = self.state else {
             return None;
         };
-        if now >= self.heard + SILENCE {
+        if now >= self.last_heard + SILENCE {
             return Some(self.down(now, State::Greeting(None), Lost::Silent));
         }
         if self.resend.is_some_and(|at| now >= at) {
@@ -499,8 +504,8 @@ impl Core {
             return self.hello(now);
         };
         let (session, wanted) = (self.session(peer), self.wanted);
-        if self.again == Again::Due {
-            (self.again, self.owes_beat) = (Again::Asked, false);
+        if self.resend_request == ResendRequest::Due {
+            (self.resend_request, self.owes_beat) = (ResendRequest::Sent, false);
             return Some(Frame::Again { session, wanted });
         }
         if core::mem::take(&mut self.note_waits) {
@@ -519,7 +524,7 @@ impl Core {
                 message: self.slots[usize::from(number) % WINDOW].bytes(),
             });
         }
-        if core::mem::take(&mut self.owes_beat) || now >= self.spoke + BEAT {
+        if core::mem::take(&mut self.owes_beat) || now >= self.last_sent + BEAT {
             return Some(Frame::Beat { session, wanted });
         }
         None

@@ -1,4 +1,4 @@
-//! Two ends on a line that drops, flips, delays and splits, and starts ends anew: within a session what is
+//! Two ends on a line that drops, flips, delays and splits, and restarts ends: within a session what is
 //! delivered is the beginning of what was sent, and where the line is good again all of it arrives.
 
 use super::*;
@@ -32,7 +32,7 @@ enum Fault {
     Flip(u8),
     Delay(u8),
     Split(u8),
-    /// The end that would have received it starts anew.
+    /// The end that would have received it restarts.
     Reboot,
 }
 
@@ -47,7 +47,7 @@ fn faults() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// An end, what it was told, and what is on its way to it.
+/// An end, its events, and what is on its way to it.
 struct Side {
     link: Link,
     end: End,
@@ -82,8 +82,8 @@ impl Side {
         self.link = Link::new(self.end, seed, about, now);
     }
     fn session(&self) -> u32 {
-        match self.link.core.state {
-            State::Up(peer) => self.link.core.session(peer),
+        match self.link.protocol.state {
+            State::Up(peer) => self.link.protocol.session(peer),
             _ => 0,
         }
     }
@@ -104,17 +104,17 @@ impl Side {
             let session = self.session();
             match self.link.receive(now, &mut bytes) {
                 None => return,
-                Some(Told::Message(message)) => {
+                Some(LinkEvent::Message(message)) => {
                     let number = u16::from_le_bytes([message[0], message[1]]);
                     let len = 2 + usize::from(number) * 37 % (MAX_MESSAGE - 1);
                     assert_eq!(message.len(), len);
                     assert!(message[2..].iter().all(|b| *b == 0x5a));
                     self.heard.entry(session).or_default().push(number);
                 }
-                Some(Told::Up(about)) => assert_eq!(about.is_some(), self.end == End::Host),
-                Some(Told::Down(_)) => self.downs += 1,
-                Some(Told::Note(note)) => assert_eq!(note, b"note"),
-                Some(Told::Foreign(_)) => unreachable!("one version"),
+                Some(LinkEvent::Up(about)) => assert_eq!(about.is_some(), self.end == End::Host),
+                Some(LinkEvent::Down(_)) => self.downs += 1,
+                Some(LinkEvent::Note(note)) => assert_eq!(note, b"note"),
+                Some(LinkEvent::Foreign(_)) => unreachable!("one version"),
             }
         }
     }
@@ -266,7 +266,7 @@ fn ends_of_different_versions_know_it_and_do_nothing_else() {
     let len = hello.emit(End::Station, &mut bytes).unwrap();
     let len = cobs::stuff(&bytes[..len], &mut room).unwrap();
     let told = link.receive(Instant::ZERO, &mut &room[..=len]);
-    assert_eq!(told, Some(Told::Foreign(Version(VERSION.0 + 1))));
+    assert_eq!(told, Some(LinkEvent::Foreign(Version(VERSION.0 + 1))));
     assert_eq!(link.send(&[1]), Err(SendError::Down));
     assert_eq!(link.receive(Instant::ZERO, &mut &room[..=len]), None);
     assert_eq!(link.foreign(), Some(Version(VERSION.0 + 1)));

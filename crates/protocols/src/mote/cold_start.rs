@@ -1,5 +1,5 @@
-//! How a sink that has started anew calls a network that may sleep: it has forgotten the rendezvous, so it floods without a
-//! pause for as long as lies between two of them. Whoever hears a flood in its window stays awake for what follows.
+//! How a sink that has restarted calls a network that may be asleep. It has lost the rendezvous, so it floods without a
+//! pause for a whole period. A node that hears one of these floods in its window stays awake for what follows.
 //!
 //! Time base: the node's clock. Invariant: an order that waits for it is carried out or refused. Tests:
 //! `tests/sleepers.rs`.
@@ -15,17 +15,17 @@ use thalweg_units::Instant;
 use thalweg_wire::FrameBuf;
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
-    /// The same node where it has started anew in a network that was in use: before its first order it rouses those that
-    /// sleep, which takes 560 ms and a flood's time.
+    /// The same node after a restart in a network that was in use: before its first order it wakes the sleepers, which
+    /// takes 560 ms and a flood's time.
     #[must_use]
-    pub fn started_anew(mut self) -> Self {
+    pub fn restarted(mut self) -> Self {
         self.others = Others::MaySleep;
         self
     }
 
-    /// Whether the network must be roused before an order. Not once a wake-up was heard: it told the rendezvous.
+    /// Whether the network must be roused before an order. Not once a wake-up was heard: it sets the rendezvous.
     pub(super) fn must_rouse(&self) -> bool {
-        self.others == Others::MaySleep && self.grid.is_none()
+        self.others == Others::MaySleep && self.schedule.is_none()
     }
 
     /// Begins to rouse the network, for `order`.
@@ -42,7 +42,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if now < until {
             self.flood_nothing(now);
         } else if let Work::Rousing(_, order) = mem::replace(&mut self.work, Work::Nothing) {
-            self.others = Others::Known;
+            self.others = Others::InStep;
             self.carry_out(now, order);
         }
         true

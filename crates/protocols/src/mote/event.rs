@@ -1,4 +1,4 @@
-//! What a mote is ordered and what it tells.
+//! Orders to a mote and events from it.
 
 use crate::collection::Collect;
 use crate::linkprobe::Measure;
@@ -48,7 +48,7 @@ pub enum Refused {
     TooLate,
 }
 
-/// What the layer above is told.
+/// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
     /// Of link measurement and collection.

@@ -5,7 +5,7 @@
 //! travels as the segments of its own wake-up. Tests: `tests/on_line.rs`.
 
 use super::{Command, Event, Refused};
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::floodnet;
 use crate::linkprobe::{Measure, NodeList};
 use crate::pipeline::{self, Chain, Complete, End, SetupError};
@@ -14,7 +14,7 @@ use thalweg_engine::Refusal;
 use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{steps, TIME_STEP};
 use thalweg_wire::pipeline::{Counts, Group};
-use thalweg_wire::route::{Assembler, Route, Turn, MAX_SEGMENTS, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Assembler, Route, WakeUpTurn, MAX_SEGMENTS, MAX_SEGMENT_BYTES};
 use thalweg_wire::{Reader, WireError, Writer};
 
 /// The most bytes of an order that names `nodes` nodes at most.
@@ -141,7 +141,7 @@ fn emit_route(route: &Route, w: &mut Writer<'_>) -> Result<(), WireError> {
     for index in 0..route.segments() {
         let mut room = [0; MAX_SEGMENT_BYTES];
         let mut segment = Writer::new(&mut room);
-        route.segment(index, Turn::First, Duration::ZERO, &mut segment)?;
+        route.segment(index, WakeUpTurn::First, Duration::ZERO, &mut segment)?;
         let len = segment.len();
         w.u8(len as u8)?.bytes(&room[..len])?;
     }
@@ -176,7 +176,7 @@ const ROUND_SENT: u8 = 0x32;
 const ROUND_REPORTED: u8 = 0x33;
 const COMPLETE: u8 = 0x34;
 const FINISHED: u8 = 0x35;
-const LAME: u8 = 0x36;
+const DEGRADED: u8 = 0x36;
 const COUNTED: u8 = 0x37;
 
 /// Numbers of groups, chains and reasons are their places in these lists.
@@ -195,7 +195,7 @@ const SETUP_ERRORS: [SetupError; 7] = [
     SetupError::PayloadTooSmallForControl,
     SetupError::ConditionalNeedsOnePath,
     SetupError::PayloadTooLarge,
-    SetupError::SaysTooMuch,
+    SetupError::NoteTooLong,
 ];
 const ENDS: [End; 8] = [
     End::Complete,
@@ -307,7 +307,7 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             nodes: r.u16()?,
             time: duration(r)?,
         },
-        LINK => Event::Link(Link {
+        LINK => Event::Link(LinkReport {
             from: r.node()?,
             to: r.node()?,
             channel: Channel::new(r.u8()?).map_err(|_| WireError::Malformed)?,
@@ -457,7 +457,7 @@ fn parse_pipeline(kind: u8, r: &mut Reader<'_>) -> Result<pipeline::Event, WireE
             last_packet: instant(r)?,
         }),
         FINISHED => Event::Finished(numbered(&ENDS, r)?),
-        LAME => Event::Degraded {
+        DEGRADED => Event::Degraded {
             group: numbered(&GROUPS, r)?,
             chain: numbered(&CHAINS, r)?,
         },
@@ -501,7 +501,7 @@ fn emit_pipeline(event: &pipeline::Event, w: &mut Writer<'_>) -> Result<(), Wire
             w.u8(FINISHED)?.u8(number(&ENDS, end)?)?;
         }
         Event::Degraded { group, chain } => {
-            w.u8(LAME)?.u8(number(&GROUPS, group)?)?;
+            w.u8(DEGRADED)?.u8(number(&GROUPS, group)?)?;
             w.u8(number(&CHAINS, chain)?)?;
         }
         Event::Counted { group, counts } => {

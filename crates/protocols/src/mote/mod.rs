@@ -1,27 +1,26 @@
-//! The whole node: floods, link measurement, collection and pipelines stacked on one radio.
+//! The whole node: floods, link measurement, collection and pipelines share one radio.
 //!
-//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section
-//! IV-D2) gives the radio to the pipeline of those that have a part, and sends the others to rest
-//! until the transfer is over. Time base: the node's clock. Invariants: one engine has the radio at
-//! a time, and what it left pending is taken back before the next one asks for anything; a node
-//! that is not in a transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an
-//! event, unless [`Command::Stop`] ends it; until transfers begin together, all nodes carry floods.
-//! Deviations: README.md. Tests: `tests/`.
+//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section IV-D2) gives the radio
+//! to the pipeline of the nodes that it names and puts all others to sleep. Time base: the node's clock. Invariants:
+//! one engine has the radio at a time, and what it left pending is cancelled before the next one starts; a node outside
+//! of a transfer is reachable by floods within [`rendezvous::PERIOD`]; every order ends in an event, unless
+//! [`Command::Stop`] ends it; until transfers begin together, all nodes relay floods. Deviations: README.md. Tests:
+//! `tests/`.
 
 mod cold_start;
 mod event;
 pub mod host;
-mod part;
 pub mod rendezvous;
+mod setup;
 mod sinks;
 #[cfg(test)]
 mod tests;
 mod waking;
 
 pub use event::{Command, Event, Refused};
-pub use part::{part, Adapted};
+pub use setup::{setup, AnyAdaptation};
 
-use part::handover;
+use setup::handover;
 use waking::{Call, First, WakeUp};
 
 use crate::floodnet::{self, Floodnet};
@@ -40,8 +39,8 @@ use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
 
-/// Slots in which whoever has missed a wake-up of Thalweg still gets it, after it has had time for one hop more than its
-/// route has. Its flood ends then for all nodes, however often they have sent it.
+/// Slots that a wake-up of Thalweg lasts after it has had time for one hop more than its route has, for nodes that
+/// missed it. Then all nodes end its flood, however often they have sent it.
 const LATE_SLOTS: u64 = 2;
 
 /// Who has the radio.
@@ -51,7 +50,7 @@ enum Duty {
     Floods,
     /// A pipeline.
     Transfer,
-    /// Nobody: asleep until this instant.
+    /// No engine: asleep until this instant.
     Asleep(Instant),
     /// Floods, until this instant unless something comes.
     Window(Instant),
@@ -68,11 +67,11 @@ enum Order<const NODES: usize> {
 /// Whether other nodes may be asleep at times that this one does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Others {
-    Known,
+    InStep,
     MaySleep,
 }
 
-/// What the sink is at, of what is not its floods' alone.
+/// What the sink does beyond its floods' own work.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Work<const NODES: usize> {
@@ -91,15 +90,15 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     config: floodnet::Config,
     timing: BoardTiming,
     floods: Floodnet<NEIGHBOURS, NODES>,
-    pipeline: Pipeline<S, Adapted>,
+    pipeline: Pipeline<S, AnyAdaptation>,
     assembler: Assembler,
     duty: Duty,
-    grid: Option<Schedule>,
+    schedule: Option<Schedule>,
     others: Others,
     sinks: Sinks,
     work: Work<NODES>,
     /// What was just heard, and is not answered yet.
-    called: Option<Call>,
+    pending_call: Option<Call>,
     sleep: bool,
     events: Fifo<Event, 16>,
 }
@@ -115,11 +114,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             pipeline: Pipeline::new(store),
             assembler: Assembler::EMPTY,
             duty: Duty::Floods,
-            grid: None,
-            others: Others::Known,
+            schedule: None,
+            others: Others::InStep,
             sinks: Sinks::NONE,
             work: Work::Nothing,
-            called: None,
+            pending_call: None,
             sleep: false,
             events: Fifo::EMPTY,
         }
@@ -129,15 +128,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.id
     }
     /// The pipeline: its store, its counts.
-    pub const fn pipeline(&self) -> &Pipeline<S, Adapted> {
+    pub const fn pipeline(&self) -> &Pipeline<S, AnyAdaptation> {
         &self.pipeline
     }
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {
         self.pipeline.store_mut()
     }
-    /// This node's battery was measured: reports of surveys tell `level` from now on. Whoever drives the node says so before
-    /// the first survey and as often as it measures; one without a battery is never told.
+    /// This node's battery was measured: survey reports carry `level` from now on. The firmware calls it before the
+    /// first survey and after each measurement; never on a node without a battery.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.floods.set_battery(level);
     }
@@ -147,7 +146,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// From the first wake-up packet to the source's first: the floods of the route's segments
-    /// follow each other at their spacing, the last reaches all stages, H hops and one to alternate.
+    /// follow each other at their spacing, the last reaches all stages, H hops and one to spare.
     pub fn wake_up_time(
         route: &Route,
         config: &floodnet::Config,
@@ -167,14 +166,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         flood_spacing(bytes, config.n_tx, timing) * before + last + handover(timing)
     }
 
-    fn tell(&mut self, event: Event) {
+    fn emit(&mut self, event: Event) {
         let full = self.events.push(event).is_err();
         debug_assert!(!full, "events are drained after every call");
     }
 
     fn queue_order(&mut self, now: Instant, order: Order<NODES>) {
         if self.duty == Duty::Transfer || self.has_order() || self.floods.is_busy() {
-            return self.tell(Event::Refused(Refused::Busy));
+            return self.emit(Event::Refused(Refused::Busy));
         }
         let at = self.rendezvous_for(now, &order);
         self.work = Work::Waiting(at, order);
@@ -183,27 +182,27 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// When `order` may begin.
     fn rendezvous_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
         let which = match order {
-            // Who hears it far away does not know how long to listen for it.
+            // Nodes far away do not know how long to listen for it.
             Order::Fetch { .. } | Order::Floods(_) if !self.sinks.know_me() => Which::Whole,
-            Order::Fetch { route, .. } if !route.tells_phase() => Which::Regular,
+            Order::Fetch { route, .. } if !route.has_phase() => Which::Regular,
             Order::Fetch { .. } | Order::Floods(_) => Which::All,
         };
-        self.grid
-            .map_or(now, |grid| grid.rendezvous_after(now, which))
+        self.schedule
+            .map_or(now, |schedule| schedule.rendezvous_after(now, which))
     }
 
     /// An order to fetch together with others: at once where they have been called already, since
     /// all nodes listen until they begin.
     fn queue_together(&mut self, now: Instant, route: Route, room: Duration) {
         let order = Order::Fetch { route, room };
-        let Some(Call { start, .. }) = self.called else {
+        let Some(Call { start, .. }) = self.pending_call else {
             return self.queue_order(now, order);
         };
         let needed = Self::wake_up_time(&route, &self.config, &self.timing);
         if self.has_order() || self.floods.is_busy() {
-            self.tell(Event::Refused(Refused::Busy));
+            self.emit(Event::Refused(Refused::Busy));
         } else if start.since(now) < needed {
-            self.tell(Event::Refused(Refused::TooLate));
+            self.emit(Event::Refused(Refused::TooLate));
         } else {
             self.work = Work::Waiting(now, order);
         }
@@ -233,10 +232,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Order::Floods(command) => self.floods.handle_command(now, command),
             Order::Fetch { mut route, room } => {
                 let needed = Self::wake_up_time(&route, &self.config, &self.timing);
-                let called = self.called.take();
+                let called = self.pending_call.take();
                 let called = called.filter(|call| call.start.since(now) >= needed);
-                if route.tells_phase() {
-                    let phase = self.grid.map(|grid| grid.phase_at(now));
+                if route.has_phase() {
+                    let phase = self.schedule.map(|schedule| schedule.phase_at(now));
                     route.phase = phase.unwrap_or_default();
                 }
                 self.work = Work::Waking(WakeUp {
@@ -244,7 +243,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                     next: 0,
                     first: match called {
                         None => First::Own { ordered: now, room },
-                        Some(Call { start, told, .. }) => First::Others { start, told },
+                        Some(Call {
+                            start, rendezvous, ..
+                        }) => First::Others { start, rendezvous },
                     },
                     start: None,
                 });
@@ -253,26 +254,26 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// Hears what the engines below have to tell, and acts on it.
+    /// Takes the events of the engines below, and acts on them.
     fn attend(&mut self, now: Instant) {
         while let Some(event) = self.pipeline.poll_event() {
-            self.tell(Event::Pipeline(event));
+            self.emit(Event::Pipeline(event));
             use pipeline::Event::{Finished, Refused};
-            let over = matches!(event, Finished(_) | Refused(_));
-            if over && self.duty == Duty::Transfer {
+            let is_done = matches!(event, Finished(_) | Refused(_));
+            if is_done && self.duty == Duty::Transfer {
                 self.take_floods(now);
                 // The others may still be at it.
-                match (event, self.grid) {
-                    (Finished(End::NotCalled), Some(grid)) => {
-                        match grid.begins_again_by(now, self.listens()) {
+                match (event, self.schedule) {
+                    (Finished(End::NotCalled), Some(schedule)) => {
+                        match schedule.begins_again_by(now, self.listens()) {
                             Some(until) => self.duty = Duty::Window(until),
-                            None => self.rest(now, grid),
+                            None => self.rest(now, schedule),
                         }
                     }
-                    (Finished(End::NotNeeded), Some(grid)) => {
-                        let grid = grid.begun_well();
-                        self.grid = Some(grid);
-                        self.rest(now, grid);
+                    (Finished(End::NotNeeded), Some(schedule)) => {
+                        let schedule = schedule.begun_well();
+                        self.schedule = Some(schedule);
+                        self.rest(now, schedule);
                     }
                     _ => {}
                 }
@@ -281,14 +282,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         while let Some(event) = self.floods.poll_event() {
             // Links come by the dozen: they are left where they are until the layer above asks.
             let many = matches!(event, floodnet::Event::Link(_));
-            self.flooded(now, event);
+            self.handle_flood_event(now, event);
             if many {
                 break;
             }
         }
     }
 
-    fn flooded(&mut self, now: Instant, event: floodnet::Event) {
+    fn handle_flood_event(&mut self, now: Instant, event: floodnet::Event) {
         if let Duty::Window(_) = self.duty {
             self.duty = Duty::Floods;
         }
@@ -302,12 +303,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 let Ok(segment) = self.assembler.push(self.floods.payload()) else {
                     return;
                 };
-                self.sinks.heard(self.id, initiator, relay);
+                self.sinks.note_flood(self.id, initiator, relay);
                 let start = reference + segment.until_start;
                 if initiator == self.id {
-                    self.began(reference, start);
+                    self.flood_began(reference, start);
                 } else if let Some(route) = self.assembler.route() {
-                    self.heard(route, segment, reference);
+                    self.handle_route(route, segment, reference);
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
@@ -317,54 +318,54 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 if let Work::Waking(_) | Work::Rousing(..) = self.work {
                     self.work = Work::Nothing;
                 }
-                self.tell(match why {
+                self.emit(match why {
                     floodnet::Refused::Busy => Event::Refused(Refused::Busy),
                     other => Event::Floods(floodnet::Event::Refused(other)),
                 });
             }
-            other => self.tell(Event::Floods(other)),
+            other => self.emit(Event::Floods(other)),
         }
     }
 
     /// Joins a transfer, or goes to rest while it lasts.
-    fn take_part(&mut self, now: Instant, call: Call) {
+    fn join(&mut self, now: Instant, call: Call) {
         let Call {
-            part,
+            setup,
             start,
             deadline_s,
-            told,
+            rendezvous,
             ..
         } = call;
         let until = start + Duration::from_secs(u64::from(deadline_s));
-        let before = self.grid.filter(|grid| !grid.is_over(now));
-        // A later flood tells no rendezvous: the node keeps to those that it knows, or stays awake.
-        let grid = match told {
-            Some(told) => Some(Schedule::new(told, until, before)),
-            None => before.map(|grid| grid.prolonged(until)),
+        let before = self.schedule.filter(|schedule| !schedule.is_done(now));
+        // A later flood sets no rendezvous: the node keeps to those that it knows, or stays awake.
+        let schedule = match rendezvous {
+            Some(rendezvous) => Some(Schedule::new(rendezvous, until, before)),
+            None => before.map(|schedule| schedule.prolonged(until)),
         };
-        self.grid = grid.or(self.grid);
-        match part {
-            Some(part) => {
+        self.schedule = schedule.or(self.schedule);
+        match setup {
+            Some(setup) => {
                 if self.has_work() {
                     self.work = Work::Nothing;
-                    self.tell(Event::Refused(Refused::Busy));
+                    self.emit(Event::Refused(Refused::Busy));
                 }
                 self.floods.handle_command(now, floodnet::Command::Stop);
                 self.duty = Duty::Transfer;
-                let start = pipeline::Command::Start(part);
+                let start = pipeline::Command::Start(setup);
                 self.pipeline.handle_command(now, start);
-                self.tell(Event::Joined);
+                self.emit(Event::Joined);
                 self.attend(now);
             }
             None => {
-                let Some(grid) = grid else { return };
+                let Some(schedule) = schedule else { return };
                 if let Work::Waiting(_, order) = &self.work {
                     let again = self.rendezvous_for(now, order);
                     if let Work::Waiting(at, _) = &mut self.work {
                         *at = again;
                     }
                 }
-                self.rest(now, grid);
+                self.rest(now, schedule);
             }
         }
     }
@@ -387,8 +388,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// Sleeps until the next window, or listens on where none is to come or one is open.
-    fn rest(&mut self, now: Instant, grid: Schedule) {
-        match grid.window_after(now, self.listens()) {
+    fn rest(&mut self, now: Instant, schedule: Schedule) {
+        match schedule.window_after(now, self.listens()) {
             Some((opens, _)) if opens > now => {
                 self.floods.handle_command(now, floodnet::Command::Stop);
                 self.sleep = true;
@@ -404,12 +405,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         match self.duty {
             Duty::Asleep(until) if until <= now => {
                 let listens = self.listens();
-                let window = self.grid.and_then(|grid| grid.window_after(now, listens));
+                let window = self
+                    .schedule
+                    .and_then(|schedule| schedule.window_after(now, listens));
                 self.duty = window.map_or(Duty::Floods, |(_, closes)| Duty::Window(closes));
                 self.floods.handle_command(now, floodnet::Command::Listen);
             }
-            Duty::Window(until) if until <= now => match self.grid {
-                Some(grid) if self.floods.is_idle() => self.rest(now, grid),
+            Duty::Window(until) if until <= now => match self.schedule {
+                Some(schedule) if self.floods.is_idle() => self.rest(now, schedule),
                 _ => self.duty = Duty::Floods,
             },
             _ => {}
@@ -463,7 +466,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Command::Fetch(route) | Command::FetchTogether { route, .. }
                 if route.sink != self.id =>
             {
-                self.tell(Event::Refused(Refused::NotSink));
+                self.emit(Event::Refused(Refused::NotSink));
             }
             Command::Fetch(route) => {
                 let room = Duration::ZERO;
@@ -472,7 +475,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Command::FetchTogether { route, room } => self.queue_together(now, route, room),
             Command::Stop => {
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
-                (self.work, self.called) = (Work::Nothing, None);
+                (self.work, self.pending_call) = (Work::Nothing, None);
                 self.sleep = false;
                 self.take_floods(now);
             }
@@ -504,7 +507,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        // Whoever left is asked before the one that took over: what he takes back is his own.
+        // The engine that left is polled first: what it cancels is its own.
         match self.duty {
             Duty::Transfer | Duty::Asleep(_) if self.floods.wants_radio() => {
                 self.floods.poll_radio()

@@ -1,13 +1,12 @@
-//! When nodes that have no part in a transfer listen: around the *rendezvous*. Regular ones are a grid of instants that
-//! begins with the wake-up and ends with the transfer's deadline, so that sleepers can be woken without being told that
-//! the transfer is over. Beside them stand *stretches* of closer rendezvous where something may have to follow:
-//! when it is known that a transfer began badly, and from its expected end on.
+//! When nodes outside of a transfer listen: around each *rendezvous*. Regular ones follow the wake-up at a fixed period
+//! until the transfer's deadline, so a sleeper can be woken even if it missed the end. *Stretches* of closer ones lie
+//! where something may follow: after a bad start, and from the expected end on.
 //!
-//! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same rendezvous, whichever of its
-//! segments they heard; regular rendezvous stay where they are when a wake-up begins at another, since it tells its phase.
-//! So who missed it still listens when the others do. Tests: at the end of this file.
+//! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same rendezvous, whichever segment
+//! they heard. A wake-up at a close rendezvous announces its phase and leaves the regular ones where they are, so nodes
+//! that missed it still listen with the others. Tests: `rendezvous_tests.rs`.
 
-use crate::thalweg::{Follows, EARLY};
+use crate::thalweg::{FollowUps, EARLY};
 use core::num::NonZeroU16;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Phase;
@@ -16,30 +15,31 @@ use thalweg_wire::route::Phase;
 pub const PERIOD: Duration = Duration::from_millis(500);
 /// The same within a stretch.
 pub const CLOSE: Duration = Duration::from_millis(100);
-/// Rendezvous of the stretch after its expected end, for a short one.
+/// Rendezvous after the expected end of a short transfer.
 const LATE: u64 = 12;
-/// A long one takes up to one part in so many longer, for what bursts cost: the stretch lasts as much longer.
+/// Bursts make a long transfer up to one part in so many longer: the stretch is as much longer.
 const LONGER: u64 = 32;
-/// How long a node listens after a rendezvous when clocks agree, if any sink may call: a flood's frames reach ten hops away.
+/// How long a node listens after a rendezvous when clocks agree, if any sink may call: a flood's frames reach ten hops
+/// away.
 pub const LISTEN: Duration = Duration::from_millis(60);
 /// One in so many regular rendezvous is for any sink; at the others those call whose distance all nodes know.
 pub const WHOLE: u64 = 4;
 /// For a sink whose distance is known a node listens for so many slots more than its last floods took: one loses a
 /// frame, and comes two slots later with the next, or takes another way.
 pub(super) const MARGIN: u64 = 3;
-/// How long it listens before one: what the wake-up's time stamps may be off.
+/// How long it listens before a rendezvous: the error of the wake-up's time stamps.
 pub const GUARD: Duration = Duration::from_millis(2);
 /// Two clocks drift apart by one part in so many, 2 x 40 ppm.
 const DRIFT: u64 = 12_500;
-/// What a start may be off in segments that tell it in steps of as much.
-const TOLD: Duration = Duration::from_millis(1);
+/// Segments give the start in steps of this.
+const START_STEP: Duration = Duration::from_millis(1);
 
 /// Which rendezvous an order may begin at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
     /// The regular ones at which nodes listen for any sink.
     Whole,
-    /// The regular ones: the order does not tell at which it began.
+    /// The regular ones: the order does not announce its phase.
     Regular,
     /// Any.
     All,
@@ -54,11 +54,11 @@ pub(super) struct Listening {
     pub(super) near: Duration,
 }
 
-/// What a wake-up told of the rendezvous.
+/// The rendezvous that a wake-up sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct RendezvousTimes {
     /// The wake-up's first frame. Clocks drift apart from then on.
-    learned: Instant,
+    origin: Instant,
     /// How long after a regular rendezvous that was.
     phase: Phase,
     /// The first rendezvous of the stretches, in steps of the phase after that frame; from one early one to the next.
@@ -66,27 +66,27 @@ pub(super) struct Told {
     late: Option<NonZeroU16>,
 }
 
-impl Told {
-    /// By a wake-up whose first frame was at `learned`, and in `phase`; `follows` is what may have to follow a transfer
+impl RendezvousTimes {
+    /// By a wake-up whose first frame was at `origin`, and in `phase`; `follows` is what may have to follow a transfer
     /// that begins at `start`.
     pub(super) fn new(
-        learned: Instant,
+        origin: Instant,
         phase: Phase,
         start: Instant,
-        follows: Option<Follows>,
+        follow_ups: Option<FollowUps>,
     ) -> Self {
         // Nodes that heard another segment's time are off by less than half a millisecond.
-        let start = TOLD * ((start.since(learned) + TOLD / 2) / TOLD);
+        let start = START_STEP * ((start.since(origin) + START_STEP / 2) / START_STEP);
         // Whole steps of the phase from a regular rendezvous, so that a wake-up there can tell its own.
         // None beyond two minutes, which no transfer takes.
         let steps = |time: Duration| {
             let steps = time.as_nanos().div_ceil(Phase::STEP.as_nanos());
             NonZeroU16::new(u16::try_from(steps).ok()?)
         };
-        let early = follows.and_then(|follows| follows.early);
-        let late = follows.and_then(|follows| follows.late);
+        let early = follow_ups.and_then(|follow_ups| follow_ups.early);
+        let late = follow_ups.and_then(|follow_ups| follow_ups.late);
         Self {
-            learned,
+            origin,
             phase,
             early: early.and_then(|early| steps(start + early.first).zip(steps(early.each))),
             late: late.and_then(|late| steps(start + late)),
@@ -94,9 +94,9 @@ impl Told {
     }
 }
 
-impl Told {
+impl RendezvousTimes {
     fn at(&self, steps: NonZeroU16) -> Instant {
-        self.learned + Phase::STEP * u64::from(steps.get())
+        self.origin + Phase::STEP * u64::from(steps.get())
     }
     /// How many late rendezvous there are.
     fn late_ones(&self) -> u64 {
@@ -108,43 +108,43 @@ impl Told {
 /// The rendezvous of the last transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Schedule {
-    told: Told,
-    /// Its end: everyone listens always from then on.
+    times: RendezvousTimes,
+    /// From then on all nodes listen all the time.
     until: Instant,
 }
 
 impl Schedule {
     /// The grid of a wake-up that told what `told` is, and whose transfer ends at `until`, by a node that has kept to
     /// `before`.
-    pub(super) fn new(told: Told, until: Instant, before: Option<Self>) -> Self {
-        // Who missed this wake-up keeps to the longer one.
-        let until = before.map_or(until, |grid| grid.until.max(until));
-        Self { told, until }
+    pub(super) fn new(times: RendezvousTimes, until: Instant, before: Option<Self>) -> Self {
+        // A node that missed this wake-up keeps to the longer one.
+        let until = before.map_or(until, |schedule| schedule.until.max(until));
+        Self { times, until }
     }
-    /// The same rendezvous until the end of a transfer whose wake-up told none.
+    /// The same rendezvous until the end of a transfer whose wake-up sets none.
     pub(super) fn prolonged(self, until: Instant) -> Self {
-        Self::new(self.told, until, Some(self))
+        Self::new(self.times, until, Some(self))
     }
-    /// The same for who was told that a transfer began well: nothing follows its beginning.
+    /// The same after a NACK that the transfer began well: nothing follows its start.
     pub(super) fn begun_well(mut self) -> Self {
-        self.told.early = None;
+        self.times.early = None;
         self
     }
-    /// Until when a node listens that leaves a transfer which began badly, for so long after a rendezvous: it may have missed the
-    /// call for another way, whose rendezvous are others. `None` where there was none yet, or is to be none any more.
+    /// Until when a node listens that leaves a transfer after a bad start: it may have missed the call for another
+    /// path, which has other rendezvous. `None` before the first early rendezvous and after the last.
     pub(super) fn begins_again_by(&self, now: Instant, listening: Listening) -> Option<Instant> {
-        let (first, apart) = self.told.early?;
-        let last = self.told.at(first) + Phase::STEP * u64::from(apart.get()) * (EARLY - 1);
+        let (first, apart) = self.times.early?;
+        let last = self.times.at(first) + Phase::STEP * u64::from(apart.get()) * (EARLY - 1);
         let until = last + listening.near;
-        (self.told.at(first) < now && now < until).then_some(until)
+        (self.times.at(first) < now && now < until).then_some(until)
     }
-    /// Whether everyone listens always.
-    pub(super) fn is_over(&self, now: Instant) -> bool {
+    /// Whether all nodes listen all the time.
+    pub(super) fn is_done(&self, now: Instant) -> bool {
         now >= self.until
     }
     /// When a sink may begin floods, at `now` or later, so that all nodes hear them.
     pub(super) fn rendezvous_after(&self, now: Instant, which: Which) -> Instant {
-        if self.is_over(now) {
+        if self.is_done(now) {
             return now;
         }
         let regular = self.regular_after(now, 1);
@@ -158,36 +158,36 @@ impl Schedule {
     }
     /// The phase of a wake-up at `at`.
     pub(super) fn phase_at(&self, at: Instant) -> Phase {
-        match self.is_over(at) {
+        match self.is_done(at) {
             true => Phase::REGULAR,
-            false => Phase::after(at.since(self.told.learned) + self.told.phase.time()),
+            false => Phase::after(at.since(self.times.origin) + self.times.phase.time()),
         }
     }
     /// The first of every so many regular rendezvous from `now` on. They count from the one at, or before, the wake-up.
     fn regular_after(&self, now: Instant, every: u64) -> Instant {
-        let Told { learned, phase, .. } = self.told;
-        let since = now.since(learned) + phase.time();
+        let RendezvousTimes { origin, phase, .. } = self.times;
+        let since = now.since(origin) + phase.time();
         let period = PERIOD * every;
         let steps = since.as_nanos().div_ceil(period.as_nanos());
-        learned + (period * steps).saturating_sub(phase.time())
+        origin + (period * steps).saturating_sub(phase.time())
     }
     /// The first rendezvous of a stretch from `now` on.
     fn close_after(&self, now: Instant) -> Option<Instant> {
         let after = |first: NonZeroU16, count: u64, apart: Duration| {
-            let first = self.told.at(first);
+            let first = self.times.at(first);
             let steps = now.since(first).as_nanos().div_ceil(apart.as_nanos());
             (steps < count).then_some(first + apart * steps)
         };
-        let told = &self.told;
-        let early = told.early.and_then(|(first, apart)| {
+        let times = &self.times;
+        let early = times.early.and_then(|(first, apart)| {
             let apart = Phase::STEP * u64::from(apart.get());
             after(first, EARLY, apart)
         });
-        let late = (told.late).and_then(|first| after(first, told.late_ones(), CLOSE));
+        let late = (times.late).and_then(|first| after(first, times.late_ones(), CLOSE));
         early.into_iter().chain(late).min()
     }
-    /// From when to when to listen for so long after a rendezvous: the first such time that ends after `now`. `None` from
-    /// when on everyone listens always.
+    /// From when to when to listen for so long after a rendezvous: the first such time that ends after `now`. `None`
+    /// from when on everyone listens always.
     pub(super) fn window_after(
         &self,
         now: Instant,
@@ -198,9 +198,9 @@ impl Schedule {
             return None;
         }
         // A window that is open still belongs to a rendezvous that has been, but none to the wake-up itself.
-        let learned = self.told.learned;
-        let open = (now.max(learned)).saturating_sub(listening.whole + self.slack(now));
-        let open = open.max(learned + Phase::STEP);
+        let origin = self.times.origin;
+        let open = (now.max(origin)).saturating_sub(listening.whole + self.slack(now));
+        let open = open.max(origin + Phase::STEP);
         let next = |from: Instant| {
             let rendezvous = self.rendezvous_after(from, Which::All);
             let listen = match rendezvous == self.regular_after(from, WHOLE) {
@@ -219,188 +219,10 @@ impl Schedule {
     }
     /// How far another node's clock may be off at `at`.
     fn slack(&self, at: Instant) -> Duration {
-        GUARD + at.since(self.told.learned) / DRIFT
+        GUARD + at.since(self.times.origin) / DRIFT
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::thalweg::Early;
-
-    const MS: fn(u64) -> Duration = Duration::from_millis;
-    const FIRST: Instant = Instant::from_nanos(123_456_789);
-    const EARLY_ONES: Early = Early {
-        first: Duration::from_micros(141_234),
-        each: Duration::from_micros(97_123),
-    };
-
-    fn told(phase: u8) -> Told {
-        let follows = Follows {
-            early: Some(EARLY_ONES),
-            late: Some(Duration::from_micros(2_341_567)),
-        };
-        let phase = Phase::new(phase).unwrap();
-        Told::new(FIRST, phase, FIRST + MS(31), Some(follows))
-    }
-    const LISTENING: Listening = Listening {
-        whole: LISTEN,
-        near: Duration::from_millis(17),
-    };
-    fn grid(deadline: Duration) -> Schedule {
-        Schedule::new(told(0), FIRST + deadline, None)
-    }
-
-    #[test]
-    fn regular_meetings_are_whole_periods_apart_and_never_before_now() {
-        let grid = grid(MS(10_000));
-        for us in (0..12_000_000).step_by(3_331) {
-            let now = FIRST + Duration::from_micros(us);
-            let at = grid.rendezvous_after(now, Which::Regular);
-            assert!(at >= now && at.since(now) <= PERIOD);
-            if now < grid.until {
-                assert_eq!(at.since(FIRST).as_nanos() % PERIOD.as_nanos(), 0);
-            }
-            let any = grid.rendezvous_after(now, Which::All);
-            assert!(any >= now && any <= at);
-        }
-    }
-
-    #[test]
-    fn an_order_waits_little_where_something_may_have_to_follow() {
-        let grid = grid(MS(10_000));
-        let wait = |after: u64| {
-            let now = FIRST + Duration::from_micros(after);
-            grid.rendezvous_after(now, Which::All).since(now)
-        };
-        for looks in 0..EARLY {
-            let over = 31_000 + 141_234 + looks * 97_123;
-            assert!(wait(over) <= EARLY_ONES.each && wait(over + looks * 877) <= Phase::STEP);
-        }
-        assert!(wait(31_000 + 2_341_567) <= Phase::STEP);
-        for later in (0..400_000).step_by(7_001) {
-            assert!(wait(2_372_567 + later) <= CLOSE, "{later} us");
-        }
-        assert!(wait(1_001_000) > CLOSE);
-    }
-
-    #[test]
-    fn who_may_have_missed_another_way_listens_through_the_early_stretch() {
-        let grid = grid(MS(10_000));
-        let (first, apart) = grid.told.early.unwrap();
-        let apart = Phase::STEP * u64::from(apart.get());
-        let last = grid.told.at(first) + apart * (EARLY - 1);
-        let end = last + LISTENING.near;
-        let missed = grid.told.at(first) + MS(1);
-        for now in [missed, last, end.saturating_sub(MS(1))] {
-            assert_eq!(grid.begins_again_by(now, LISTENING), Some(end));
-        }
-        assert_eq!(grid.begins_again_by(end, LISTENING), None);
-        assert_eq!(grid.begins_again_by(FIRST, LISTENING), None);
-        assert_eq!(grid.begun_well().begins_again_by(missed, LISTENING), None);
-    }
-
-    #[test]
-    fn of_a_long_transfer_that_burst_after_burst_prolongs_the_end_meets_soon() {
-        let late = Duration::from_secs(68);
-        let follows = Follows {
-            early: None,
-            late: Some(late),
-        };
-        let told = Told::new(FIRST, Phase::REGULAR, FIRST, Some(follows));
-        let grid = Schedule::new(told, FIRST + MS(600_000), None);
-        for later in (0..late.as_nanos() / LONGER).step_by(7_000_001) {
-            let now = FIRST + late + Duration::from_nanos(later);
-            assert!(grid.rendezvous_after(now, Which::All).since(now) <= CLOSE);
-        }
-    }
-
-    #[test]
-    fn whatever_the_clocks_do_a_meeting_lies_in_a_window() {
-        let grid = grid(Duration::from_secs(600));
-        let regular = (1..1_200).map(|k| FIRST + PERIOD * k);
-        let (first, apart) = grid.told.early.unwrap();
-        let apart = Phase::STEP * u64::from(apart.get());
-        let early = (0..EARLY).map(|k| grid.told.at(first) + apart * k);
-        let late = (0..LATE).map(|k| grid.told.at(grid.told.late.unwrap()) + CLOSE * k);
-        for told in regular.chain(early).chain(late) {
-            for ppm in [-80_i64, -13, 0, 80] {
-                // The sink's rendezvous by a clock that runs so much faster.
-                let since = told.since(FIRST).as_nanos() as i64;
-                let at = FIRST + Duration::from_nanos((since + since * ppm / 1_000_000) as u64);
-                for before in [1, 30, 300] {
-                    let mut now = at.saturating_sub(MS(before)).max(FIRST + MS(1));
-                    // Windows follow one another without a gap where they meet.
-                    let mut opened = None;
-                    loop {
-                        let Some((opens, closes)) = grid.window_after(now, LISTENING) else {
-                            assert!(at + MS(400) > grid.until);
-                            break;
-                        };
-                        assert!(closes.since(opens) < MS(170) && closes > now);
-                        opened = opened.filter(|_| opens <= now).or(Some(opens.max(now)));
-                        now = closes;
-                        let is_whole =
-                            told.since(FIRST).as_nanos() % (PERIOD * WHOLE).as_nanos() == 0;
-                        let heard = if is_whole { MS(45) } else { LISTENING.near };
-                        if closes >= at + heard {
-                            assert!(opened <= Some(at), "{told:?}, {ppm} ppm, {before} ms");
-                            break;
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_window_that_is_open_is_not_left_out() {
-        let grid = grid(MS(10_000));
-        let rendezvous = FIRST + PERIOD * 4;
-        let (opens, closes) = grid.window_after(rendezvous + MS(10), LISTENING).unwrap();
-        assert!(opens < rendezvous && closes > rendezvous + MS(10));
-        let (opens, _) = grid.window_after(closes, LISTENING).unwrap();
-        assert!(opens > closes);
-    }
-
-    #[test]
-    fn the_next_grid_is_in_step_wherever_it_begins_and_does_not_end_before_the_last() {
-        let old = grid(MS(10_000));
-        for after in [234, 2_380, 2_500, 2_777] {
-            let first = old.rendezvous_after(FIRST + MS(after), Which::All);
-            let (phase, until) = (old.phase_at(first), first + MS(1_000));
-            let told = Told::new(first, phase, first + MS(31), None);
-            let new = Schedule::new(told, until, Some(old));
-            assert_eq!(new.until, old.until);
-            let late = first + MS(4_321);
-            let of = |grid: &Schedule| grid.rendezvous_after(late, Which::Regular);
-            assert_eq!(of(&new), of(&old), "{after} ms");
-        }
-        assert_eq!(old.phase_at(old.until), Phase::REGULAR);
-    }
-
-    #[test]
-    fn whichever_segment_a_node_heard_it_knows_the_same_rendezvous() {
-        for late in (0..1_000).step_by(37) {
-            // The later segment's time is off by up to half a millisecond.
-            let start = FIRST + MS(30) + Duration::from_micros(501 + late % 998);
-            let follows = Follows {
-                early: Some(EARLY_ONES),
-                late: None,
-            };
-            let heard = Told::new(FIRST, Phase::REGULAR, start, Some(follows));
-            let other = Told::new(FIRST, Phase::REGULAR, FIRST + MS(31), Some(follows));
-            assert_eq!(heard, other);
-        }
-    }
-
-    #[test]
-    fn a_grid_without_end_has_windows_that_meet() {
-        let told = Told::new(Instant::ZERO, Phase::REGULAR, Instant::ZERO, None);
-        let grid = Schedule::new(told, Instant::MAX, None);
-        let late = Instant::ZERO + Duration::from_secs(100_000);
-        let (opens, closes) = grid.window_after(late, LISTENING).unwrap();
-        assert!(opens <= late && closes > late);
-        assert!(grid.window_after(Instant::MAX, LISTENING).is_none());
-    }
-}
+#[path = "rendezvous_tests.rs"]
+mod tests;

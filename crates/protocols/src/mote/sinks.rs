@@ -1,6 +1,6 @@
-//! How far away sinks are: how many slots the floods of wake-ups took that came last.
+//! How far away sinks are, in slots that the floods of the last wake-ups took.
 //!
-//! Invariants: of the last [`MEMORY`] floods none is forgotten; nodes that heard the same floods remember the same.
+//! Invariants: none of the last [`MEMORY`] floods is forgotten; nodes that heard the same floods remember the same.
 //! Tests: at the end, `tests/windows.rs`.
 
 use core::num::NonZeroU8;
@@ -29,7 +29,7 @@ impl Sinks {
     };
 
     /// A flood of a wake-up by `sink` came to `node` with such a `relay` counter.
-    pub(super) fn heard(&mut self, node: NodeId, sink: NodeId, relay: u8) {
+    pub(super) fn note_flood(&mut self, node: NodeId, sink: NodeId, relay: u8) {
         if self.since >= MEMORY {
             self.slots = [None, self.slots[0]];
             self.since = 0;
@@ -63,17 +63,17 @@ mod tests {
         assert_eq!((sinks.slots(), sinks.know_me()), (None, false));
         for first in 0..2 * MEMORY {
             for _ in 0..first {
-                sinks.heard(me, other, 1);
+                sinks.note_flood(me, other, 1);
             }
-            sinks.heard(me, me, 0);
-            sinks.heard(me, other, 6);
+            sinks.note_flood(me, me, 0);
+            sinks.note_flood(me, other, 6);
             for _ in 1..MEMORY {
                 assert_eq!((sinks.slots(), sinks.know_me()), (Some(7), true));
-                sinks.heard(me, other, 2);
+                sinks.note_flood(me, other, 2);
             }
             assert_eq!((sinks.slots(), sinks.know_me()), (Some(7), false));
             for _ in 0..2 * MEMORY {
-                sinks.heard(me, other, 2);
+                sinks.note_flood(me, other, 2);
             }
             assert_eq!(sinks.slots(), Some(3), "a short one is no measure for ever");
         }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn no_counter_is_too_large() {
         let (me, mut sinks) = (ids().0, Sinks::NONE);
-        sinks.heard(me, me, u8::MAX);
+        sinks.note_flood(me, me, u8::MAX);
         assert_eq!(sinks.slots(), None);
     }
 }

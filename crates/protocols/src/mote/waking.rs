@@ -1,22 +1,22 @@
-//! Wake-ups: the sink's, segment after segment, and those that are heard.
+//! Wake-ups: those that this sink floods, segment by segment, and those that the node hears.
 //!
 //! Owns: when floods of segments follow each other, when a transfer begins, and who answers which call. Time base: the
 //! node's clock. Tests: `tests/`.
 
-use super::part::{first_frame, follows, handover, part, Adapted};
-use super::rendezvous::Told;
+use super::rendezvous::RendezvousTimes;
+use super::setup::{first_frame, follow_ups, handover, setup, AnyAdaptation};
 use super::{Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
-use crate::pipeline::Part;
+use crate::pipeline::Setup;
 use thalweg_engine::{Engine, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Route, Scheme, Segment, Turn, LEAST_SEGMENT_BYTES};
+use thalweg_wire::route::{Route, Scheme, Segment, WakeUpTurn, LEAST_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
-/// The step in which segments tell the time.
+/// The step of times in segments.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// The sink's wake-up under way.
@@ -27,7 +27,7 @@ pub(super) struct WakeUp {
     pub(super) next: u8,
     /// The first flood of all whose transfers begin together.
     pub(super) first: First,
-    /// When the source begins, as the last segment told it; none before the first.
+    /// When the source begins, by the last segment; none before the first.
     pub(super) start: Option<Instant>,
 }
 
@@ -45,8 +45,8 @@ pub(super) enum First {
     Others {
         /// When its transfer begins, and this one is to begin.
         start: Instant,
-        /// What it told of rendezvous; none where only later floods were heard.
-        told: Option<Told>,
+        /// The rendezvous that it set; none if only later floods were heard.
+        rendezvous: Option<RendezvousTimes>,
     },
 }
 
@@ -62,15 +62,15 @@ pub(super) enum Further {
 /// A wake-up message that was heard.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
-    /// This node's in the transfer, where it has one.
-    pub(super) part: Option<Part<Adapted>>,
+    /// This node's setup for the transfer, if it is part of it.
+    pub(super) setup: Option<Setup<AnyAdaptation>>,
     /// When the source begins.
     pub(super) start: Instant,
     /// After how many seconds the transfer is given up.
     pub(super) deadline_s: u16,
     pub(super) further: Further,
-    /// What the first flood told of rendezvous, of all whose transfers begin then; none where only later ones were heard.
-    pub(super) told: Option<Told>,
+    /// The rendezvous set by the first flood of all transfers that begin then; none if only later ones were heard.
+    pub(super) rendezvous: Option<RendezvousTimes>,
 }
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
@@ -79,7 +79,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
-        // Segments tell whole milliseconds, rounded up.
+        // Segments have whole milliseconds, rounded up.
         let (begin, until_start) = match (wake_up.first, wake_up.start) {
             (First::Own { room, .. }, None) => {
                 let needed = Self::wake_up_time(&wake_up.route, &self.config, &self.timing);
@@ -99,8 +99,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         };
         let (route, next) = (wake_up.route, usize::from(wake_up.next));
         let turn = match wake_up.first {
-            First::Own { .. } => Turn::First,
-            First::Others { .. } => Turn::Later,
+            First::Own { .. } => WakeUpTurn::First,
+            First::Others { .. } => WakeUpTurn::Later,
         };
         match FrameBuf::build(|w| route.segment(next, turn, until_start, w)) {
             Ok(payload) => {
@@ -118,31 +118,31 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             Err(_) => {
                 self.work = Work::Nothing;
-                self.tell(Event::Refused(Refused::BadRoute));
+                self.emit(Event::Refused(Refused::BadRoute));
             }
         }
     }
 
     /// A route is complete with `segment`, whose flood began at `reference`.
-    pub(super) fn heard(&mut self, route: Route, segment: Segment, reference: Instant) {
+    pub(super) fn handle_route(&mut self, route: Route, segment: Segment, reference: Instant) {
         let bytes = HEADER_BYTES + 1 + route.segment_bytes();
         let ahead = first_frame(&self.timing);
         let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
         let start = reference + segment.until_start;
         let ends = start.saturating_sub(handover(&self.timing));
         self.floods.end_flood_by(ends);
-        let told = match segment.turn {
-            Turn::First => {
+        let rendezvous = match segment.turn {
+            WakeUpTurn::First => {
                 let ahead = apart * u64::from(segment.index) + ahead;
-                Some(self.told(&route, reference.saturating_sub(ahead), start))
+                Some(self.rendezvous_times(&route, reference.saturating_sub(ahead), start))
             }
-            Turn::Later => self.called.and_then(|call| call.told),
+            WakeUpTurn::Later => self.pending_call.and_then(|call| call.rendezvous),
         };
         let further = self.further_after(&route, segment);
         // Of transfers that begin together, the one that this node is needed for.
-        match &mut self.called {
-            Some(call) if call.part.is_some() => call.further = further,
-            _ => self.called = Some(self.call(&route, start, further, told)),
+        match &mut self.pending_call {
+            Some(call) if call.setup.is_some() => call.further = further,
+            _ => self.pending_call = Some(self.call(&route, start, further, rendezvous)),
         }
     }
 
@@ -164,10 +164,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// What the wake-up of `route`, whose first flood was ordered at `first`, tells of rendezvous.
-    pub(super) fn told(&self, route: &Route, first: Instant, start: Instant) -> Told {
-        let follows = follows(route, &self.timing);
-        Told::new(first, route.phase, start, follows)
+    /// The rendezvous set by the wake-up of `route`, whose first flood was ordered at `first`.
+    pub(super) fn rendezvous_times(
+        &self,
+        route: &Route,
+        first: Instant,
+        start: Instant,
+    ) -> RendezvousTimes {
+        let follow_ups = follow_ups(route, &self.timing);
+        RendezvousTimes::new(first, route.phase, start, follow_ups)
     }
 
     /// What `route`, whose source begins at `start`, calls this node to.
@@ -176,25 +181,25 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         route: &Route,
         start: Instant,
         further: Further,
-        told: Option<Told>,
+        rendezvous: Option<RendezvousTimes>,
     ) -> Call {
         Call {
-            part: part(route, self.id, start, &self.timing),
+            setup: setup(route, self.id, start, &self.timing),
             start,
             deadline_s: route.deadline_s,
             further,
-            told,
+            rendezvous,
         }
     }
 
-    /// The sink's flood is out, which tells that the source begins at `start`.
-    pub(super) fn began(&mut self, reference: Instant, start: Instant) {
+    /// The sink's flood is out, and has announced the source's start.
+    pub(super) fn flood_began(&mut self, reference: Instant, start: Instant) {
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
         // Nodes take it from the last segment, which tells it in whole milliseconds.
         if wake_up.start.replace(start).is_none() {
-            self.tell(Event::WakeUp { reference, start });
+            self.emit(Event::WakeUp { reference, start });
         }
     }
 
@@ -209,23 +214,23 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         // Every flood has begun, so the first has.
         let (route, first) = (&wake_up.route, wake_up.first);
         let call = wake_up.start.map(|start| {
-            let told = match first {
-                First::Own { ordered, .. } => Some(self.told(route, ordered, start)),
-                First::Others { told, .. } => told,
+            let rendezvous = match first {
+                First::Own { ordered, .. } => Some(self.rendezvous_times(route, ordered, start)),
+                First::Others { rendezvous, .. } => rendezvous,
             };
-            self.call(route, start, Further::None, told)
+            self.call(route, start, Further::None, rendezvous)
         });
         self.work = Work::Nothing;
         match call {
-            Some(call) => self.take_part(now, call),
-            None => self.tell(Event::Refused(Refused::BadRoute)),
+            Some(call) => self.join(now, call),
+            None => self.emit(Event::Refused(Refused::BadRoute)),
         }
     }
 
     /// Answers the wake-up message that is complete, if one is.
     pub(super) fn answer_call(&mut self, now: Instant) {
         let waits = self
-            .called
+            .pending_call
             .is_some_and(|call| call.further == Further::MayCome);
         if waits && self.call_due().is_some_and(|due| now < due) {
             return;
@@ -233,14 +238,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         // A sink that is at work leaves other sinks' transfers to others.
         let is_at_work = matches!(self.work, Work::Waking(_) | Work::Rousing(..));
         let is_free = !is_at_work && !self.floods.has_order();
-        if let Some(call) = self.called.take().filter(|_| is_free) {
-            self.take_part(now, call);
+        if let Some(call) = self.pending_call.take().filter(|_| is_free) {
+            self.join(now, call);
         }
     }
 
     /// When a call is to be answered even though no flood has ended since.
     pub(super) fn call_due(&self) -> Option<Instant> {
         let ahead = handover(&self.timing);
-        self.called.map(|call| call.start.saturating_sub(ahead))
+        self.pending_call
+            .map(|call| call.start.saturating_sub(ahead))
     }
 }

@@ -7,7 +7,7 @@ mod threshold;
 
 pub use threshold::Selective;
 
-use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy};
+use crate::pipeline::{GiveUp, Lengths, Policy, Retry};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -16,7 +16,7 @@ use thalweg_units::Duration;
 pub const fn policy() -> Policy {
     Policy {
         give_up: GiveUp::OnInactivity,
-        ask_again: AskAgain::AfterTrain,
+        retry: Retry::AfterTrain,
         lengths: Lengths::Whole,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),

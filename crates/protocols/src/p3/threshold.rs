@@ -4,11 +4,11 @@
 //! The reception reliability is that of the relay itself: of the packets of its group whose
 //! beginning it heard, the share that it received whole. Packets that never reached the stage
 //! before say nothing about it; counted as its losses they would silence whole stages of routes
-//! whose losses lie elsewhere. Tests: at the end of this file.
+//! whose losses lie elsewhere. Tests: `threshold_tests.rs`.
 
-use crate::pipeline::{Adaptation, Fixed, Heard, Tally};
+use crate::pipeline::{Adaptation, Fixed, Reception, Tally};
 use thalweg_units::{Channel, Instant};
-use thalweg_wire::route::{Groups, Member, Percent, Place, Route};
+use thalweg_wire::route::{Groups, Member, Percent, Role, Route};
 
 /// A relay speaks whatever its ratio until so many packets were judged: below twenty, one lost
 /// packet alone would silence it at the usual 95 %.
@@ -24,8 +24,8 @@ pub struct Selective {
 
 impl Selective {
     /// That of the node at `place` of `route`, where its channels are `fixed`.
-    pub fn new(route: &Route, place: Place, fixed: Fixed) -> Self {
-        let percent = route.threshold.filter(|_| may_be_silent(route, place));
+    pub fn new(route: &Route, role: Role, fixed: Fixed) -> Self {
+        let percent = route.threshold.filter(|_| may_be_silent(route, role));
         let threshold = percent.map(Threshold::new);
         Self { fixed, threshold }
     }
@@ -38,18 +38,18 @@ impl Adaptation for Selective {
     fn listening(&self) -> Option<Channel> {
         self.fixed.listening()
     }
-    fn passes_on(&self, what: Heard) -> bool {
+    fn passes_on(&self, reception: Reception) -> bool {
         let speaks = || self.threshold.is_none_or(|threshold| threshold.speaks());
-        what != Heard::Packet || speaks()
+        reception != Reception::Packet || speaks()
     }
-    fn heard(&mut self, what: Heard, _sfd: Instant) {
-        match (&mut self.threshold, what) {
-            (Some(threshold), Heard::Packet) => threshold.begun(1),
-            (Some(threshold), Heard::Broken) => threshold.begun(0),
+    fn on_reception(&mut self, reception: Reception, _sfd: Instant) {
+        match (&mut self.threshold, reception) {
+            (Some(threshold), Reception::Packet) => threshold.begun(1),
+            (Some(threshold), Reception::Broken) => threshold.begun(0),
             _ => {}
         }
     }
-    fn round_over(&mut self, round: u16, _tally: Option<Tally>) {
+    fn on_round_end(&mut self, round: u16, _tally: Option<Tally>) {
         if let Some(threshold) = &mut self.threshold {
             threshold.round = round.saturating_add(1);
         }
@@ -59,8 +59,8 @@ impl Adaptation for Selective {
 /// Whether the node at `place` is of the last but one stage, and not the only one there for some packets:
 /// its silence would leave a hole in the pipeline, where P3 is to be no worse than a single path (P3,
 /// section IV-C).
-fn may_be_silent(route: &Route, place: Place) -> bool {
-    let Place::Relay { stage, group } = place else {
+fn may_be_silent(route: &Route, role: Role) -> bool {
+    let Role::Relay { stage, group } = role else {
         return false;
     };
     let all = route.groups() == Groups::One;
@@ -103,55 +103,5 @@ impl Threshold {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use thalweg_units::NodeId;
-    use thalweg_wire::pipeline::Group;
-    use thalweg_wire::route::{Channels, Scheme};
-
-    fn fed(lost_every: u64, packets: u64) -> Threshold {
-        let mut threshold = Threshold::new(Percent::new(95).unwrap());
-        for k in 0..packets {
-            threshold.begun(u32::from(k % lost_every != 0));
-        }
-        threshold
-    }
-
-    #[test]
-    fn a_good_relay_speaks_and_a_bad_one_does_not() {
-        assert!(fed(21, 210).speaks());
-        assert!(!fed(15, 210).speaks());
-        assert!(fed(2, 15).speaks(), "too few packets to judge");
-    }
-
-    #[test]
-    fn patience_ends() {
-        let mut bad = fed(2, 200);
-        assert!(!bad.speaks());
-        bad.round = 1;
-        assert!(bad.speaks(), "50 % is enough once the threshold is 47 %");
-    }
-
-    #[test]
-    fn a_relay_that_is_alone_speaks_in_any_case() {
-        let id = |n: u16| NodeId::new(n).unwrap();
-        let channels = Channels::new(&[Channel::LAST; 4]).unwrap();
-        for (paths, silent) in [(1, false), (2, false), (4, true)] {
-            let mut route = Route::new(1, id(0), id(99), Scheme::P3, channels);
-            route.threshold = Percent::new(95);
-            for (node, stage) in
-                (1..).zip((1..3).flat_map(|stage| [stage; 4].into_iter().take(paths)))
-            {
-                let group = [Group::Odd, Group::Even][usize::from(node % 2)];
-                let node = id(node);
-                route.add(Member { node, stage, group }).unwrap();
-            }
-            for member in route.members() {
-                let place = route.place_of(member.node).unwrap();
-                let expected = silent && member.stage == 2;
-                assert_eq!(may_be_silent(&route, place), expected, "{paths} paths");
-            }
-            assert!(!may_be_silent(&route, Place::Source));
-        }
-    }
-}
+#[path = "threshold_tests.rs"]
+mod tests;

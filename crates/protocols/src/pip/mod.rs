@@ -7,7 +7,7 @@ mod hopping;
 
 pub use hopping::Hopper;
 
-use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy};
+use crate::pipeline::{GiveUp, Lengths, Policy, Retry};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
@@ -18,7 +18,7 @@ pub const TRIES: u8 = 5;
 pub const fn policy() -> Policy {
     Policy {
         give_up: GiveUp::AfterTries(TRIES),
-        ask_again: AskAgain::AfterTrain,
+        retry: Retry::AfterTrain,
         lengths: Lengths::Whole,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
@@ -31,7 +31,7 @@ pub const fn policy() -> Policy {
 /// The same with channel hopping: every frame keeps to the grid of cycles.
 pub const fn hopping_policy() -> Policy {
     Policy {
-        lengths: Lengths::Alike,
+        lengths: Lengths::Equal,
         ..policy()
     }
 }

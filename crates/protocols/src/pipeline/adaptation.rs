@@ -1,50 +1,50 @@
-//! What may differ from one pipeline to another while it runs: channels, who is silent, what NACKs say
-//! besides what is missing. The engine asks; protocols answer ([`crate::p3`], [`crate::pip`]).
+//! What a protocol may change while a pipeline runs: channels, which relays are silent, and what NACKs carry besides
+//! the missing packets. The engine asks; protocols answer ([`crate::p3`], [`crate::pip`], [`crate::thalweg`]).
 //!
-//! Time base: the node's clock; instants of frames are those at which their SFD ends. Invariant: all
-//! nodes of a transfer that heard the same answer the same, so that neighbours meet on one channel and
-//! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
+//! Time base: the node's clock; a frame's instant is the end of its SFD. Invariant: all nodes of a transfer that heard
+//! the same answer the same, so neighbours meet on one channel and the relays of a stage send the same bytes. Tests:
+//! beside the adaptations, `tests/`.
 
 use super::end::End;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Channels;
 
-/// Something that a node heard of its transfer.
+/// What a node received of its transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum Reception {
     /// Relay: the beginning of a frame of a neighbouring stage, for whichever group. Destination: that of one for it.
     Neighbour,
     /// Relay and destination: a whole packet for this node.
     Packet,
-    /// Relay: the same that calls who is alternate.
+    /// Relay: the same, and it calls alternate relays.
     Call,
     /// Relay: a packet for this node began, and its end was lost.
     Broken,
     /// Relay and destination: a whole request, or NACK, for this node.
     Control,
-    /// Relay: a request into which the relays of a chain write what they counted.
+    /// Relay: a request into which the relays of a chain write their counts.
     Count,
-    /// Who stands by: the beginning of a packet that a relay of its own stage and group sends on.
+    /// Backup relay: the beginning of a packet that a relay of its own stage and group forwards.
     Peer,
 }
 
-/// Whether the node is to listen anew, on what [`Adaptation::listening`] says now.
+/// Whether the node must retune to what [`Adaptation::listening`] says now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Retune {
     /// It listens on.
     Stay,
-    /// It turns to the channel; what is being received is lost.
+    /// It retunes; what is being received is lost.
     Now,
 }
 
-/// By which of its chains a group's packets go.
+/// Which of its chains carries a group's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chain {
     /// The relays of the plan.
     Planned,
-    /// These, and the alternate ones beside them.
+    /// Those, and the alternate relays beside them.
     Alternate,
 }
 
@@ -55,7 +55,7 @@ pub struct Tally {
     pub received: u16,
     /// Those that are not.
     pub missing: u16,
-    /// The most that the source can have sent in the round: of a NACK of several frames it may have heard a few.
+    /// The most that the source can have sent in the round: it may have heard only some frames of the last NACK.
     pub sent: u16,
 }
 
@@ -70,13 +70,12 @@ pub trait Adaptation {
     fn align(&self, sfd: Instant, _tolerance: Duration) -> Instant {
         sfd
     }
-    /// Packets after which round `_round` of a transfer of `_packets` is over, so that the source learns how they came;
-    /// none where it has no such end.
+    /// After how many packets round `_round` of a transfer of `_packets` stops for a report; none if it does not.
     fn stops_after(&self, _round: u16, _packets: u16) -> Option<u16> {
         None
     }
-    /// Destination: all stages pause, and the next packet is due at `_due`. Whether enough came since it was last asked, or
-    /// they paused, for the source to go on without asking.
+    /// Destination: all stages pause, and the next packet is due at `_due`. Whether enough came since the last request
+    /// or pause for the source to go on without a request.
     fn goes_on(&mut self, _due: Instant) -> bool {
         false
     }
@@ -84,43 +83,43 @@ pub trait Adaptation {
     fn calls(&self, _group: Group) -> bool {
         false
     }
-    /// When this node leaves the transfer, in which it has no part, and how it ends then.
+    /// When this node leaves the transfer unless it is needed before, and how its part ends then.
     fn leaves(&self) -> Option<(Instant, End)> {
         None
     }
-    /// Relay: whether it sends on the packet, or the control frame, that it has just heard.
-    fn passes_on(&self, _what: Heard) -> bool {
+    /// Relay: whether it forwards the packet or control frame that it has just received.
+    fn passes_on(&self, _reception: Reception) -> bool {
         true
     }
     /// Destination: a packet of `_group` came.
-    fn came(&mut self, _group: Group) {}
-    /// Destination: by which chain the odd, and the even group brought too little of the round that has just been tallied.
+    fn on_packet(&mut self, _group: Group) {}
+    /// Destination: which chain of the odd and of the even group delivered too little of the last round.
     fn degraded(&self) -> [Option<Chain>; 2] {
         [None; 2]
     }
-    /// Source: what its request at the end of `_round` asks for.
-    fn asks(&self, _round: u16) -> Purpose {
+    /// Source: the purpose of its request at the end of `_round`.
+    fn request_purpose(&self, _round: u16) -> Purpose {
         Purpose::Report
     }
-    /// Whether the transfer is to end, since it does badly: the destination says so, and all others are told.
+    /// Whether the transfer does so badly that it must end: the destination decides, and its NACK says so.
     fn gives_up(&self) -> bool {
         false
     }
-    /// Destination: whether it is to be told of the beginnings of frames, and receives nothing that is for others.
-    fn hears_beginnings(&self) -> bool {
+    /// Destination: whether it wants the heads of frames, and aborts those that are for others.
+    fn wants_heads(&self) -> bool {
         false
     }
     /// A frame had its SFD at `_sfd`.
-    fn heard(&mut self, _what: Heard, _sfd: Instant) {}
-    /// A request said that a round is over: the destination has a tally of it, relays have none.
-    fn round_over(&mut self, _round: u16, _tally: Option<Tally>) {}
+    fn on_reception(&mut self, _reception: Reception, _sfd: Instant) {}
+    /// A request announced the end of a round: the destination has a tally of it, relays have none.
+    fn on_round_end(&mut self, _round: u16, _tally: Option<Tally>) {}
     /// Destination: another copy of the request that it has just heard, over the other group, has its SFD at `_sfd`.
-    fn copy_follows(&mut self, _sfd: Instant) {}
-    /// Destination: fills the [`super::Session::said_bytes`] that stand in a NACK before its bit vector.
-    /// The next packet is due here at `_due`; none is where nothing is missing.
-    fn say(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
-    /// Relay and source: a NACK said so. The next packet is due here at `_due`, or to be sent then.
-    fn told(&mut self, _said: &[u8], _due: Instant) -> Retune {
+    fn expect_copy(&mut self, _sfd: Instant) {}
+    /// Destination: writes the note of [`super::Session::note_bytes`] that precedes a NACK's bit vector. The next
+    /// packet is due here at `_due`; none is if nothing is missing.
+    fn write_note(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
+    /// Relay and source: a NACK came with this note. The next packet is due here at `_due`, or to be sent then.
+    fn on_nack(&mut self, _note: &[u8], _due: Instant) -> Retune {
         Retune::Stay
     }
     /// When it wants [`Adaptation::advance`].

@@ -27,7 +27,7 @@ pub(super) enum TxAnswer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// And how many bytes of a frame's beginning it tells.
+    /// And how many bytes of a frame's head to report.
     Listen(Channel, u8),
     Sleep,
 }
@@ -35,14 +35,14 @@ enum Mode {
 /// What a reception must begin with to send what is held: these bytes, so far into the frame.
 pub(super) type Trigger = (u8, [u8; 1]);
 
-/// What is still to be said of a frame that is to be held.
+/// What is still to be ordered for a frame that will be held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
     Load(Channel, Trigger),
     Wait(Channel, Trigger),
 }
 
-/// A frame that goes out while another is kept: a NACK without bits, of which the adaptation says a byte.
+/// A frame that goes out while another is kept: a NACK without a bit vector, with a note of one byte.
 pub(super) type Brief = [u8; SLIM_HEADER_BYTES + NACK_BODY_BYTES + 1];
 
 /// Which frame is ordered.

@@ -73,13 +73,13 @@ impl Cadence {
         let (hops, payload) = (session.hops, session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + usize::from(payload);
-        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.said_bytes);
-        let alike = session.policy.lengths == Lengths::Alike;
+        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.note_bytes);
+        let alike = session.policy.lengths == Lengths::Equal;
         let at_least = |bytes: usize| match session.policy.lengths {
             Lengths::AsNeeded => bytes,
             // Data frames of a few bytes are no room for control.
             Lengths::Whole => bytes.max(data_bytes),
-            Lengths::Alike => data_bytes,
+            Lengths::Equal => data_bytes,
         };
         let request_bytes = header_bytes + REQUEST_BODY_BYTES + usize::from(session.count_bytes);
         let request_bytes = at_least(request_bytes);
@@ -143,8 +143,8 @@ impl Cadence {
             silence: self.silence(),
         }
     }
-    /// How long all stages pause for the destination's NACK to the source, once over each group, and to turn to what they keep:
-    /// H tau_n + (c - 1) s tau_n + gap.
+    /// How long all stages pause for the destination's NACK to the source, once over each group, and to turn to what
+    /// they keep: H tau_n + (c - 1) s tau_n + gap.
     pub fn pause(&self) -> Duration {
         let bytes = self.nack_bytes(0);
         let copies = u64::from(self.copies.saturating_sub(1));

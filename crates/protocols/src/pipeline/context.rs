@@ -1,4 +1,4 @@
-//! What every role of a pipeline works with: the terms of the transfer, and the node's hands.
+//! What every role of a pipeline works with: the session of the transfer, and the node's resources.
 
 use super::adaptation::{Adaptation, Retune};
 use super::air::Air;
@@ -12,7 +12,7 @@ use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
 use thalweg_wire::pipeline::{Request, MAX_PACKETS};
-use thalweg_wire::route::{ObjectRange, Place};
+use thalweg_wire::route::{ObjectRange, Role};
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
@@ -20,23 +20,23 @@ pub(super) type Flow = ControlFlow<End>;
 /// The destination's packets that are there, or the source's that are still to be sent.
 pub(super) type Packets = Bits<{ MAX_PACKETS as usize / 8 }>;
 
-/// What a node is given to take part in a transfer.
+/// What a node needs to take part in a transfer.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<A> {
-    /// The terms.
+pub struct Setup<A> {
+    /// The transfer and its policy.
     pub session: Session,
-    /// The slots that follow from them on its board.
+    /// The slots that follow from it on the node's board.
     pub cadence: Cadence,
-    /// What adapts them.
+    /// What the protocol changes on the way.
     pub adaptation: A,
 }
 
 /// What a node works with in all its transfers.
 #[derive(Debug)]
-pub(super) struct Hands {
+pub(super) struct Resources {
     pub(super) air: Air,
     pub(super) packets: Packets,
-    /// Not yet polled. More than a handler can cause fit in.
+    /// Not yet polled. There is room for more than one handler call causes.
     pub(super) events: Fifo<Event, 8>,
     pub(super) stats: Stats,
     pub(super) held: Held,
@@ -47,7 +47,7 @@ pub(super) struct Hands {
 pub(super) enum Held {
     /// It has none.
     Nothing,
-    /// Destination: some are there, and no request has told of what.
+    /// Destination: some are there, and no request has said of which object.
     Unknown,
     /// They are of this.
     Of(Key),
@@ -67,24 +67,24 @@ impl Held {
 /// Which packets they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Destination: those that are there, of what requests told.
+    /// Destination: those that are there, of the object in the requests.
     There,
     /// Source: those that it knows to be missing, and has not sent since.
     Unsent,
 }
 
-/// What tells apart the packets of different objects, and of parts of one object.
+/// What distinguishes packets of different objects, and of different ranges of one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     which: Which,
     packets: u16,
     object_len: u32,
-    /// Of a part, the object's is mixed with where it begins, which takes no RAM.
+    /// The object's, mixed with the offset of the range, which takes no RAM.
     digest: [u8; 8],
 }
 
 impl Key {
-    /// That of the `range` of the object that `request` tells of.
+    /// That of the `range` of the object in `request`.
     pub(super) fn new(which: Which, request: &Request, range: ObjectRange) -> Self {
         let mut digest = request.digest;
         for (byte, of) in digest.iter_mut().zip(range.offset.to_le_bytes()) {
@@ -99,17 +99,17 @@ impl Key {
     }
 }
 
-impl Hands {
-    /// What the roles are given for one call.
+impl Resources {
+    /// What the roles borrow for one call.
     pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>>(
         &'a mut self,
-        part: &'a mut Part<A>,
+        setup: &'a mut Setup<A>,
         store: &'a mut dyn ObjectStore,
     ) -> Context<'a> {
         Context {
-            session: &part.session,
-            cadence: &part.cadence,
-            adaptation: &mut *part.adaptation,
+            session: &setup.session,
+            cadence: &setup.cadence,
+            adaptation: &mut *setup.adaptation,
             store,
             air: &mut self.air,
             packets: &mut self.packets,
@@ -134,20 +134,18 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn emit(&mut self, event: Event) {
         let _ = self.events.push(event);
     }
-    /// Listens on this node's channel, if on any, and aborts what is being received. Relays probe at the
-    /// beginning of frames: source and destination mostly have nothing better to receive.
+    /// Listens on this node's channel, if on any, and aborts what is being received. Relays want the heads of frames;
+    /// source and destination mostly have nothing better to receive.
     pub(super) fn listen(&mut self) {
-        let head_bytes = match self.session.place {
-            Place::Relay { .. } | Place::StandsBy { .. } | Place::Alternate { .. } => {
+        let head_bytes = match self.session.role {
+            Role::Relay { .. } | Role::Backup { .. } | Role::Alternate { .. } => {
                 self.session.format.head_bytes()
             }
-            Place::Destination if self.adaptation.hears_beginnings() => {
-                self.session.format.head_bytes()
-            }
-            Place::Source | Place::Destination => 0,
+            Role::Destination if self.adaptation.wants_heads() => self.session.format.head_bytes(),
+            Role::Source | Role::Destination => 0,
         };
         match self.adaptation.listening() {
             Some(channel) => self.air.listen(channel, head_bytes),
@@ -163,8 +161,8 @@ impl Context<'_> {
     pub(super) fn align(&self, sfd: Instant) -> Instant {
         self.adaptation.align(sfd, Duration::ZERO)
     }
-    /// The same for an instant that was reckoned from another node's frame, which is off by what
-    /// the two clocks drift apart in an exchange: some microseconds.
+    /// The same for an instant computed from another node's frame, which is off by what the two clocks drift apart in
+    /// an exchange: some microseconds.
     pub(super) fn align_heard(&self, sfd: Instant) -> Instant {
         self.adaptation.align(sfd, SYMBOL)
     }

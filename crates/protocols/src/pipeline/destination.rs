@@ -1,9 +1,10 @@
-//! The destination: stage H. Stores packets, tells what is missing when asked (P3, section IV-F).
+//! The destination: stage H. Stores packets and reports what is missing (P3, section IV-F).
 //!
-//! A NACK is a train of frames (`missing.rs`), each once per group. It begins in the slot after the request's last copy, whichever copy was heard, so the
-//! source knows when it comes. Invariant: a request is answered however often it is heard.
+//! A NACK is a train of frames (`missing.rs`), each sent once per group. It begins in the slot after the request's last
+//! copy, whichever copy was heard, so the source knows when it comes. Invariant: every request is answered, however
+//! often it arrives.
 
-use super::adaptation::{Heard, Tally};
+use super::adaptation::{Reception, Tally};
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{Complete, End, Event};
 use super::missing::{Missing, Plan};
@@ -19,11 +20,11 @@ use thalweg_wire::pipeline::{
 use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader};
 
-/// The destination tells its progress every so many new packets.
+/// The destination reports its progress every so many new packets.
 const PROGRESS_EVERY: u16 = 16;
 
-/// What the first request told, in it what is the same in all.
-fn told(request: &Request) -> Request {
+/// The request, with the fields that differ between requests of a transfer reset.
+fn lasting_fields(request: &Request) -> Request {
     Request {
         following: 0,
         purpose: Purpose::Report,
@@ -31,7 +32,7 @@ fn told(request: &Request) -> Request {
     }
 }
 
-/// Cycles from the transfer's start to `at`. It begins again at zero after as many as no round has.
+/// Cycles from the transfer's start to `at`. Wraps after more than any round has.
 fn cycles(cx: &Context<'_>, at: Instant) -> u16 {
     let since = at.since(cx.session.start).as_nanos();
     (since / cx.cadence.cycle().as_nanos().max(1)) as u16
@@ -44,7 +45,7 @@ struct Train {
     /// SFD of the frame that is ordered.
     sfd: Instant,
     plan: Plan,
-    /// The packet from which on it tells what is missing.
+    /// The packet from which on it reports what is missing.
     from: u16,
     /// Copies of this part after it.
     copies_left: u8,
@@ -56,23 +57,24 @@ struct Train {
 /// The destination's state.
 #[derive(Debug)]
 pub(super) struct Destination {
-    /// In this transfer.
-    told: Option<Request>,
+    /// What the first request of this transfer said of the object.
+    first_request: Option<Request>,
     first_round: Option<u16>,
     last_round: Option<u16>,
     complete: bool,
-    /// The source had sent all packets below this when it last asked. Of all others it knows, unless some were there before.
+    /// The source had sent all packets below this at its last request. It knows about the others, unless some were
+    /// kept.
     below: u16,
-    /// The same when it asks next.
+    /// The same at its next request.
     until: u16,
     train: Option<Train>,
-    /// The round's first packet is here after so many cycles, at the earliest: as [`cycles`] has it.
+    /// The earliest cycle, counted like [`cycles`], in which the round's first packet arrives.
     due: u16,
-    /// What was heard last of it.
-    last: Heard,
+    /// What was received last of it.
+    last: Reception,
     pauses: Pauses,
-    /// Packets of the odd, and of the even group since their chains were last asked for counts.
-    came: [u8; 2],
+    /// Packets of the odd and the even group since the last request for counts of their chains.
+    counts: [u8; 2],
     last_heard: Instant,
     last_packet: Instant,
 }
@@ -86,7 +88,7 @@ impl Destination {
             _ => Self::forget(cx),
         }
         Self {
-            told: None,
+            first_request: None,
             first_round: None,
             last_round: None,
             complete: false,
@@ -94,9 +96,9 @@ impl Destination {
             until: 0,
             train: None,
             due: 0,
-            last: Heard::Control,
+            last: Reception::Control,
             pauses: Pauses::of(0),
-            came: [0; 2],
+            counts: [0; 2],
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
         }
@@ -115,8 +117,8 @@ impl Destination {
         let coming = u64::from(self.until.saturating_sub(received));
         let silence = match (self.complete, self.last) {
             (true, _) => policy.linger,
-            (false, Heard::Packet) => policy.inactivity + policy.patience_per_packet * coming,
-            // More likely than that nothing of a round arrives is that the source did not hear what it is to send.
+            (false, Reception::Packet) => policy.inactivity + policy.patience_per_packet * coming,
+            // The source more likely missed the NACK than that a whole round got lost.
             (false, _) => policy.inactivity,
         };
         self.last_heard + silence
@@ -134,7 +136,7 @@ impl Destination {
     pub(super) fn head(cx: &mut Context<'_>, bytes: &[u8], sfd: Instant) {
         let is_ours = |head: &Head| head.tag == cx.session.tag() && head.hop + 1 == cx.session.hops;
         match Head::parse(bytes).ok().filter(is_ours) {
-            Some(_) => cx.adaptation.heard(Heard::Neighbour, sfd),
+            Some(_) => cx.adaptation.on_reception(Reception::Neighbour, sfd),
             None => {
                 cx.stats.aborted += 1;
                 cx.listen();
@@ -157,14 +159,14 @@ impl Destination {
         }
         let what = match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
-                let came = &mut self.came[head.group.index()];
-                *came = came.saturating_add(1);
-                cx.adaptation.came(head.group);
+                let count = &mut self.counts[head.group.index()];
+                *count = count.saturating_add(1);
+                cx.adaptation.on_packet(head.group);
                 self.data(cx, number, body.rest(), end);
                 if self.pauses.begins(cx.session, number) {
                     self.pause(cx, sfd);
                 }
-                Heard::Packet
+                Reception::Packet
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
@@ -181,30 +183,33 @@ impl Destination {
                 }
                 self.request(cx, number, head.group, &request, sfd);
                 if request.purpose == Purpose::Count {
-                    let here = core::mem::take(&mut self.came[head.group.index()]);
+                    let here = core::mem::take(&mut self.counts[head.group.index()]);
                     if let Ok(counts) = Counts::parse(&mut body, cx.session.hops, here) {
                         let group = head.group;
-                        cx.tell(Event::Counted { group, counts });
+                        cx.emit(Event::Counted { group, counts });
                     }
                 }
-                Heard::Control
+                Reception::Control
             }
             Kind::Data | Kind::Nack => return Continue(()),
         };
         (self.last_heard, self.last) = (self.last_heard.max(sfd), what);
-        cx.adaptation.heard(what, sfd);
+        cx.adaptation.on_reception(what, sfd);
         Continue(())
     }
 
     fn data(&mut self, cx: &mut Context<'_>, number: u16, payload: &[u8], end: Instant) {
-        if self.told.is_some_and(|told| number >= told.packets) {
+        if self
+            .first_request
+            .is_some_and(|first| number >= first.packets)
+        {
             return;
         }
         if !cx.packets.insert(number) {
             cx.stats.duplicates += 1;
             return;
         }
-        let object_len = self.told.map(|told| told.object_len);
+        let object_len = self.first_request.map(|first| first.object_len);
         let pieces = cx.session.pieces();
         if let Err(NoRoom) = pieces.write(number, payload, object_len, cx.store) {
             cx.packets.remove(number);
@@ -217,7 +222,7 @@ impl Destination {
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
         if cx.stats.received % PROGRESS_EVERY == 0 {
-            cx.tell(Event::Progress {
+            cx.emit(Event::Progress {
                 received: cx.stats.received,
             });
         }
@@ -225,7 +230,7 @@ impl Destination {
         self.check_complete(cx, rounds);
     }
 
-    /// All stages pause after the packet that came at `sfd`: tells the source to go on, where enough came.
+    /// All stages pause after the packet that came at `sfd`: sends the source on if enough came.
     fn pause(&mut self, cx: &mut Context<'_>, sfd: Instant) {
         let sfd = sfd + cx.cadence.cycle();
         let due = sfd + cx.cadence.pause();
@@ -252,14 +257,16 @@ impl Destination {
         let packets = cx.stats.packets;
         let stop = cx.adaptation.stops_after(round, packets);
         let tried = stop.map(|stop| received.saturating_add(stop));
-        let asks = tried.or_else(|| self.pauses.sent(cx.session));
-        asks.map_or(packets, |asks| asks.min(packets))
+        let stop = tried.or_else(|| self.pauses.sent(cx.session));
+        stop.map_or(packets, |asks| asks.min(packets))
     }
 
-    /// Whether a request agrees with itself and with what was told before.
+    /// Whether a request is consistent, with itself and with the first one.
     fn believes(&self, cx: &Context<'_>, request: &Request) -> bool {
         cx.session.packets(request.object_len) == Some(request.packets)
-            && self.told.is_none_or(|before| before == told(request))
+            && self
+                .first_request
+                .is_none_or(|before| before == lasting_fields(request))
             && request.following < cx.cadence.copies()
     }
 
@@ -271,8 +278,8 @@ impl Destination {
         request: &Request,
         sfd: Instant,
     ) {
-        if self.told.is_none() {
-            self.learn(cx, round, request);
+        if self.first_request.is_none() {
+            self.accept_request(cx, round, request);
         }
         if self.last_round != Some(round) {
             self.last_round = Some(round);
@@ -280,7 +287,7 @@ impl Destination {
         }
         self.check_complete(cx, round.saturating_add(1));
         if request.following > 0 {
-            cx.adaptation.copy_follows(sfd + cx.cadence.request_slot());
+            cx.adaptation.expect_copy(sfd + cx.cadence.request_slot());
         }
         if self.train.is_none() {
             let slots = request.following + 1;
@@ -290,16 +297,16 @@ impl Destination {
         }
     }
 
-    /// The first request, at the end of `round`, tells what is coming.
-    fn learn(&mut self, cx: &mut Context<'_>, round: u16, request: &Request) {
-        self.told = Some(told(request));
+    /// The first request, at the end of `round`, announces the object.
+    fn accept_request(&mut self, cx: &mut Context<'_>, round: u16, request: &Request) {
+        self.first_request = Some(lasting_fields(request));
         let held = Key::new(Which::There, request, cx.session.range);
         if matches!(*cx.held, Held::Of(before) if before != held) {
             Self::forget(cx);
         }
         *cx.held = Held::Of(held);
         cx.stats.packets = request.packets;
-        self.pauses.tell(request.packets);
+        self.pauses.set_packets(request.packets);
         self.until = self.sent(cx, round, 0);
         // Packets that the transfer turns out not to have.
         while let Some(k) = cx.packets.first_from(request.packets) {
@@ -322,12 +329,12 @@ impl Destination {
             Progress::Fresh => self.until,
             Progress::Kept => packets,
         };
-        cx.adaptation.round_over(round, Some(tally));
+        cx.adaptation.on_round_end(round, Some(tally));
         // One that is over before all is sent is no round, nor is what comes before a pause.
         if stop.is_none_or(|stop| stop >= packets) && self.below == packets {
             self.first_round.get_or_insert(received);
         }
-        cx.tell(Event::RoundReported {
+        cx.emit(Event::RoundReported {
             round,
             received,
             packets,
@@ -339,23 +346,25 @@ impl Destination {
         let groups = [Group::Odd, Group::Even].into_iter();
         for (group, chain) in groups.zip(cx.adaptation.degraded()) {
             if let Some(chain) = chain {
-                cx.tell(Event::Degraded { group, chain });
+                cx.emit(Event::Degraded { group, chain });
             }
         }
     }
 
     fn check_complete(&mut self, cx: &mut Context<'_>, rounds: u16) {
-        let Some(told) = self.told else { return };
-        if self.complete || cx.stats.received < told.packets {
+        let Some(first) = self.first_request else {
+            return;
+        };
+        if self.complete || cx.stats.received < first.packets {
             return;
         }
         self.complete = true;
-        cx.tell(Event::Complete(Complete {
-            len: cx.session.range.within(told.object_len),
-            object_len: told.object_len,
-            digest: told.digest,
-            packets: told.packets,
-            first_round: self.first_round.unwrap_or(told.packets),
+        cx.emit(Event::Complete(Complete {
+            len: cx.session.range.within(first.object_len),
+            object_len: first.object_len,
+            digest: first.digest,
+            packets: first.packets,
+            first_round: self.first_round.unwrap_or(first.packets),
             rounds,
             last_packet: self.last_packet,
         }));
@@ -372,7 +381,7 @@ impl Destination {
     /// Begins a NACK whose first frame's SFD is at `sfd`.
     fn depart(&mut self, cx: &mut Context<'_>, round: u16, group: Group, sfd: Instant) {
         let copies = cx.cadence.copies();
-        let packets = self.told.map_or(0, |told| told.packets);
+        let packets = self.first_request.map_or(0, |first| first.packets);
         let plan = self.missing(cx).plan(cx.cadence, packets);
         let frames = plan.frames * u16::from(copies);
         self.train = Some(Train {
@@ -389,21 +398,21 @@ impl Destination {
 
     fn order(&mut self, cx: &mut Context<'_>) {
         let Some(train) = self.train else { return };
-        let packets = self.told.map_or(0, |told| told.packets);
+        let packets = self.first_request.map_or(0, |first| first.packets);
         let missing = packets.saturating_sub(cx.stats.received);
         let hop = cx.session.hops;
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        let said_bytes = usize::from(cx.session.said_bytes);
-        let all_bytes = said_bytes + usize::from(train.plan.vector_bytes);
-        let (said, bits) = vector[..all_bytes].split_at_mut(said_bytes);
+        let note_bytes = usize::from(cx.session.note_bytes);
+        let all_bytes = note_bytes + usize::from(train.plan.vector_bytes);
+        let (note, bits) = vector[..all_bytes].split_at_mut(note_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
-        // Only then it tells nothing although packets are missing.
+        // The only NACK that lists nothing although packets are missing.
         let goes_on = missing > 0 && train.plan == Plan::GO_ON;
         if !goes_on {
             let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
             let due = train.sfd + after;
             self.due = cycles(cx, due);
-            (cx.adaptation).say(said, (missing > 0).then_some(due));
+            (cx.adaptation).write_note(note, (missing > 0).then_some(due));
         }
         let part = self.missing(cx).part(train.from, bits);
         let nack = Nack {
@@ -434,7 +443,7 @@ impl Destination {
         let Some(train) = self.train.take() else {
             return;
         };
-        // The source cannot answer before it has all of it, which takes longer than most silences where much is missing.
+        // The source goes on once it has all frames, which takes longer than most silences if much is missing.
         self.last_heard = self.last_heard.max(train.sfd);
         if train.following == 0 {
             return;
@@ -444,8 +453,8 @@ impl Destination {
             Some(left) => (Some(train.from), left),
             None => {
                 let mut room = [0; MAX_SLIM_PAYLOAD];
-                let told = &mut room[..usize::from(vector_bytes)];
-                let next = self.missing(cx).part(train.from, told).next;
+                let bits = &mut room[..usize::from(vector_bytes)];
+                let next = self.missing(cx).part(train.from, bits).next;
                 (next, cx.cadence.copies() - 1)
             }
         };

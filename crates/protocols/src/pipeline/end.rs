@@ -5,16 +5,16 @@
 pub enum End {
     /// Source: the destination confirmed everything. Destination: everything is there.
     Complete,
-    /// Relay, or a destination that misses packets: the source said that it is over. Or a destination itself did, and
-    /// nobody answered.
+    /// Relay, or a destination that misses packets: the source released it. Or a destination gave up, and no answer
+    /// came.
     Released,
     /// Source: too many requests in a row stayed unanswered (PIP).
     GaveUp,
     /// The deadline passed, or nothing was heard for too long.
     TimedOut,
-    /// A alternate relay, or who stands by: the transfer is over for it, or took no part of it.
+    /// Alternate or backup relay: it was never needed.
     NotCalled,
-    /// A alternate relay: the first packets have come, and it is not wanted.
+    /// Alternate relay: the first packets arrived without it.
     NotNeeded,
     /// The radio refused everything.
     RadioFailed,

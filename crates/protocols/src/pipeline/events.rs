@@ -1,4 +1,4 @@
-//! What a pipeline tells the layer above, and what it counted.
+//! Events of a pipeline for the layer above, and its counters.
 
 use super::adaptation::Chain;
 pub use super::end::End;
@@ -26,7 +26,7 @@ pub struct Complete {
     pub last_packet: Instant,
 }
 
-/// What the layer above is told.
+/// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The transfer does not begin here.
@@ -52,14 +52,14 @@ pub enum Event {
         /// Of how many.
         packets: u16,
     },
-    /// Destination: a chain brought too little of what was probed at. Another takes its place, or the transfer ends.
+    /// Destination: a chain delivered too little of a probe or round. Another takes its place, or the transfer ends.
     Degraded {
         /// Whose.
         group: Group,
         /// Which.
         chain: Chain,
     },
-    /// Destination: how many packets of a group each stage of its planned chain had, of those that were probed at.
+    /// Destination: how many packets of a group each stage of its planned chain received.
     Counted {
         /// Whose.
         group: Group,

@@ -1,7 +1,7 @@
-//! What a NACK tells: a bit vector of the packets that are missing (P3, section IV-F), in parts that each fill a frame.
+//! What a NACK reports: a bit vector of the missing packets (P3, section IV-F), in parts that each fill a frame.
 //!
-//! Parts have their places, and those in which nothing is missing are left out. All have one length, so who hears a
-//! frame knows when the others come. Tests: `tests/nacks.rs`.
+//! Parts start at fixed packets; those without a missing packet are left out. All have one length, so a node that hears
+//! one frame knows when the others come. Tests: `tests/nacks.rs`.
 
 use super::cadence::Cadence;
 use super::context::Packets;
@@ -19,12 +19,12 @@ pub(super) struct Missing<'p> {
 pub(super) struct Plan {
     /// How many there are, one at least.
     pub(super) frames: u16,
-    /// Bytes that each has for what is missing.
+    /// Bytes of each one's bit vector.
     pub(super) vector_bytes: u8,
 }
 
 impl Plan {
-    /// Tells nothing but that the source goes on after a pause.
+    /// Only sends the source on after a pause.
     pub(super) const GO_ON: Self = Self {
         frames: 1,
         vector_bytes: 0,
@@ -64,7 +64,7 @@ impl Missing<'_> {
         }
     }
 
-    /// How a NACK tells it all, of a transfer of `packets`.
+    /// The NACK that reports all of it, in a transfer of `packets`.
     pub(super) fn plan(&self, cadence: &Cadence, packets: u16) -> Plan {
         let most = cadence.nack_shape(packets).vector_bytes;
         let vector_bytes = match self.first_from(0) {

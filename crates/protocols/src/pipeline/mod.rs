@@ -22,17 +22,17 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Chain, Fixed, Heard, Retune, Tally};
+pub use adaptation::{Adaptation, Beat, Chain, Fixed, Reception, Retune, Tally};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
-pub use context::Part;
+pub use context::Setup;
 pub use events::{Complete, End, Event, Stats};
-pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
+pub use session::{GiveUp, Lengths, Policy, Retry, Session, SetupError};
 
 use crate::object::ObjectStore;
 use crate::ring::Fifo;
 use air::{Air, TxAnswer};
-use context::{Context, Flow, Hands, Held, Packets};
+use context::{Context, Flow, Held, Packets, Resources};
 use core::ops::ControlFlow::{Break, Continue};
 use core::ops::DerefMut;
 use destination::Destination;
@@ -40,13 +40,13 @@ use relay::Relay;
 use source::Source;
 use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::route::Place;
+use thalweg_wire::route::Role;
 
 /// Orders to a pipeline.
 #[derive(Debug, Clone, Copy)]
 pub enum Command<A> {
     /// Take part in a transfer. Refused while another one is under way.
-    Start(Part<A>),
+    Start(Setup<A>),
     /// Leave the transfer under way at once, without telling anyone.
     Stop,
 }
@@ -54,7 +54,7 @@ pub enum Command<A> {
 // There is no heap to put it on, and a mote needs room for the largest anyway.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
-enum Role {
+enum State {
     Source(Source),
     Relay(Relay),
     Destination(Destination),
@@ -63,8 +63,8 @@ enum Role {
 /// A transfer under way.
 #[derive(Debug)]
 struct Active<A> {
-    part: Part<A>,
-    role: Role,
+    setup: Setup<A>,
+    state: State,
 }
 
 /// One node's part in packet pipelines, one transfer after the other. `S` holds the objects, `A` is
@@ -73,7 +73,7 @@ struct Active<A> {
 pub struct Pipeline<S, A> {
     store: S,
     active: Option<Active<A>>,
-    hands: Hands,
+    resources: Resources,
 }
 
 impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
@@ -82,7 +82,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         Self {
             store,
             active: None,
-            hands: Hands {
+            resources: Resources {
                 air: Air::IDLE,
                 packets: Packets::EMPTY,
                 events: Fifo::EMPTY,
@@ -102,11 +102,11 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     }
     /// Whether [`Engine::poll_radio`] has an operation.
     pub fn wants_radio(&self) -> bool {
-        self.hands.air.wants_radio()
+        self.resources.air.wants_radio()
     }
     /// What was counted in the transfer under way, or in the last one.
     pub const fn stats(&self) -> &Stats {
-        &self.hands.stats
+        &self.resources.stats
     }
     /// Whether a transfer is under way.
     pub const fn is_active(&self) -> bool {
@@ -115,53 +115,55 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     /// When the source of the transfer under way begins.
     #[cfg(test)]
     pub(crate) fn start_of_active(&self) -> Option<Instant> {
-        self.active.as_ref().map(|active| active.part.session.start)
+        self.active
+            .as_ref()
+            .map(|active| active.setup.session.start)
     }
 
-    fn start(&mut self, now: Instant, mut part: Part<A>) -> Result<(), SetupError> {
+    fn start(&mut self, now: Instant, mut setup: Setup<A>) -> Result<(), SetupError> {
         if self.active.is_some() {
             return Err(SetupError::Busy);
         }
-        part.session.check()?;
-        self.hands.stats = Stats::default();
+        setup.session.check()?;
+        self.resources.stats = Stats::default();
         // Listens in any case.
-        let _ = part.adaptation.advance(now);
+        let _ = setup.adaptation.advance(now);
         // Who joins too late for a part has none.
-        if let Some((_, end)) = part.adaptation.leaves().filter(|leaves| leaves.0 <= now) {
+        if let Some((_, end)) = setup.adaptation.leaves().filter(|leaves| leaves.0 <= now) {
             self.finish(end);
             return Ok(());
         }
-        let mut cx = self.hands.context(&mut part, &mut self.store);
-        let role = match cx.session.place {
-            Place::Source => Role::Source(Source::start(&mut cx, now)?),
-            Place::Relay { stage, group }
-            | Place::StandsBy { stage, group }
-            | Place::Alternate { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
-            Place::Destination => Role::Destination(Destination::new(&mut cx, now)),
+        let mut cx = self.resources.context(&mut setup, &mut self.store);
+        let state = match cx.session.role {
+            Role::Source => State::Source(Source::start(&mut cx, now)?),
+            Role::Relay { stage, group }
+            | Role::Backup { stage, group }
+            | Role::Alternate { stage, group } => State::Relay(Relay::new(stage, group, &cx, now)),
+            Role::Destination => State::Destination(Destination::new(&mut cx, now)),
         };
         cx.listen();
-        self.active = Some(Active { part, role });
+        self.active = Some(Active { setup, state });
         Ok(())
     }
 
     /// Calls `f` on the role of the transfer under way, and ends it where `f` says so.
-    fn act(&mut self, f: impl FnOnce(&mut Role, &mut Context<'_>) -> Flow) {
-        let Some(Active { part, role }) = &mut self.active else {
+    fn act(&mut self, f: impl FnOnce(&mut State, &mut Context<'_>) -> Flow) {
+        let Some(Active { setup, state }) = &mut self.active else {
             return;
         };
-        let mut cx = self.hands.context(part, &mut self.store);
-        if let Break(end) = f(role, &mut cx) {
+        let mut cx = self.resources.context(setup, &mut self.store);
+        if let Break(end) = f(state, &mut cx) {
             self.finish(end);
         }
     }
 
     fn finish(&mut self, end: End) {
         self.active = None;
-        self.hands.air.sleep();
-        self.tell(Event::Finished(end));
+        self.resources.air.sleep();
+        self.emit(Event::Finished(end));
     }
-    fn tell(&mut self, event: Event) {
-        let _ = self.hands.events.push(event);
+    fn emit(&mut self, event: Event) {
+        let _ = self.resources.events.push(event);
     }
 }
 
@@ -180,9 +182,9 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
 
     fn handle_command(&mut self, now: Instant, command: Command<A>) {
         match command {
-            Command::Start(part) => {
-                if let Err(why) = self.start(now, part) {
-                    self.tell(Event::Refused(why));
+            Command::Start(setup) => {
+                if let Err(why) = self.start(now, setup) {
+                    self.emit(Event::Refused(why));
                 }
             }
             Command::Stop => {
@@ -194,37 +196,39 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
     }
 
     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
-        let answer = self.hands.air.answer(&event);
-        let held = self.hands.air.held_answer(&event);
-        self.act(|role, cx| {
+        let answer = self.resources.air.answer(&event);
+        let held = self.resources.air.held_answer(&event);
+        self.act(|state, cx| {
             if let Some(answer) = held {
-                if let Role::Relay(relay) = role {
+                if let State::Relay(relay) = state {
                     relay.let_go(cx, answer);
                 }
                 return Continue(());
             }
             if let Some(answer) = answer {
                 cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
-                match role {
-                    Role::Source(source) => return source.answered(cx, answer),
-                    Role::Relay(relay) => return relay.answered(cx, answer),
-                    Role::Destination(destination) => destination.answered(cx),
+                match state {
+                    State::Source(source) => return source.answered(cx, answer),
+                    State::Relay(relay) => return relay.answered(cx, answer),
+                    State::Destination(destination) => destination.answered(cx),
                 }
                 return Continue(());
             }
-            match (role, event) {
-                (Role::Relay(relay), RadioEvent::Head { bytes, sfd }) => relay.head(cx, bytes, sfd),
-                (Role::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
+            match (state, event) {
+                (State::Relay(relay), RadioEvent::Head { bytes, sfd }) => {
+                    relay.head(cx, bytes, sfd);
+                }
+                (State::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     return relay.frame(cx, mpdu, sfd);
                 }
-                (Role::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
-                (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
+                (State::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
+                (State::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     source.frame(cx, mpdu, sfd);
                 }
-                (Role::Destination(_), RadioEvent::Head { bytes, sfd }) => {
+                (State::Destination(_), RadioEvent::Head { bytes, sfd }) => {
                     Destination::head(cx, bytes, sfd);
                 }
-                (Role::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
+                (State::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
                     return destination.frame(cx, mpdu, (sfd, end))
                 }
                 _ => {}
@@ -234,7 +238,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
     }
 
     fn handle_timeout(&mut self, at: Instant) {
-        self.act(|role, cx| {
+        self.act(|state, cx| {
             if cx.adaptation.next().is_some_and(|next| next <= at) {
                 let retune = cx.adaptation.advance(at);
                 cx.retune(retune);
@@ -243,44 +247,44 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                 return Break(end);
             }
             let late = at >= cx.session.ends();
-            match role {
-                Role::Source(source) => source.timeout(cx, at),
-                Role::Relay(relay) if late => return Break(relay.silence()),
-                Role::Relay(relay) => return relay.timeout(cx, at),
-                Role::Destination(destination)
+            match state {
+                State::Source(source) => source.timeout(cx, at),
+                State::Relay(relay) if late => return Break(relay.silence()),
+                State::Relay(relay) => return relay.timeout(cx, at),
+                State::Destination(destination)
                     if late || at >= destination.deadline(cx.session, cx.stats.received) =>
                 {
                     return Break(destination.silence());
                 }
-                Role::Destination(_) => {}
+                State::Destination(_) => {}
             }
             Continue(())
         });
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        self.hands.air.poll()
+        self.resources.air.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let Active { part, role } = self.active.as_ref()?;
-        let session = &part.session;
-        let role = match role {
-            Role::Source(source) => source.deadline(),
-            Role::Relay(relay) => Some(relay.next(&part.cadence).min(session.ends())),
-            Role::Destination(d) => {
-                let deadline = d.deadline(session, self.hands.stats.received);
+        let Active { setup, state } = self.active.as_ref()?;
+        let session = &setup.session;
+        let due = match state {
+            State::Source(source) => source.deadline(),
+            State::Relay(relay) => Some(relay.next(&setup.cadence).min(session.ends())),
+            State::Destination(d) => {
+                let deadline = d.deadline(session, self.resources.stats.received);
                 Some(deadline.min(session.ends()))
             }
         };
-        let leaves = part.adaptation.leaves().map(|(leaves, _)| leaves);
-        let adaptation = [part.adaptation.next(), leaves];
-        role.into_iter()
+        let leaves = setup.adaptation.leaves().map(|(leaves, _)| leaves);
+        let adaptation = [setup.adaptation.next(), leaves];
+        due.into_iter()
             .chain(adaptation.into_iter().flatten())
             .min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.hands.events.pop()
+        self.resources.events.pop()
     }
 }

@@ -1,15 +1,15 @@
-//! Where all stages pause in a long round, so that the destination can say that its packets come.
+//! Where all stages pause in a long round, so that the destination can confirm that packets arrive.
 //!
-//! When the destination has had time for each further [`Session::stretch`] packets, and half as many are left, every stage
-//! keeps the packet that it has. Which one follows from the packet's number and the stage: the first time that the source
-//! sends packets, they follow one another. Time base: packets. Tests: `tests/pause.rs`.
+//! A pause begins when the destination has had time for another [`Session::stretch`] packets and half as many are left.
+//! Every stage then keeps the packet that it has. Packet number and stage say which one, because new packets follow one
+//! another without gaps. Time base: packets. Tests: `tests/pause.rs`.
 
 use super::session::Session;
 
-/// What a stage knows of the pauses.
+/// What a stage knows about the pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pauses {
-    /// Packets of the transfer; 0 before a request told it.
+    /// Packets of the transfer; 0 before the first request.
     packets: u16,
     /// The first packet that was not here yet.
     next: u16,
@@ -20,8 +20,8 @@ impl Pauses {
     pub(super) const fn of(packets: u16) -> Self {
         Self { packets, next: 0 }
     }
-    /// A request told how many packets there are.
-    pub(super) fn tell(&mut self, packets: u16) {
+    /// A request said how many packets there are.
+    pub(super) fn set_packets(&mut self, packets: u16) {
         self.packets = packets;
     }
     /// Packet `number` is at this node's stage: whether it waits there through a pause that begins now.
@@ -38,9 +38,9 @@ impl Pauses {
     pub(super) fn sent(&self, session: &Session) -> Option<u16> {
         let (stretch, hops) = (session.stretch?, u16::from(session.hops));
         let before = self.next.saturating_add(session.stage().into());
-        // For so many the destination has had time; all others are under way.
-        let come = (before.saturating_sub(hops) / stretch + 1).saturating_mul(stretch.get());
-        let is_long = come.saturating_add(stretch.get() / 2) <= self.packets;
-        is_long.then(|| come + hops.saturating_sub(1))
+        // The destination has had time for so many; all others are under way.
+        let arrived = (before.saturating_sub(hops) / stretch + 1).saturating_mul(stretch.get());
+        let is_long = arrived.saturating_add(stretch.get() / 2) <= self.packets;
+        is_long.then(|| arrived + hops.saturating_sub(1))
     }
 }

@@ -5,7 +5,7 @@
 //! kind. A request follows what it sets off, a packet's period later, so that no relay holds anything
 //! when the destination answers. Tests: `tests/conditional.rs`.
 
-use super::adaptation::Heard;
+use super::adaptation::Reception;
 use super::air::{Brief, Order, TxAnswer};
 use super::cadence::Cadence;
 use super::context::{Context, Flow};
@@ -15,7 +15,7 @@ use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
-use thalweg_wire::route::{Groups, Place};
+use thalweg_wire::route::{Groups, Role};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// Whose NACKs a relay passes on.
@@ -35,19 +35,19 @@ pub(super) struct Relay {
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
-    /// As the last request said.
+    /// Set by the last request.
     answers: Answers,
     /// The frame under way is a release: leave when it is sent.
     leaving: bool,
     /// A NACK said that nothing is missing.
     complete: bool,
-    /// A NACK said that the transfer is better ended: by then the source's release has passed, or will not come.
+    /// A NACK has ended the transfer: by then the source's release has passed, or will not come.
     over: Option<Instant>,
     /// A packet of this relay's group has begun.
     packet_begun: bool,
     /// A packet is in the radio's hands.
     holds: bool,
-    /// Packets since it last wrote so into a request.
+    /// Packets since it last wrote its count into a request.
     count: u8,
     pauses: Pauses,
     /// SFD of the packet that it keeps through a pause.
@@ -82,7 +82,7 @@ impl Relay {
         let sends = self.kept.map(|sfd| Self::sends(cadence, sfd));
         sends.map_or(self.deadline(), |sends| sends.min(self.deadline()))
     }
-    /// When it orders what is to have its SFD then: what it sends in the pause is gone.
+    /// When to order the kept packet for `sfd`: by then the frames of the pause are sent.
     fn sends(cadence: &Cadence, sfd: Instant) -> Instant {
         sfd.saturating_sub(cadence.lead() + cadence.gap() / 2)
     }
@@ -109,15 +109,15 @@ impl Relay {
         let group = match head.kind {
             _ if cx.session.groups == Groups::One || head.group == self.group => true,
             Kind::Data => false,
-            // The rest of it tells.
-            Kind::Request => cx.session.policy.ask_again.purpose() == Purpose::Across,
+            // The rest of the request says.
+            Kind::Request => cx.session.policy.retry.purpose() == Purpose::Across,
             Kind::Nack => self.answers == Answers::OfBoth,
         };
         group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
     }
-    /// Data goes over relays, and over alternate ones that it calls; control over whoever is there.
+    /// Data goes over relays, and over alternate relays that it calls; control over all.
     fn is_meant(cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
-        let is_alternate = matches!(cx.session.place, Place::Alternate { .. });
+        let is_alternate = matches!(cx.session.role, Role::Alternate { .. });
         head.kind != Kind::Data || !is_alternate || pipeline::calls(mpdu)
     }
     fn is_neighbour(&self, head: &Head) -> bool {
@@ -134,11 +134,11 @@ impl Relay {
         if let Some(head) = ours {
             self.last_heard = self.last_heard.max(sfd);
             if self.is_neighbour(&head) {
-                cx.adaptation.heard(Heard::Neighbour, sfd);
+                cx.adaptation.on_reception(Reception::Neighbour, sfd);
             }
             let beside = (head.kind, head.hop, head.group) == (Kind::Data, self.stage, self.group);
             if beside && Self::is_meant(cx, &head, bytes) {
-                cx.adaptation.heard(Heard::Peer, sfd);
+                cx.adaptation.on_reception(Reception::Peer, sfd);
             }
         }
         let wanted = ours.filter(|head| self.wants(cx, head, bytes));
@@ -152,7 +152,7 @@ impl Relay {
     /// The end of the frame under way was lost.
     pub(super) fn corrupt(&mut self, cx: &mut Context<'_>, sfd: Instant) {
         if core::mem::take(&mut self.packet_begun) {
-            cx.adaptation.heard(Heard::Broken, sfd);
+            cx.adaptation.on_reception(Reception::Broken, sfd);
         }
     }
 
@@ -170,8 +170,8 @@ impl Relay {
                 self.packet_begun = false;
                 self.count = self.count.saturating_add(1);
                 Some(match pipeline::calls(mpdu) {
-                    true => Heard::Call,
-                    false => Heard::Packet,
+                    true => Reception::Call,
+                    false => Reception::Packet,
                 })
             }
             Kind::Request => self.request(cx, &head, number, body),
@@ -181,7 +181,7 @@ impl Relay {
             return Continue(());
         };
         self.last_heard = self.last_heard.max(sfd);
-        cx.adaptation.heard(what, sfd);
+        cx.adaptation.on_reception(what, sfd);
         if cx.adaptation.passes_on(what) {
             self.pass_on(cx, (&head, number, what), mpdu, sfd);
             return Continue(());
@@ -193,16 +193,16 @@ impl Relay {
         }
     }
 
-    /// A request of `round`; none for this relay where there is no answer.
+    /// A request of `round`; none if it is not for this relay.
     fn request(
         &mut self,
         cx: &mut Context<'_>,
         head: &Head,
         round: u16,
         mut body: Reader<'_>,
-    ) -> Option<Heard> {
+    ) -> Option<Reception> {
         let request = Request::parse(&mut body).ok()?;
-        self.pauses.tell(request.packets);
+        self.pauses.set_packets(request.packets);
         self.answers = match request.purpose {
             Purpose::Across => Answers::OfBoth,
             _ if cx.session.groups == Groups::Two && head.group != self.group => return None,
@@ -210,11 +210,11 @@ impl Relay {
         };
         self.leaving = request.purpose == Purpose::Release;
         if !self.leaving {
-            cx.adaptation.round_over(round, None);
+            cx.adaptation.on_round_end(round, None);
         }
         Some(match request.purpose {
-            Purpose::Count => Heard::Count,
-            Purpose::Report | Purpose::Across | Purpose::Release => Heard::Control,
+            Purpose::Count => Reception::Count,
+            Purpose::Report | Purpose::Across | Purpose::Release => Reception::Control,
         })
     }
 
@@ -224,12 +224,12 @@ impl Relay {
         cx: &mut Context<'_>,
         body: Reader<'_>,
         (bytes, sfd): (usize, Instant),
-    ) -> Option<Heard> {
+    ) -> Option<Reception> {
         let nack = Nack::parse(body).ok()?;
-        if let Some((said, _)) = cx.session.split(nack.vector) {
+        if let Some((note, _)) = cx.session.split(nack.vector) {
             let (away, following) = (self.stage, nack.following);
             let due = (cx.cadence).round_after(bytes, away, following, self.stage);
-            let retune = cx.adaptation.told(said, sfd + due);
+            let retune = cx.adaptation.on_nack(note, sfd + due);
             cx.retune(retune);
             if cx.adaptation.gives_up() {
                 let released = cx.cadence.released_after(bytes, away, following);
@@ -240,21 +240,21 @@ impl Relay {
             self.patience = cx.session.policy.linger;
             self.complete = true;
         }
-        Some(Heard::Control)
+        Some(Reception::Control)
     }
 
     /// Sends on what came at `sfd`, or keeps it for later.
     fn pass_on(
         &mut self,
         cx: &mut Context<'_>,
-        (head, number, what): (&Head, u16, Heard),
+        (head, number, what): (&Head, u16, Reception),
         mpdu: &[u8],
         sfd: Instant,
     ) {
         let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
             return;
         };
-        if what == Heard::Count {
+        if what == Reception::Count {
             let count = core::mem::take(&mut self.count);
             if pipeline::set_count(&mut frame, self.stage, count).is_err() {
                 return;
@@ -305,7 +305,7 @@ impl Relay {
     }
 
     /// `order` comes when what is held is gone. That is under way: this frame has set it off. If it is
-    /// not, because the radio was not told in time, the frame after this one does.
+    /// not, because the radio got the order too late, the frame after this one does.
     fn follow(&mut self, cx: &mut Context<'_>, frame: FrameBuf, order: Order) {
         let holds = matches!(order, Order::Hold(..));
         match (self.holds, cx.air.kept()) {

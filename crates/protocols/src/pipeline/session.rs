@@ -1,4 +1,4 @@
-//! What a node must know to take part in a transfer, and what can be wrong with it.
+//! What a node must know to take part in a transfer, and what may be wrong with it.
 
 use crate::object::Pieces;
 use core::fmt;
@@ -6,13 +6,13 @@ use core::num::NonZeroU16;
 use thalweg_engine::Passing;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, Group, Purpose, Tag, MAX_PACKETS, NACK_BODY_BYTES};
-use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Place, Progress};
+use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Progress, Role};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
 /// vector of a few bits would make trains of hundreds of frames.
 pub(super) const MIN_NACK_BODY: u8 = 32;
 
-/// How long the source asks in vain for a NACK.
+/// How long the source requests a NACK in vain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GiveUp {
     /// Until [`Policy::inactivity`] has passed.
@@ -28,18 +28,17 @@ pub enum GiveUp {
     },
 }
 
-/// When the source asks again, having heard no part of a NACK.
+/// When the source repeats a request, having heard no part of a NACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskAgain {
-    /// When the longest train of NACK frames would be over.
+pub enum Retry {
+    /// After the longest train of NACK frames.
     AfterTrain,
-    /// When its first frames would be, and over the relays of both groups ([`Purpose::Across`]): a hop of each may carry
-    /// nothing.
+    /// After its first frames, over the relays of both groups ([`Purpose::Across`]): a hop of each may be dead.
     AcrossGroups,
 }
 
-impl AskAgain {
-    /// What a request is for that is sent again.
+impl Retry {
+    /// The purpose of the repeated request.
     pub(super) const fn purpose(self) -> Purpose {
         match self {
             Self::AfterTrain => Purpose::Report,
@@ -57,7 +56,7 @@ pub enum Lengths {
     /// IV-G: "packets of equal length").
     Whole,
     /// All as a data frame, so that every SFD lies on the grid of cycles.
-    Alike,
+    Equal,
 }
 
 /// What a protocol decides about a transfer: see [`crate::p3::policy`] and [`crate::pip::policy`].
@@ -65,8 +64,8 @@ pub enum Lengths {
 pub struct Policy {
     /// When the source gives up an exchange.
     pub give_up: GiveUp,
-    /// When it asks again before that.
-    pub ask_again: AskAgain,
+    /// When it repeats a request before that.
+    pub retry: Retry,
     /// How long control frames are.
     pub lengths: Lengths,
     /// How relays pass packets on.
@@ -79,18 +78,18 @@ pub struct Policy {
     pub linger: Duration,
     /// When a transfer is given up in any case, after its beginning.
     pub deadline: Duration,
-    /// For each packet that it misses, a destination waits so much longer than [`Policy::inactivity`]: a source that is
-    /// at a round hears nobody.
+    /// For each missing packet, a destination waits so much longer than [`Policy::inactivity`]: in the middle of a
+    /// round a source hears nothing.
     pub patience_per_packet: Duration,
 }
 
-/// A node's part in a transfer.
+/// A transfer, as one of its nodes sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
     /// The transfer's id, the same for all its nodes.
     pub transfer: u16,
-    /// What this node does.
-    pub place: Place,
+    /// This node's role.
+    pub role: Role,
     /// H.
     pub hops: u8,
     /// How many groups there are.
@@ -101,14 +100,14 @@ pub struct Session {
     pub range: ObjectRange,
     /// How frames begin.
     pub format: Format,
-    /// Bytes that the adaptation says in a NACK.
-    pub said_bytes: u8,
-    /// Bytes of a request for what stages counted.
+    /// Bytes of the adaptation's note in a NACK.
+    pub note_bytes: u8,
+    /// Bytes of a request for the stages' counts.
     pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
     pub progress: Progress,
-    /// All stages pause after each so many packets of a long round, so that the destination can say that they come; never
-    /// where there is none. Two groups and two hops at least.
+    /// All stages pause after so many packets of a long round, so that the destination can confirm them; `None` for no
+    /// pauses. Needs two groups and two hops at least.
     pub stretch: Option<NonZeroU16>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
@@ -119,15 +118,15 @@ pub struct Session {
 impl Session {
     /// This node's stage, 0..=H.
     pub const fn stage(&self) -> u8 {
-        match self.place {
-            Place::Source => 0,
-            Place::Relay { stage, .. }
-            | Place::StandsBy { stage, .. }
-            | Place::Alternate { stage, .. } => stage,
-            Place::Destination => self.hops,
+        match self.role {
+            Role::Source => 0,
+            Role::Relay { stage, .. }
+            | Role::Backup { stage, .. }
+            | Role::Alternate { stage, .. } => stage,
+            Role::Destination => self.hops,
         }
     }
-    /// What tells its frames from those of other transfers.
+    /// What distinguishes its frames from those of other transfers.
     pub const fn tag(&self) -> Tag {
         Tag::of(self.transfer)
     }
@@ -152,7 +151,7 @@ impl Session {
             Groups::One => Group::Odd,
         }
     }
-    /// The same where there are two.
+    /// The same with two groups.
     pub(crate) const fn first_of_two(round: u16) -> Group {
         match round % 2 {
             1 => Group::Even,
@@ -166,20 +165,19 @@ impl Session {
             Groups::One => group,
         }
     }
-    /// What the adaptation said in a NACK with this `vector`, and the bits after it; `None` where the
-    /// vector is too short.
+    /// The note in a NACK with this `vector`, and the bits after it; `None` if the vector is too short.
     pub(super) fn split<'n>(&self, vector: &'n [u8]) -> Option<(&'n [u8], &'n [u8])> {
-        vector.split_at_checked(usize::from(self.said_bytes))
+        vector.split_at_checked(usize::from(self.note_bytes))
     }
 
     /// Whether it makes sense.
     pub fn check(&self) -> Result<(), SetupError> {
-        let alike = self.policy.lengths == Lengths::Alike;
+        let alike = self.policy.lengths == Lengths::Equal;
         let in_step = alike || self.groups == Groups::Two;
-        match self.place {
-            Place::Relay { stage, .. }
-            | Place::StandsBy { stage, .. }
-            | Place::Alternate { stage, .. }
+        match self.role {
+            Role::Relay { stage, .. }
+            | Role::Backup { stage, .. }
+            | Role::Alternate { stage, .. }
                 if stage == 0 || stage >= self.hops =>
             {
                 Err(SetupError::NoSuchStage)
@@ -193,8 +191,8 @@ impl Session {
             _ if alike && self.payload.bytes() < MIN_NACK_BODY => {
                 Err(SetupError::PayloadTooSmallForControl)
             }
-            _ if usize::from(self.said_bytes) + NACK_BODY_BYTES >= usize::from(MIN_NACK_BODY) => {
-                Err(SetupError::SaysTooMuch)
+            _ if usize::from(self.note_bytes) + NACK_BODY_BYTES >= usize::from(MIN_NACK_BODY) => {
+                Err(SetupError::NoteTooLong)
             }
             _ => Ok(()),
         }
@@ -216,8 +214,8 @@ pub enum SetupError {
     ConditionalNeedsOnePath,
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
-    /// What is said in a NACK leaves no room for its bit vector.
-    SaysTooMuch,
+    /// The note in a NACK leaves no room for its bit vector.
+    NoteTooLong,
 }
 
 impl fmt::Display for SetupError {
@@ -230,7 +228,7 @@ impl fmt::Display for SetupError {
                 "conditional transmission needs a single group and fixed channels"
             }
             Self::PayloadTooLarge => "a frame does not hold the payload",
-            Self::SaysTooMuch => "what is said in a NACK leaves no room for its bit vector",
+            Self::NoteTooLong => "what is said in a NACK leaves no room for its bit vector",
             Self::PayloadTooSmallForControl => "channel hopping needs 32 bytes of payload",
         })
     }

@@ -1,15 +1,14 @@
-//! The source: stage 0. Sends a round of packets strictly regularly, asks for a NACK, sends what
-//! is missing, and so on (P3, sections IV-B and IV-F).
+//! The source: stage 0. Sends a round of packets at a strictly regular pace, asks for a NACK, sends what is missing,
+//! and so on (P3, sections IV-B and IV-F).
 //!
-//! `packets` of the context holds what is still to be sent in the present or next round: a NACK
-//! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
-//! of what is known, after which the destination tells the rest.
+//! `packets` of the context are those still to be sent in this round or the next: a NACK adds packets, sending removes
+//! them. So after a NACK of which a part was lost, a round sends what is known, and the destination reports the rest.
 
 use super::air::TxAnswer;
 use super::context::{Context, Flow, Held, Key, Which};
 use super::events::{End, Event};
 use super::pauses::Pauses;
-use super::session::{AskAgain, GiveUp, SetupError};
+use super::session::{GiveUp, Retry, SetupError};
 use crate::object::ObjectInfo;
 use crate::timer::sooner;
 use core::ops::ControlFlow::{Break, Continue};
@@ -29,7 +28,7 @@ const MAX_REFUSALS: u8 = 16;
 enum Doing {
     /// Packet `number` is ordered.
     Data { number: u16 },
-    /// All stages pause; the destination says that packets come until then, or the source asks.
+    /// All stages pause; by then the destination confirms packets, or the source sends a request.
     Pausing { until: Instant },
     /// A copy of the request is ordered, `following` more come after it.
     Request { following: u8, purpose: Purpose },
@@ -50,20 +49,20 @@ pub(super) struct Source {
     sfd: Instant,
     group: Group,
     sent_in_round: u16,
-    /// Packets of the odd, and of the even group since it last asked for counts.
+    /// Packets of the odd and the even group since its last request for counts.
     sent: [u8; 2],
     /// SFD of the first copy of the last request, and of the first request of this exchange.
-    asked: Instant,
+    requested_at: Instant,
     exchange_began: Instant,
     tries: u8,
-    /// Different missing packets that are known in this exchange.
-    known: u16,
+    /// Different missing packets that NACKs of this exchange have listed.
+    missing_listed: u16,
     /// A part of its NACK came.
-    heard: bool,
+    nack_began: bool,
     pauses: Pauses,
     refusals: u8,
     deadline: Option<Instant>,
-    /// What the last NACK missed.
+    /// How many the last NACK reported missing.
     missing: Option<u16>,
     /// Packets in a row that brought nothing.
     fruitless: u16,
@@ -75,7 +74,7 @@ impl Source {
         let packets = cx.session.packets(object.len);
         let packets = packets.ok_or(SetupError::TooManyPackets)?;
         let unsent = Self::unsent(cx, packets, &object);
-        // It need not ask first. The first packets are probed at, so few are sent in vain where it does not know all.
+        // It need not send a request first: the round is a probe, so few packets are sent in vain.
         let knows_enough = |cx: &Context<'_>| {
             let probe = cx.adaptation.stops_after(1, packets);
             probe.is_some_and(|probe| cx.packets.count() >= probe)
@@ -87,7 +86,7 @@ impl Source {
                 0
             }
             Progress::Kept if *cx.held == unsent && knows_enough(cx) => 1,
-            // The first NACK tells what is to be sent.
+            // The first NACK says what to send.
             Progress::Kept => {
                 cx.packets.clear();
                 *cx.held = Held::Nothing;
@@ -105,11 +104,11 @@ impl Source {
             group: cx.session.first_group(0),
             sent_in_round: 0,
             sent: [0; 2],
-            asked: start,
+            requested_at: start,
             exchange_began: start,
             tries: 0,
-            known: 0,
-            heard: false,
+            missing_listed: 0,
+            nack_began: false,
             pauses: Pauses::of(packets),
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
@@ -120,8 +119,8 @@ impl Source {
         Ok(source)
     }
 
-    /// What requests tell of its object.
-    fn told(packets: u16, object: &ObjectInfo) -> Request {
+    /// A request about its object.
+    fn request_for(packets: u16, object: &ObjectInfo) -> Request {
         Request {
             packets,
             object_len: object.len,
@@ -131,9 +130,9 @@ impl Source {
         }
     }
 
-    /// Whose the packets are that it has still to send.
+    /// The key of the packets still to be sent.
     fn unsent(cx: &Context<'_>, packets: u16, object: &ObjectInfo) -> Held {
-        let request = Self::told(packets, object);
+        let request = Self::request_for(packets, object);
         Held::Of(Key::new(Which::Unsent, &request, cx.session.range))
     }
 
@@ -169,7 +168,7 @@ impl Source {
         });
     }
 
-    /// Asks at the end of a round, `self.sfd` being when its next packet would be due.
+    /// Sends a request at the end of a round; its next packet would be due at `self.sfd`.
     fn end_round(&mut self, cx: &mut Context<'_>) {
         if self.sent_in_round > 0 {
             self.sfd += cx.cadence.request_delay();
@@ -179,28 +178,28 @@ impl Source {
                 self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
             }
         }
-        cx.tell(Event::RoundSent {
+        cx.emit(Event::RoundSent {
             round: self.round,
             sent: self.sent_in_round,
         });
         // What was not sent yet is known to be missing.
-        let known = cx.packets.count();
+        let unsent = cx.packets.count();
         (self.exchange_began, self.tries) = (self.sfd, 0);
-        (self.known, self.heard) = (known, false);
-        self.ask(cx);
+        (self.missing_listed, self.nack_began) = (unsent, false);
+        self.begin_request(cx);
     }
 
     /// Orders the first copy of a request for a report at `self.sfd`.
-    fn ask(&mut self, cx: &mut Context<'_>) {
-        self.asked = self.sfd;
-        // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
+    fn begin_request(&mut self, cx: &mut Context<'_>) {
+        self.requested_at = self.sfd;
+        // A backup relay does not forward requests for counts: the next try wants none.
         let purpose = match self.tries {
-            // A counter that has run out tells nothing.
+            // A saturated counter is worthless.
             0 if cx.session.count_bytes > 0 && !self.sent.contains(&u8::MAX) => {
-                cx.adaptation.asks(self.round)
+                cx.adaptation.request_purpose(self.round)
             }
             0 => Purpose::Report,
-            _ => cx.session.policy.ask_again.purpose(),
+            _ => cx.session.policy.retry.purpose(),
         };
         let following = cx.cadence.copies() - 1;
         self.doing = Doing::Request { following, purpose };
@@ -224,7 +223,7 @@ impl Source {
         let request = Request {
             following,
             purpose,
-            ..Self::told(self.packets, &self.object)
+            ..Self::request_for(self.packets, &self.object)
         };
         let bytes = cx.cadence.request_bytes();
         let sent = match purpose {
@@ -293,11 +292,11 @@ impl Source {
                 self.order_data(cx, number + u16::from(sent));
             }
             Doing::Request { following: 0, .. } => {
-                let within = match cx.session.policy.ask_again {
-                    AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
-                    AskAgain::AcrossGroups => cx.cadence.answer_begins_within(self.packets),
+                let within = match cx.session.policy.retry {
+                    Retry::AfterTrain => cx.cadence.answer_within(self.packets),
+                    Retry::AcrossGroups => cx.cadence.answer_begins_within(self.packets),
                 };
-                let until = (self.asked + within).saturating_sub(SFD_OFFSET);
+                let until = (self.requested_at + within).saturating_sub(SFD_OFFSET);
                 self.doing = Doing::Waiting { until };
                 self.group = cx.session.next_group(self.group);
             }
@@ -334,7 +333,7 @@ impl Source {
         let Ok(nack) = Nack::parse(body) else { return };
         match self.doing {
             Doing::Waiting { .. } => {}
-            // It has not asked: the destination says that packets come.
+            // No request: the destination confirms packets.
             Doing::Pausing { .. } => return self.order_data(cx, 0),
             Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => return,
         }
@@ -343,25 +342,25 @@ impl Source {
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
-        let Some((said, vector)) = cx.session.split(nack.vector) else {
+        let Some((note, vector)) = cx.session.split(nack.vector) else {
             return;
         };
         let nack = Nack { vector, ..nack };
-        (self.tries, self.heard) = (0, true);
+        (self.tries, self.nack_began) = (0, true);
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
         for packet in nack.missing_packets() {
-            self.known += u16::from(packet < self.packets && cx.packets.insert(packet));
+            self.missing_listed += u16::from(packet < self.packets && cx.packets.insert(packet));
         }
         *cx.held = Self::unsent(cx, self.packets, &self.object);
-        let learned_all = self.known >= nack.missing;
-        if learned_all {
+        let is_whole = self.missing_listed >= nack.missing;
+        if is_whole {
             self.fruitless = match self.missing == Some(nack.missing) {
                 true => self.fruitless.saturating_add(self.sent_in_round),
                 false => 0,
             };
             self.missing = Some(nack.missing);
-            cx.tell(Event::RoundReported {
+            cx.emit(Event::RoundReported {
                 round: self.round,
                 received: self.packets - nack.missing,
                 packets: self.packets,
@@ -369,9 +368,9 @@ impl Source {
         }
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
-        } else if learned_all {
-            // Who heard a part of the NACK only goes on as before: others may have heard nothing.
-            let retune = cx.adaptation.told(said, next);
+        } else if is_whole {
+            // After a part of the NACK it goes on as before: others may have heard nothing.
+            let retune = cx.adaptation.on_nack(note, next);
             cx.retune(retune);
             match self.is_in_vain(cx) || cx.adaptation.gives_up() {
                 true => self.release(cx, next, End::GaveUp),
@@ -418,25 +417,25 @@ impl Source {
             _ => return,
         }
         // What was not sent yet is known without a NACK, but not whether the pipeline carries it.
-        if self.heard && self.known > 0 {
+        if self.nack_began && self.missing_listed > 0 {
             return self.next_round(cx, soon);
         }
         self.tries = self.tries.saturating_add(1);
         cx.stats.unanswered += 1;
-        let tired = match cx.session.policy.give_up {
+        let gives_up = match cx.session.policy.give_up {
             GiveUp::AfterTries(tries) | GiveUp::AfterTriesOrInVain { tries, .. } => {
                 self.tries >= tries
             }
             GiveUp::OnInactivity => false,
         };
         let waited: Duration = at.since(self.exchange_began);
-        if tired {
+        if gives_up {
             self.release(cx, soon, End::GaveUp);
         } else if waited >= cx.session.policy.inactivity {
             self.release(cx, soon, End::TimedOut);
         } else {
             self.sfd = soon;
-            self.ask(cx);
+            self.begin_request(cx);
         }
     }
 }

@@ -1,17 +1,17 @@
 //! A base station's mote: hands up every packet that ends at it, and sends down what its computer gives it
 //! (RCRT, section 4.1: the sink's functions run on a PC).
 //!
-//! Time base: the node's clock. Invariant: what does not fit is refused, and told. Tests: `source/tests.rs`.
+//! Time base: the node's clock. Invariant: what does not fit is refused and reported. Tests: `source/tests.rs`.
 
 use crate::ring::Fifo;
 use crate::stack::{Packet, Room, Upper};
 use thalweg_units::{Instant, NodeId};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// Messages that wait for the stack. One per node that is answered is what a network's sink needs at most.
 const MAX_WAITING: usize = 64;
-/// Packets that wait to be handed up: the computer is told of each at once.
+/// Packets that wait to be handed up: the computer gets each at once.
 const MAX_HANDED: usize = 4;
 
 /// A message on its way down.
@@ -85,15 +85,15 @@ impl Upper for Base {
     fn next(
         &mut self,
         _now: Instant,
-        mut room: impl FnMut(Way) -> Room,
-    ) -> Option<(Way, FrameBuf)> {
-        let way = Way::Down {
+        mut room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
+        let direction = Direction::Down {
             to: self.waiting.front()?.to,
         };
-        if room(way) == Room::Taken {
+        if room(direction) == Room::Taken {
             return None;
         }
-        self.waiting.pop().map(|send| (way, send.message))
+        self.waiting.pop().map(|send| (direction, send.message))
     }
     fn arrived(&mut self, _now: Instant, packet: &Packet) {
         self.handed.remember(Handed::Packet {

@@ -3,15 +3,15 @@
 
 use crate::stack::{Discipline, Fill};
 use thalweg_wire::rcrt::Met;
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 
 /// Best effort, but for the note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Notes;
 
 impl Discipline for Notes {
-    fn enters(&self, way: Way, fill: Fill, payload: &mut [u8]) {
-        if way == Way::Up {
+    fn enters(&self, direction: Direction, fill: Fill, payload: &mut [u8]) {
+        if direction == Direction::Up {
             Met::note(payload, fill.packets);
         }
     }

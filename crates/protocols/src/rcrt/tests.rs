@@ -1,6 +1,6 @@
-//! Sources and a sink over a channel that loses, delays, repeats and reorders, while both start anew.
+//! Sources and a sink over a channel that loses, delays, repeats and reorders, while both restart.
 
-use super::sink::{policy, Config, Ended, Event, Saved, Sink};
+use super::sink::{policy, Completion, Config, Event, Saved, Sink};
 use super::source::{self, Application, Order, Ring, Source, State};
 use crate::rng::Rng;
 use crate::stack::{Packet, Room, Upper};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Flow, Rate};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 const FLOW: Flow = Flow { sink: 0, number: 0 };
@@ -119,7 +119,7 @@ impl World {
             due.then(|| e.remove_entry())
         }) {
             let packet = Packet {
-                way: Way::Down { to: id(n) },
+                direction: Direction::Down { to: id(n) },
                 origin: id(100),
                 number: 0,
                 hops: 1,
@@ -161,13 +161,13 @@ impl World {
             }
         }
     }
-    /// The sink starts anew from what its store has.
+    /// The sink restarts from what its store has.
     fn restart_sink(&mut self) {
         self.sink = Sink::new(Config::PAPER, policy::named("fair").unwrap());
         for (&n, &next) in &self.store {
-            let ended = match self.finished.contains(&n) {
-                true => Ended::Whole,
-                false => Ended::No,
+            let completion = match self.finished.contains(&n) {
+                true => Completion::Complete,
+                false => Completion::Open,
             };
             let saved = Saved {
                 origin: id(usize::from(n)),
@@ -175,7 +175,7 @@ impl World {
                 connection: 9,
                 demand: 2.0,
                 next,
-                ended,
+                completion,
             };
             self.sink.restore(self.now, saved);
         }

@@ -1,16 +1,16 @@
-//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a scheme
-//! against congestion.
+//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a congestion control
+//! scheme.
 //!
-//! A discipline owns no packet and no frame; it is told what happens to the queue, on the air and at
-//! the channel, and says when packets may enter, leave and at what priority. Every method has a
-//! default, which is best effort's. Time base: the node's clock.
+//! A discipline owns no packet and no frame. It sees what happens to the queue, on the air and at the channel, and says
+//! when packets may enter, leave and at what priority. Every method has a default, which is best effort's. Time base:
+//! the node's clock.
 
 use super::Sighting;
 use crate::csma::{Outcome, Priority};
 use thalweg_engine::{Hear, Wants};
 use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
-use thalweg_wire::tree::{Repr, Stamp, Way};
+use thalweg_wire::tree::{Direction, Repr, Stamp};
 
 /// How full a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Hop {
     Here(Sighting),
     /// To the parent of this node, which is a sink.
     Sink,
-    /// To another node, or to everybody.
+    /// To another node, or to all.
     Elsewhere,
 }
 
@@ -63,7 +63,7 @@ pub enum Gate {
 pub enum ChannelState {
     /// Somebody sends.
     Busy,
-    /// Nobody does.
+    /// No node does.
     Free,
 }
 
@@ -77,7 +77,7 @@ pub trait Discipline {
     fn wants(&self) -> Wants {
         Wants::of(&[])
     }
-    /// Which frames it has to be told of.
+    /// Which frames it must overhear.
     fn hears(&self) -> Hear {
         Hear::Addressed
     }
@@ -87,19 +87,19 @@ pub trait Discipline {
         None
     }
     /// A packet is about to enter the queue, which then holds `fill`; what relays note in it is written now.
-    fn enters(&self, _way: Way, _fill: Fill, _payload: &mut [u8]) {}
+    fn enters(&self, _way: Direction, _fill: Fill, _payload: &mut [u8]) {}
     /// A packet has entered or left the queue.
     fn queued(&mut self, _now: Instant, _fill: Fill) {}
     /// Whether the layer above may add a packet now; asked when it has one and there is room for it.
-    fn admits(&mut self, _now: Instant, _way: Way) -> bool {
+    fn admits(&mut self, _now: Instant, _way: Direction) -> bool {
         true
     }
     /// A packet of the layer above was added.
-    fn admitted(&mut self, _way: Way) {}
+    fn admitted(&mut self, _way: Direction) {}
     /// The MAC is done with a packet, which has left the queue.
-    fn sent(&mut self, _way: Way, _outcome: Outcome) {}
+    fn sent(&mut self, _way: Direction, _outcome: Outcome) {}
     /// Whether the packet that is next may go to the MAC or, if the MAC has it, stay there.
-    fn gate(&self, _now: Instant, _way: Way) -> Gate {
+    fn gate(&self, _now: Instant, _way: Direction) -> Gate {
         Gate::Open
     }
     /// How hard the node tries to win the channel.
@@ -112,7 +112,7 @@ pub trait Discipline {
     }
     /// Writes what the last [`Discipline::TAIL_BYTES`] of every frame of the node say from now on.
     fn write_tail(&self, _tail: &mut [u8]) {}
-    /// Whether a frame is to go to everybody that says what all the node's frames say; asked when the MAC
+    /// Whether a frame is to go to all that says what all the node's frames say; asked when the MAC
     /// has no frame, once for each.
     fn poll_notice(&mut self) -> bool {
         false

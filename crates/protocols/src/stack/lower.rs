@@ -1,8 +1,8 @@
-//! What is below applications and transports: medium access, routes, queue and discipline of a node.
+//! The layers below applications and transports: medium access, routes, queue and discipline of a node.
 //!
-//! Gives the MAC one frame at a time, in the order of the queue, beacons first. What becomes of packets is
-//! for [`super::Node`] to tell. Time base: the node's clock. Invariant: while the MAC has a packet, it is
-//! the queue's first. Tests: `tests.rs`.
+//! Gives the MAC one frame at a time, in the order of the queue, beacons first. [`super::Node`] reports what became of
+//! packets. Time base: the node's clock. Invariant: while the MAC has a packet, it is the queue's first. Tests:
+//! `tests.rs`.
 
 use super::recent::{Recent, Sighting};
 use super::{ChannelState, Discipline, Drop, Fill, Gate, Gone, Hop, Overheard, Packet, Room};
@@ -15,14 +15,14 @@ use crate::tree::{Role, Router, Routes};
 use thalweg_engine::{Ability, Activity, Hear, OpId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
-use thalweg_wire::tree::{Data, Notice, Repr, Stamp, Way, STAMP_AT};
+use thalweg_wire::tree::{Data, Direction, Notice, Repr, Stamp, STAMP_AT};
 use thalweg_wire::{FrameBuf, WireError, Writer};
 
 /// The receiver's mode is asked for under this name.
 const LISTEN: OpId = OpId(0x110);
 /// Channel samples under this one.
 pub(super) const SAMPLE: OpId = OpId(0x111);
-/// Which frames are told of, under this one.
+/// Which frames to report, under this one.
 const HEAR: OpId = OpId(0x112);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum Power {
     On,
 }
 
-/// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
+/// The lower layers of a node. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
 /// subtree, at the sink all; none where nothing goes down. `QUEUE` is how many packets there is room for.
 #[derive(Debug)]
 pub struct Stack<D, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
@@ -121,21 +121,21 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             // What the MAC had when the node was stopped is still in the queue.
             self.in_hand = InHand::Nothing;
         }
-        self.turn(now, Power::On);
+        self.set_power(now, Power::On);
         self.hear = Some(match self.routes.up.overhears() {
             true => Hear::Everything,
             false => self.discipline.hears(),
         });
     }
     pub(super) fn stop(&mut self, now: Instant) {
-        self.turn(now, Power::Off);
+        self.set_power(now, Power::Off);
         self.mac.withdraw();
     }
     pub(super) fn is_on(&self) -> bool {
         self.power == Power::On
     }
     /// Switches the node: the radio itself, unless the medium access does that.
-    fn turn(&mut self, now: Instant, power: Power) {
+    fn set_power(&mut self, now: Instant, power: Power) {
         self.power = power;
         match power {
             Power::On => self.mac.start(now),
@@ -153,22 +153,22 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         let wake = next.saturating_sub(listen);
         let is_idle = self.queue.is_empty() && self.mac.is_idle();
         if is_idle && self.is_on() && wake > now {
-            self.turn(now, Power::Off);
+            self.set_power(now, Power::Off);
             self.wake_at = Some(wake);
         }
     }
 
     /// Whether a packet of the layer above would be taken.
-    pub(super) fn room(&mut self, now: Instant, way: Way) -> Room {
-        match !self.queue.is_full() && self.discipline.admits(now, way) {
+    pub(super) fn room(&mut self, now: Instant, direction: Direction) -> Room {
+        match !self.queue.is_full() && self.discipline.admits(now, direction) {
             true => Room::Free,
             false => Room::Taken,
         }
     }
-    pub(super) fn ends_here(&self, way: Way) -> bool {
-        match way {
-            Way::Up => self.routes.up.role() == Role::Sink,
-            Way::Down { to } => to == self.id,
+    pub(super) fn ends_here(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Up => self.routes.up.role() == Role::Sink,
+            Direction::Down { to } => to == self.id,
         }
     }
     pub(super) fn enqueue(&mut self, now: Instant, mut packet: Packet) -> Result<(), Drop> {
@@ -179,7 +179,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             packets: self.queue.len() as u8 + 1,
             limit: self.queue.room() as u8,
         };
-        (self.discipline).enters(packet.way, fill, &mut packet.payload);
+        (self.discipline).enters(packet.direction, fill, &mut packet.payload);
         self.queue.push(packet).map_err(|_| Drop::Buffer)?;
         self.queue_changed(now);
         Ok(())
@@ -205,7 +205,9 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
     }
     fn gate(&self, now: Instant) -> Gate {
         let next = self.queue.front();
-        next.map_or(Gate::Held, |packet| self.discipline.gate(now, packet.way))
+        next.map_or(Gate::Held, |packet| {
+            self.discipline.gate(now, packet.direction)
+        })
     }
     fn next_frame(&mut self, now: Instant) {
         if let Some(beacon) = self.beacon.take() {
@@ -225,7 +227,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         }
         let gate = self.gate(now);
         let next = self.queue.front().filter(|_| gate != Gate::Held);
-        let next = next.and_then(|p| Some((p, self.routes.next_hop(now, p.way)?)));
+        let next = next.and_then(|p| Some((p, self.routes.next_hop(now, p.direction)?)));
         let Some((packet, to)) = next else { return };
         self.sequence = self.sequence.wrapping_add(1);
         let data = Data {
@@ -235,7 +237,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
                 from: self.id,
             },
             stamp: Stamp::default(),
-            way: packet.way,
+            direction: packet.direction,
             origin: packet.origin,
             number: packet.number,
             hops: packet.hops,
@@ -251,7 +253,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         }
     }
 
-    /// Gives the MAC a frame to everybody, if it fits.
+    /// Gives the MAC a frame to all, if it fits.
     fn offer_to_all(
         &mut self,
         now: Instant,
@@ -279,7 +281,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         }
         let packet = self.queue.pop()?;
         self.queue_changed(now);
-        self.discipline.sent(packet.way, outcome);
+        self.discipline.sent(packet.direction, outcome);
         let how = match outcome {
             Outcome::Acknowledged(_) | Outcome::Broadcast => Gone::Passed,
             Outcome::NoAck => Gone::Dropped(Drop::Retries),
@@ -328,10 +330,10 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
                 self.mac
                     .acknowledge(now, link.sequence, answer, whole.len());
                 // Back from a circle, it says nothing about where its origin is.
-                match (data.way, sighting) {
-                    (Way::Up, Sighting::Round) => self.routes.up.went_round(),
-                    (Way::Up, _) => self.routes.learn(now, data.origin, link.from),
-                    (Way::Down { .. }, _) => {}
+                match (data.direction, sighting) {
+                    (Direction::Up, Sighting::Round) => self.routes.up.went_round(),
+                    (Direction::Up, _) => self.routes.learn(now, data.origin, link.from),
+                    (Direction::Down { .. }, _) => {}
                 }
                 (sighting != Sighting::Again).then_some((data, sighting))
             }
@@ -348,10 +350,10 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
     }
 
     fn sighting(&mut self, data: &Data<'_>) -> Sighting {
-        match data.way {
+        match data.direction {
             // Its own comes back. Where no loop can be, it only was on its way while the tree changed.
-            Way::Up if data.origin == self.id && self.routes.up.may_loop() => Sighting::Round,
-            _ => self.recent.see(data.origin, data.number, data.hops),
+            Direction::Up if data.origin == self.id && self.routes.up.may_loop() => Sighting::Round,
+            _ => self.recent.sight(data.origin, data.number, data.hops),
         }
     }
 
@@ -367,7 +369,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         let is_due = |timeout: Option<Instant>| timeout.is_some_and(|due| due <= at);
         if is_due(self.wake_at) {
             self.wake_at = None;
-            self.turn(at, Power::On);
+            self.set_power(at, Power::On);
             self.discipline.forget();
         }
         if self.is_on() && is_due(self.routes.up.poll_timeout()) {

@@ -25,7 +25,7 @@ pub use upper::{Room, Upper};
 use crate::csma;
 use crate::tree::{Role, Routing};
 use thalweg_units::{Channel, NodeId};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// The most packets that a queue can be set to hold, where a node's type does not say otherwise.
@@ -79,7 +79,7 @@ pub struct Config {
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
     /// Which way it goes.
-    pub way: Way,
+    pub direction: Direction,
     /// Who made it.
     pub origin: NodeId,
     /// Its number there.

@@ -1,4 +1,4 @@
-//! The engine: a [`Stack`] and what stands on it, told of each other. Tests: `tests.rs`.
+//! The engine: a [`Stack`] and the layer on top of it, and what passes between them. Tests: `tests.rs`.
 
 use super::lower::{Stack, SAMPLE};
 use super::recent::Sighting;
@@ -13,7 +13,7 @@ use thalweg_wire::FrameBuf;
 
 /// A packet that has crossed so many links goes round in circles.
 const MAX_HOPS: u8 = 32;
-/// Events that wait to be told; the node's own packets are taken while there is room to tell of them.
+/// Events that wait; the node's own packets are taken while there is room for theirs.
 const MAX_EVENTS: usize = 16;
 
 /// Orders. `C` is what the layer above the stack is ordered.
@@ -35,7 +35,7 @@ pub enum Command<C> {
     Upper(C),
 }
 
-/// What is told of a node. `V` is what the layer above its stack tells.
+/// Events of a node. `V` are those of the layer above its stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<V> {
     /// The stack took a packet of the node's own.
@@ -102,7 +102,7 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
     }
 
     fn tell(&mut self, event: Event<T::Event>) {
-        // There is room: a call tells of two packets from below, and `admit` looks for it.
+        // There is room: a call causes two events from below, and `admit` looks for it.
         let _ = self.events.push(event);
     }
     /// Takes the node's own packets and goes on with the frame in hand.
@@ -112,16 +112,18 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             self.stack.pump(now);
         }
     }
-    /// Takes packets of the layer above, as long as it has any. Each may be told of twice.
+    /// Takes packets of the layer above, as long as it has any. Each may cause two events.
     fn admit(&mut self, now: Instant) {
         while self.events.len() + 2 <= MAX_EVENTS {
             let stack = &mut self.stack;
-            let Some((way, payload)) = self.above.next(now, |way| stack.room(now, way)) else {
+            let Some((direction, payload)) =
+                self.above.next(now, |direction| stack.room(now, direction))
+            else {
                 return;
             };
             self.number = self.number.wrapping_add(1);
             let packet = Packet {
-                way,
+                direction,
                 origin: self.stack.id,
                 number: self.number,
                 hops: 0,
@@ -130,12 +132,12 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             self.tell(Event::Taken {
                 number: self.number,
             });
-            if self.stack.ends_here(way) {
+            if self.stack.ends_here(direction) {
                 self.above.arrived(now, &packet);
             } else if let Err(why) = self.stack.enqueue(now, packet) {
                 self.gone(now, &packet, Gone::Dropped(why));
             } else {
-                self.stack.discipline.admitted(way);
+                self.stack.discipline.admitted(direction);
             }
         }
     }
@@ -145,7 +147,7 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             return;
         };
         let packet = Packet {
-            way: data.way,
+            direction: data.direction,
             origin: data.origin,
             number: data.number,
             hops: data.hops.saturating_add(1),
@@ -158,7 +160,7 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
             hops: packet.hops,
         });
         let is_round = sighting == Sighting::Round;
-        if self.stack.ends_here(packet.way) {
+        if self.stack.ends_here(packet.direction) {
             if !is_round {
                 self.above.arrived(now, &packet);
             }

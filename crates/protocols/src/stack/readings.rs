@@ -3,7 +3,7 @@
 
 use super::{Gone, Packet, Room, Upper};
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// What the application does when the stack does not take a packet (Fusion, section 4.6).
@@ -127,15 +127,15 @@ impl Upper for Readings {
     fn next(
         &mut self,
         _now: Instant,
-        mut room: impl FnMut(Way) -> Room,
-    ) -> Option<(Way, FrameBuf)> {
+        mut room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
         if self.waiting == 0 {
             return None;
         }
         let is_held = match self.application {
             Application::Insists => false,
-            Application::Fills => room(Way::Up) == Room::Taken,
-            Application::Waits => self.outstanding || room(Way::Up) == Room::Taken,
+            Application::Fills => room(Direction::Up) == Room::Taken,
+            Application::Waits => self.outstanding || room(Direction::Up) == Room::Taken,
         };
         if is_held {
             return None;
@@ -149,7 +149,7 @@ impl Upper for Readings {
             }
             Ok(())
         });
-        Some((Way::Up, payload.unwrap_or(FrameBuf::EMPTY)))
+        Some((Direction::Up, payload.unwrap_or(FrameBuf::EMPTY)))
     }
     fn gone(&mut self, _now: Instant, _packet: &Packet, _how: Gone) {
         self.outstanding = false;

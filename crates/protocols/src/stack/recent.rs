@@ -1,5 +1,5 @@
-//! Packets that were received lately, so that one whose acknowledgement was lost is not forwarded
-//! twice, and one that went round in a circle is known for it.
+//! Packets received lately, so that one whose acknowledgement was lost is not forwarded twice, and one that travels in
+//! a loop is recognised.
 
 use crate::ring::Fifo;
 use thalweg_units::NodeId;
@@ -19,14 +19,14 @@ pub enum Sighting {
 }
 
 #[derive(Debug)]
-struct Seen {
+struct Entry {
     origin: NodeId,
     number: u16,
     hops: u8,
 }
 
 #[derive(Debug)]
-pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
+pub(super) struct Recent(Fifo<Entry, REMEMBERED>);
 
 impl Recent {
     /// Remembers the last `packets`.
@@ -36,15 +36,15 @@ impl Recent {
 
     /// Whether the packet, which had crossed `hops` links before the last, was received lately; it is remembered from
     /// now on.
-    pub(super) fn see(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
-        let is_same = |seen: &&Seen| seen.origin == origin && seen.number == number;
-        if let Some(seen) = self.0.iter().find(is_same) {
-            return match hops > seen.hops {
+    pub(super) fn sight(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
+        let is_same = |entry: &&Entry| entry.origin == origin && entry.number == number;
+        if let Some(entry) = self.0.iter().find(is_same) {
+            return match hops > entry.hops {
                 true => Sighting::Round,
                 false => Sighting::Again,
             };
         }
-        self.0.remember(Seen {
+        self.0.remember(Entry {
             origin,
             number,
             hops,

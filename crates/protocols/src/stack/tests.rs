@@ -11,26 +11,26 @@ use thalweg_wire::addressed::{Ack, Congestion, Header};
 use thalweg_wire::tree::{Data, LqiBeacon, LqiRoute, Repr, Stamp};
 
 const T0: Instant = Instant::ZERO;
-const DOWN: Way = Way::Down {
-    to: NodeId::MAX, // nobody
+const DOWN: Direction = Direction::Down {
+    to: NodeId::MAX, // no node
 };
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-/// Sends what it is ordered, and keeps what it is told of packets.
+/// Sends as ordered, and keeps the events of packets.
 #[derive(Debug, Default)]
 struct Puppet {
-    orders: Vec<Way>,
+    orders: Vec<Direction>,
     arrived: Vec<(u16, u16)>,
-    gone: Vec<(Way, Gone)>,
+    gone: Vec<(Direction, Gone)>,
 }
 impl Upper for Puppet {
-    type Command = Way;
+    type Command = Direction;
     type Event = ();
-    fn handle_command(&mut self, _now: Instant, way: Way) {
-        self.orders.push(way);
+    fn handle_command(&mut self, _now: Instant, direction: Direction) {
+        self.orders.push(direction);
     }
     fn poll_timeout(&self) -> Option<Instant> {
         None
@@ -42,16 +42,16 @@ impl Upper for Puppet {
     fn next(
         &mut self,
         _now: Instant,
-        mut room: impl FnMut(Way) -> Room,
-    ) -> Option<(Way, FrameBuf)> {
-        let way = *self.orders.first()?;
-        (room(way) == Room::Free).then(|| (self.orders.remove(0), FrameBuf::EMPTY))
+        mut room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
+        let direction = *self.orders.first()?;
+        (room(direction) == Room::Free).then(|| (self.orders.remove(0), FrameBuf::EMPTY))
     }
     fn arrived(&mut self, _now: Instant, packet: &Packet) {
         self.arrived.push((packet.origin.get(), packet.number));
     }
     fn gone(&mut self, _now: Instant, packet: &Packet, how: Gone) {
-        self.gone.push((packet.way, how));
+        self.gone.push((packet.direction, how));
     }
     fn stop(&mut self) {
         self.orders.clear();
@@ -133,7 +133,7 @@ impl<T: Upper> Bench<T> {
         self.frame(&FrameBuf::build(|w| beacon.emit(w)).unwrap());
     }
     /// Packet `number` of `origin` comes from `from`.
-    fn comes(&mut self, from: u16, way: Way, origin: u16, number: u16, hops: u8) {
+    fn comes(&mut self, from: u16, direction: Direction, origin: u16, number: u16, hops: u8) {
         let data = Data {
             link: Header {
                 sequence: number as u8,
@@ -141,7 +141,7 @@ impl<T: Upper> Bench<T> {
                 from: id(from),
             },
             stamp: Stamp::default(),
-            way,
+            direction,
             origin: id(origin),
             number,
             hops,
@@ -153,7 +153,7 @@ impl<T: Upper> Bench<T> {
         self.radio(RadioEvent::Sent { op, sfd: self.now });
     }
     /// Waits for its next frame: whom it is for, where it goes, whose it is. It is acknowledged.
-    fn sends(&mut self) -> (u16, Way, u16) {
+    fn sends(&mut self) -> (u16, Direction, u16) {
         let frame = loop {
             self.now = self.node.poll_timeout().unwrap();
             self.node.handle_timeout(self.now);
@@ -171,7 +171,11 @@ impl<T: Upper> Bench<T> {
             congestion: Congestion::Clear,
         };
         self.frame(&ack.bytes());
-        (data.link.to.unwrap().get(), data.way, data.origin.get())
+        (
+            data.link.to.unwrap().get(),
+            data.direction,
+            data.origin.get(),
+        )
     }
     fn queued(&self) -> usize {
         self.node.stack().queue().count()
@@ -199,12 +203,12 @@ fn relay() -> Bench<Puppet> {
 fn a_queue_keeps_order_and_its_limit() {
     let mut bench = relay();
     for number in 0..12 {
-        bench.comes(3, Way::Up, 10 + number, number, 0);
+        bench.comes(3, Direction::Up, 10 + number, number, 0);
     }
     assert_eq!((bench.queued(), bench.received()), (8, 12));
     assert_eq!(bench.dropped(), [Drop::Buffer; 4]);
     for origin in 10..18 {
-        assert_eq!(bench.sends(), (1, Way::Up, origin));
+        assert_eq!(bench.sends(), (1, Direction::Up, origin));
     }
     assert_eq!(bench.queued(), 0);
 }
@@ -215,27 +219,27 @@ fn a_node_has_room_for_a_packet_of_its_own_beyond_those_of_others() {
     let up = Routing::Fixed(Some(id(1)));
     let mut bench = Bench::with(Role::Router, up, queue, Puppet::default());
     for number in 0..5 {
-        bench.comes(3, Way::Up, 10 + number, number, 0);
+        bench.comes(3, Direction::Up, 10 + number, number, 0);
     }
     assert_eq!((bench.queued(), bench.dropped().len()), (4, 1));
-    bench.command(Command::Upper(Way::Up));
-    bench.command(Command::Upper(Way::Up));
+    bench.command(Command::Upper(Direction::Up));
+    bench.command(Command::Upper(Direction::Up));
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 1));
-    // With one gone there is room for the node's own again, and for nobody else's.
+    // With one gone there is room for the node's own again, and for no other's.
     bench.sends();
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 0));
-    bench.comes(3, Way::Up, 20, 1, 0);
+    bench.comes(3, Direction::Up, 20, 1, 0);
     assert_eq!((bench.queued(), bench.dropped().len()), (5, 2));
 }
 
 #[test]
 fn a_packet_is_taken_once_and_dropped_when_it_comes_round() {
     let mut bench = relay();
-    bench.comes(3, Way::Up, 10, 5, 1);
-    bench.comes(3, Way::Up, 10, 5, 1);
+    bench.comes(3, Direction::Up, 10, 5, 1);
+    bench.comes(3, Direction::Up, 10, 5, 1);
     assert_eq!((bench.queued(), bench.received()), (1, 1));
-    bench.comes(4, Way::Up, 10, 5, 4);
-    bench.comes(4, Way::Up, 10, 6, 40);
+    bench.comes(4, Direction::Up, 10, 5, 4);
+    bench.comes(4, Direction::Up, 10, 6, 40);
     assert_eq!((bench.queued(), bench.received()), (1, 3));
     assert_eq!(bench.dropped(), [Drop::Hops; 2]);
 }
@@ -256,11 +260,11 @@ fn a_loop_of_a_tree_by_lqi_is_left_when_a_packet_comes_round() {
         );
         let (origin, number) = round;
         if origin != 2 {
-            bench.comes(3, Way::Up, origin, number, 0);
-            bench.comes(3, Way::Up, origin, number, 0);
+            bench.comes(3, Direction::Up, origin, number, 0);
+            bench.comes(3, Direction::Up, origin, number, 0);
             assert_eq!(parent(&bench), Some(id(1)));
         }
-        bench.comes(3, Way::Up, origin, number, 3);
+        bench.comes(3, Direction::Up, origin, number, 3);
         assert_eq!(parent(&bench), None);
         assert_eq!(bench.told.last(), Some(&Event::Parent { parent: None }));
     }
@@ -274,9 +278,9 @@ fn a_loop_of_a_tree_by_lqi_is_left_when_a_packet_comes_round() {
 fn a_sink_delivers_what_comes_up_once() {
     let mut bench = Bench::new(Role::Sink, 8, Puppet::default());
     for hops in [1, 1, 3] {
-        bench.comes(3, Way::Up, 10, 5, hops);
+        bench.comes(3, Direction::Up, 10, 5, hops);
     }
-    bench.command(Command::Upper(Way::Up));
+    bench.command(Command::Upper(Direction::Up));
     assert_eq!(bench.node.above().arrived, [(10, 5), (2, 1)]);
     assert_eq!(bench.queued(), 0);
 }
@@ -284,16 +288,16 @@ fn a_sink_delivers_what_comes_up_once() {
 #[test]
 fn what_goes_down_takes_the_way_that_its_destinations_latest_packet_came() {
     let mut bench = relay();
-    let to = |n| Way::Down { to: id(n) };
-    bench.comes(3, Way::Up, 10, 1, 2);
-    bench.comes(4, Way::Up, 10, 2, 2);
+    let to = |n| Direction::Down { to: id(n) };
+    bench.comes(3, Direction::Up, 10, 1, 2);
+    bench.comes(4, Direction::Up, 10, 2, 2);
     // Round a circle, it says nothing about where 10 is; nor does what comes down about where 1 is.
-    bench.comes(5, Way::Up, 10, 2, 6);
+    bench.comes(5, Direction::Up, 10, 2, 6);
     bench.comes(1, to(10), 1, 1, 0);
     bench.comes(1, to(11), 1, 2, 0);
     bench.comes(3, to(1), 10, 3, 0);
     let sent: Vec<_> = (0..5).map(|_| bench.sends()).collect();
-    let up = (1, Way::Up, 10);
+    let up = (1, Direction::Up, 10);
     // Without a route, straight to the destination.
     assert_eq!(
         sent,
@@ -311,7 +315,7 @@ fn what_goes_down_takes_the_way_that_its_destinations_latest_packet_came() {
 #[test]
 fn the_layer_above_is_told_what_became_of_its_packets_alone() {
     let mut bench = Bench::new(Role::Router, 2, Puppet::default());
-    bench.comes(3, Way::Up, 10, 1, 0);
+    bench.comes(3, Direction::Up, 10, 1, 0);
     for _ in 0..3 {
         bench.command(Command::Upper(DOWN));
     }
@@ -321,7 +325,7 @@ fn the_layer_above_is_told_what_became_of_its_packets_alone() {
     assert!(bench.node.above().gone.is_empty());
     assert_eq!(bench.sends(), (NodeId::MAX.get(), DOWN, 2));
     assert_eq!(bench.node.above().gone, [(DOWN, Gone::Passed)]);
-    // Nobody acknowledges the next: a transmission and its repetitions.
+    // No node acknowledges the next: a transmission and its repetitions.
     for _ in 0..=csma::Config::IEEE_802_15_4.retries {
         while bench.drain().is_none() {
             bench.now = bench.node.poll_timeout().unwrap();
@@ -339,10 +343,10 @@ fn the_layer_above_is_told_what_became_of_its_packets_alone() {
 #[test]
 fn a_node_that_was_stopped_goes_on_with_its_queue() {
     let mut bench = relay();
-    bench.comes(3, Way::Up, 10, 1, 0);
+    bench.comes(3, Direction::Up, 10, 1, 0);
     bench.command(Command::Stop);
     bench.command(Command::Start);
-    assert_eq!(bench.sends(), (1, Way::Up, 10));
+    assert_eq!(bench.sends(), (1, Direction::Up, 10));
 }
 
 fn readings(application: Application, burst: u16) -> Bench<Readings> {

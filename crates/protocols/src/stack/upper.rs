@@ -1,8 +1,8 @@
-//! What stands on a node's stack: an application, or a transport with its applications on top.
+//! The layer on top of a node's stack: an application, or a transport with its applications.
 
 use super::{Gone, Packet};
 use thalweg_units::Instant;
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// Whether the stack takes a packet.
@@ -19,7 +19,7 @@ pub enum Room {
 pub trait Upper {
     /// What its own layer above orders.
     type Command;
-    /// What that is told.
+    /// Its events.
     type Event;
 
     /// Takes an order.
@@ -33,7 +33,11 @@ pub trait Upper {
     /// Its next packet, and which way it goes. `room` says whether the stack takes one that goes so:
     /// to be asked only about a packet that is there, since a discipline may count from then on. One that is handed
     /// over without room is dropped, with its reason.
-    fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)>;
+    fn next(
+        &mut self,
+        now: Instant,
+        room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)>;
     /// A packet that ends at this node.
     fn arrived(&mut self, _now: Instant, _packet: &Packet) {}
     /// A packet of its own has left this node, or was dropped there.

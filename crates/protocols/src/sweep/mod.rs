@@ -1,10 +1,10 @@
-//! Sweeps: the short way to measure links. One flood tells all slots; everybody beacons in its own on every channel, all
-//! on the same channel at the same time, and then floods one report in its own slot.
+//! Sweeps: the short way to measure links. One flood announces all slots; every node beacons in its own on every
+//! channel, all on the same channel at a time, and then floods one report in its own slot.
 //!
-//! Owns: the sink's order ([`Sweep`]), the time table of a sweep as one node sees it ([`Sweeping`]), reports of it.
-//! Time base: the reference time of the flood, or a beacon's, on the node's own clock. Invariants: a slot has one
-//! sender; whatever is lost, a sweep ends when its terms say. Driven by [`crate::floodnet`], which has the tests of
-//! whole networks. README.md: why these numbers.
+//! Owns: the sink's order ([`Sweep`]), a node's timetable of a sweep ([`Sweeping`]), reports of it. Time base: the
+//! reference time of the flood, or a beacon's, on the node's own clock. Invariants: a slot has one sender; whatever is
+//! lost, a sweep ends when its parameters say. Driven by [`crate::floodnet`], which has the tests of whole networks.
+//! README.md: why these numbers.
 
 mod pack;
 mod table;
@@ -18,7 +18,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_units::{ChannelSet, Duration, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::phy;
-use thalweg_wire::sweep::{Part, Reports, Terms, MAX_MEASURING};
+use thalweg_wire::sweep::{Announcement, Parameters, Reports, MAX_MEASURING};
 
 /// The shortest slot: a beacon of [`BEACON_BYTES`] takes 1.28 ms of it, clocks may be 0.36 ms off either way.
 pub const SLOT: Duration = Duration::from_millis(2);
@@ -28,7 +28,7 @@ pub const BEACON_BYTES: u8 = 32;
 const MILLISECOND: Duration = Duration::from_millis(1);
 /// Links below this level carry no pipeline: in dBm.
 pub const FLOOR_DBM: i8 = -86;
-/// How often each part of the sink's word is flooded: a node that misses all joins by a beacon, or not at all.
+/// How often each announcement is flooded: a node that misses all joins by a beacon, or not at all.
 pub(crate) const COPIES: u8 = 2;
 
 /// The sink's order: have these nodes measure the links between them, and report.
@@ -111,8 +111,8 @@ impl<const NODES: usize> Sweep<NODES> {
         if slot < SLOT || !steps(slot, 255) || !steps(pause, 65_535) {
             return Err(SweepError::Times);
         }
-        let terms = sweep.terms(Campaign::default(), SLOT, 0);
-        match terms.measuring() <= MAX_MEASURING {
+        let parameters = sweep.parameters(Campaign::default(), SLOT, 0);
+        match parameters.measuring() <= MAX_MEASURING {
             true => Ok(sweep),
             false => Err(SweepError::TooLong),
         }
@@ -147,11 +147,16 @@ impl<const NODES: usize> Sweep<NODES> {
         self.floor
     }
     /// What all nodes are to know; reports of at most `report_bytes` take slots of `report`.
-    pub(crate) fn terms(&self, campaign: Campaign, report: Duration, report_bytes: u8) -> Terms {
+    pub(crate) fn parameters(
+        &self,
+        campaign: Campaign,
+        report: Duration,
+        report_bytes: u8,
+    ) -> Parameters {
         let all = self.nodes.as_slice();
         let first = all.first().copied().unwrap_or(NodeId::MAX);
         let last = all.last().copied().unwrap_or(first);
-        Terms {
+        Parameters {
             campaign,
             first,
             span: last.get().saturating_sub(first.get()),
@@ -168,11 +173,11 @@ impl<const NODES: usize> Sweep<NODES> {
     }
 }
 
-/// The bits of one [`Part`]: who of `nodes`, sorted, has a slot, from number `rank` on.
+/// The bits of one [`Announcement`]: who of `nodes`, sorted, has a slot, from number `rank` on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slots {
     pub(crate) from: NodeId,
-    bits: [u8; Part::ADDRESSES / 8],
+    bits: [u8; Announcement::ADDRESSES / 8],
     bytes: usize,
     /// The number of the first node that is not in it.
     pub(crate) next: u16,
@@ -184,7 +189,7 @@ impl Slots {
         let rest = nodes.get(usize::from(rank)..)?;
         let mut slots = Self {
             from: *rest.first()?,
-            bits: [0; Part::ADDRESSES / 8],
+            bits: [0; Announcement::ADDRESSES / 8],
             bytes: 0,
             next: rank,
         };
@@ -201,8 +206,8 @@ impl Slots {
     pub(crate) fn bits(&self) -> &[u8] {
         &self.bits[..self.bytes]
     }
-    /// How many parts tell of all of `nodes`.
-    pub(crate) fn parts(nodes: &[NodeId]) -> u64 {
+    /// How many announcements cover `nodes`.
+    pub(crate) fn announcements(nodes: &[NodeId]) -> u64 {
         let next = |slots: &Self| Self::from(nodes, slots.next);
         core::iter::successors(Self::from(nodes, 0), next).count() as u64
     }

@@ -1,35 +1,35 @@
 //! What a node received in a sweep as one report, and back.
 //!
-//! All neighbours at the floor or above go in, strongest first, as far as the frame has room; in a sparse network also
-//! the strongest below. Where it has less room, those are left out that lie evenly between the others in strength: the
-//! strongest alone would be the nearest, and a route of many hops. Where many have less room, chance decides that is the
-//! same at both ends of a link: one that only one end tells of is of no use.
+//! All neighbours at the floor or above go in, strongest first, while there is room; in a sparse network also the
+//! strongest below. In a dense one neighbours are left out evenly over the range of strength: the strongest alone would
+//! be the nearest, and make routes of many hops. Where many nodes lack room, they draw the neighbours to keep in a way
+//! that both ends of a link agree on: a link that only one end reports is of no use.
 
-use crate::collection::Link;
+use crate::collection::LinkReport;
 use crate::linkprobe::LinkTable;
 use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
-use thalweg_wire::sweep::{Reports, Terms};
+use thalweg_wire::sweep::{Parameters, Reports};
 use thalweg_wire::{report, FrameBuf, Reader, WireError};
 
-/// So many neighbours are told of, if there are, whatever the floor: a network of few and long links needs them all.
+/// So many neighbours are reported, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
-/// The content of the flood that reports `own` node's `table` under `terms`, and its `battery`; that of another campaign's
-/// table has no rows.
+/// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another
+/// campaign's table has no rows.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
 pub(crate) fn levels_frame<const N: usize>(
     own: NodeId,
     table: &LinkTable<N>,
-    terms: &Terms,
+    parameters: &Parameters,
     battery: Option<BatteryLevel>,
 ) -> Result<FrameBuf, WireError> {
     let mut strengths = [(i8::MIN, 0u16); N];
     let mut heard = 0;
-    if table.campaign() == Some(terms.campaign) {
+    if table.campaign() == Some(parameters.campaign) {
         for (number, row) in (0u16..).zip(table.rows(1)) {
             let strongest = row.heard.iter().flatten().map(|cell| cell.rssi).max();
             if let (Some(strength), Some(place)) = (strongest, strengths.get_mut(heard)) {
@@ -39,33 +39,33 @@ pub(crate) fn levels_frame<const N: usize>(
     }
     let strengths = &mut strengths[..heard];
     strengths.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let strong = strengths.partition_point(|(strength, _)| *strength >= terms.floor);
+    let strong = strengths.partition_point(|(strength, _)| *strength >= parameters.floor);
     let wanted = strong.max(FEWEST.min(heard));
-    let rows = most_rows(terms, battery).min(wanted);
-    if let (Reports::Inwards, Some(all)) = (terms.reports, strengths.get_mut(..wanted)) {
+    let rows = most_rows(parameters, battery).min(wanted);
+    if let (Reports::Inwards, Some(all)) = (parameters.reports, strengths.get_mut(..wanted)) {
         if rows < wanted {
             let neighbour = |number: u16| table.rows(1).nth(number.into()).map(|row| row.neighbour);
             for place in all.iter_mut() {
                 // What is left is the number of a row and its lot.
-                *place = (lot(own, neighbour(place.1), terms.campaign), place.1);
+                *place = (lot(own, neighbour(place.1), parameters.campaign), place.1);
             }
             all.sort_unstable();
         }
     }
     let head = Levels {
-        campaign: terms.campaign,
+        campaign: parameters.campaign,
         rows: rows as u8,
         battery,
     };
     let row = |place: usize| {
-        let place = match terms.reports {
+        let place = match parameters.reports {
             Reports::Flooded => evenly(place, rows, wanted),
             Reports::Inwards => place,
         };
         let (_, number) = *strengths.get(place)?;
         table.rows(1).nth(number.into()).map(levels)
     };
-    FrameBuf::build(|w| head.emit(terms, (0..rows).filter_map(row), w))
+    FrameBuf::build(|w| head.emit(parameters, (0..rows).filter_map(row), w))
 }
 
 /// Number `place` of `chosen` that lie evenly among `all`, both ends included.
@@ -88,7 +88,7 @@ fn lot(own: NodeId, other: Option<NodeId>, campaign: Campaign) -> i8 {
 }
 
 fn levels(row: report::Row) -> Row {
-    let cell = |heard: report::Heard| Cell {
+    let cell = |heard: report::Received| Cell {
         received: heard.received,
         rssi: heard.rssi,
     };
@@ -102,19 +102,19 @@ fn levels(row: report::Row) -> Row {
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
     to: NodeId,
-    terms: Terms,
+    parameters: Parameters,
     content: FrameBuf,
     row: u8,
     channel: usize,
 }
 
 impl Rows {
-    /// The links into `to` that the report with this content tells of.
-    pub(crate) fn new(to: NodeId, terms: Terms, content: FrameBuf) -> Self {
+    /// The links into `to` in the report with this content.
+    pub(crate) fn new(to: NodeId, parameters: Parameters, content: FrameBuf) -> Self {
         let (row, channel) = (0, 0);
         Self {
             to,
-            terms,
+            parameters,
             content,
             row,
             channel,
@@ -123,17 +123,17 @@ impl Rows {
 }
 
 impl Iterator for Rows {
-    type Item = Link;
-    fn next(&mut self) -> Option<Link> {
+    type Item = LinkReport;
+    fn next(&mut self) -> Option<LinkReport> {
         let mut r = Reader::new(&self.content);
         let rows = Levels::parse(&mut r).ok()?.rows;
         while self.row < rows {
-            let row = Levels::row(self.row, &self.terms, r.clone().rest()).ok()?;
+            let row = Levels::row(self.row, &self.parameters, r.clone().rest()).ok()?;
             while let Some(cell) = row.cells.get(self.channel) {
                 let channel = Channel::from_index(self.channel);
                 self.channel += 1;
                 if let Some(cell) = cell {
-                    return Some(Link {
+                    return Some(LinkReport {
                         from: row.neighbour,
                         to: self.to,
                         channel,
@@ -149,144 +149,5 @@ impl Iterator for Rows {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linkprobe::NodeList;
-    use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
-    use std::vec::Vec;
-    use thalweg_units::{ChannelSet, Duration};
-
-    fn terms(report_bytes: u8) -> Terms {
-        let nodes = NodeList::<256>::range(0, 139).unwrap();
-        let channels = ChannelSet::EMPTY.with(Channel::FIRST).with(Channel::LAST);
-        let times = (SLOT, Duration::ZERO);
-        let sweep = Sweep::new(nodes, channels, 2, times, FLOOR_DBM).unwrap();
-        sweep.terms(Campaign::new(1), SLOT, report_bytes)
-    }
-
-    /// Neighbour n at -50 - n dBm on one channel, 20 dB less on the other.
-    fn table(neighbours: u16) -> LinkTable<64> {
-        let mut table = LinkTable::EMPTY;
-        table.begin(Campaign::new(1));
-        for n in 0..neighbours {
-            let (id, rssi) = (NodeId::new(n).unwrap(), -50.0 - f64::from(n));
-            table.record(id, Channel::FIRST, Dbm(rssi));
-            table.record(id, Channel::FIRST, Dbm(rssi));
-            table.record(id, Channel::LAST, Dbm(rssi - 20.0));
-        }
-        table
-    }
-
-    fn told(table: &LinkTable<64>, terms: &Terms) -> Vec<Link> {
-        let content = levels_frame(NodeId::MAX, table, terms, None).unwrap();
-        assert!(content.len() <= usize::from(terms.report_bytes).max(Levels::BYTES));
-        Rows::new(NodeId::MAX, *terms, content).collect()
-    }
-
-    #[test]
-    fn all_from_the_floor_on_are_told_strongest_first() {
-        let links = told(&table(50), &terms(117));
-        let strong: Vec<_> = links
-            .iter()
-            .filter(|l| l.channel == Channel::FIRST)
-            .collect();
-        assert_eq!(strong.len(), 37, "-50 to -86 dBm");
-        for (n, link) in (0u16..).zip(strong) {
-            assert_eq!((link.from.get(), link.received), (n, 2));
-            // Nothing is told above the middle of the highest level.
-            let rssi = (-50.0 - f64::from(n)).min(-51.0);
-            assert!((link.rssi.0 - rssi).abs() <= 1.0, "{link:?}");
-        }
-        let weak: Vec<_> = links
-            .iter()
-            .filter(|l| l.channel == Channel::LAST)
-            .collect();
-        assert_eq!(weak.len(), 26, "-70 to -95 dBm");
-        assert!(weak.iter().all(|l| l.received == 1));
-    }
-
-    #[test]
-    fn a_battery_takes_a_byte_of_the_rows_room() {
-        let level = Some(BatteryLevel::of_millivolts(2_710));
-        for bytes in [24, 60, 117] {
-            let terms = terms(bytes);
-            let content = levels_frame(NodeId::MAX, &table(50), &terms, level).unwrap();
-            assert!(content.len() <= usize::from(bytes));
-            let head = Levels::parse(&mut Reader::new(&content)).unwrap();
-            assert_eq!(head.battery, level);
-            let links: Vec<Link> = Rows::new(NodeId::MAX, terms, content).collect();
-            let told = told(&table(50), &terms);
-            assert!(
-                links.len() + 4 >= told.len() && links[0] == told[0],
-                "{bytes}"
-            );
-        }
-    }
-
-    #[test]
-    fn where_all_are_weak_the_strongest_are_told() {
-        let mut sparse = LinkTable::<64>::EMPTY;
-        sparse.begin(Campaign::new(1));
-        for n in 0..20u16 {
-            let rssi = Dbm(-84.0 - f64::from(n));
-            sparse.record(NodeId::new(n).unwrap(), Channel::LAST, rssi);
-        }
-        let links = told(&sparse, &terms(117));
-        let from: Vec<u16> = links.iter().map(|l| l.from.get()).collect();
-        assert_eq!(from, [0, 1, 2, 3, 4, 5, 6, 7]);
-    }
-
-    #[test]
-    fn where_there_is_no_room_strong_and_weak_ones_are_left() {
-        let links = told(&table(50), &terms(24));
-        let from = |l: &Link| (l.channel == Channel::FIRST).then_some(l.from.get());
-        let told: Vec<u16> = links.iter().filter_map(from).collect();
-        assert_eq!(told.len(), 9);
-        assert_eq!((told[0], told[8]), (0, 36));
-        assert!(
-            told.windows(2).all(|w| (4..=5).contains(&(w[1] - w[0]))),
-            "{told:?}"
-        );
-    }
-
-    /// All of forty nodes hear each other, and a report has room for nine.
-    #[test]
-    fn where_many_have_no_room_both_ends_tell_of_the_same() {
-        let nodes = 40;
-        let told = |reports: Reports| {
-            let terms = Terms {
-                reports,
-                ..terms(24)
-            };
-            let of = |own: u16| {
-                let mut table = LinkTable::<64>::EMPTY;
-                table.begin(Campaign::new(1));
-                for n in (0..nodes).filter(|n| *n != own) {
-                    let rssi = Dbm(-50.0 - f64::from((own * n + own + n) % 31));
-                    table.record(NodeId::new(n).unwrap(), Channel::FIRST, rssi);
-                }
-                let own = NodeId::new(own).unwrap();
-                let content = levels_frame(own, &table, &terms, None).unwrap();
-                let links = Rows::new(own, terms, content);
-                links.map(|l| (l.from.get(), l.to.get())).collect()
-            };
-            let all: Vec<(u16, u16)> = (0..nodes).flat_map(|own| -> Vec<_> { of(own) }).collect();
-            assert_eq!(all.len(), usize::from(nodes) * 9);
-            let both = all.iter().filter(|(a, b)| all.contains(&(*b, *a))).count();
-            both as f64 / all.len() as f64
-        };
-        assert!(told(Reports::Inwards) > 0.7, "{}", told(Reports::Inwards));
-        assert!(told(Reports::Flooded) < 0.5, "{}", told(Reports::Flooded));
-    }
-
-    #[test]
-    fn nothing_and_another_campaign_are_reports_without_rows() {
-        assert!(told(&LinkTable::EMPTY, &terms(60)).is_empty());
-        let other = Terms {
-            campaign: Campaign::new(7),
-            ..terms(60)
-        };
-        assert!(told(&table(9), &other).is_empty());
-        assert!(told(&table(9), &terms(0)).is_empty());
-    }
-}
+#[path = "pack_tests.rs"]
+mod tests;

@@ -1,9 +1,9 @@
-//! The time table of one sweep, as one node sees it.
+//! The timetable of one sweep at one node.
 
 use super::BEACON_BYTES;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy;
-use thalweg_wire::sweep::{Beacon, Reports, Terms};
+use thalweg_wire::sweep::{Beacon, Parameters, Reports};
 
 /// What a node does in a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +37,10 @@ enum Next {
     Nothing,
 }
 
-/// One node's part in a sweep. It stays when all is done, and says what the terms were.
+/// One node's role in a sweep. It stays when all is done, and keeps the parameters.
 #[derive(Debug, Clone)]
 pub struct Sweeping {
-    terms: Terms,
+    parameters: Parameters,
     begin: Instant,
     slot: Option<u16>,
     /// After how many slots of a hop its report begins, where reports go inwards; `None` where that is not known.
@@ -50,11 +50,11 @@ pub struct Sweeping {
 }
 
 impl Sweeping {
-    /// A sweep on `terms` whose first stretch begins at `begin`. This node has `slot`, or none that it knows of, and
-    /// asks for transmissions `lead` before their time.
-    pub fn new(terms: Terms, begin: Instant, slot: Option<u16>, lead: Duration) -> Self {
+    /// A sweep on `parameters` whose first stretch begins at `begin`. This node has `slot`, or none that it knows of,
+    /// and asks for transmissions `lead` before their time.
+    pub fn new(parameters: Parameters, begin: Instant, slot: Option<u16>, lead: Duration) -> Self {
         Self {
-            terms,
+            parameters,
             begin,
             slot,
             turn: None,
@@ -65,39 +65,43 @@ impl Sweeping {
     /// The same for a node that hears `beacon` at `sfd`, and nothing before: it knows its own slot where no address
     /// is left out.
     pub fn joined(beacon: &Beacon, sfd: Instant, own: Option<u16>, lead: Duration) -> Self {
-        let begin = sfd.saturating_sub(offset(&beacon.terms, beacon.stretch.into(), beacon.slot));
+        let begin = sfd.saturating_sub(offset(
+            &beacon.parameters,
+            beacon.stretch.into(),
+            beacon.slot,
+        ));
         Self {
             // What is past of this stretch is skipped by who takes the steps.
             next: Next::Tune(beacon.stretch),
-            ..Self::new(beacon.terms, begin, own, lead)
+            ..Self::new(beacon.parameters, begin, own, lead)
         }
     }
     /// What all nodes of this sweep know.
-    pub const fn terms(&self) -> &Terms {
-        &self.terms
+    pub const fn parameters(&self) -> &Parameters {
+        &self.parameters
     }
     /// Learns this node's slot, if it is not known.
-    pub(crate) fn learn(&mut self, slot: Option<u16>) {
+    pub(crate) fn set_slot(&mut self, slot: Option<u16>) {
         self.slot = self.slot.or(slot);
     }
-    /// After how many slots of a hop its report begins; `None` where nobody knows.
+    /// After how many slots of a hop its report begins; `None` if it is unknown.
     pub(crate) const fn turn(&self) -> Option<u8> {
         self.turn
     }
-    /// Learns that it begins after so many; of several the fewest. The most hops away is meant: the fewest are a matter of luck,
-    /// and the way back has but one sender.
-    pub(crate) fn learn_turn(&mut self, turn: u8) {
-        self.turn = Some(self.turn.map_or(turn, |known| known.min(turn)));
+    /// Learns that it begins after so many; of several the fewest. The most hops away is meant: the fewest are a matter
+    /// of luck, and the way back has but one sender.
+    pub(crate) fn set_turn(&mut self, turn: u8) {
+        self.turn = Some(self.turn.map_or(turn, |before| before.min(turn)));
     }
     /// When in its slot its report begins; `None` where that is not known.
     pub(crate) fn delay(&self) -> Option<Duration> {
-        match self.terms.reports {
+        match self.parameters.reports {
             Reports::Flooded => Some(Duration::ZERO),
-            Reports::Inwards => Some(self.terms.hop() * u64::from(self.turn?)),
+            Reports::Inwards => Some(self.parameters.hop() * u64::from(self.turn?)),
         }
     }
     /// Whether nothing is left to be done.
-    pub const fn is_over(&self) -> bool {
+    pub const fn is_done(&self) -> bool {
         matches!(self.next, Next::Nothing)
     }
     /// When the first stretch begins.
@@ -106,12 +110,12 @@ impl Sweeping {
     }
     /// The end of the last beacon.
     pub(crate) fn end(&self) -> Instant {
-        self.begin + self.terms.measuring()
+        self.begin + self.parameters.measuring()
     }
     /// When slot `slot` of the reports begins; that of the number of slots is the end of the last.
     pub(crate) fn report_at(&self, slot: u16) -> Instant {
-        // A slot of a beacon is enough for everybody to be back on the control channel.
-        self.end() + self.terms.slot * 2 + self.terms.report * u64::from(slot)
+        // A slot of a beacon is enough for all nodes to be back on the control channel.
+        self.end() + self.parameters.slot * 2 + self.parameters.report * u64::from(slot)
     }
     /// The next step and when it is due; `None` when all is done.
     pub fn peek(&self) -> Option<(Instant, Step)> {
@@ -121,9 +125,9 @@ impl Sweeping {
                 let at = self.report_at(self.slot?) + self.delay()?;
                 Some((at.saturating_sub(self.lead), Step::Report(at)))
             }
-            Next::Send(stretch) => match (self.slot, self.terms.channel(stretch.into())) {
+            Next::Send(stretch) => match (self.slot, self.parameters.channel(stretch.into())) {
                 (Some(slot), Some(channel)) => {
-                    let sfd = self.begin + offset(&self.terms, stretch.into(), slot);
+                    let sfd = self.begin + offset(&self.parameters, stretch.into(), slot);
                     let step = Step::Beacon {
                         stretch,
                         slot,
@@ -138,9 +142,12 @@ impl Sweeping {
         }
     }
     fn tune(&self, stretch: u16) -> (Instant, Step) {
-        let channel = self.terms.channel(stretch);
-        match channel.filter(|_| stretch < self.terms.stretches()) {
-            Some(channel) => (self.begin + self.terms.begin(stretch), Step::Tune(channel)),
+        let channel = self.parameters.channel(stretch);
+        match channel.filter(|_| stretch < self.parameters.stretches()) {
+            Some(channel) => (
+                self.begin + self.parameters.begin(stretch),
+                Step::Tune(channel),
+            ),
             None => (self.end(), Step::Return),
         }
     }
@@ -163,108 +170,13 @@ impl Sweeping {
 }
 
 /// From the first stretch's beginning to the end of the SFD of the beacon in `slot` of `stretch`: as far from both
-/// ends of the slot as can be, and one slot after everybody has changed the channel.
-fn offset(terms: &Terms, stretch: u16, slot: u16) -> Duration {
+/// ends of the slot as can be, and one slot after all nodes have changed the channel.
+fn offset(parameters: &Parameters, stretch: u16, slot: u16) -> Duration {
     let air = phy::air_time(usize::from(BEACON_BYTES));
-    let spare = terms.slot.saturating_sub(air) / 2;
-    terms.begin(stretch) + terms.slot * (u64::from(slot) + 1) + spare + phy::SFD_OFFSET
+    let spare = parameters.slot.saturating_sub(air) / 2;
+    parameters.begin(stretch) + parameters.slot * (u64::from(slot) + 1) + spare + phy::SFD_OFFSET
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-    use thalweg_units::{ChannelSet, NodeId};
-    use thalweg_wire::flood::Campaign;
-
-    const MS: fn(u64) -> Duration = Duration::from_millis;
-
-    fn terms() -> Terms {
-        Terms {
-            campaign: Campaign::new(2),
-            first: NodeId::new(0).unwrap(),
-            span: 2,
-            slots: 3,
-            channels: ChannelSet::EMPTY.with(Channel::FIRST).with(Channel::LAST),
-            sweeps: 2,
-            slot: MS(2),
-            pause: MS(50),
-            report: MS(20),
-            reports: Reports::Flooded,
-            report_bytes: 60,
-            floor: -86,
-        }
-    }
-
-    fn steps(mut sweeping: Sweeping) -> Vec<(Instant, Step)> {
-        let mut steps = Vec::new();
-        while let Some((due, _)) = sweeping.peek() {
-            assert_eq!(
-                sweeping.step(due.saturating_sub(Duration::from_nanos(1))),
-                None
-            );
-            steps.push((due, sweeping.step(due).unwrap()));
-        }
-        assert!(sweeping.is_over());
-        steps
-    }
-
-    #[test]
-    fn every_beacon_falls_into_its_slot_on_the_channel_that_is_listened_to() {
-        let (begin, lead) = (Instant::from_nanos(5_000_000_000), MS(1));
-        let all: Vec<_> = (0..3)
-            .map(|slot| steps(Sweeping::new(terms(), begin, Some(slot), lead)))
-            .collect();
-        let mut sent = Vec::new();
-        for (slot, mine) in all.iter().enumerate() {
-            assert_eq!(mine.len(), 4 * 2 + 2);
-            let report = begin + MS(4 * 8 + 50 + 4 + 20 * slot as u64);
-            assert_eq!(mine.last().unwrap().1, Step::Report(report));
-            for (number, (due, step)) in mine.iter().enumerate() {
-                let Step::Beacon { sfd, channel, .. } = step else {
-                    continue;
-                };
-                assert_eq!(*due, sfd.saturating_sub(lead));
-                assert_eq!(mine[number - 1].1, Step::Tune(*channel));
-                let end = *sfd + phy::time_after_sfd(usize::from(BEACON_BYTES));
-                assert!(mine[number + 1].0 > end, "the next step cuts it off");
-                let start = sfd.saturating_sub(phy::SFD_OFFSET);
-                let tuned = mine[number - 1].0;
-                assert!(
-                    start >= tuned + terms().slot,
-                    "no time to change the channel"
-                );
-                sent.push((start, end));
-            }
-        }
-        sent.sort();
-        let apart = |w: &[(Instant, Instant)]| w[1].0.since(w[0].1) >= Duration::from_micros(700);
-        assert!(sent.len() == 12 && sent.windows(2).all(apart));
-    }
-
-    #[test]
-    fn who_has_no_slot_listens_all_the_time_and_reports_nothing() {
-        let begin = Instant::from_nanos(5_000_000_000);
-        let steps = steps(Sweeping::new(terms(), begin, None, MS(1)));
-        let channels: Vec<_> = steps.iter().map(|(_, step)| *step).collect();
-        let (first, last) = (Step::Tune(Channel::FIRST), Step::Tune(Channel::LAST));
-        assert_eq!(channels, [first, last, first, last, Step::Return]);
-        assert_eq!(steps[2].0, begin + MS(2 * 8 + 50));
-    }
-
-    #[test]
-    fn a_beacon_tells_the_time() {
-        let begin = Instant::from_nanos(5_000_000_000);
-        let sfd = begin + offset(&terms(), 1, 0);
-        let from = NodeId::new(0).unwrap();
-        let beacon = Beacon {
-            from,
-            terms: terms(),
-            stretch: 1,
-            slot: 0,
-        };
-        let joined = steps(Sweeping::joined(&beacon, sfd, Some(2), MS(1)));
-        let whole = steps(Sweeping::new(terms(), begin, Some(2), MS(1)));
-        assert_eq!(joined, whole[2..]);
-    }
-}
+#[path = "table_tests.rs"]
+mod tests;

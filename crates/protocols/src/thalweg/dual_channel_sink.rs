@@ -1,14 +1,14 @@
-//! The last hop, whose two groups may come on channels of their own: one that goes bad at the sink takes half of the
-//! packets, and not all. The sink turns its radio from one to the other with the cycles ([`DualChannelSink`]). Once a round shows that
-//! one of them brought nothing any more, its NACKs say that both groups go on the other, and relays of the last stage do
-//! as they are told ([`super::ChainRole`]).
+//! The sink's two channels: each group may have its own for the last hop, so that a channel that goes bad costs half of
+//! the packets and not all. [`DualChannelSink`] switches the radio between them, cycle by cycle. When a round shows
+//! that one channel no longer delivers, NACKs move its group to the other, and relays of the last stage follow
+//! ([`super::ChainRole`]).
 //!
-//! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it hears. Tests: at the
-//! end, `../pipeline/tests/ends.rs`.
+//! Time base: the node's clock; the sink takes the beat of the pipeline from the packets that it receives. Tests:
+//! `dual_channel_sink_tests.rs`, `../pipeline/tests/ends.rs`.
 
 use super::duration32::Short;
 use super::report::MOVED_BIT;
-use crate::pipeline::{Beat, Heard, Retune, Session};
+use crate::pipeline::{Beat, Reception, Retune, Session};
 use crate::timer::sooner;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::Group;
@@ -17,7 +17,7 @@ use thalweg_wire::route::Route;
 /// Cycles without a packet after which the sink takes the round to be over.
 const QUIET: u8 = 4;
 
-/// How the sink listens on two channels by turns.
+/// The sink's radio, which listens on two channels in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DualChannelSink {
     /// Those of the odd and the even group.
@@ -25,35 +25,35 @@ pub struct DualChannelSink {
     cycle: Short,
     silence: Short,
     ahead: Short,
-    /// The group that it listens to.
+    /// The group whose channel it listens on.
     at: Group,
-    /// That of which a whole frame was heard last.
+    /// The group of the last whole frame.
     last: Group,
-    turns: Turns,
-    /// When the other copy of a request has its SFD, of which it has heard one.
+    next_turn: NextTurn,
+    /// When the other copy of a request that it has heard has its SFD.
     copy: Option<Instant>,
-    /// The group that has been moved to the other's channel.
+    /// The group that was moved to the other's channel.
     moved: Option<Group>,
 }
 
-/// When it turns to the other.
+/// When it switches to the other channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turns {
-    /// With the cycles, once the frame is over that had its SFD then.
+enum NextTurn {
+    /// With the cycles, after the frame that had its SFD then.
     With(Instant),
-    /// A packet is to have its SFD then, and so many before it were not heard. Where it does not begin, the radio turns at
-    /// once: a request's second copy comes before the next packet.
+    /// A packet is due then, after so many that were not heard. If it does not begin, the radio switches at once: a
+    /// request's second copy comes before the next packet.
     Awaited(Instant, u8),
-    /// When the first packet of a round, or after a pause, is of that group and has its SFD then.
+    /// In time for the first packet of a round, or after a pause: one of that group, with its SFD then.
     For(Instant, Group),
-    /// Nothing is heard: at that time, if nothing comes.
+    /// Nothing is heard: then, if nothing comes before.
     Slowly(Instant),
-    /// All is there.
+    /// The object is complete.
     Never,
 }
 
 impl DualChannelSink {
-    /// A sink's on `route`, by the schedule of `beat`; none where both groups come on one channel.
+    /// For a transfer over `route` on the schedule `beat`; none if both groups share a channel.
     pub fn new(route: &Route, beat: &Beat) -> Option<Self> {
         let hops = route.channels.hops();
         let channels = [Group::Odd, Group::Even].map(|group| route.channels_of(group).of(hops));
@@ -65,7 +65,7 @@ impl DualChannelSink {
             ahead: beat.ahead.into(),
             at: Group::Odd,
             last: Group::Odd,
-            turns: Turns::Awaited(first, 0),
+            next_turn: NextTurn::Awaited(first, 0),
             copy: None,
             moved: None,
         })
@@ -80,7 +80,7 @@ impl DualChannelSink {
     fn ahead(&self) -> Duration {
         self.ahead.into()
     }
-    /// On which it listens.
+    /// The channel that it listens on.
     pub(super) fn listening(&self) -> Channel {
         let at = match self.moved {
             Some(group) => group.other(),
@@ -88,40 +88,40 @@ impl DualChannelSink {
         };
         self.channels[at.index()]
     }
-    /// The beginning of a frame, or the whole of it, had its SFD then.
-    pub(super) fn heard(&mut self, what: Heard, sfd: Instant) {
-        match what {
-            Heard::Neighbour => self.turns = Turns::With(sfd),
+    /// A frame with its SFD at `sfd` began, or came in whole.
+    pub(super) fn on_reception(&mut self, reception: Reception, sfd: Instant) {
+        match reception {
+            Reception::Neighbour => self.next_turn = NextTurn::With(sfd),
             // A bad channel may bring beginnings alone.
             _ => self.last = self.at,
         }
     }
-    /// After round `round` the first packet of the next is due then; none is where nothing is missing.
-    pub(super) fn due(&mut self, round: u16, due: Option<Instant>) {
+    /// Round `round` is over and the first packet of the next is `due` then; none is if nothing is missing.
+    pub(super) fn round_after(&mut self, round: u16, due: Option<Instant>) {
         let group = Session::first_of_two(round.wrapping_add(1));
-        self.turns = due.map_or(Turns::Never, |due| Turns::For(due, group));
+        self.next_turn = due.map_or(NextTurn::Never, |due| NextTurn::For(due, group));
     }
-    /// The next packet is one of `group`, and due then.
-    pub(super) fn awaits(&mut self, group: Group, due: Instant) {
-        self.turns = Turns::For(due, group);
+    /// The next packet is one of `group`, `due` then.
+    pub(super) fn expect_packet(&mut self, group: Group, due: Instant) {
+        self.next_turn = NextTurn::For(due, group);
     }
     /// The other copy of a request, over the other group, has its SFD then.
-    pub(super) fn copy_follows(&mut self, sfd: Instant) {
+    pub(super) fn expect_copy(&mut self, sfd: Instant) {
         self.copy = Some(sfd);
     }
-    /// When it turns.
+    /// When it switches.
     pub(super) fn next(&self) -> Option<Instant> {
         let copy = self.copy.map(|sfd| sfd.saturating_sub(self.ahead()));
         sooner(copy, self.turns_at()).filter(|_| self.moved.is_none())
     }
     fn turns_at(&self) -> Option<Instant> {
-        match self.turns {
-            Turns::With(sfd) => Some((sfd + self.cycle()).saturating_sub(self.ahead())),
+        match self.next_turn {
+            NextTurn::With(sfd) => Some((sfd + self.cycle()).saturating_sub(self.ahead())),
             // By then its beginning was read.
-            Turns::Awaited(sfd, _) => Some(sfd + self.ahead() + self.ahead() / 2),
-            Turns::For(sfd, _) => Some(sfd.saturating_sub(self.ahead())),
-            Turns::Slowly(then) => Some(then),
-            Turns::Never => None,
+            NextTurn::Awaited(sfd, _) => Some(sfd + self.ahead() + self.ahead() / 2),
+            NextTurn::For(sfd, _) => Some(sfd.saturating_sub(self.ahead())),
+            NextTurn::Slowly(then) => Some(then),
+            NextTurn::Never => None,
         }
     }
     pub(super) fn advance(&mut self, at: Instant) -> Retune {
@@ -132,16 +132,16 @@ impl DualChannelSink {
             self.at = self.at.other();
         }
         while self.next().is_some_and(|next| next <= at) {
-            (self.at, self.turns) = match self.turns {
-                Turns::Awaited(_, QUIET..) => (self.last, Turns::Slowly(at + self.silence())),
-                Turns::Awaited(sfd, quiet) => {
-                    let next = Turns::Awaited(sfd + self.cycle(), quiet + 1);
+            (self.at, self.next_turn) = match self.next_turn {
+                NextTurn::Awaited(_, QUIET..) => (self.last, NextTurn::Slowly(at + self.silence())),
+                NextTurn::Awaited(sfd, quiet) => {
+                    let next = NextTurn::Awaited(sfd + self.cycle(), quiet + 1);
                     (self.at.other(), next)
                 }
-                Turns::With(sfd) => (self.at.other(), Turns::Awaited(sfd + self.cycle(), 0)),
-                Turns::For(sfd, group) => (group, Turns::Awaited(sfd, 0)),
-                Turns::Slowly(_) => (self.at.other(), Turns::Slowly(at + self.silence())),
-                Turns::Never => break,
+                NextTurn::With(sfd) => (self.at.other(), NextTurn::Awaited(sfd + self.cycle(), 0)),
+                NextTurn::For(sfd, group) => (group, NextTurn::Awaited(sfd, 0)),
+                NextTurn::Slowly(_) => (self.at.other(), NextTurn::Slowly(at + self.silence())),
+                NextTurn::Never => break,
             };
         }
         match self.listening() == before {
@@ -150,138 +150,18 @@ impl DualChannelSink {
         }
     }
 
-    /// At the end of a round only packets of `group` came any more: the other is moved to its channel. Whether it was.
-    pub(super) fn part(&mut self, group: Group) -> bool {
+    /// Only packets of `group` came at the end of a round: moves the other group to its channel. Whether that was new.
+    pub(super) fn move_other(&mut self, group: Group) -> bool {
         let is_moved = self.moved.is_none();
         self.moved.get_or_insert(group.other());
         is_moved
     }
-    /// What NACKs say of it.
-    pub(super) fn say(&self) -> u8 {
+    /// The bits that announce the move in NACKs.
+    pub(super) fn moved_bits(&self) -> u8 {
         self.moved.map_or(0, |group| MOVED_BIT << group.index())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pipeline::Adaptation;
-    use crate::thalweg::testing::{self, beat, channel, CYCLE};
-    use crate::thalweg::ChainRole;
-
-    /// Two hops whose sink hears the odd group on 25, and the even one on `last_even`.
-    fn route(last_even: Option<u8>) -> Route {
-        let mut route = testing::route(&[26, 20, 25]);
-        route.last_even = last_even.map(channel);
-        route
-    }
-    fn ears() -> DualChannelSink {
-        DualChannelSink::new(&route(Some(15)), &beat()).unwrap()
-    }
-
-    #[test]
-    fn one_channel_for_both_groups_needs_no_turns() {
-        assert_eq!(DualChannelSink::new(&route(None), &beat()), None);
-        let mut lane = ChainRole::new(&route(None), (1, Group::Even), &beat(), None);
-        let before = lane;
-        lane.said(&[MOVED_BIT | MOVED_BIT << 1]);
-        assert_eq!(lane, before);
-    }
-
-    #[test]
-    fn it_turns_with_the_cycles_and_takes_the_beat_from_packets() {
-        let mut ears = ears();
-        // The first packet comes from stage 1 a cycle after the start.
-        let mut sfd = beat().start + CYCLE;
-        for packet in 0..20 {
-            let expected = channel([25, 15][packet % 2]);
-            assert_eq!(ears.listening(), expected, "packet {packet}");
-            // All come a little later than told, and one in three is lost.
-            let is_lost = packet % 3 == 0;
-            if !is_lost {
-                let begun = sfd + Duration::from_micros(30);
-                ears.heard(Heard::Neighbour, begun);
-                ears.heard(Heard::Packet, begun);
-            }
-            let turns = ears.next().unwrap();
-            // A request's second copy follows the first by more than a millisecond.
-            let within = match is_lost {
-                true => Duration::from_micros(400)..Duration::from_micros(800),
-                false => CYCLE - Duration::from_micros(400)..CYCLE,
-            };
-            assert!(within.contains(&turns.since(sfd)), "packet {packet}");
-            assert_eq!(ears.advance(turns), Retune::Now);
-            sfd += CYCLE;
-        }
-    }
-
-    #[test]
-    fn in_silence_it_stays_where_it_heard_something_and_turns_slowly() {
-        let mut ears = ears();
-        ears.heard(Heard::Neighbour, beat().start + CYCLE);
-        for _ in 0..QUIET + 2 {
-            let turns = ears.next().unwrap();
-            let _ = ears.advance(turns);
-        }
-        assert_eq!(ears.listening(), channel(25));
-        let turns = ears.next().unwrap();
-        assert_eq!(ears.advance(turns), Retune::Now);
-        assert_eq!(ears.listening(), channel(15));
-        assert_eq!(ears.next(), Some(turns + beat().silence));
-    }
-
-    #[test]
-    fn the_other_copy_of_a_request_comes_on_the_other_channel() {
-        let mut ears = ears();
-        ears.due(0, None);
-        assert_eq!(ears.next(), None, "nothing is missing");
-        let sfd = beat().start + CYCLE * 100;
-        ears.copy_follows(sfd);
-        assert_eq!(ears.next(), Some(sfd.saturating_sub(beat().ahead)));
-        assert_eq!(ears.advance(sfd), Retune::Now);
-        assert_eq!((ears.listening(), ears.next()), (channel(15), None));
-    }
-
-    #[test]
-    fn the_first_packet_of_a_round_comes_of_the_group_whose_turn_it_is() {
-        for (round, first) in [(0, 15), (1, 25), (2, 15)] {
-            let mut ears = ears();
-            let due = beat().start + CYCLE * 100;
-            ears.due(round, Some(due));
-            let _ = ears.advance(ears.next().unwrap());
-            assert_eq!(ears.listening(), channel(first), "after round {round}");
-        }
-    }
-
-    #[test]
-    fn a_group_that_falls_silent_goes_on_the_others_channel() {
-        for (group, on, moved) in [
-            (Group::Odd, 25, 2 * MOVED_BIT),
-            (Group::Even, 15, MOVED_BIT),
-        ] {
-            let mut ears = ears();
-            assert!(ears.part(group));
-            assert_eq!((ears.listening(), ears.say()), (channel(on), moved));
-            assert_eq!(ears.next(), None, "there is one channel now");
-            assert!(!ears.part(group), "once is enough");
-        }
-    }
-
-    #[test]
-    fn relays_of_the_last_stage_do_as_they_are_told() {
-        let of = |group| ChainRole::new(&route(Some(15)), (1, group), &beat(), None);
-        let sends_on = |lane: &ChainRole| lane.channel(2, Instant::ZERO).number();
-        let after = |group, said: u8| {
-            let mut lane = of(group);
-            let _ = lane.told(&[said], Instant::ZERO);
-            assert_eq!(lane.listening(), of(group).listening());
-            sends_on(&lane)
-        };
-        let both = [Group::Odd, Group::Even];
-        assert_eq!(both.map(|group| sends_on(&of(group))), [25, 15]);
-        assert_eq!(both.map(|group| after(group, MOVED_BIT)), [15, 15]);
-        assert_eq!(both.map(|group| after(group, MOVED_BIT << 1)), [25, 25]);
-        // Verdicts alone move nobody.
-        assert_eq!(both.map(|group| after(group, 0x1f)), [25, 15]);
-    }
-}
+#[path = "dual_channel_sink_tests.rs"]
+mod tests;

@@ -1,8 +1,8 @@
-//! When something may have to follow a transfer, so that nodes which sleep through it listen: another way where it began
-//! badly, and whatever is next when it is over. All nodes tell it from the wake-up alone.
+//! When something may follow a transfer, so that nodes that sleep through it wake up for it: another path after a bad
+//! start, or the next transfer after the end. Every node computes these times from the wake-up alone.
 //!
 //! Time base: after the SFD of the source's first packet. Not modelled: rounds after the first, which are short.
-//! Tests: at the end, `../mote/tests/rendezvous.rs`.
+//! Tests: `../mote/tests/rendezvous.rs`, `../pipeline/tests/follow.rs`.
 
 use super::pauses::STRETCH;
 use super::report::{LONG_PROBE, PROBE};
@@ -12,44 +12,44 @@ use thalweg_units::Duration;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{Probe, Progress, Route};
 
-/// From the end of a transfer to the next wake-up, at least: the sink tells it, and is told what is next.
+/// The least from the end of a transfer to the next wake-up: the sink reports it and gets its next order.
 const HANDOVER: Duration = Duration::from_millis(4);
 
-/// Packets that were sent after a further probe, at most.
+/// The most packets sent by the end of a further probe.
 const PROBED_FROM: u16 = 4 * LONG_PROBE;
 
-/// When probes are over that end a transfer.
+/// When a transfer that a probe ends is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Early {
-    /// The first of them.
+    /// After the first probe.
     pub first: Duration,
-    /// What each further one takes, at most.
+    /// The most that each further probe takes.
     pub each: Duration,
 }
 
 /// When something may have to follow a transfer: after the source's first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Follows {
-    /// A probe found too little, or nothing came to probe at, and all who take part have left; `None` where there is no probe.
+pub struct FollowUps {
+    /// A probe failed, or no packet arrived, and all nodes of the route have left; `None` without a probe.
     pub early: Option<Early>,
-    /// One round has brought everything that was expected, and all who take part know; `None` where nobody knows what to
-    /// expect.
+    /// One round has brought all expected packets, and all nodes of the route know it; `None` if their number is
+    /// unknown.
     pub late: Option<Duration>,
 }
 
-/// When something may have to follow a transfer over `route`, in slots of `cadence`, as any of its nodes has it in its `session`.
-pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
+/// When something may have to follow a transfer over `route`, in slots of `cadence`; any node's `session` will do.
+pub fn follow_ups(route: &Route, session: &Session, cadence: &Cadence) -> FollowUps {
     let packets = route.expected.map_or(0, NonZeroU16::get);
     let period = cadence.data_period();
     // From the last packet before an exchange to the first after it.
-    let exchange = |told: NackShape| {
-        let frames = u64::from(told.segments) * u64::from(cadence.copies());
-        cadence.exchange(cadence.nack_bytes(told.vector_bytes), frames)
+    let exchange = |nack: NackShape| {
+        let frames = u64::from(nack.segments) * u64::from(cadence.copies());
+        cadence.exchange(cadence.nack_bytes(nack.vector_bytes), frames)
     };
-    // What a NACK tells, of so many packets that were sent.
-    let told = |sent: u16| match route.progress {
+    // The NACK on so many packets sent.
+    let nack = |sent: u16| match route.progress {
         Progress::Fresh => cadence.nack_shape(sent.min(packets)),
-        // Those that are expected may be any of a longer object.
+        // The expected packets may be any of a longer object.
         Progress::Kept => NackShape {
             vector_bytes: cadence.nack_shape(MAX_PACKETS).vector_bytes,
             ..cadence.nack_shape(packets)
@@ -61,7 +61,7 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
     };
     let probes = match route.probe {
         Probe::None => Duration::ZERO,
-        Probe::First => exchange(told(PROBE)).saturating_sub(period),
+        Probe::First => exchange(nack(PROBE)).saturating_sub(period),
     };
     let pauses = session
         .stretch
@@ -71,8 +71,8 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         let pauses = cadence.pause() * u64::from(pauses);
         probes + rounds + pauses + cadence.release() + HANDOVER
     });
-    let probe = |sent| period * (u64::from(PROBE) - 1) + exchange(told(sent));
-    Follows {
+    let probe = |sent| period * (u64::from(PROBE) - 1) + exchange(nack(sent));
+    FollowUps {
         early: (route.probe == Probe::First).then(|| Early {
             first: probe(PROBE) + cadence.release() + HANDOVER,
             each: probe(PROBED_FROM),

@@ -1,8 +1,8 @@
-//! Thalweg: two lean chains of relays, and a node beside each relay that stands by (README.md).
+//! Thalweg: two chains of single relays, and a backup relay beside each relay (README.md).
 //!
-//! The pipeline is [`pipeline`](crate::pipeline)'s. This folder holds what is Thalweg's own: its policy, and those that
-//! stand by ([`BackupRelay`]), a probe at the first packets ([`PathProbe`]), and chains that
-//! take the place of one that does not bring them ([`AlternateRelay`]).
+//! The pipeline itself is [`pipeline`](crate::pipeline)'s. This folder holds what only Thalweg has: its policy, backup
+//! relays ([`BackupRelay`]), a probe of both chains with the first packets ([`PathProbe`]), and alternate relays that
+//! take over from a degraded chain ([`AlternateRelay`]).
 
 mod alternate;
 mod backup;
@@ -20,28 +20,28 @@ mod testing;
 pub use alternate::AlternateRelay;
 pub use backup::{BackupRelay, REST};
 pub use dual_channel_sink::DualChannelSink;
-pub use followups::{follows, Early, Follows};
+pub use followups::{follow_ups, Early, FollowUps};
 pub use pauses::stretch;
 pub use probe::{PathProbe, BAD, WORTH};
 pub use rendezvous::Rendezvous;
-pub use report::{LONG_PROBE, PROBE, SAID_BYTES};
+pub use report::{LONG_PROBE, NOTE_BYTES, PROBE};
 pub use stage_role::ChainRole;
 
-use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
+use crate::pipeline::{Beat, GiveUp, Lengths, Policy, Retry};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
-/// Requests without an answer after which the source ends the transfer, to be called anew.
+/// The source ends the transfer after so many requests without an answer, to be called again.
 const TRIES: u8 = 3;
-/// Packets in vain after which it does the same: more than two probes take, which call alternate relays.
+/// Or after so many packets in vain: more than the two probes take that call alternate relays.
 const IN_VAIN: u8 = 2 * PROBE as u8;
-/// Rendezvous after a transfer's beginning at which another way may be called for.
+/// Rendezvous after a transfer's start at which another path may be called.
 pub const EARLY: u64 = 5;
-/// How long before one of them a node leaves, to listen there.
+/// A node leaves so long before one of them, to listen there.
 const FREE: Duration = Duration::from_millis(3);
 
-/// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is
-/// over for all its nodes within some tenths of a second, so that the next wake-up finds them.
+/// Thalweg's policy for a transfer on the schedule `beat`: control frames as short as can be, and a broken transfer
+/// ends at all its nodes within some tenths of a second, so that the next wake-up reaches them.
 pub fn policy(beat: &Beat) -> Policy {
     let inactivity = beat.silence * u64::from(TRIES);
     Policy {
@@ -49,7 +49,7 @@ pub fn policy(beat: &Beat) -> Policy {
             tries: TRIES,
             packets: IN_VAIN,
         },
-        ask_again: AskAgain::AcrossGroups,
+        retry: Retry::AcrossGroups,
         lengths: Lengths::AsNeeded,
         passing: Passing::Copied,
         inactivity,

@@ -1,5 +1,6 @@
-//! After how many packets all stages of a long round pause, so that the destination can say that they come: a round would
-//! be blind to chains that get bad otherwise. Time base: packets. Tests: `../pipeline/tests/pause.rs`.
+//! After how many packets all stages of a long round pause, so that the destination can confirm that packets arrive:
+//! otherwise nothing would notice a chain that degrades during a round. Time base: packets. Tests:
+//! `../pipeline/tests/pause.rs`.
 
 use core::num::NonZeroU16;
 use thalweg_wire::pipeline::Format;
@@ -8,8 +9,9 @@ use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 /// Packets between two pauses.
 pub(super) const STRETCH: u16 = 2_048;
 
-/// Packets between two pauses of a transfer over `route`, where chains alternate over relays, and the probe's request tells how
-/// many there are. Of a transfer that keeps earlier packets nobody knows which are sent for the first time.
+/// Packets between two pauses of a transfer over `route`; none unless two chains take turns over relays, and the
+/// probe's request announces how many packets there are. With packets kept from earlier, it is unknown which ones are
+/// new.
 pub fn stretch(route: &Route) -> Option<NonZeroU16> {
     let pauses = route.scheme == Scheme::Thalweg
         && (route.probe, route.progress) == (Probe::First, Progress::Fresh)

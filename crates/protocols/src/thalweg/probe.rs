@@ -1,38 +1,38 @@
-//! Looks at the first packets: which of the chains bring them.
+//! The path probe: do both chains deliver the first packets?
 //!
-//! After so many packets the source asks what is missing. The destination has counted the packets of each group, and a
-//! byte of its NACK gives a verdict on each ([`Verdict`]): that its chain is good enough, that more packets must tell, that its
-//! other chain is to take over, or that the transfer is better ended and begun anew over another way. The source does what it
-//! is told, so both know the same. In the pauses of a long round ([`Adaptation::goes_on`]) the destination counts, too.
-//! Time base: none. Tests: `probe_tests.rs`, `../pipeline/tests/pause.rs`.
+//! After some packets the source asks for a report. The destination has counted those of each group, and one byte of its
+//! NACK carries a [`Verdict`] on each chain: good, inconclusive (a longer probe follows), switch to the alternate chain,
+//! or abort and start again over another path. The source obeys, so both always agree. In the pauses of a long round
+//! ([`Adaptation::goes_on`]) the destination counts, too. Time base: none. Tests: `probe_tests.rs`,
+//! `../pipeline/tests/pause.rs`.
 
 use super::dual_channel_sink::DualChannelSink;
 use super::pauses::STRETCH;
 use super::rendezvous::Rendezvous;
 use super::report::{Verdict, LONG_PROBE, PROBE};
-use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Heard, Retune, Tally};
+use crate::pipeline::{Adaptation, Beat, Chain, End, Fixed, Reception, Retune, Tally};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
 
-/// Where a transfer has fewer, or fewer are missing, there is less to win than to lose.
+/// A transfer of fewer packets, or with fewer missing, has less to win than to lose by a probe.
 pub const WORTH: u16 = 64;
 /// The most probes of a transfer.
-const LOOKS: u8 = 4;
-/// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next rendezvous,
+const MAX_PROBES: u8 = 4;
+/// Packets that could be sent while a transfer restarts over another path: .4 s until the network's next rendezvous,
 /// for the wake-up, a request and a probe.
-const TO_BEGIN_ANEW: u32 = 96;
-/// A chain that loses as much, of many packets, is degraded where another is at hand, or so much is left that one is worth a new
-/// beginning.
+const RESTART_PACKETS: u32 = 96;
+/// A chain that loses so much of many packets is degraded if another is at hand, or if enough is left to make a restart
+/// worthwhile.
 pub const BAD: (u32, u32) = (3, 16);
-/// The same where there is no other.
-const LAME: (u32, u32) = (5, 16);
-/// Packets that an exchange takes the time of.
-const EXCHANGE: u32 = 5;
-/// Where the last packets of a round, so many of them, were all of one group, the other brings nothing any more.
-const ALONE: u16 = 16;
+/// The same if there is no other.
+const DEGRADED: (u32, u32) = (5, 16);
+/// An exchange takes as long as so many packets.
+const EXCHANGE_PACKETS: u32 = 5;
+/// If the last packets of a round, so many of them, were all of one group, the other group's chain is dead.
+const SOLE_RUN: u16 = 16;
 
-/// How a chain did in a probe.
+/// How a chain did in a probe or a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Record {
     of: u16,
@@ -44,59 +44,59 @@ impl Record {
     const fn lost_share(self, (lost, of): (u32, u32)) -> bool {
         self.lost as u32 * of >= lost * self.of as u32
     }
-    /// Whether to go on like this with so many packets takes longer than to begin anew. Half of what is sent goes over
-    /// this chain, so as many are lost in all rounds as make half its loss over half of what it brings and the other's.
+    /// Whether to go on like this with so many packets takes longer than a restart. Half of what is sent goes over this
+    /// chain, so what all rounds lose is half its loss over half of what it delivers and the other's.
     const fn is_hopeless(self, missing: u16) -> bool {
         let (of, lost) = (self.of as u32, self.lost as u32);
-        missing as u32 * lost > TO_BEGIN_ANEW * (2 * of - lost)
+        missing as u32 * lost > RESTART_PACKETS * (2 * of - lost)
     }
-    /// The same of rounds that are to come, each of what is missing after the one before, which lose as much.
+    /// The same for the rounds to come, each of what the one before lost, at the same loss.
     const fn is_in_vain(self, missing: u16) -> bool {
         let (mut left, mut takes) = (missing as u32, 0);
-        while left > 0 && takes <= TO_BEGIN_ANEW {
+        while left > 0 && takes <= RESTART_PACKETS {
             left = left * self.lost as u32 / self.of as u32;
-            takes += left + EXCHANGE;
+            takes += left + EXCHANGE_PACKETS;
         }
-        takes > TO_BEGIN_ANEW
+        takes > RESTART_PACKETS
     }
 }
 
-/// What source and destination know of the groups' chains.
+/// What source and destination know about the groups' chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathProbe {
     fixed: Fixed,
-    /// Destination: its own, where it listens on two channels by turns.
-    ears: Option<DualChannelSink>,
-    /// Destination: when another way may be called for.
+    /// Destination: its radio, if it listens on two channels in turn.
+    dual_sink: Option<DualChannelSink>,
+    /// Destination: when another path may be called.
     rendezvous: Rendezvous,
-    /// The round that is probed at, and its packets; none once all is well.
+    /// The round that is a probe, and its packets; none once all is well.
     probe: Option<(u16, u16)>,
-    /// How many there were.
+    /// Probes so far.
     probes: u8,
     /// Destination: the round that is over.
     round: u16,
     /// Whether the odd, and the even group has another chain.
     alternates: [bool; 2],
     using: [Chain; 2],
-    came: [u16; 2],
-    /// Destination: the group of the last packets, and how many of them were of that alone.
-    alone: (Group, u16),
-    /// Destination: of the planned chains that another took over from.
-    before: [Option<Record>; 2],
-    /// Of the round before, where it was probed at.
-    said: Option<[Verdict; 2]>,
+    received: [u16; 2],
+    /// Destination: the group of the last packets, and how many of them were of it in a row.
+    last_run: (Group, u16),
+    /// Destination: how the planned chains did that alternates took over from.
+    planned: [Option<Record>; 2],
+    /// On the last round, if it was a probe.
+    verdicts: Option<[Verdict; 2]>,
     degraded: [Option<Chain>; 2],
     gives_up: bool,
 }
 
 impl PathProbe {
-    /// A source, or destination, on the channels of `fixed`, by the schedule of `beat`, of a transfer whose odd and even
-    /// group have `alternates`. One that keeps earlier packets calls these from the beginning, since another way has turned out
-    /// to be bad, and probes at its second round: the first is the request of a source that does not know what is missing.
+    /// For a source or destination on the channels of `fixed` and the schedule `beat`; the odd and even group have
+    /// `alternates`. A transfer that keeps earlier packets calls these from the start, since another path has turned out to
+    /// be bad, and its second round is the probe: the first is the request of a source that does not know what is missing.
     pub fn new(fixed: Fixed, progress: Progress, alternates: [bool; 2], beat: &Beat) -> Self {
         Self {
             fixed,
-            ears: None,
+            dual_sink: None,
             rendezvous: Rendezvous::new(beat, None),
             probe: Some((u16::from(progress == Progress::Kept), PROBE)),
             probes: 0,
@@ -112,26 +112,26 @@ impl PathProbe {
                     }
                 }),
             },
-            came: [0; 2],
-            alone: (Group::Odd, 0),
-            before: [None; 2],
-            said: None,
+            received: [0; 2],
+            last_run: (Group::Odd, 0),
+            planned: [None; 2],
+            verdicts: None,
             degraded: [None; 2],
             gives_up: false,
         }
     }
 
-    /// The same for a destination that listens with `ears`, and is to be there at `rendezvous` once it gives up.
+    /// The same for a destination that listens with `dual_sink` and, once it gives up, must be free at `rendezvous`.
     #[must_use]
-    pub fn with(self, ears: Option<DualChannelSink>, rendezvous: Rendezvous) -> Self {
+    pub fn with(self, dual_sink: Option<DualChannelSink>, rendezvous: Rendezvous) -> Self {
         Self {
-            ears,
+            dual_sink,
             rendezvous,
             ..self
         }
     }
 
-    /// The destination's verdict on a group that lost so many of a probe, where so many packets are missing.
+    /// The destination's verdict on a group that did like `now` in a probe, with `missing` packets left.
     fn verdict(&mut self, group: usize, now: Record, missing: u16) -> Verdict {
         let is_long = now.of >= LONG_PROBE / 2;
         let has_other = self.alternates[group] && self.using[group] == Chain::Planned;
@@ -140,12 +140,12 @@ impl PathProbe {
             (false, _) => now.lost_share((4, 8)),
             (true, true) => now.lost_share(BAD),
             (true, false) if now.is_hopeless(missing) => now.lost_share(BAD),
-            (true, false) => now.lost_share(LAME),
+            (true, false) => now.lost_share(DEGRADED),
         };
-        let may_probe = self.probes + 1 < LOOKS;
-        match (is_degraded, has_other, self.before[group]) {
+        let may_probe = self.probes + 1 < MAX_PROBES;
+        match (is_degraded, has_other, self.planned[group]) {
             (true, true, _) if may_probe => {
-                self.before[group] = Some(now);
+                self.planned[group] = Some(now);
                 Verdict::UseAlternate
             }
             // The chain before it was better.
@@ -153,7 +153,7 @@ impl PathProbe {
                 match before.is_hopeless(missing) {
                     true => Verdict::Abort,
                     false => {
-                        (self.alternates[group], self.before[group]) = (false, None);
+                        (self.alternates[group], self.planned[group]) = (false, None);
                         Verdict::UseAlternate
                     }
                 }
@@ -164,34 +164,34 @@ impl PathProbe {
         }
     }
 
-    /// A round after the probes, of which so many came of each group: chains that were good may not be so any more.
-    /// At its end only those of the group `alone` came any more.
-    fn judge_round(&mut self, came: [u16; 2], tally: Tally, alone: Option<Group>) {
-        let (here, missing) = (came.iter().sum::<u16>(), tally.missing);
+    /// Judges a round after the probes that brought `received` of each group: good chains may have degraded. At its end
+    /// only packets of `sole_group` came.
+    fn judge_round(&mut self, received: [u16; 2], tally: Tally, sole_group: Option<Group>) {
+        let (here, missing) = (received.iter().sum::<u16>(), tally.missing);
         let lost = missing.min(tally.sent.saturating_sub(here));
         let of = here.saturating_add(lost);
-        let round = match alone {
+        let round = match sole_group {
             Some(_) if lost < of / 2 => Record { of: 2, lost: 1 },
             _ => Record { of, lost },
         };
-        // Of a long one even a small share takes long, but another way was probed at for no more than a few packets.
-        let is_bad = round.lost_share(LAME) && round.is_in_vain(missing);
+        // Even a small share of a long round takes long, but the alternative was probed with a few packets only.
+        let is_bad = round.lost_share(DEGRADED) && round.is_in_vain(missing);
         if of < WORTH || self.gives_up || !is_bad {
             return;
         }
-        for (group, came) in came.into_iter().enumerate() {
+        for (group, received) in received.into_iter().enumerate() {
             let of = of / 2;
-            let lost = of.saturating_sub(came);
-            let is_degraded = Record { of, lost }.lost_share(LAME);
-            let is_silent = alone.is_some_and(|alone| alone.index() != group);
+            let lost = of.saturating_sub(received);
+            let is_degraded = Record { of, lost }.lost_share(DEGRADED);
+            let is_silent = sole_group.is_some_and(|sole_group| sole_group.index() != group);
             self.degraded[group] = (is_degraded || is_silent).then_some(self.using[group]);
         }
         let verdicts = [Verdict::Abort; 2];
-        self.said = Some(verdicts);
+        self.verdicts = Some(verdicts);
         self.follow(verdicts);
     }
 
-    /// Does what the verdicts say.
+    /// Carries out the verdicts.
     fn follow(&mut self, verdicts: [Verdict; 2]) {
         for (using, verdict) in self.using.iter_mut().zip(verdicts) {
             if verdict == Verdict::UseAlternate {
@@ -203,7 +203,7 @@ impl PathProbe {
         }
         self.gives_up |= verdicts.contains(&Verdict::Abort);
         self.probes = self.probes.saturating_add(1);
-        let next = Verdict::next_probe(verdicts).filter(|_| self.probes < LOOKS);
+        let next = Verdict::next_probe(verdicts).filter(|_| self.probes < MAX_PROBES);
         let round = self.probe.map_or(0, |(round, _)| round.saturating_add(1));
         self.probe = next.map(|packets| (round, packets));
     }
@@ -214,49 +214,49 @@ impl Adaptation for PathProbe {
         self.fixed.channel(stage, sfd)
     }
     fn listening(&self) -> Option<Channel> {
-        match &self.ears {
-            Some(ears) => Some(ears.listening()),
+        match &self.dual_sink {
+            Some(dual_sink) => Some(dual_sink.listening()),
             None => self.fixed.listening(),
         }
     }
-    fn hears_beginnings(&self) -> bool {
-        self.ears.is_some()
+    fn wants_heads(&self) -> bool {
+        self.dual_sink.is_some()
     }
-    fn heard(&mut self, what: Heard, sfd: Instant) {
-        self.rendezvous.hears(sfd);
-        if let Some(ears) = &mut self.ears {
-            ears.heard(what, sfd);
+    fn on_reception(&mut self, reception: Reception, sfd: Instant) {
+        self.rendezvous.hold_until(sfd);
+        if let Some(dual_sink) = &mut self.dual_sink {
+            dual_sink.on_reception(reception, sfd);
         }
     }
     fn next(&self) -> Option<Instant> {
-        self.ears.as_ref().and_then(DualChannelSink::next)
+        self.dual_sink.as_ref().and_then(DualChannelSink::next)
     }
     fn advance(&mut self, at: Instant) -> Retune {
-        (self.ears.as_mut()).map_or(Retune::Stay, |ears| ears.advance(at))
+        (self.dual_sink.as_mut()).map_or(Retune::Stay, |dual_sink| dual_sink.advance(at))
     }
     fn stops_after(&self, round: u16, packets: u16) -> Option<u16> {
         let probe = self.probe.filter(|(probed_from, _)| *probed_from == round);
         probe.filter(|_| packets >= WORTH).map(|(_, of)| of)
     }
     fn goes_on(&mut self, due: Instant) -> bool {
-        if let Some(ears) = &mut self.ears {
-            ears.awaits(self.alone.0.other(), due);
+        if let Some(dual_sink) = &mut self.dual_sink {
+            dual_sink.expect_packet(self.last_run.0.other(), due);
         }
         let of = STRETCH / 2;
-        let is_bad = |came: u16| {
-            let lost = of.saturating_sub(came);
+        let is_bad = |received: u16| {
+            let lost = of.saturating_sub(received);
             Record { of, lost }.lost_share(BAD)
         };
-        let goes_on = !self.came.into_iter().any(is_bad);
+        let goes_on = !self.received.into_iter().any(is_bad);
         if goes_on {
-            self.came = [0; 2];
+            self.received = [0; 2];
         }
         goes_on
     }
     fn calls(&self, group: Group) -> bool {
         self.using[group.index()] == Chain::Alternate
     }
-    fn asks(&self, round: u16) -> Purpose {
+    fn request_purpose(&self, round: u16) -> Purpose {
         let may_end = match self.probe {
             Some((probed_from, _)) => round == probed_from,
             None => true,
@@ -267,59 +267,59 @@ impl Adaptation for PathProbe {
             false => Purpose::Report,
         }
     }
-    fn came(&mut self, group: Group) {
-        let came = &mut self.came[group.index()];
-        *came = came.saturating_add(1);
-        self.alone = match self.alone {
+    fn on_packet(&mut self, group: Group) {
+        let received = &mut self.received[group.index()];
+        *received = received.saturating_add(1);
+        self.last_run = match self.last_run {
             (before, count) if before == group => (group, count.saturating_add(1)),
             _ => (group, 1),
         };
     }
-    fn round_over(&mut self, round: u16, tally: Option<Tally>) {
-        let came = core::mem::take(&mut self.came);
+    fn on_round_end(&mut self, round: u16, tally: Option<Tally>) {
+        let received = core::mem::take(&mut self.received);
         self.round = round;
-        (self.said, self.degraded) = (None, [None; 2]);
+        (self.verdicts, self.degraded) = (None, [None; 2]);
         let missing = tally.map_or(0, |tally| tally.missing);
-        let (group, count) = core::mem::replace(&mut self.alone, (Group::Odd, 0));
-        let alone = (count >= ALONE).then_some(group);
-        let packets = came.iter().sum::<u16>() + missing;
+        let (group, count) = core::mem::replace(&mut self.last_run, (Group::Odd, 0));
+        let sole_group = (count >= SOLE_RUN).then_some(group);
+        let packets = received.iter().sum::<u16>() + missing;
         let probe = self.probe.filter(|(probed_from, _)| *probed_from == round);
         let Some((_, probed_from)) = probe.filter(|_| packets >= WORTH) else {
-            let has_moved = match (alone, &mut self.ears) {
-                (Some(group), Some(ears)) => ears.part(group),
+            let has_moved = match (sole_group, &mut self.dual_sink) {
+                (Some(group), Some(dual_sink)) => dual_sink.move_other(group),
                 _ => false,
             };
             if let (false, None, Some(tally)) = (has_moved, self.probe, tally) {
-                self.judge_round(came, tally, alone);
+                self.judge_round(received, tally, sole_group);
             }
             return;
         };
         let mut verdicts = [Verdict::Good; 2];
-        for (group, came) in came.into_iter().enumerate() {
+        for (group, received) in received.into_iter().enumerate() {
             // The odd group has the first.
             let of = (probed_from + 1 - group as u16) / 2;
-            let lost = of.saturating_sub(came);
+            let lost = of.saturating_sub(received);
             verdicts[group] = self.verdict(group, Record { of, lost }, missing);
             let is_degraded = matches!(verdicts[group], Verdict::UseAlternate | Verdict::Abort);
             self.degraded[group] = is_degraded.then_some(self.using[group]);
         }
-        self.said = Some(verdicts);
+        self.verdicts = Some(verdicts);
         self.follow(verdicts);
     }
-    fn copy_follows(&mut self, sfd: Instant) {
-        if let Some(ears) = &mut self.ears {
-            ears.copy_follows(sfd);
+    fn expect_copy(&mut self, sfd: Instant) {
+        if let Some(dual_sink) = &mut self.dual_sink {
+            dual_sink.expect_copy(sfd);
         }
     }
-    fn say(&mut self, into: &mut [u8], due: Option<Instant>) {
-        let moved = self.ears.as_mut().map_or(0, |ears| {
-            ears.due(self.round, due);
-            ears.say()
+    fn write_note(&mut self, into: &mut [u8], due: Option<Instant>) {
+        let moved = self.dual_sink.as_mut().map_or(0, |dual_sink| {
+            dual_sink.round_after(self.round, due);
+            dual_sink.moved_bits()
         });
-        into.fill(Verdict::write(self.said) | moved);
+        into.fill(Verdict::write(self.verdicts) | moved);
     }
-    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
-        if let Some(verdicts) = Verdict::read(said) {
+    fn on_nack(&mut self, note: &[u8], _due: Instant) -> Retune {
+        if let Some(verdicts) = Verdict::read(note) {
             self.follow(verdicts);
         }
         Retune::Stay

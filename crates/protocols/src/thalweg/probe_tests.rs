@@ -1,4 +1,4 @@
-//! Looks at the first packets, at a source and its destination.
+//! Path probes, at a source and its destination.
 
 use super::*;
 use crate::pipeline::Session;
@@ -23,9 +23,9 @@ fn pair(alternates: [bool; 2], progress: Progress) -> Pair {
         ahead: Duration::ZERO,
         silence: Duration::from_millis(40),
     };
-    let looker = |stage| PathProbe::new(Fixed { channels, stage }, progress, alternates, &beat);
+    let probe = |stage| PathProbe::new(Fixed { channels, stage }, progress, alternates, &beat);
     Pair {
-        both: [0, 1].map(looker),
+        both: [0, 1].map(probe),
         round: 0,
         missing: 500,
         sent: u16::MAX,
@@ -34,21 +34,21 @@ fn pair(alternates: [bool; 2], progress: Progress) -> Pair {
 
 impl Pair {
     /// A round that brings so many packets of each group, and the report on it; how long the next probe is.
-    fn brings(&mut self, came: [u16; 2]) -> Option<u16> {
-        self.brings_after(0, came)
+    fn brings(&mut self, received: [u16; 2]) -> Option<u16> {
+        self.brings_after(0, received)
     }
-    /// The same where so many came before.
-    fn brings_after(&mut self, before: u16, came: [u16; 2]) -> Option<u16> {
+    /// The same where so many received before.
+    fn brings_after(&mut self, before: u16, received: [u16; 2]) -> Option<u16> {
         let [source, destination] = &mut self.both;
         // Those of both come as evenly as they can.
-        let most = came[0].max(came[1]).max(1);
+        let most = received[0].max(received[1]).max(1);
         for n in 0..most {
-            for (group, came) in [Group::Odd, Group::Even].into_iter().zip(came) {
-                let until = |n: u16| u32::from(n) * u32::from(came) / u32::from(most);
-                (until(n)..until(n + 1)).for_each(|_| destination.came(group));
+            for (group, received) in [Group::Odd, Group::Even].into_iter().zip(received) {
+                let until = |n: u16| u32::from(n) * u32::from(received) / u32::from(most);
+                (until(n)..until(n + 1)).for_each(|_| destination.on_packet(group));
             }
         }
-        self.missing -= before + came.iter().sum::<u16>();
+        self.missing -= before + received.iter().sum::<u16>();
         let (missing, received) = (self.missing, 500_u16.saturating_sub(self.missing));
         let sent = self.sent;
         let tally = Tally {
@@ -56,10 +56,10 @@ impl Pair {
             missing,
             sent,
         };
-        destination.round_over(self.round, Some(tally));
-        let mut said = [0];
-        destination.say(&mut said, None);
-        let _ = source.told(&said, Instant::ZERO);
+        destination.on_round_end(self.round, Some(tally));
+        let mut note = [0];
+        destination.write_note(&mut note, None);
+        let _ = source.on_nack(&note, Instant::ZERO);
         self.round += 1;
         let next = [&*source, destination].map(|one| one.stops_after(self.round, 500));
         assert_eq!(next[0], next[1], "both know the same");
@@ -75,7 +75,7 @@ impl Pair {
 }
 
 #[test]
-fn chains_that_bring_everything_are_looked_at_once() {
+fn good_chains_are_probed_once() {
     let mut pair = pair([true; 2], Progress::Fresh);
     assert!(pair.both[0].stops_after(0, 500).is_some());
     assert_eq!(pair.both[0].stops_after(0, WORTH - 1), None);
@@ -84,15 +84,15 @@ fn chains_that_bring_everything_are_looked_at_once() {
 }
 
 #[test]
-fn one_that_loses_some_is_looked_at_for_longer_and_counts_are_asked_for() {
+fn a_chain_that_loses_some_gets_a_longer_probe_and_a_request_for_counts() {
     let mut good = pair([true; 2], Progress::Fresh);
-    assert_eq!(good.both[0].asks(0), Purpose::Count);
+    assert_eq!(good.both[0].request_purpose(0), Purpose::Count);
     assert_eq!(good.brings([8, 7]), Some(LONG_PROBE));
-    assert_eq!(good.both[0].asks(1), Purpose::Count);
+    assert_eq!(good.both[0].request_purpose(1), Purpose::Count);
     assert_eq!(good.brings([15, 14]), None);
     assert!(good.calls() == [false; 2] && !good.both[0].gives_up());
     assert_eq!(
-        good.both[0].asks(2),
+        good.both[0].request_purpose(2),
         Purpose::Count,
         "it may end the transfer"
     );
@@ -101,7 +101,7 @@ fn one_that_loses_some_is_looked_at_for_longer_and_counts_are_asked_for() {
     assert_eq!(bad.brings([12, 16]), Some(PROBE));
     assert_eq!(bad.calls(), [true, false]);
     assert_eq!(
-        bad.both[0].asks(2),
+        bad.both[0].request_purpose(2),
         Purpose::Report,
         "relay and alternate relay count apart"
     );
@@ -127,7 +127,7 @@ fn chains_that_get_bad_later_end_the_transfer_where_much_is_left() {
     long.missing = 15_000;
     long.brings([6_300, 7_500]);
     assert!(!long.both[0].gives_up());
-    // What is left after a round that brought most is too little to begin anew for.
+    // Too little is left after a round that brought most to be worth a restart.
     let mut few = after_probe();
     few.brings([242, 182]);
     few.brings([0, 5]);
@@ -136,22 +136,22 @@ fn chains_that_get_bad_later_end_the_transfer_where_much_is_left() {
 
 #[test]
 fn a_group_that_fell_silent_ends_the_transfer_where_the_rest_takes_long() {
-    let tail = |alone: u16, lost: u16| {
+    let tail = |sole_group: u16, lost: u16| {
         let mut pair = pair([true; 2], Progress::Fresh);
         pair.brings([8, 8]);
-        let came = 484 - lost - alone;
-        for n in 0..came {
-            pair.both[1].came(Session::first_of_two(n));
+        let received = 484 - lost - sole_group;
+        for n in 0..received {
+            pair.both[1].on_packet(Session::first_of_two(n));
         }
-        pair.brings_after(came, [0, alone]);
+        pair.brings_after(received, [0, sole_group]);
         (pair.both[0].gives_up(), pair.both[1].degraded())
     };
     let silent = [Some(Chain::Planned), None];
-    assert_eq!(tail(ALONE, 80), (true, silent));
+    assert_eq!(tail(SOLE_RUN, 80), (true, silent));
     assert_eq!(tail(100, 100), (true, silent));
     // It lost as many, and is not silent.
-    assert_eq!(tail(ALONE - 1, 80), (false, [None; 2]));
-    assert_eq!(tail(ALONE, 40), (false, [None; 2]));
+    assert_eq!(tail(SOLE_RUN - 1, 80), (false, [None; 2]));
+    assert_eq!(tail(SOLE_RUN, 40), (false, [None; 2]));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_source_that_heard_a_part_of_a_nack_sends_little_and_loses_nothing() {
 }
 
 #[test]
-fn a_spare_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
+fn an_alternate_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
     let gives_up = |missing: u16| {
         let mut pair = pair([true; 2], Progress::Fresh);
         pair.missing = missing;
@@ -180,7 +180,7 @@ fn a_spare_chain_that_loses_a_little_is_not_kept_where_thousands_are_missing() {
 }
 
 #[test]
-fn a_degraded_group_calls_its_spare_once_and_then_gives_up() {
+fn a_degraded_group_calls_its_alternates_once_and_then_gives_up() {
     let mut pair = pair([true; 2], Progress::Fresh);
     assert_eq!(pair.brings([8, 4]), Some(PROBE));
     assert_eq!(pair.both[1].degraded(), [None, Some(Chain::Planned)]);
@@ -203,7 +203,7 @@ fn the_better_of_two_bad_chains_is_kept_where_it_is_worth_it() {
 }
 
 #[test]
-fn without_a_spare_it_gives_up_at_once_unless_little_is_left() {
+fn without_an_alternate_it_gives_up_at_once_unless_little_is_left() {
     let mut many = pair([true, false], Progress::Fresh);
     assert_eq!(many.brings([8, 0]), None);
     assert!(many.both[0].gives_up() && !many.both[0].calls(Group::Even));
@@ -216,7 +216,7 @@ fn without_a_spare_it_gives_up_at_once_unless_little_is_left() {
 #[test]
 fn nothing_is_judged_before_packets_were_sent_nor_where_few_are_missing() {
     let mut kept = pair([false; 2], Progress::Kept);
-    assert_eq!(kept.both[0].asks(0), Purpose::Report);
+    assert_eq!(kept.both[0].request_purpose(0), Purpose::Report);
     assert_eq!(kept.brings([0, 0]), Some(PROBE));
     assert!(!kept.both[0].gives_up());
     kept.brings([8, 0]);

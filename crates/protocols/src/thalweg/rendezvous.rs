@@ -1,5 +1,5 @@
-//! When a node of a transfer that breaks is free for another way. What ends a transfer does not reach all of its nodes: who
-//! hears nothing for longer than an undisturbed transfer is silent leaves before the next early rendezvous.
+//! When a node of a broken transfer is free for another path. The release does not reach all nodes, so one that hears
+//! nothing for longer than an undisturbed transfer is ever silent leaves before the next early rendezvous.
 //!
 //! Time base: the node's clock. Tests: `../pipeline/tests/follow.rs`.
 
@@ -9,20 +9,20 @@ use super::{EARLY, FREE};
 use crate::pipeline::Beat;
 use thalweg_units::{Duration, Instant};
 
-/// The early rendezvous of a transfer that may still need another way.
+/// The early rendezvous of a transfer that may still need another path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rendezvous {
-    /// Of an exchange, the longest.
+    /// The longest of an undisturbed exchange.
     silence: Short,
-    /// How many there may be still: none once a NACK says that none is needed.
+    /// How many are left; none once a NACK settles that none is needed.
     left: u8,
-    /// The first of them after a silence, and from one to the next.
+    /// The first that a node silent from now on can meet, and the distance to the next.
     next: Instant,
     apart: Short,
 }
 
 impl Rendezvous {
-    /// Those of a transfer of the schedule `beat`; none where there are no `early` ones.
+    /// Those of a transfer on the schedule `beat`; none without `early` ones.
     pub fn new(beat: &Beat, early: Option<Early>) -> Self {
         let mut rendezvous = Self {
             silence: beat.silence.into(),
@@ -30,7 +30,7 @@ impl Rendezvous {
             next: early.map_or(beat.start, |early| beat.start + early.first),
             apart: early.map_or(Duration::ZERO, |early| early.each).into(),
         };
-        rendezvous.hears(beat.start);
+        rendezvous.hold_until(beat.start);
         rendezvous
     }
 
@@ -38,24 +38,24 @@ impl Rendezvous {
     pub(super) fn silence(&self) -> Duration {
         self.silence.into()
     }
-    /// Something of the transfer was heard at `at`, or is not to be before.
-    pub(super) fn hears(&mut self, at: Instant) {
+    /// The transfer was heard at `at`, or will be silent until then.
+    pub(super) fn hold_until(&mut self, at: Instant) {
         let silent = at + self.silence() + FREE;
         while self.left > 0 && self.next < silent {
             self.next += Duration::from(self.apart);
             self.left -= 1;
         }
     }
-    /// No other way is to be called for at one of them.
-    pub(super) fn goes_on(&mut self) {
+    /// No other path will be called.
+    pub(super) fn settle(&mut self) {
         self.left = 0;
     }
     /// Whether that is so.
     pub(super) const fn is_settled(&self) -> bool {
         self.left == 0
     }
-    /// When to leave where nothing more is heard: before the first of them after a silence that no undisturbed transfer
-    /// has, since another way may be called for there.
+    /// When to leave if nothing more is heard: before the first of them after a silence that no undisturbed transfer
+    /// has, since another path may be called there.
     pub(super) fn free_by(&self) -> Option<Instant> {
         (self.left > 0).then(|| self.next.saturating_sub(FREE))
     }

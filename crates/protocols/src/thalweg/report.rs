@@ -1,34 +1,34 @@
-//! What the destination says in its NACKs beside the bits: a verdict on each group's chain, and whether a group goes on
-//! the other's channel. Both ends, and all between them, read the same. Time base: none. Tests: those of who reads it.
+//! The byte that the destination adds to its NACKs: a verdict on each group's chain, and whether a group moves to the
+//! other's channel. Both ends and all nodes between read it alike. Time base: none. Tests: beside its readers.
 
 use crate::pipeline::Beat;
 use thalweg_units::Instant;
 
-/// Packets of a first probe, and of one at a chain that has just taken over.
+/// Packets of the first probe, and of one of a chain that has just taken over.
 pub const PROBE: u16 = 16;
-/// Packets of a probe that is to tell more.
+/// Packets of a probe after an inconclusive one.
 pub const LONG_PROBE: u16 = 32;
-/// Bytes that a NACK says: two bits for each group, the odd one's first, and a bit that they are verdicts.
-pub const SAID_BYTES: u8 = 1;
-/// Beside verdicts in what a NACK says: the odd group goes on the even one's channel; the next bit says the opposite.
+/// Bytes of the note in a NACK: two bits for each group, the odd one's first, and a bit that marks them as verdicts.
+pub const NOTE_BYTES: u8 = 1;
+/// In the same byte: the odd group moves to the even one's channel; the next bit means the opposite.
 pub(super) const MOVED_BIT: u8 = 0x20;
 
-/// From when on a verdict on the first probe may come: the request reaches the destination, `hops` away, a cycle after the
-/// last packet.
-pub(super) fn probe_over(beat: &Beat, hops: u8) -> Instant {
+/// When the verdict on the first probe comes at the earliest: the request reaches the destination, `hops` away, a cycle
+/// after the last packet.
+pub(super) fn probe_end(beat: &Beat, hops: u8) -> Instant {
     beat.start + beat.cycle * u64::from(PROBE + u16::from(hops.max(1)) - 1)
 }
 
-/// What the destination thinks of a group's chain.
+/// The destination's verdict on a group's chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It brings enough.
+    /// It delivers enough.
     Good,
-    /// More packets must tell.
+    /// More packets are needed to tell.
     Inconclusive,
-    /// The group's other chain is better tried.
+    /// Try the group's other chain.
     UseAlternate,
-    /// It is better to begin anew over another way.
+    /// End the transfer and start again over another path.
     Abort,
 }
 
@@ -39,24 +39,24 @@ impl Verdict {
         Self::UseAlternate,
         Self::Abort,
     ];
-    const SAID_BIT: u8 = 0x10;
+    const VERDICT_BIT: u8 = 0x10;
 
-    /// Those on the odd, and on the even group, where a NACK says any.
-    pub(super) fn read(said: &[u8]) -> Option<[Self; 2]> {
-        let said = said.first().filter(|said| *said & Self::SAID_BIT != 0)?;
-        Some([said, &(said >> 2)].map(|bits| Self::ALL[usize::from(bits & 3)]))
+    /// The verdicts on the odd and the even group, if the note has any.
+    pub(super) fn read(note: &[u8]) -> Option<[Self; 2]> {
+        let bits = note.first().filter(|bits| *bits & Self::VERDICT_BIT != 0)?;
+        Some([bits, &(bits >> 2)].map(|bits| Self::ALL[usize::from(bits & 3)]))
     }
-    /// The same as a byte.
+    /// The byte for the note.
     pub(super) fn write(verdicts: Option<[Self; 2]>) -> u8 {
         verdicts.map_or(0, |[odd, even]| {
-            Self::SAID_BIT | odd as u8 | (even as u8) << 2
+            Self::VERDICT_BIT | odd as u8 | (even as u8) << 2
         })
     }
-    /// Whether a NACK says that the transfer is to end.
-    pub(super) fn ends(said: &[u8]) -> bool {
-        Self::read(said).is_some_and(|verdicts| verdicts.contains(&Self::Abort))
+    /// Whether the note ends the transfer.
+    pub(super) fn ends(note: &[u8]) -> bool {
+        Self::read(note).is_some_and(|verdicts| verdicts.contains(&Self::Abort))
     }
-    /// How long the probe is that follows these, if one does.
+    /// The length of the probe that follows these, if one does.
     pub(super) fn next_probe([odd, even]: [Self; 2]) -> Option<u16> {
         match (odd, even) {
             (Self::Abort, _) | (_, Self::Abort) | (Self::Good, Self::Good) => None,

@@ -1,32 +1,32 @@
-//! A node's place in a chain: on which channels it sends and listens for its group, and when it is free for another way.
+//! A node's place in a chain: the channels on which it sends and receives for its group, and when it is free for
+//! another path. When NACKs move its group's last hop to the other group's channel, relays of the last stage follow.
 //!
-//! Where the last hop of its group is moved to the other group's channel, relays of the last stage do as NACKs say. Time
-//! base: the node's clock. Tests: `../pipeline/tests/ends.rs`, `../pipeline/tests/follow.rs`.
+//! Time base: the node's clock. Tests: `dual_channel_sink_tests.rs`, `../pipeline/tests/follow.rs`.
 
 use super::followups::Early;
 use super::rendezvous::Rendezvous;
 use super::report::{Verdict, MOVED_BIT};
-use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, End, Fixed, Reception, Retune};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Route;
 
-/// On which channels a node sends and listens for its group.
+/// A node's place in the chain of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainRole {
-    /// Those of its group.
+    /// The group's channels and the node's stage.
     pub(super) fixed: Fixed,
     pub(super) group: Group,
-    /// On which the sink hears the other group, where it is another.
+    /// The sink's channel for the other group, if it differs.
     other: Option<Channel>,
-    /// A NACK said that the transfer is to end.
+    /// A NACK has ended the transfer.
     pub(super) gives_up: bool,
-    /// When it is free for another way.
+    /// When it is free for another path.
     pub(super) rendezvous: Rendezvous,
 }
 
 impl ChainRole {
-    /// That of `stage` and `group` in `route`, by the schedule of `beat`; other ways may follow at `early` rendezvous.
+    /// For `stage` and `group` of `route` on the schedule `beat`; other paths may follow at `early` rendezvous.
     pub fn new(
         route: &Route,
         (stage, group): (u8, Group),
@@ -45,17 +45,17 @@ impl ChainRole {
         }
     }
 
-    /// A NACK said so: whether its group goes on the other's channel from now on, and whether the transfer ends.
-    pub(super) fn said(&mut self, said: &[u8]) {
-        self.gives_up |= Verdict::ends(said);
-        if let Some(verdicts) = Verdict::read(said) {
+    /// Carries out the note of a NACK: its group may move to the other's channel, and the transfer may end.
+    pub(super) fn follow_note(&mut self, note: &[u8]) {
+        self.gives_up |= Verdict::ends(note);
+        if let Some(verdicts) = Verdict::read(note) {
             if Verdict::next_probe(verdicts).is_none() {
-                self.rendezvous.goes_on();
+                self.rendezvous.settle();
             }
         }
-        let moved = said
+        let moved = note
             .first()
-            .map(|said| said & MOVED_BIT << self.group.index());
+            .map(|note| note & MOVED_BIT << self.group.index());
         if let (Some(1..), Some(other)) = (moved, self.other) {
             self.fixed.channels = self.fixed.channels.ending_on(other);
         }
@@ -69,15 +69,15 @@ impl Adaptation for ChainRole {
     fn listening(&self) -> Option<Channel> {
         self.fixed.listening()
     }
-    fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
-        self.said(said);
+    fn on_nack(&mut self, note: &[u8], _due: Instant) -> Retune {
+        self.follow_note(note);
         Retune::Stay
     }
     fn gives_up(&self) -> bool {
         self.gives_up
     }
-    fn heard(&mut self, _what: Heard, sfd: Instant) {
-        self.rendezvous.hears(sfd);
+    fn on_reception(&mut self, _reception: Reception, sfd: Instant) {
+        self.rendezvous.hold_until(sfd);
     }
     fn leaves(&self) -> Option<(Instant, End)> {
         self.rendezvous

@@ -22,18 +22,18 @@ const STALE_SEQUENCES: u16 = 12;
 /// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
 /// often others repeat its last one.
 const STALE_INTERVALS: u64 = 18;
-/// Sinks that are told apart; the one longest silent makes room.
+/// The most sinks in the table; the one longest silent makes room.
 const MAX_SINKS: usize = 4;
 
 /// A sink that is advertised.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct SinkRecord {
     sink: NodeId,
     /// Its newest number, and when that was first heard.
     pub(super) newest: u16,
     heard: Instant,
-    /// The nearest to it that this node has said to be.
-    said: Option<Distance>,
+    /// The shortest distance to it that this node has advertised.
+    advertised: Option<Distance>,
 }
 
 /// What a node knows of such a tree.
@@ -46,10 +46,10 @@ pub(super) struct Etx {
     pub(super) links: Links,
     /// As it would be advertised.
     pub(super) chosen: Option<Route>,
-    sinks: [Option<Known>; MAX_SINKS],
+    sinks: [Option<SinkRecord>; MAX_SINKS],
     sequence: u16,
-    /// Which neighbour is told of next.
-    told: usize,
+    /// Which neighbour the next beacon lists first.
+    next_listed: usize,
 }
 
 impl Etx {
@@ -63,7 +63,7 @@ impl Etx {
             chosen: None,
             sinks: [None; MAX_SINKS],
             sequence: 0,
-            told: 0,
+            next_listed: 0,
         }
     }
 
@@ -71,12 +71,12 @@ impl Etx {
     pub(super) fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
         let id = self.id;
         // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
-        let starts_anew = |route: &Route| {
-            let known = self.known(route.sink);
+        let restarts = |route: &Route| {
+            let record = self.sink_record(route.sink);
             route.sink == beacon.link.from
-                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
+                && record.is_some_and(|record| is_newer(record.newest, route.sequence))
         };
-        if beacon.routes().any(|route| starts_anew(&route)) {
+        if beacon.routes().any(|route| restarts(&route)) {
             return;
         }
         let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
@@ -111,21 +111,25 @@ impl Etx {
                 })
             }
             (Role::Router, Some(chosen)) => {
-                if let Some(known) = self.known_mut(chosen.sink) {
-                    let says = Distance::of(&chosen);
-                    known.said = Some(known.said.map_or(says, |said| said.or_nearer(says)));
+                if let Some(record) = self.sink_record_mut(chosen.sink) {
+                    let distance = Distance::of(&chosen);
+                    record.advertised = Some(
+                        record
+                            .advertised
+                            .map_or(distance, |before| before.or_nearer(distance)),
+                    );
                 }
                 Some(chosen)
             }
             (Role::Router, None) | (Role::Leaf, _) => None,
         };
-        let listed = usize::from(route.is_some());
-        let before = BEACON_HEADER_BYTES + listed * ROUTE_BYTES;
+        let listed_routes = usize::from(route.is_some());
+        let before = BEACON_HEADER_BYTES + listed_routes * ROUTE_BYTES;
         let room = usize::from(self.frame_bytes).saturating_sub(before) / LINK_BYTES;
-        let known = self.links.all();
-        let count = room.min(known.len()).min(MAX_LINKS);
-        let told = known.iter().cycle().skip(self.told).take(count);
-        let told = told.map(|neighbour| LinkQuality {
+        let neighbours = self.links.all();
+        let count = room.min(neighbours.len()).min(MAX_LINKS);
+        let listed = neighbours.iter().cycle().skip(self.next_listed).take(count);
+        let listed = listed.map(|neighbour| LinkQuality {
             neighbour: neighbour.id,
             received: neighbour.received(),
         });
@@ -135,8 +139,8 @@ impl Etx {
             from: self.id,
         };
         let routes = route.as_slice();
-        let beacon = FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, told));
-        self.told = (self.told + count) % known.len().max(1);
+        let beacon = FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, listed));
+        self.next_listed = (self.next_listed + count) % neighbours.len().max(1);
         beacon.ok()
     }
 
@@ -148,23 +152,23 @@ impl Etx {
             }
             return;
         }
-        if let Some(known) = self.known_mut(route.sink) {
-            if is_newer(route.sequence, known.newest) {
-                (known.newest, known.heard) = (route.sequence, now);
+        if let Some(record) = self.sink_record_mut(route.sink) {
+            if is_newer(route.sequence, record.newest) {
+                (record.newest, record.heard) = (route.sequence, now);
             }
         } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|s| s.map(|s| s.heard)) {
-            *slot = Some(Known {
+            *slot = Some(SinkRecord {
                 sink: route.sink,
                 newest: route.sequence,
                 heard: now,
-                said: None,
+                advertised: None,
             });
         }
     }
-    pub(super) fn known(&self, sink: NodeId) -> Option<&Known> {
+    pub(super) fn sink_record(&self, sink: NodeId) -> Option<&SinkRecord> {
         self.sinks.iter().flatten().find(|s| s.sink == sink)
     }
-    fn known_mut(&mut self, sink: NodeId) -> Option<&mut Known> {
+    fn sink_record_mut(&mut self, sink: NodeId) -> Option<&mut SinkRecord> {
         self.sinks.iter_mut().flatten().find(|s| s.sink == sink)
     }
 
@@ -184,15 +188,15 @@ impl Etx {
             if route.parent == id || now.since(at) > fresh_for {
                 continue;
             }
-            let Some(known) = self.known(route.sink) else {
+            let Some(record) = self.sink_record(route.sink) else {
                 continue;
             };
-            let behind = known.newest.wrapping_sub(route.sequence);
-            if behind > STALE_SEQUENCES || now.since(known.heard) > fresh_for {
+            let behind = record.newest.wrapping_sub(route.sequence);
+            if behind > STALE_SEQUENCES || now.since(record.heard) > fresh_for {
                 continue;
             }
-            let nearer = |said| neighbour.nearest.is_some_and(|n| n.is_nearer(said));
-            if !known.said.is_none_or(nearer) {
+            let nearer = |before| neighbour.nearest.is_some_and(|n| n.is_nearer(before));
+            if !record.advertised.is_none_or(nearer) {
                 continue;
             }
             let candidate = Route {

@@ -19,7 +19,7 @@ const LEAST_RECEIVED: u8 = 26;
 pub(super) struct Neighbour {
     /// Who.
     pub(super) id: NodeId,
-    /// How many of our frames it hears, of 255, where it has told.
+    /// How many of our frames it hears, of 255, if it has said so.
     pub(super) reverse: Option<u8>,
     last: u8,
     heard: u16,
@@ -108,7 +108,7 @@ impl Links {
                 return; // a retransmission
             }
             let missed = (gap - 1).saturating_sub(n.presumed);
-            // Half the numbers missed: it started anew.
+            // Half the numbers missed: it restarted.
             if gap < 128 {
                 n.missed += missed;
                 n.heard += 1;
@@ -128,7 +128,7 @@ impl Links {
         }
     }
 
-    /// Presumes a frame missed of everybody who was not heard for longer than an interval.
+    /// Presumes a frame missed of every neighbour not heard for longer than an interval.
     pub(super) fn expect(&mut self, now: Instant, interval: Duration) {
         for n in self.all_mut() {
             let silent = now.since(n.at) / (interval + interval / 4);

@@ -1,7 +1,7 @@
 //! The tree of MultiHopLQI (TinyOS 1.x, which RCRT stands on: section 4.1): paths of least cost by LQI.
 //!
 //! The cost of a link comes of the LQI of the last beacon over it alone, so only beacons that arrived count
-//! and bad links look good. Nobody tells how well others are heard. Time base: the node's clock.
+//! and bad links look good. No node reports how well it hears others. Time base: the node's clock.
 //! Invariant: the parent is a neighbour that advertised a route and did not name this node in it. Loops do
 //! form: there are no sinks' numbers, and a loop ends when its packets come round. Tests: `tests.rs`.
 
@@ -108,7 +108,7 @@ impl Lqi {
     }
 
     /// The beacon that is due, with `sequence` as its frame's number and an empty stamp; none of leaves.
-    /// One without a route tells children to look for another parent.
+    /// One without a route sends children to look for another parent.
     pub(super) fn build_beacon(&self, sequence: u8) -> Option<FrameBuf> {
         let route = match self.role {
             Role::Sink => Some(LqiRoute {

@@ -1,6 +1,6 @@
 //! A collection tree: who forwards to whom.
 //!
-//! A part of engines: [`Router`] is told what is heard and says who the parent is and what the next
+//! A part of engines: [`Router`] takes what is heard and says who the parent is and what the next
 //! beacon holds. How parents are found is [`Routing`]'s: by ETX, as in Fusion (`etx.rs`), or by LQI, as
 //! under RCRT (`lqi.rs`). Several sinks: a node follows the cheapest. [`Routes`] adds the way down. Time
 //! base: the node's clock. Tests: `tests.rs`.
@@ -40,12 +40,12 @@ pub enum Role {
 /// How a tree is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Routing {
-    /// By beacons that tell how well neighbours are heard: least expected transmissions, no loops
+    /// By beacons that say how well neighbours are heard: least expected transmissions, no loops
     /// (Fusion, section 2.3.2).
     Etx {
         /// Mean time between two beacons of a node, which is off by up to a tenth.
         interval: Duration,
-        /// Bytes of a beacon's frame; as many links as fit are told.
+        /// Bytes of a beacon's frame; as many links as fit are listed.
         frame_bytes: u8,
     },
     /// By the LQI of beacons (MultiHopLQI). Loops may form.
@@ -96,13 +96,13 @@ pub struct Router {
     interval: Option<Duration>,
     pinned: bool,
     next_beacon: Option<Instant>,
-    /// The parent that was told of last.
+    /// The parent that was reported last.
     told: Option<NodeId>,
     rng: Rng,
 }
 
 impl Router {
-    /// A node that knows nobody yet. Its first beacon comes within one interval of `now`.
+    /// A node that knows no neighbour yet. Its first beacon comes within one interval of `now`.
     pub fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x7472_6565);
         let interval = routing.interval();

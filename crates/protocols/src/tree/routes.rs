@@ -7,7 +7,7 @@
 
 use super::Router;
 use thalweg_units::{Instant, NodeId};
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 
 /// A route that no packet came by for so long is not followed: what RCRT's authors took.
 pub const FORGOTTEN_AFTER_S: u32 = 600;
@@ -32,16 +32,16 @@ pub struct Routes<const DOWN: usize> {
 }
 
 impl<const DOWN: usize> Routes<DOWN> {
-    /// Routes of a node that knows nobody but its tree.
+    /// Routes of a node that knows no way but its tree.
     pub const fn new(up: Router) -> Self {
-        let nobody = Left {
+        let none = Left {
             to: NodeId::MAX,
             by: NodeId::MAX,
             second: 0,
         };
         Self {
             up,
-            left: [nobody; DOWN],
+            left: [none; DOWN],
             len: 0,
         }
     }
@@ -64,10 +64,10 @@ impl<const DOWN: usize> Routes<DOWN> {
     }
     /// The neighbour that a packet goes to next; none on the way up without a parent.
     #[inline]
-    pub fn next_hop(&self, now: Instant, way: Way) -> Option<NodeId> {
-        let to = match way {
-            Way::Up => return self.up.parent(),
-            Way::Down { to } => to,
+    pub fn next_hop(&self, now: Instant, direction: Direction) -> Option<NodeId> {
+        let to = match direction {
+            Direction::Up => return self.up.parent(),
+            Direction::Down { to } => to,
         };
         let is_fresh = |left: &&Left| second(now).wrapping_sub(left.second) < FORGOTTEN_AFTER_S;
         let known = self.left.iter().take(self.len).find(|left| left.to == to);

@@ -3,7 +3,7 @@
 extern crate std;
 use super::*;
 use std::vec::Vec;
-use thalweg_wire::tree::{LqiRoute, Repr, Way};
+use thalweg_wire::tree::{Direction, LqiRoute, Repr};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -119,10 +119,10 @@ fn a_sink_that_starts_anew_is_followed_at_once() {
     net.run(200, line);
     net.routers[0] = router(1, Role::Sink);
     net.run(3, line);
-    // The links to it are judged anew: eight rounds more.
+    // The links to it are judged again: eight rounds more.
     net.run(8, line);
     assert_eq!(net.parents(), [None, Some(1), Some(2)]);
-    let newest = |r: &Router| etx(r).known(id(1)).map(|known| known.newest);
+    let newest = |r: &Router| etx(r).sink_record(id(1)).map(|record| record.newest);
     assert!(newest(&net.routers[2]).is_some_and(|newest| newest > 205));
 }
 
@@ -267,7 +267,7 @@ fn reverse_routes_are_the_latest_bounded_and_forgotten() {
     let mut routes = routes::<3>();
     let at = |s: u32| Instant::ZERO + Duration::from_secs(u64::from(s));
     let hop = |routes: &Routes<3>, s, n| {
-        let hop = routes.next_hop(at(s), Way::Down { to: id(n) });
+        let hop = routes.next_hop(at(s), Direction::Down { to: id(n) });
         hop.unwrap().get()
     };
     for origin in 1..=4 {
@@ -279,13 +279,13 @@ fn reverse_routes_are_the_latest_bounded_and_forgotten() {
     assert_eq!([1, 2, 3, 4].map(|n| hop(&routes, 5, n)), [1, 20, 13, 14]);
     assert_eq!(hop(&routes, 3 + FORGOTTEN_AFTER_S - 1, 3), 13);
     assert_eq!(hop(&routes, 3 + FORGOTTEN_AFTER_S, 3), 3);
-    assert_eq!(routes.next_hop(at(5), Way::Up), Some(id(9)));
+    assert_eq!(routes.next_hop(at(5), Direction::Up), Some(id(9)));
 }
 
 #[test]
 fn without_a_table_nothing_is_learnt() {
     let mut routes = routes::<0>();
     routes.learn(Instant::ZERO, id(5), id(6));
-    let down = routes.next_hop(Instant::ZERO, Way::Down { to: id(5) });
+    let down = routes.next_hop(Instant::ZERO, Direction::Down { to: id(5) });
     assert_eq!(down, Some(id(5)));
 }

@@ -44,7 +44,7 @@ impl<A: Air> World<A> {
         self.radios[n].open_assessment = Some(OpenAssessment {
             op,
             assessment,
-            left: assessment.looks,
+            left: assessment.samples,
             due: self.now,
         });
         self.sample(n, op);

@@ -173,9 +173,9 @@ fn assessed<A: Air>(
 
 #[test]
 fn an_assessment_ends_with_the_first_clear_look_the_last_or_a_reception() {
-    let look = |looks| {
+    let look = |samples| {
         Assess(Assessment {
-            looks,
+            samples,
             between: us(200),
             clear: Dbm(-80.0),
         })

@@ -26,7 +26,7 @@ use thalweg_host::network::NetworkFault;
 use thalweg_host::transfer::pipeline::{Order, MAX_NODES};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::line::station::{self, max_order_bytes, Event, Sources, MAX_EVENT_BYTES};
-use thalweg_protocols::line::{Link, Told};
+use thalweg_protocols::line::{Link, LinkEvent};
 use thalweg_protocols::mote::{Command, Mote};
 use thalweg_sim::{Network, SimError};
 use thalweg_testbeds::Site;
@@ -423,20 +423,20 @@ impl BaseStation {
             let now = self.line_now();
             let len = match self.link.receive(now, &mut rest) {
                 None => return Ok(()),
-                Some(Told::Message(message) | Told::Note(message)) => {
+                Some(LinkEvent::Message(message) | LinkEvent::Note(message)) => {
                     room[..message.len()].copy_from_slice(message);
                     message.len()
                 }
-                Some(Told::Up(None)) => {
+                Some(LinkEvent::Up(None)) => {
                     self.begin();
                     continue;
                 }
                 // Two base stations do not talk to each other.
-                Some(Told::Up(Some(_))) => {
+                Some(LinkEvent::Up(Some(_))) => {
                     self.link.leave(now);
                     continue;
                 }
-                Some(Told::Down(_) | Told::Foreign(_)) => continue,
+                Some(LinkEvent::Down(_) | LinkEvent::Foreign(_)) => continue,
             };
             if let Ok(message) = Message::parse(&room[..len]) {
                 self.handle(&message)?;

@@ -9,7 +9,7 @@ use thalweg_medium::ether::Reach;
 use thalweg_protocols::stack::{Discipline, Event, Gone, Open, Packet, Reading, Room, Upper};
 use thalweg_sim::Observer;
 use thalweg_units::Db;
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// Makes readings where it is told to, and answers those that come to it by their number.
@@ -36,22 +36,26 @@ impl Upper for Asks {
     fn poll_event(&mut self) -> Option<Reading> {
         self.readings.poll_event()
     }
-    fn next(&mut self, now: Instant, mut room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {
+    fn next(
+        &mut self,
+        now: Instant,
+        mut room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
         let Some(&(to, number)) = self.asked.front() else {
             return self.readings.next(now, room);
         };
-        let way = Way::Down { to };
-        if room(way) == Room::Taken {
+        let direction = Direction::Down { to };
+        if room(direction) == Room::Taken {
             return None;
         }
         self.asked.pop_front();
         let answer = FrameBuf::build(|w| w.u16(number).map(|_| ()));
-        Some((way, answer.unwrap()))
+        Some((direction, answer.unwrap()))
     }
     fn arrived(&mut self, _now: Instant, packet: &Packet) {
-        match packet.way {
-            Way::Up => self.asked.push_back((packet.origin, packet.number)),
-            Way::Down { .. } => {
+        match packet.direction {
+            Direction::Up => self.asked.push_back((packet.origin, packet.number)),
+            Direction::Down { .. } => {
                 let number = packet.payload.first_chunk().copied();
                 self.answers.insert(u16::from_le_bytes(number.unwrap()));
                 self.hops = self.hops.max(packet.hops);
@@ -59,7 +63,7 @@ impl Upper for Asks {
         }
     }
     fn gone(&mut self, now: Instant, packet: &Packet, how: Gone) {
-        if packet.way == Way::Up {
+        if packet.direction == Direction::Up {
             self.readings.gone(now, packet, how);
         }
     }

@@ -11,7 +11,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_host::object::Memory;
-use thalweg_protocols::mote::{part, Adapted};
+use thalweg_protocols::mote::{setup, AnyAdaptation};
 use thalweg_protocols::pipeline::{Cadence, Command, End, Event, Pipeline};
 use thalweg_sim::Network;
 use thalweg_units::{BitRate, Channel, Duration, Instant, NodeId, SimTime};
@@ -19,7 +19,7 @@ use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::{Group, HEADER_BYTES, MAX_HOPS};
 use thalweg_wire::route::{self, Hopping, Member, PayloadSize, Route, Scheme};
 
-type Node = Pipeline<Memory, Adapted>;
+type Node = Pipeline<Memory, AnyAdaptation>;
 
 /// Nodes are switched on for so long before the source begins.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -118,7 +118,7 @@ impl Pipe {
     pub fn cadence(&self, bench: &Bench, ids: &[NodeId]) -> Option<Cadence> {
         let source = ids.get(*self.nodes.first()?)?;
         let (begin, timing) = (Instant::from_nanos(0), &bench.site.board.timing);
-        part(&self.route(ids)?, *source, begin, timing).map(|part| part.cadence)
+        setup(&self.route(ids)?, *source, begin, timing).map(|setup| setup.cadence)
     }
 
     /// Carries `object` over it; `ids` names the nodes of the site.
@@ -153,7 +153,7 @@ impl Pipe {
         let begin = net.now() + AHEAD;
         for node in &self.nodes {
             let start = net.local(*node, begin);
-            if let Some(part) = part(&route, ids[*node], start, timing) {
+            if let Some(part) = setup(&route, ids[*node], start, timing) {
                 net.command(*node, Command::Start(part));
             }
         }

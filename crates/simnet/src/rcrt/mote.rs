@@ -1,12 +1,12 @@
 //! The program above a node's stack: a base station, an RCRT source, or an application without a transport.
 //! Tests: `crates/lab/src/experiment/rcrt/tests.rs`.
 
-use thalweg_protocols::rcrt::source::{Order, Ready, Source, Supply, Told};
+use thalweg_protocols::rcrt::source::{Event as SourceEvent, Order, Ready, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed, Send};
 use thalweg_protocols::stack::{Gone, Packet, Readings, Room, Schedule, Upper};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::Flow;
-use thalweg_wire::tree::Way;
+use thalweg_wire::tree::Direction;
 use thalweg_wire::{FrameBuf, WireError, Writer};
 
 /// Flows of a node: one for each of the applications that any experiment has.
@@ -95,7 +95,7 @@ pub(super) enum ProgramEvent {
     /// Of a base station.
     Base(Handed),
     /// Of a source.
-    Source(Told),
+    Source(SourceEvent),
     /// Of an application; its readings are known beforehand.
     Readings,
 }
@@ -138,7 +138,11 @@ impl<S: Supply> Upper for Program<S> {
             Self::Readings(readings) => readings.poll_event().map(|_| ProgramEvent::Readings),
         }
     }
-    fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {
+    fn next(
+        &mut self,
+        now: Instant,
+        room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
         match self {
             Self::Base(base) => base.next(now, room),
             Self::Source(source) => source.next(now, room),

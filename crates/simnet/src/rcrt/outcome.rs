@@ -7,12 +7,12 @@ use super::mote::{ProgramEvent, Synthetic};
 use super::setup::{Flow, Setup};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thalweg_protocols::rcrt::sink::{Event as SinkEvent, Sink};
-use thalweg_protocols::rcrt::source::{Message, Told};
+use thalweg_protocols::rcrt::source::{Event as SourceEvent, Message};
 use thalweg_protocols::rcrt::Send;
 use thalweg_protocols::stack::{Drop, Event, Gone};
 use thalweg_sim::Aired;
 use thalweg_units::{Instant, NodeId, SimTime};
-use thalweg_wire::rcrt::{Answers, Down, Says, Up};
+use thalweg_wire::rcrt::{Down, DownBody, Up, UpBody};
 
 /// The outcome of a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,7 +151,7 @@ impl Outcome {
         };
         match *event {
             Event::Taken { number } => self.taken.entry(node).or_default().push_back(number),
-            Event::Upper(ProgramEvent::Source(Told::Sent { message, .. })) => {
+            Event::Upper(ProgramEvent::Source(SourceEvent::Sent { message, .. })) => {
                 let number = self.taken.get_mut(&node).and_then(VecDeque::pop_front);
                 match (message, number) {
                     (Message::Again(_), Some(number)) => self.repairs.insert((id, number)),
@@ -186,11 +186,11 @@ impl Outcome {
         let sequence = match up.map(|up| up.what) {
             None => u32::from(number),
             // The number nearest to the last: those on the air wrap.
-            Some(Says::Data { sequence, .. }) => {
+            Some(UpBody::Data { sequence, .. }) => {
                 let last = flow.arrived.last().map_or(0, |(_, last)| *last);
                 last.wrapping_add_signed(i32::from(sequence.wrapping_sub(last as u16) as i16))
             }
-            Some(Says::Open { .. } | Says::Finish { .. }) => return,
+            Some(UpBody::Open { .. } | UpBody::Finish { .. }) => return,
         };
         if !self.received.insert((k, sequence)) {
             return;
@@ -207,7 +207,7 @@ impl Outcome {
             return;
         };
         let place = self.index.get(&(send.to, down.flow.sink));
-        if let (Some(&k), Answers::Feedback(_)) = (place, down.what) {
+        if let (Some(&k), DownBody::Feedback(_)) = (place, down.what) {
             self.flows[k].feedbacks += 1;
         }
     }

@@ -1,5 +1,5 @@
-//! What host and base station tell each other in frames. How orders and events of an engine are written is
-//! the engine's (`thalweg_protocols::mote`); here they are bytes. Tests: at the end.
+//! The messages between host and base station, in frames. How orders and events of an engine are written is
+//! the engine's (`thalweg_protocols::mote`); here they are bytes. Tests: `message_tests.rs`.
 
 use super::frame::MAX_MESSAGE;
 use crate::{Reader, WireError, Writer};
@@ -58,14 +58,14 @@ pub enum Message<'a> {
         /// Why.
         why: Unread,
     },
-    /// The engine told an event.
+    /// An event of the engine.
     Event {
         /// When, by the station's clock.
         at: Instant,
         /// The event.
         bytes: &'a [u8],
     },
-    /// A transfer to the station begins: object bytes told before are of no use any more.
+    /// A transfer to the station begins: object bytes sent before are of no use any more.
     Begin,
     /// Bytes of the object that the station receives.
     Object {
@@ -200,52 +200,5 @@ fn instant(r: &mut Reader<'_>) -> Result<Instant, WireError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn messages_round_trip(
-            number: u16,
-            offset: u32,
-            times: (u64, u64, u64),
-            bytes in prop::collection::vec(any::<u8>(), 0..=MAX_OBJECT_BYTES - 4),
-        ) {
-            let [asked, heard, told] = [times.0, times.1, times.2];
-            let [heard, told] = [heard, told].map(Instant::from_nanos);
-            let bytes = &bytes[..];
-            for message in [
-                Message::Order { number, part: OrderPart::More, bytes },
-                Message::Order { number, part: OrderPart::Last, bytes },
-                Message::Unread { number, why: Unread::TooLong },
-                Message::Unread { number, why: Unread::Malformed },
-                Message::Event { at: heard, bytes },
-                Message::Begin,
-                Message::Object { offset, bytes },
-                Message::Credit { until: offset },
-                Message::TimeAsked { asked },
-                Message::TimeTold { asked, heard, told },
-            ] {
-                let mut room = [0; MAX_MESSAGE];
-                let mut w = Writer::new(&mut room);
-                message.emit(&mut w).unwrap();
-                let len = w.len();
-                prop_assert_eq!(Message::parse(&room[..len]), Ok(message));
-            }
-        }
-
-        #[test]
-        fn any_bytes_are_parsed_without_panic(
-            bytes in prop::collection::vec(any::<u8>(), 0..=MAX_MESSAGE),
-        ) {
-            if let Ok(message) = Message::parse(&bytes) {
-                let mut room = [0; MAX_MESSAGE];
-                let mut w = Writer::new(&mut room);
-                message.emit(&mut w).unwrap();
-                let len = w.len();
-                prop_assert_eq!(&room[..len], &bytes[..]);
-            }
-        }
-    }
-}
+#[path = "message_tests.rs"]
+mod tests;

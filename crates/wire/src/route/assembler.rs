@@ -4,10 +4,10 @@ use super::{Route, CHUNK, MAX_ENCODED, MAX_SEGMENTS, SEGMENT_KIND};
 use crate::{Reader, WireError, Writer};
 use thalweg_units::Duration;
 
-/// Which of the wake-ups of transfers that begin together.
+/// Which of the wake-ups of several transfers that begin together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// The first, or the only one: it begins when everyone listens.
+pub enum WakeUpTurn {
+    /// The first, or the only one: it begins when all nodes listen.
     First,
     /// Another one: it follows as soon as the one before it has died down.
     Later,
@@ -24,7 +24,7 @@ pub struct Segment {
     /// Its place among the route's segments, from 0.
     pub index: u8,
     /// Whether it is of the first wake-up.
-    pub turn: Turn,
+    pub turn: WakeUpTurn,
     /// From the reference time of the flood that brought it to the first packet.
     pub until_start: Duration,
 }
@@ -57,8 +57,8 @@ impl Assembler {
         let (transfer, place, ms) = (r.u16()?, r.u8()?, r.u16()?);
         let (index, count) = (usize::from(place >> 4), place & COUNT_BITS);
         let turn = match place & LATER_BIT {
-            0 => Turn::First,
-            _ => Turn::Later,
+            0 => WakeUpTurn::First,
+            _ => WakeUpTurn::Later,
         };
         let chunk = r.rest();
         if usize::from(count) > MAX_SEGMENTS || index >= usize::from(count) || chunk.len() > CHUNK {

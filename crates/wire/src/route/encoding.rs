@@ -1,9 +1,9 @@
-//! The bytes of a route: its terms, then who takes part. Invariant: one route has one encoding.
+//! The bytes of a route: its parameters, then its nodes. Invariant: one route has one encoding.
 //!
-//! P3 as published tells every node by itself: identity, hop-length with group, reception channel (P3,
-//! section IV-D2). All else tells channels and members stage by stage, in two bytes a relay. So does
+//! P3 as published lists every node by itself: identity, hop-length with group, reception channel (P3,
+//! section IV-D2). All else lists channels and members stage by stage, in two bytes a relay. So does
 //! a P3 route whose nodes do not fit [`super::MAX_SEGMENTS`], or that has a stage without relays, whose channel
-//! no node would tell. Thalweg's are [packed](super::packed). Tests: `tests.rs`.
+//! no node would carry. Thalweg's are [packed](super::packed). Tests: `tests.rs`.
 
 use super::*;
 use crate::Reader;
@@ -19,7 +19,7 @@ const P3_BY_NODE: u8 = 0x50;
 pub(super) const THALWEG: u8 = 0x60;
 const SCHEME_BITS: u8 = 0x70;
 pub(super) const HOP_BITS: u8 = 0x0f;
-/// A byte of threshold follows the terms.
+/// A byte of threshold follows the parameters.
 pub(super) const THRESHOLD_BIT: u8 = 0x80;
 /// The one option; the other bits are reserved.
 const SLIM_BIT: u8 = 0x01;
@@ -28,10 +28,10 @@ const EVEN_BIT: u8 = 0x10;
 
 /// Bytes of flags, payload, deadline and range.
 const TERMS_BYTES: usize = 12;
-/// Bytes of a node that is told by itself: id, stage and group, channel.
+/// Bytes of a node that is listed by itself: id, stage and group, channel.
 const NODE_BYTES: usize = 4;
 
-/// How a route tells who takes part.
+/// How a route lists its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Listing {
     ByNode,
@@ -100,7 +100,7 @@ impl Route {
     }
 
     fn encode_nodes(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let mut tell = |node: NodeId, stage: u8, group: Group| {
+        let mut list = |node: NodeId, stage: u8, group: Group| {
             let channel = self.channels.of(stage);
             let entry = NodeEntry {
                 node,
@@ -110,10 +110,10 @@ impl Route {
             };
             entry.emit(w)
         };
-        tell(self.source, 0, Group::Odd)?;
-        tell(self.sink, self.channels.hops(), Group::Odd)?;
+        list(self.source, 0, Group::Odd)?;
+        list(self.sink, self.channels.hops(), Group::Odd)?;
         let mut members = self.members().iter();
-        members.try_for_each(|m| tell(m.node, m.stage, m.group))
+        members.try_for_each(|m| list(m.node, m.stage, m.group))
     }
 
     fn encode_stages(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
@@ -168,9 +168,9 @@ impl Route {
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format) = (threshold, format);
-        let is_told_so =
+        let is_canonical =
             (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
-        is_told_so.then_some(route).ok_or(bad)
+        is_canonical.then_some(route).ok_or(bad)
     }
 
     fn decode_nodes(transfer: u16, hops: u8, r: &mut Reader<'_>) -> Result<Self, WireError> {
@@ -233,7 +233,7 @@ impl Route {
     }
 }
 
-/// A node that is told by itself.
+/// A node that is listed by itself.
 #[derive(Debug, Clone, Copy)]
 struct NodeEntry {
     node: NodeId,

@@ -2,18 +2,18 @@
 //! IV-D: "node identity, hop-length, and reception channel for every node").
 //!
 //! A [`Route`] of up to [`MAX_MEMBERS`] relays is cut into at most [`MAX_SEGMENTS`] contents of
-//! floods by [`Route::segment`] and put together again by an [`Assembler`]. Each segment tells
-//! when the transfer begins after the reference time of *its* flood, so any of them will do as
-//! the time base. Tests: at the end of this file.
+//! floods by [`Route::segment`] and put together again by an [`Assembler`]. Each segment has the
+//! time from the reference of *its* flood to the start of the transfer, so any of them will do as
+//! the time base. Tests: `tests.rs`.
 
 mod assembler;
 mod encoding;
 mod packed;
-mod terms;
+mod parameters;
 
 use assembler::LATER_BIT;
-pub use assembler::{Assembler, Segment, Turn};
-pub use terms::*;
+pub use assembler::{Assembler, Segment, WakeUpTurn};
+pub use parameters::*;
 
 use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{WireError, Writer};
@@ -21,15 +21,15 @@ use core::num::NonZeroU16;
 use core::ops::Range;
 use thalweg_units::{Channel, Duration, NodeId};
 
-/// The most relays of a route, with those that stand by.
+/// The most relays of a route, backup and alternate relays included.
 pub const MAX_MEMBERS: usize = 112;
-/// The most nodes of a [`Route`] that stand by or are alternate.
-pub const MAX_RESERVES: u8 = 63;
+/// The most backup and alternate relays of a [`Route`].
+pub const MAX_BACKUPS: u8 = 63;
 /// The most segments of a route.
 pub const MAX_SEGMENTS: usize = 3;
 /// The longest segment: content of a flood.
 pub const MAX_SEGMENT_BYTES: usize = 110;
-/// First byte of every segment, to tell it from other contents of floods.
+/// First byte of every segment, which distinguishes it from other contents of floods.
 pub const SEGMENT_KIND: u8 = 0x10;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
@@ -39,7 +39,7 @@ const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
 
-/// A transfer's route and terms.
+/// A transfer's route and parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     /// The transfer's id.
@@ -52,7 +52,7 @@ pub struct Route {
     pub scheme: Scheme,
     /// Payload of each packet.
     pub payload: PayloadSize,
-    /// The stages' reception channels, which also tell H.
+    /// The stages' reception channels, and with them H.
     pub channels: Channels,
     /// Below which reception ratio a relay of the last but one stage is silent; `None` for never.
     pub threshold: Option<Percent>,
@@ -60,26 +60,27 @@ pub struct Route {
     pub deadline_s: u16,
     /// Which part of the object.
     pub range: ObjectRange,
-    /// How frames begin. Only [`Scheme::P3`] tells it, and the next.
+    /// How frames begin. Only in wake-ups of [`Scheme::P3`].
     pub format: Format,
-    /// What becomes of earlier packets. Only [`Scheme::Thalweg`] tells it.
+    /// What becomes of earlier packets. This and all that follows only in wake-ups of [`Scheme::Thalweg`].
     pub progress: Progress,
-    /// What is done with the first packets. Only [`Scheme::Thalweg`] tells it.
+    /// Whether the first packets are a probe.
     pub probe: Probe,
-    /// Where among the rendezvous the wake-up begins. Only [`Scheme::Thalweg`] tells it, and the next.
+    /// How long after a regular rendezvous the wake-up begins.
     pub phase: Phase,
-    /// The sink's channel for the even group, where that is not C_H. Only [`Scheme::Thalweg`] tells it, of two hops or more.
+    /// The sink's channel for the even group, if that is not C_H; for routes of two hops or more.
     pub last_even: Option<Channel>,
-    /// How many packets the transfer is expected to bring, where that is known: from it all nodes tell when it may be over.
+    /// How many packets the transfer is expected to bring, if that is known: from it all nodes compute its expected
+    /// end.
     pub expected: Option<NonZeroU16>,
-    /// The relays, then those that stand by, then alternate ones.
+    /// The relays, then backup relays, then alternate relays.
     members: [Member; MAX_MEMBERS],
-    count: u8,
-    standing: u8,
-    alternate: u8,
+    relay_count: u8,
+    backup_count: u8,
+    alternate_count: u8,
 }
 
-const NOBODY: Member = Member {
+const NO_MEMBER: Member = Member {
     node: NodeId::MAX,
     stage: 0,
     group: Group::Odd,
@@ -111,10 +112,10 @@ impl Route {
             phase: Phase::REGULAR,
             last_even: None,
             expected: None,
-            members: [NOBODY; MAX_MEMBERS],
-            count: 0,
-            standing: 0,
-            alternate: 0,
+            members: [NO_MEMBER; MAX_MEMBERS],
+            relay_count: 0,
+            backup_count: 0,
+            alternate_count: 0,
         }
     }
 
@@ -125,12 +126,12 @@ impl Route {
     /// [`WireError::NoRoom`] beyond [`MAX_MEMBERS`].
     pub fn add(&mut self, member: Member) -> Result<(), WireError> {
         let taken = self.fits(member)?;
-        self.insert(member, 0..usize::from(self.count), taken);
-        self.count += 1;
+        self.insert(member, 0..usize::from(self.relay_count), taken);
+        self.relay_count += 1;
         Ok(())
     }
 
-    /// Has `member` be one of those `among` the `taken`: in order of stage and group, as they are on the wire.
+    /// Inserts `member` `among` the `taken` ones in order of stage and group, as they are on the wire.
     fn insert(&mut self, member: Member, among: Range<usize>, taken: usize) {
         let place = |m: &Member| (m.stage, m.group);
         let before = self.members[among.clone()].partition_point(|m| place(m) <= place(&member));
@@ -142,66 +143,71 @@ impl Route {
     /// How many there are, where `member` may be added.
     fn fits(&self, member: Member) -> Result<usize, WireError> {
         let between = member.stage >= 1 && member.stage < self.channels.hops();
-        if !between || self.place_of(member.node).is_some() {
+        if !between || self.role_of(member.node).is_some() {
             return Err(WireError::Malformed);
         }
-        let taken = usize::from(self.count) + usize::from(self.standing + self.alternate);
+        let taken =
+            usize::from(self.relay_count) + usize::from(self.backup_count + self.alternate_count);
         match taken < MAX_MEMBERS {
             true => Ok(taken),
             false => Err(WireError::NoRoom),
         }
     }
 
-    /// Adds a node that stands by.
+    /// Adds a backup relay.
     ///
     /// # Errors
-    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_BACKUPS`].
     pub fn add_backup(&mut self, member: Member) -> Result<(), WireError> {
-        let taken = self.fits_reserve(member)?;
-        let first = usize::from(self.count);
-        self.insert(member, first..first + usize::from(self.standing), taken);
-        self.standing += 1;
+        let taken = self.fits_backup(member)?;
+        let first = usize::from(self.relay_count);
+        self.insert(member, first..first + usize::from(self.backup_count), taken);
+        self.backup_count += 1;
         Ok(())
     }
 
-    /// Adds a alternate relay.
+    /// Adds an alternate relay.
     ///
     /// # Errors
-    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_BACKUPS`].
     pub fn add_alternate(&mut self, member: Member) -> Result<(), WireError> {
-        let taken = self.fits_reserve(member)?;
-        let first = usize::from(self.count + self.standing);
+        let taken = self.fits_backup(member)?;
+        let first = usize::from(self.relay_count + self.backup_count);
         self.insert(member, first..taken, taken);
-        self.alternate += 1;
+        self.alternate_count += 1;
         Ok(())
     }
 
-    fn fits_reserve(&self, member: Member) -> Result<usize, WireError> {
-        match self.standing + self.alternate < MAX_RESERVES {
+    fn fits_backup(&self, member: Member) -> Result<usize, WireError> {
+        match self.backup_count + self.alternate_count < MAX_BACKUPS {
             true => self.fits(member),
             false => Err(WireError::NoRoom),
         }
     }
 
-    /// Those that stand by, in order of stage and group.
+    /// The backup relays, in order of stage and group.
     pub fn backup_relays(&self) -> &[Member] {
-        let standing = self.backups().get(..usize::from(self.standing));
-        standing.unwrap_or_default()
+        let backups = self
+            .backups_and_alternates()
+            .get(..usize::from(self.backup_count));
+        backups.unwrap_or_default()
     }
-    /// alternate relays, in order of stage and group.
+    /// The alternate relays, in order of stage and group.
     pub fn alternates(&self) -> &[Member] {
-        let alternates = self.backups().get(usize::from(self.standing)..);
+        let alternates = self
+            .backups_and_alternates()
+            .get(usize::from(self.backup_count)..);
         alternates.unwrap_or_default()
     }
-    /// Those that stand by, then alternate relays.
-    fn backups(&self) -> &[Member] {
-        let others = self.members.get(usize::from(self.count)..);
-        let count = usize::from(self.standing + self.alternate);
+    /// The backup relays, then the alternate relays.
+    fn backups_and_alternates(&self) -> &[Member] {
+        let others = self.members.get(usize::from(self.relay_count)..);
+        let count = usize::from(self.backup_count + self.alternate_count);
         others
             .and_then(|others| others.get(..count))
             .unwrap_or_default()
     }
-    /// Whether a relay of every stage is there to take the place of `group`'s.
+    /// Whether `group` has an alternate relay at every stage.
     pub fn has_alternate(&self, group: Group) -> bool {
         let mut between = 1..self.channels.hops();
         let at =
@@ -217,28 +223,28 @@ impl Route {
 
     /// The relays, in order of stage and group.
     pub fn members(&self) -> &[Member] {
-        &self.members[..usize::from(self.count)]
+        &self.members[..usize::from(self.relay_count)]
     }
 
-    /// What `node` has to do.
-    pub fn place_of(&self, node: NodeId) -> Option<Place> {
+    /// The role of `node`; `None` if it is not part of the route.
+    pub fn role_of(&self, node: NodeId) -> Option<Role> {
         if node == self.source {
-            return Some(Place::Source);
+            return Some(Role::Source);
         }
         if node == self.sink {
-            return Some(Place::Destination);
+            return Some(Role::Destination);
         }
         let of = |members: &[Member]| members.iter().find(|m| m.node == node).copied();
-        let place = |Member { stage, group, .. }| Place::Relay { stage, group };
-        let beside = |Member { stage, group, .. }| Place::StandsBy { stage, group };
-        let alternate = |Member { stage, group, .. }| Place::Alternate { stage, group };
-        let relay = of(self.members()).map(place);
-        let relay = relay.or_else(|| of(self.backup_relays()).map(beside));
+        let role = |Member { stage, group, .. }| Role::Relay { stage, group };
+        let backup = |Member { stage, group, .. }| Role::Backup { stage, group };
+        let alternate = |Member { stage, group, .. }| Role::Alternate { stage, group };
+        let relay = of(self.members()).map(role);
+        let relay = relay.or_else(|| of(self.backup_relays()).map(backup));
         relay.or_else(|| of(self.alternates()).map(alternate))
     }
 
-    /// Two where P3, or what was made of it, has relays of both groups at every stage, else one: a group with a gap would
-    /// carry nothing, and together they are still a path (P3, section IV-C: "no worse than PIP").
+    /// Two where P3, or what was made of it, has relays of both groups at every stage, else one: a group with a gap
+    /// would carry nothing, and together they are still a path (P3, section IV-C: "no worse than PIP").
     pub fn groups(&self) -> Groups {
         let both = |stage: u8| {
             let has = |g| (self.members().iter()).any(|m| (m.stage, m.group) == (stage, g));
@@ -268,8 +274,8 @@ impl Route {
         }
     }
 
-    /// Whether its wake-up tells its [`Phase`], and may so be at any rendezvous.
-    pub fn tells_phase(&self) -> bool {
+    /// Whether its wake-up announces its [`Phase`], and so may begin at any rendezvous.
+    pub fn has_phase(&self) -> bool {
         self.scheme == Scheme::Thalweg
     }
 
@@ -297,7 +303,7 @@ impl Route {
     pub fn segment(
         &self,
         index: usize,
-        turn: Turn,
+        turn: WakeUpTurn,
         until_start: Duration,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
@@ -313,8 +319,8 @@ impl Route {
         let len = all.len();
         let chunk = bytes[..len].chunks(self.chunk_bytes()).nth(index);
         let turn = match turn {
-            Turn::First => 0,
-            Turn::Later => LATER_BIT,
+            WakeUpTurn::First => 0,
+            WakeUpTurn::Later => LATER_BIT,
         };
         w.u8(SEGMENT_KIND)?.u16(self.transfer)?;
         w.u8((index as u8) << 4 | turn | count as u8)?.u16(ms)?;

@@ -1,5 +1,5 @@
 //! The bytes of a route of Thalweg. Many nodes have a part in one, and each byte lengthens every slot of its wake-up's
-//! floods by 32 us: so it is told bit by bit, and what is mostly the same is left out.
+//! floods by 32 us: so the encoding counts bits, and leaves out what is mostly the same.
 //!
 //! Invariant: one route has one encoding. Tests: `tests.rs`.
 
@@ -11,8 +11,8 @@ use thalweg_units::Channel;
 
 /// Earlier packets count.
 const KEPT_BIT: u8 = 0x80;
-/// The first packets are probed after.
-const LOOK_BIT: u8 = 0x40;
+/// The first packets are a probe.
+const PROBE_BIT: u8 = 0x40;
 /// A range follows: it is not of the whole object.
 const RANGE_BIT: u8 = 0x20;
 /// The sink's channel for the even group follows those of the stages.
@@ -20,12 +20,12 @@ const LAST_EVEN_BIT: u8 = 0x10;
 /// Bits of a node's address, less one.
 const WIDTH_BITS: u8 = 0x0f;
 
-/// Bytes of flags, payload, deadline, place among the rendezvous, expected packets and options.
+/// Bytes of flags, payload, deadline, phase, expected packets and options.
 const TERMS_BYTES: usize = 8;
 const RANGE_BYTES: usize = 8;
 const CHANNEL_BITS: u32 = 4;
 
-/// No route takes fewer: its terms, two channels, and two addresses of a bit.
+/// No route takes fewer: its parameters, two channels, and two addresses of a bit.
 pub(super) const LEAST_BYTES: usize = TERMS_BYTES + 2;
 
 fn next_node(bits: &mut BitReader<'_>, width: u32) -> Result<NodeId, WireError> {
@@ -39,7 +39,7 @@ fn next_channel(bits: &mut BitReader<'_>) -> Result<Channel, WireError> {
 impl Route {
     /// Bits of the longest address.
     fn width(&self) -> u32 {
-        let all = self.members().iter().chain(self.backups());
+        let all = self.members().iter().chain(self.backups_and_alternates());
         let all = all
             .map(|member| member.node)
             .chain([self.source, self.sink]);
@@ -49,7 +49,7 @@ impl Route {
 
     pub(super) fn packed_len(&self) -> usize {
         let hops = u32::from(self.channels.hops());
-        let nodes = self.members().len() + self.backups().len();
+        let nodes = self.members().len() + self.backups_and_alternates().len();
         let channels = hops + 1 + u32::from(self.last_even.is_some());
         // Of each place the end of three counts.
         let counts = nodes as u32 + 3 * 2 * (hops - 1);
@@ -61,8 +61,8 @@ impl Route {
         TERMS_BYTES + usize::from(self.threshold.is_some()) + range + bits.div_ceil(8) as usize
     }
 
-    /// Those with a part at a place: relays, those that stand by, alternate ones.
-    fn parts(&self) -> [&[Member]; 3] {
+    /// Relays, backup relays, alternate relays.
+    fn by_role(&self) -> [&[Member]; 3] {
         [self.members(), self.backup_relays(), self.alternates()]
     }
 
@@ -73,20 +73,20 @@ impl Route {
         w.u16(self.deadline_s)?;
         w.u8(self.phase.steps())?;
         w.u16(self.expected.map_or(0, NonZeroU16::get))?;
-        let is_part = self.range != ObjectRange::ALL;
+        let is_partial = self.range != ObjectRange::ALL;
         let width = self.width();
         let options = [
             (self.progress == Progress::Kept, KEPT_BIT),
-            (self.probe == Probe::First, LOOK_BIT),
-            (is_part, RANGE_BIT),
+            (self.probe == Probe::First, PROBE_BIT),
+            (is_partial, RANGE_BIT),
             (self.last_even.is_some(), LAST_EVEN_BIT),
         ];
-        let told = options.iter().filter(|(is_told, _)| *is_told);
-        w.u8(told.fold((width - 1) as u8, |all, (_, bit)| all | bit))?;
+        let flags = options.iter().filter(|(is_set, _)| *is_set);
+        w.u8(flags.fold((width - 1) as u8, |all, (_, bit)| all | bit))?;
         if let Some(threshold) = self.threshold {
             w.u8(threshold.get())?;
         }
-        if is_part {
+        if is_partial {
             w.u32(self.range.offset)?.u32(self.range.len)?;
         }
         let mut bits = BitWriter::new(w);
@@ -97,12 +97,12 @@ impl Route {
             bits.bits(end.get(), width)?;
         }
         for place in places(hops) {
-            for part in self.parts() {
+            for part in self.by_role() {
                 let here = part.iter().filter(|m| (m.stage, m.group) == place);
                 bits.ones(here.count())?;
             }
         }
-        for member in self.parts().into_iter().flatten() {
+        for member in self.by_role().into_iter().flatten() {
             bits.bits(member.node.get(), width)?;
         }
         bits.end()
@@ -150,17 +150,17 @@ impl Route {
             0 => Progress::Fresh,
             _ => Progress::Kept,
         };
-        route.probe = match options & LOOK_BIT {
+        route.probe = match options & PROBE_BIT {
             0 => Probe::None,
             _ => Probe::First,
         };
         // One route has one encoding, and one hop has no groups that could differ.
         let is_idle = last_even.is_some_and(|last| hops < 2 || last == route.channels.of(hops));
-        let is_told_so = sink != source
+        let is_canonical = sink != source
             && !is_idle
             && route.width() == width
             && (options & RANGE_BIT == 0) == (range == ObjectRange::ALL);
-        is_told_so.then_some(route).ok_or(bad)
+        is_canonical.then_some(route).ok_or(bad)
     }
 
     /// All but its ends: how many there are at each place, and then who they are.

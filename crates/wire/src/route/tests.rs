@@ -97,7 +97,12 @@ fn segments(route: &Route) -> Vec<FrameBuf> {
     (0..route.segments())
         .map(|i| {
             FrameBuf::build(|w| {
-                route.segment(i, Turn::First, Duration::from_millis(40 + i as u64), w)
+                route.segment(
+                    i,
+                    WakeUpTurn::First,
+                    Duration::from_millis(40 + i as u64),
+                    w,
+                )
             })
             .unwrap()
         })
@@ -113,10 +118,10 @@ fn channels(hops: usize) -> Channels {
 fn a_full_frame_holds_no_slim_payload() {
     let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(3));
     route.payload = PayloadSize::max_of(Format::Slim);
-    let refused = FrameBuf::build(|w| route.segment(0, Turn::First, Duration::ZERO, w));
+    let refused = FrameBuf::build(|w| route.segment(0, WakeUpTurn::First, Duration::ZERO, w));
     assert_eq!(refused.err(), Some(WireError::Malformed));
     route.format = Format::Slim;
-    assert!(FrameBuf::build(|w| route.segment(0, Turn::First, Duration::ZERO, w)).is_ok());
+    assert!(FrameBuf::build(|w| route.segment(0, WakeUpTurn::First, Duration::ZERO, w)).is_ok());
 }
 
 #[test]
@@ -160,16 +165,16 @@ fn a_usual_route_of_four_hops_and_six_paths_fits_one() {
     }
     assert_eq!(route.segments(), 1);
     assert_eq!(route.groups(), Groups::Two);
-    assert_eq!(route.place_of(node(1)), Some(Place::Source));
-    assert_eq!(route.place_of(node(2)), Some(Place::Destination));
+    assert_eq!(route.role_of(node(1)), Some(Role::Source));
+    assert_eq!(route.role_of(node(2)), Some(Role::Destination));
     assert_eq!(
-        route.place_of(node(17)),
-        Some(Place::Relay {
+        route.role_of(node(17)),
+        Some(Role::Relay {
             stage: 2,
             group: Group::Even
         })
     );
-    assert_eq!(route.place_of(node(3)), None);
+    assert_eq!(route.role_of(node(3)), None);
     let twice = Member {
         node: node(17),
         stage: 1,

@@ -90,7 +90,7 @@ impl Watched {
     /// Node `n` starts anew in the network.
     pub(super) fn start_anew(&mut self, n: usize) {
         let fresh = Self::new(n);
-        self.mote = fresh.mote.started_anew();
+        self.mote = fresh.mote.restarted();
     }
     /// After a drain, only whoever has the radio may have something pending there.
     fn check(&self) {

@@ -223,7 +223,7 @@ impl Port<Event> for Board {
         note_wish(&mut self.log, &request);
         self.asked += 1;
     }
-    fn tell(&mut self, event: Event) {
+    fn emit(&mut self, event: Event) {
         note_wish(&mut self.log, &event);
     }
 }

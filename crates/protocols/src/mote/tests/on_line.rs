@@ -1,6 +1,6 @@
 //! Orders and events over a line: what is written is read back, and any bytes are read or refused.
 
-use crate::collection::{Collect, Link, Missing};
+use crate::collection::{Collect, LinkReport, Missing};
 use crate::floodnet;
 use crate::linkprobe::{Measure, NodeList};
 use crate::mote::host::{max_order_bytes, MAX_EVENT_BYTES};
@@ -89,7 +89,7 @@ proptest! {
         let (node, other) = (NodeId::new(node).unwrap(), NodeId::new(other).unwrap());
         let (at, then) = (Instant::from_nanos(times.0), Instant::from_nanos(times.1));
         let time = Duration::from_nanos(times.1);
-        let link = Link { from: node, to: other, channel: Channel::from_index(channel), received: s, rssi: Dbm(f64::from(rssi)) };
+        let link = LinkReport { from: node, to: other, channel: Channel::from_index(channel), received: s, rssi: Dbm(f64::from(rssi)) };
         let missing = Missing { node, received: s, frames };
         let complete = Complete {
             len: u32::from(a) << 9, object_len: u32::from(b) << 16, digest,
@@ -169,7 +169,7 @@ fn every_reason_and_end_round_trips() {
         SetupError::PayloadTooSmallForControl,
         SetupError::ConditionalNeedsOnePath,
         SetupError::PayloadTooLarge,
-        SetupError::SaysTooMuch,
+        SetupError::NoteTooLong,
     ] {
         event_there_and_back(Event::Pipeline(pipeline::Event::Refused(why)));
     }

@@ -105,7 +105,7 @@ fn the_flood_of_a_wake_up_is_over_for_all_when_its_transfer_begins() {
 }
 
 #[test]
-fn who_is_late_waits_for_the_next_close_meeting_and_then_for_a_regular_one() {
+fn who_is_late_waits_for_the_next_close_rendezvous_and_then_for_a_regular_one() {
     for (late, most) in [(30, CLOSE), (250, CLOSE), (900, PERIOD)] {
         let mut net = grid(ideal());
         begins(&mut net, chains(1));
@@ -145,7 +145,7 @@ fn a_wake_up_that_nobody_took_is_repeated_early() {
 }
 
 #[test]
-fn who_missed_a_wake_up_beside_the_regular_meetings_still_listens_at_those() {
+fn who_missed_a_wake_up_at_a_close_rendezvous_still_listens_at_regular_ones() {
     for victim in [3, 11] {
         let deaf = Rc::new(Cell::new(false));
         let flag = deaf.clone();
@@ -166,12 +166,12 @@ fn who_missed_a_wake_up_beside_the_regular_meetings_still_listens_at_those() {
         net.run_for(MS(1_000));
         deaf.set(false);
         fetch(&mut net, from_corner(5)).unwrap();
-        assert!((0..GRID).all(|n| n == 4 || net.engine(n).mote.grid.is_some()));
+        assert!((0..GRID).all(|n| n == 4 || net.engine(n).mote.schedule.is_some()));
     }
 }
 
 #[test]
-fn a_protocol_that_does_not_tell_a_phase_waits_for_a_regular_rendezvous() {
+fn a_protocol_without_a_phase_waits_for_a_regular_rendezvous() {
     let mut net = grid(ideal());
     let first = net.now();
     begins(&mut net, chains(1));

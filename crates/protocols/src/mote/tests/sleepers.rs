@@ -29,7 +29,7 @@ fn a_sleeper_is_reached_at_the_next_rendezvous() {
 }
 
 #[test]
-fn a_sink_that_has_forgotten_the_meetings_reaches_sleepers_all_the_same() {
+fn a_sink_that_has_forgotten_the_rendezvous_reaches_sleepers_all_the_same() {
     for wait in (0..600).step_by(37) {
         let mut net = grid(ideal());
         fetch(&mut net, across(1)).unwrap();

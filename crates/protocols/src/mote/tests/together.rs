@@ -167,7 +167,7 @@ fn who_heard_only_a_later_wake_up_does_not_sleep_out_of_step() {
 }
 
 #[test]
-fn who_comes_too_late_is_told_and_the_others_go_on() {
+fn a_node_that_comes_too_late_is_refused_and_the_others_go_on() {
     let mut net = grid(ideal());
     net.command(0, together(row(1, 0)));
     net.run_for(MS(ROOM + 10));

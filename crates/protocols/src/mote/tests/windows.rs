@@ -24,7 +24,7 @@ fn who_is_near_the_sink_listens_for_less_long() {
     let of = [8, 3].map(|n| (is_asleep(&net, n), awake(&mut net, n, WHOLE)));
     assert!(of.iter().all(|(is_asleep, _)| *is_asleep), "{of:?}");
     let [near, far] = of.map(|(_, awake)| awake);
-    // A whole window and three others, of one or three slots of 4.4 ms, three to alternate, and guards.
+    // A whole window and three others, of one or three slots of 4.4 ms, three to spare, and guards.
     assert!((122..136).contains(&near), "{near}");
     assert!((148..162).contains(&far), "{far}");
 }

@@ -1,8 +1,8 @@
 //! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
 
-use crate::mote::{self, Adapted};
+use crate::mote::{self, AnyAdaptation};
 use crate::object::{NoRoom, ObjectInfo, ObjectStore};
-use crate::pipeline::{Command, Complete, End, Event, GiveUp, Part, Pipeline, Session};
+use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session, Setup};
 use std::vec;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
@@ -18,7 +18,7 @@ pub(super) const TELOSB: BoardTiming = BoardTiming {
     ..BoardTiming::IDEAL
 };
 
-pub(super) type Node = Pipeline<Memory, Adapted>;
+pub(super) type Node = Pipeline<Memory, AnyAdaptation>;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
@@ -139,7 +139,7 @@ pub(super) fn p3(hops: u8, paths: u8) -> Layout {
 pub(super) fn pip(hops: u8) -> Layout {
     layout(Scheme::Pip(Hopping::Fixed), hops, 1)
 }
-/// Two chains, and a node beside each relay that stands by: those come after all relays, in their order.
+/// Two chains, and a backup beside each relay: those come after all relays, in their order.
 pub(super) fn thalweg(hops: u8) -> Layout {
     let mut layout = layout(Scheme::Thalweg, hops, 2);
     layout.route.format = Format::Slim;
@@ -154,7 +154,7 @@ pub(super) fn thalweg(hops: u8) -> Layout {
     layout
 }
 
-/// The same with a alternate chain for each group, whose relays come after those that stand by, and a probe at the first
+/// The same with an alternate chain for each group, whose relays come after the backups, and a probe at the first
 /// packets.
 pub(super) fn with_alternates(hops: u8) -> Layout {
     let mut layout = thalweg(hops);
@@ -197,9 +197,14 @@ impl Layout {
         }
     }
     /// The part of node `n` on boards of `timing`.
-    pub(super) fn part(&self, n: usize, begin: Instant, timing: &BoardTiming) -> Part<Adapted> {
+    pub(super) fn part(
+        &self,
+        n: usize,
+        begin: Instant,
+        timing: &BoardTiming,
+    ) -> Setup<AnyAdaptation> {
         let node = self.id(n);
-        let mut part = mote::part(&self.route, node, begin, timing).unwrap();
+        let mut part = mote::setup(&self.route, node, begin, timing).unwrap();
         let policy = &mut part.session.policy;
         policy.give_up = self.give_up.unwrap_or(policy.give_up);
         part
@@ -209,7 +214,7 @@ impl Layout {
     }
 
     /// The network, all nodes waiting for the beginning. Only neighbouring stages hear each
-    /// other, and who stands by its own, and that only as `links` says.
+    /// other, and backups their own, and that only as `links` says.
     pub(super) fn net(
         &self,
         object: &Memory,
@@ -260,11 +265,11 @@ impl Layout {
     }
 }
 
-pub(super) type Told = (Instant, usize, Event);
+pub(super) type TimedEvent = (Instant, usize, Event);
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    pub(super) events: Vec<Told>,
+    pub(super) events: Vec<TimedEvent>,
     last: usize,
 }
 

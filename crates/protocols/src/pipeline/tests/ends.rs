@@ -85,7 +85,8 @@ fn the_group_whose_channel_goes_bad_comes_on_the_others() {
     }
 }
 
-/// The last packets of a probe say nothing of the sink's channel: whichever hop they are lost at, the group is degraded.
+/// The last packets of a probe say nothing of the sink's channel: whichever hop they are lost at, the group is
+/// degraded.
 #[test]
 fn a_group_that_falls_silent_in_a_probe_is_degraded() {
     let layout = parted(4);
@@ -115,8 +116,8 @@ fn a_group_that_falls_silent_in_a_probe_is_degraded() {
         .any(|(_, event)| is_degraded(event)));
 }
 
-/// A channel may bring beginnings alone: the request's first copy lets the destination stay for the second, which is on the
-/// other. It listens there when the source asks again.
+/// A channel may bring beginnings alone: the request's first copy lets the destination stay for the second, which is on
+/// the other. It listens there when the source asks again.
 #[test]
 fn a_channel_that_brings_beginnings_alone_ends_no_transfer() {
     for (hops, bad) in (2..=8).flat_map(|hops| [(hops, 26), (hops, EVEN)]) {

@@ -7,7 +7,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::Fate;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::pipeline::{Format, Group, Head, Header, Kind, Purpose, Request};
-use thalweg_wire::route::{ObjectRange, Place};
+use thalweg_wire::route::{ObjectRange, Role};
 use thalweg_wire::Reader;
 
 fn is_control(mpdu: &[u8]) -> bool {
@@ -83,7 +83,7 @@ fn half_of_the_packets_find_the_other_group_when_one_dies() {
     for dead in [Group::Odd, Group::Even] {
         let layout = p3(3, 4);
         let object = object(100 * 118);
-        let in_dead = |s: &Session| matches!(s.place, Place::Relay { group, .. } if group == dead);
+        let in_dead = |s: &Session| matches!(s.role, Role::Relay { group, .. } if group == dead);
         let nodes = 0..=layout.last();
         let dead: Vec<bool> = nodes.map(|n| in_dead(&layout.session(n))).collect();
         let mut net = layout.net(&object, TELOSB, move |air| {
@@ -218,7 +218,7 @@ fn too_much_and_too_many_are_refused() {
     net.command(0, Command::Start(layout.part(0, start(), &TELOSB)));
     let told: Vec<_> = net.take_events();
     assert_eq!(told[0].2, Event::Refused(SetupError::Busy));
-    let nowhere = mote::part(&layout.route, NodeId::new(77).unwrap(), start(), &TELOSB);
+    let nowhere = mote::setup(&layout.route, NodeId::new(77).unwrap(), start(), &TELOSB);
     assert!(nowhere.is_none());
 }
 
@@ -227,7 +227,7 @@ fn a_late_start_is_made_up_for() {
     let layout = p3(3, 4);
     let object = object(20 * 118);
     let mut net = layout.net(&object, TELOSB, ideal);
-    // The source is told only 300 ms after the transfer should have begun.
+    // The source gets its order only 300 ms after the transfer should have begun.
     net.command(0, Command::Stop);
     net.run_for(Duration::from_millis(350));
     net.command(0, Command::Start(layout.part(0, start(), &TELOSB)));

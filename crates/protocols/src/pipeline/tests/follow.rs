@@ -2,7 +2,7 @@
 
 use super::bench::{ideal, object, start, thalweg, with_alternates, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
-use crate::thalweg::{follows, Follows, EARLY};
+use crate::thalweg::{follow_ups, FollowUps, EARLY};
 use core::num::NonZeroU16;
 use std::vec::Vec;
 use thalweg_engine::harness::Fate;
@@ -12,9 +12,9 @@ use thalweg_wire::route::{Probe, Progress};
 
 const PACKETS: u16 = 200;
 
-fn told(layout: &Layout) -> Follows {
+fn told(layout: &Layout) -> FollowUps {
     let session = layout.session(layout.last());
-    follows(&layout.route, &session, &Cadence::new(&session, &TELOSB))
+    follow_ups(&layout.route, &session, &Cadence::new(&session, &TELOSB))
 }
 
 fn expecting(mut layout: Layout, probe: Probe) -> Layout {
@@ -44,7 +44,7 @@ fn an_undisturbed_transfer_is_over_for_everyone_when_that_was_told() {
                 within.contains(&alternate),
                 "{hops} hops, {probe:?}: {alternate}"
             );
-            // Who stands by hears no release where it sleeps, and leaves by the clock.
+            // A sleeping backup hears no release, and leaves by the clock.
             let last = (0..=layout.last()).map(ended).max();
             assert!(last <= Some(late), "{hops} hops, {probe:?}: {last:?}");
         }
@@ -52,7 +52,7 @@ fn an_undisturbed_transfer_is_over_for_everyone_when_that_was_told() {
 }
 
 #[test]
-fn the_probe_of_one_that_keeps_packets_is_told_of_in_more_bytes() {
+fn the_probe_of_one_that_keeps_packets_has_longer_reports() {
     let mut layout = expecting(thalweg(4), Probe::First);
     let fresh = told(&layout);
     layout.route.progress = Progress::Kept;
@@ -70,7 +70,7 @@ fn the_probe_of_one_that_keeps_packets_is_told_of_in_more_bytes() {
 
 #[test]
 fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
-    // Nobody brings the odd group's packets, and there is no other chain.
+    // No relay brings the odd group's packets, and there is no other chain.
     let layout = expecting(with_alternates(4), Probe::First);
     let mut net = layout.net(&object(usize::from(PACKETS) * 118), TELOSB, ideal);
     let alternates = layout.route.members().len();
@@ -89,7 +89,7 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
     let called_late = start() + early.first + early.each;
     assert!(over < called_late, "{over:?}, {called_late:?}");
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
-    // Relays and alternate relays of the group that the release reaches are free with it; who stands by, where it listens.
+    // Relays and alternate relays of the group that the release reaches are free with it; backups, if they listen.
     for n in (1..=alternates).chain(1 + 2 * alternates..layout.last()) {
         let ends = outcome.events.iter().filter(|(_, of, _)| *of == n);
         let ended = ends.map(|(at, ..)| *at).max();
@@ -101,8 +101,8 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
     }
 }
 
-/// The nodes that are still at it when another way may be called for, where nothing of `groups` passes hop `k`, counted from
-/// 1, either way.
+/// The nodes that are still at it when another way may be called for, where nothing of `groups` passes hop `k`, counted
+/// from 1, either way.
 fn still_at_it(k: u8, groups: &'static [Group], progress: Progress) -> Vec<usize> {
     let mut layout = expecting(with_alternates(4), Probe::First);
     layout.route.progress = progress;
@@ -138,7 +138,7 @@ fn still_at_it(k: u8, groups: &'static [Group], progress: Progress) -> Vec<usize
 }
 
 #[test]
-fn whichever_hop_carries_nothing_all_are_free_when_another_way_may_be_called_for() {
+fn whichever_hop_carries_nothing_all_are_free_when_another_path_may_be_called() {
     for progress in [Progress::Fresh, Progress::Kept] {
         for k in 1..=4 {
             for groups in [

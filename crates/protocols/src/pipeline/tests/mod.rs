@@ -1,5 +1,6 @@
 //! The pipeline on small ideal networks with chosen losses.
 
+mod backup;
 mod bench;
 mod conditional;
 mod ends;
@@ -9,6 +10,6 @@ mod lossy;
 mod nacks;
 mod nonsense;
 mod pause;
-mod standing;
+
 mod timing;
 mod variants;

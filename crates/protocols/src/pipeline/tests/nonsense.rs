@@ -131,7 +131,7 @@ fn a_request_that_contradicts_itself_is_not_believed() {
         engine.handle_radio(start(), RadioId(0), frame(&mpdu.unwrap(), start()));
         assert_eq!(engine.stats().packets, expected);
     };
-    // The length does not fit the number; it does; then another transfer is told of.
+    // The length does not fit the number; it does; then another transfer is announced.
     ask(3, 118 * 3 + 1, 0);
     ask(4, 118 * 3 + 1, 4);
     ask(0, 0, 4);

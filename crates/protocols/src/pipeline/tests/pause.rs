@@ -2,7 +2,7 @@
 
 use super::bench::{draw, ideal, object, start, with_alternates, Layout, TELOSB};
 use crate::pipeline::{Cadence, Command, End};
-use crate::thalweg::follows;
+use crate::thalweg::follow_ups;
 use core::num::NonZeroU16;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -27,7 +27,8 @@ fn cadence(layout: &Layout) -> Cadence {
     Cadence::new(&layout.session(0), &TELOSB)
 }
 
-/// What the source sent, and how many rounds there were, where frames have the fate that `fate` says, of so many packets.
+/// What the source sent, and how many rounds there were, where frames have the fate that `fate` says, of so many
+/// packets.
 fn transfer(
     hops: u8,
     packets: u16,
@@ -199,7 +200,7 @@ fn a_long_round_pauses_now_and_then() {
         // After the probe, 2,048 packets and 4,096, and at the end.
         assert_eq!(words.len(), 4, "{words:?}");
         let session = layout.session(last);
-        let late = follows(&layout.route, &session, &cadence(&layout)).late;
+        let late = follow_ups(&layout.route, &session, &cadence(&layout)).late;
         let ended = outcome.of(last).map(|(at, _)| at).max();
         assert!(ended <= late.map(|late| start() + late), "{ended:?}");
     }
@@ -210,7 +211,7 @@ fn a_chain_that_dies_in_a_long_round_is_missed_at_the_next_pause() {
     let layout = long(3);
     let bytes = object(usize::from(MANY) * 118);
     let mut net = layout.net(&bytes, TELOSB, ideal);
-    // The odd relay of stage 1, and who stands by it.
+    // The odd relay of stage 1, and its backup.
     net.run_for(Duration::from_secs(2));
     for node in [1, 5] {
         net.command(node, Command::Stop);

@@ -16,7 +16,7 @@ pub enum Why {
     Decrease {
         /// The factor, M.
         factor: f64,
-        /// p of the flow whose packet told.
+        /// p of the flow whose packet decided.
         delivery: f64,
     },
     /// A flow has joined.
@@ -25,8 +25,8 @@ pub enum Why {
     Leave,
 }
 
-/// Silence is looked for as often.
-const LOOK: Duration = Duration::from_secs(10);
+/// How often to check for silent flows.
+const SILENCE_CHECK: Duration = Duration::from_secs(10);
 
 /// The total rate.
 #[derive(Debug, Default)]
@@ -41,15 +41,15 @@ pub(super) struct Total {
     uneasy: usize,
     /// Of them, those that have fallen silent.
     silent: usize,
-    look: Option<Instant>,
+    next_check: Option<Instant>,
 }
 
 impl Total {
     pub(super) const fn rate(&self) -> f64 {
         self.rate
     }
-    pub(super) const fn looks_at(&self) -> Option<Instant> {
-        self.look
+    pub(super) const fn silence_check(&self) -> Option<Instant> {
+        self.next_check
     }
     /// A flow joins with what it wants: rates overshoot when flows begin (section 4.2.1), and many that join at
     /// once congest the network at once (section 4.2.3).
@@ -91,8 +91,8 @@ impl Total {
         }
     }
     /// Looks for flows that have fallen silent.
-    pub(super) fn look(&mut self, now: Instant, config: &Config, flows: &mut [FlowState]) {
-        self.look = Some(now + LOOK);
+    pub(super) fn check_silence(&mut self, now: Instant, config: &Config, flows: &mut [FlowState]) {
+        self.next_check = Some(now + SILENCE_CHECK);
         self.count(now, config, flows);
     }
 
@@ -104,7 +104,7 @@ impl Total {
         flows: &[FlowState],
         k: usize,
     ) -> Option<Why> {
-        self.look.get_or_insert(now + LOOK);
+        self.next_check.get_or_insert(now + SILENCE_CHECK);
         let Control::Aimd { increase } = config.control else {
             return None;
         };

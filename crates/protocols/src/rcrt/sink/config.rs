@@ -26,7 +26,7 @@ pub enum Repeat {
 /// What of a flow's out-of-order list counts as its length, L_i (section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// The packets after the one that told of the loss: none before the sink could have asked for it. Where less
+    /// The packets after the one that revealed the loss: none before the sink could have asked for it. Where less
     /// than a packet comes in a round trip, one packet in the list would say that a repair takes 1 / (r RTT) round
     /// trips, and every single loss be congestion.
     SinceKnown,
@@ -37,7 +37,7 @@ pub enum Length {
 /// Who may send more than its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
-    /// Nobody.
+    /// No flow.
     None,
     /// Flows whose packets meet no queue, as relays note it ([`Notes`](super::super::Notes)).
     WhereFree,
@@ -76,10 +76,10 @@ pub struct Config {
 
 impl Config {
     /// The paper's constants: A = .5, L = 1, U = 4 (sections 3.4 and 3.5). Where the paper is silent: a gain of .5 and
-    /// lists counted from the packet that told of the loss, as in its authors' later release; a weight of .5 for
-    /// round trips, of which there is a sample with each feedback only, and which grow at once where the network is
-    /// congested (the release takes TCP's 1/8); nine packets between decisions, fitted to figure 6's feedbacks (4549 for
-    /// 39,000 packets; the release takes three); a round trip of 1 s before the first, and a minute of silence.
+    /// lists counted from the packet that revealed the loss, as in its authors' later release; a weight of .5 for round
+    /// trips, of which there is a sample with each feedback only, and which grow at once where the network is congested
+    /// (the release takes TCP's 1/8); nine packets between decisions, fitted to figure 6's feedbacks (4549 for 39,000
+    /// packets; the release takes three); a round trip of 1 s before the first, and a minute of silence.
     pub const PAPER: Self = Self {
         control: Control::Aimd { increase: 0.5 },
         lower: 1.0,

@@ -54,7 +54,7 @@ pub(super) struct FlowState {
     pub(super) next: u64,
     /// The packet after the last that was seen.
     pub(super) highest: u64,
-    /// The packet after the last that the source has, once it has told.
+    /// The packet after the last that the source has, once it has said so.
     pub(super) end: Option<u64>,
     missing: BTreeSet<u64>,
     early: BTreeMap<u64, FrameBuf>,

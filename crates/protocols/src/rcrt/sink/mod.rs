@@ -5,33 +5,35 @@
 //! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests/`.
 
 mod adapt;
+mod closed;
 mod config;
-mod ended;
+mod events;
 mod flow;
 mod loss;
 pub mod policy;
 mod rtt;
 mod spare;
-mod tell;
 #[cfg(test)]
 mod tests;
 
 pub use adapt::Why;
 pub use config::{Config, Control, Excess, Length, Repeat};
-pub use tell::{Ended, Event, Refused, Saved, View};
+pub use events::{Completion, Event, Refused, Saved, View};
 
 use adapt::Total;
-use ended::Last;
+use closed::{ClosedFlows, Last};
 use flow::{Answer, FlowState, Key, Took};
 use policy::Policy;
 use std::boxed::Box;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::Vec;
 use thalweg_units::{Instant, NodeId};
-use thalweg_wire::rcrt::{Answers, Ask, Down, Feedback, Flow, Nacks, Rate, Says, Up, MAX_NACKS};
+use thalweg_wire::rcrt::{
+    Down, DownBody, Feedback, FeedbackRequest, Flow, Nacks, Rate, Up, UpBody, MAX_NACKS,
+};
 use thalweg_wire::FrameBuf;
 
-/// Flows at a time: whoever can send packets can open flows, and each may take a window of memory.
+/// Flows at a time: any node can open flows, and each may take a window of memory.
 const MAX_FLOWS: usize = 4096;
 /// Sequence numbers that a store may have kept are no higher.
 const MAX_SEQUENCE: u64 = 1 << 48;
@@ -46,13 +48,13 @@ pub struct Sink {
     flows: Vec<FlowState>,
     /// Where a flow stands in `flows`.
     index: BTreeMap<Key, usize>,
-    ended: ended::Ended,
+    closed: ClosedFlows,
     total: Total,
     /// Flows that are to be answered.
     answers: VecDeque<Key>,
     /// When flows are asked again for what is missing ([`Repeat::ByTimer`]).
     repeats: BTreeSet<(Instant, Key)>,
-    refusals: VecDeque<(NodeId, Flow, u8, Answers<'static>)>,
+    refusals: VecDeque<(NodeId, Flow, u8, DownBody<'static>)>,
     events: VecDeque<Event>,
     refused: Refused,
 }
@@ -65,7 +67,7 @@ impl Sink {
             policy,
             flows: Vec::new(),
             index: BTreeMap::new(),
-            ended: ended::Ended::default(),
+            closed: ClosedFlows::default(),
             total: Total::default(),
             answers: VecDeque::new(),
             repeats: BTreeSet::new(),
@@ -74,7 +76,8 @@ impl Sink {
             refused: Refused::default(),
         }
     }
-    /// Goes on with a flow that a store has kept. Its source asks for the connection again, or is told to. A flow
+    /// Goes on with a flow that a store has kept. Its source asks for the connection again, by itself or after
+    /// an answer. A flow
     /// that is there already stays as it is; one beyond those that there is room for is refused.
     pub fn restore(&mut self, now: Instant, saved: Saved) {
         let key = (saved.origin, saved.flow);
@@ -83,13 +86,13 @@ impl Sink {
         if self.index.contains_key(&key) {
             return;
         }
-        if saved.ended == Ended::Whole {
+        if saved.completion == Completion::Complete {
             let last = Last {
                 connection,
                 before,
                 next,
             };
-            return self.ended.remember(key, last);
+            return self.closed.remember(key, last);
         }
         if self.flows.len() >= MAX_FLOWS {
             self.refused.flows += 1;
@@ -102,14 +105,14 @@ impl Sink {
     /// What a store has to keep of flow `flow` of `origin`, with everything that was delivered.
     pub fn saved(&self, origin: NodeId, flow: Flow) -> Option<Saved> {
         let key = (origin, flow);
-        if let Some(last) = self.ended.last(key) {
+        if let Some(last) = self.closed.last(key) {
             return Some(Saved {
                 origin,
                 flow,
                 connection: last.connection,
                 demand: 0.0,
                 next: last.next,
-                ended: Ended::Whole,
+                completion: Completion::Complete,
             });
         }
         let f = self.flows.get(*self.index.get(&key)?)?;
@@ -119,7 +122,7 @@ impl Sink {
             connection: f.connection,
             demand: f.demand,
             next: f.next,
-            ended: Ended::No,
+            completion: Completion::Open,
         })
     }
     /// The flows that have not ended.
@@ -155,8 +158,8 @@ impl Sink {
         };
         let key = (origin, up.flow);
         match up.what {
-            Says::Open { demand, first } => self.open(now, key, up.connection, demand, first),
-            Says::Data { .. } | Says::Finish { .. } => {
+            UpBody::Open { demand, first } => self.open(now, key, up.connection, demand, first),
+            UpBody::Data { .. } | UpBody::Finish { .. } => {
                 let place = self.index.get(&key).copied();
                 let of_it =
                     |k: &usize| (self.flows.get(*k)).is_some_and(|f| f.connection == up.connection);
@@ -169,16 +172,16 @@ impl Sink {
     }
     /// A packet of a connection that is not there: it has ended, or is unknown.
     fn late(&mut self, key: Key, connection: u8) {
-        let answer = match self.ended.last(key) {
-            Some(last) if last.connection == connection => Answers::Finished,
+        let answer = match self.closed.last(key) {
+            Some(last) if last.connection == connection => DownBody::Finished,
             _ => {
                 self.refused.unknown += 1;
-                Answers::Unknown
+                DownBody::Unknown
             }
         };
         self.refuse(key, connection, answer);
     }
-    fn refuse(&mut self, (origin, flow): Key, connection: u8, what: Answers<'static>) {
+    fn refuse(&mut self, (origin, flow): Key, connection: u8, what: DownBody<'static>) {
         let refusal = (origin, flow, connection, what);
         if self.refusals.len() < MAX_REFUSALS && !self.refusals.contains(&refusal) {
             self.refusals.push_back(refusal);
@@ -189,25 +192,25 @@ impl Sink {
         let (origin, flow) = key;
         if demand == Rate::ZERO {
             self.refused.demands += 1;
-            return self.refuse(key, connection, Answers::Refuse);
+            return self.refuse(key, connection, DownBody::Refuse);
         }
         let known = self.index.get(&key).copied();
         let stands = known.and_then(|k| self.flows.get(k));
         let last = match stands {
             Some(f) => Some((f.connection, f.before)),
-            None => (self.ended.last(key)).map(|last| (last.connection, last.before)),
+            None => (self.closed.last(key)).map(|last| (last.connection, last.before)),
         };
         match (last, known) {
             (Some((current, _)), Some(k)) if current == connection => {
                 return self.open_again(now, k, first);
             }
             (Some((current, _)), None) if current == connection => {
-                return self.refuse(key, connection, Answers::Finished);
+                return self.refuse(key, connection, DownBody::Finished);
             }
             // Long on its way: were it taken, the newer connection would begin again and deliver twice.
             (Some((_, Some(before))), _) if before == connection => {
                 self.refused.outdated += 1;
-                return self.refuse(key, connection, Answers::Refuse);
+                return self.refuse(key, connection, DownBody::Refuse);
             }
             _ => {}
         }
@@ -223,7 +226,7 @@ impl Sink {
             }
         } else if self.flows.len() >= MAX_FLOWS {
             self.refused.flows += 1;
-            return self.refuse(key, connection, Answers::Refuse);
+            return self.refuse(key, connection, DownBody::Refuse);
         }
         let (demand, next) = (demand.per_s(), u64::from(first));
         let k = self.insert(now, key, (connection, before), demand, next);
@@ -235,7 +238,7 @@ impl Sink {
         });
         self.answer(now, k, Answer::Accept);
     }
-    /// The source did not hear the answer, or started anew: it goes on where it was, if it can.
+    /// The source did not hear the answer, or restarted: it goes on where it was, if it can.
     fn open_again(&mut self, now: Instant, k: usize, first: u16) {
         let Some(f) = self.flows.get_mut(k) else {
             return;
@@ -247,7 +250,7 @@ impl Sink {
         // What is missing is at the source no more.
         let (key, connection) = (f.key(), f.connection);
         self.refused.sequences += 1;
-        self.refuse(key, connection, Answers::Refuse);
+        self.refuse(key, connection, DownBody::Refuse);
     }
     fn insert(
         &mut self,
@@ -261,7 +264,7 @@ impl Sink {
         let k = self.flows.len();
         self.flows.push(state);
         self.index.insert(key, k);
-        self.ended.forget(key);
+        self.closed.forget(key);
         self.total.joins(demand);
         self.allocate(Why::Join);
         k
@@ -284,7 +287,7 @@ impl Sink {
     }
 
     /// Data or the end of flow `k`.
-    fn go_on(&mut self, now: Instant, k: usize, says: &Says<'_>) {
+    fn go_on(&mut self, now: Instant, k: usize, says: &UpBody<'_>) {
         let (window, events) = (self.config.window, &mut self.events);
         let Some(f) = self.flows.get_mut(k) else {
             return;
@@ -295,7 +298,7 @@ impl Sink {
             self.total.heard_again();
         }
         let wants = match *says {
-            Says::Data {
+            UpBody::Data {
                 sequence,
                 rate,
                 ask,
@@ -322,9 +325,9 @@ impl Sink {
                 }
                 f.echoed(now, echo);
                 let is_stale = !f.is_fresh();
-                took == Took::Duplicate || ask == Ask::Feedback || is_stale || f.misses()
+                took == Took::Duplicate || ask == FeedbackRequest::Yes || is_stale || f.misses()
             }
-            Says::Finish { end, echo } => {
+            UpBody::Finish { end, echo } => {
                 let ends = f.unwrap(end).is_some_and(|end| f.ends(end, window));
                 if !ends {
                     self.refused.sequences += 1;
@@ -333,7 +336,7 @@ impl Sink {
                 f.echoed(now, echo);
                 true
             }
-            Says::Open { .. } => false,
+            UpBody::Open { .. } => false,
         };
         f.measure(&self.config);
         let is = f.congestion;
@@ -356,15 +359,15 @@ impl Sink {
     /// All of the flow `key` is there, and it was removed.
     fn finish(&mut self, key: Key, last: Last) {
         let ((origin, flow), connection) = (key, last.connection);
-        self.ended.remember(key, last);
+        self.closed.remember(key, last);
         self.events.push_back(Event::Finished {
             origin,
             flow,
             connection,
         });
-        self.refuse(key, connection, Answers::Finished);
+        self.refuse(key, connection, DownBody::Finished);
     }
-    /// Flow `k` has told something: whether the total rate is to change.
+    /// A packet of flow `k` came in: whether the total rate is to change.
     fn decide(&mut self, now: Instant, k: usize) {
         let upper = self.config.upper;
         if let Some(f) = self.flows.get_mut(k) {
@@ -380,7 +383,7 @@ impl Sink {
         };
         self.allocate(why);
     }
-    /// Shares the total anew.
+    /// Shares out the total.
     fn allocate(&mut self, why: Why) {
         let claims: Vec<policy::Claim> = (self.flows.iter())
             .map(|f| policy::Claim {
@@ -418,14 +421,17 @@ impl Sink {
 
     /// When [`Sink::handle_timeout`] is due: a flow may have fallen silent, or is asked again.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let look = self.total.looks_at().filter(|_| !self.flows.is_empty());
+        let check = self
+            .total
+            .silence_check()
+            .filter(|_| !self.flows.is_empty());
         let repeat = self.repeats.first().map(|(at, _)| *at);
-        look.into_iter().chain(repeat).min()
+        check.into_iter().chain(repeat).min()
     }
     /// That instant has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if self.total.looks_at().is_some_and(|at| at <= now) {
-            self.total.look(now, &self.config, &mut self.flows);
+        if self.total.silence_check().is_some_and(|at| at <= now) {
+            self.total.check_silence(now, &self.config, &mut self.flows);
         }
         while let Some((at, key)) = self.repeats.pop_first() {
             if at > now {
@@ -486,8 +492,8 @@ impl Sink {
                 flow: f.flow,
                 connection: f.connection,
                 what: match answer {
-                    Answer::Accept => Answers::Accept(feedback),
-                    _ => Answers::Feedback(feedback),
+                    Answer::Accept => DownBody::Accept(feedback),
+                    _ => DownBody::Feedback(feedback),
                 },
             };
             if let Ok(message) = FrameBuf::build(|w| down.emit(w)) {

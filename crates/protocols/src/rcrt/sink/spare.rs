@@ -8,7 +8,7 @@ use thalweg_wire::rcrt::Met;
 
 /// Weight of a packet's note in the mean.
 const GAIN: f64 = 0.1;
-/// Mean note below which a way is free: three packets of four meet nobody else's.
+/// Mean note below which a way is free: three packets of four meet no other.
 const FREE: f64 = 0.25;
 /// Mean note above which a queue has built up.
 const BUSY: f64 = 1.0;

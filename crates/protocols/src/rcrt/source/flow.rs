@@ -8,7 +8,7 @@ use super::{Config, Probing};
 use crate::ring::Fifo;
 use crate::timer::sooner;
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::rcrt::{Ask, Echo, Feedback, Flow, Rate, MAX_NACKS};
+use thalweg_wire::rcrt::{Echo, Feedback, FeedbackRequest, Flow, Rate, MAX_NACKS};
 
 /// Where a connection stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,10 +240,10 @@ impl FlowState {
         Some(Echo { number, waited_ms })
     }
     /// A buffer that is more than half full asks for feedback.
-    pub(super) fn asks(&self) -> Ask {
+    pub(super) fn asks(&self) -> FeedbackRequest {
         match self.unacknowledged() * 2 > self.room {
-            true => Ask::Feedback,
-            false => Ask::No,
+            true => FeedbackRequest::Yes,
+            false => FeedbackRequest::No,
         }
     }
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
@@ -261,7 +261,7 @@ impl FlowState {
         self.token.pass(now);
         self.repeat.pass(now);
     }
-    /// Nothing is due until the node starts anew. What was heard last was in RAM.
+    /// Nothing is due until the node restarts. What was heard last was in RAM.
     pub(super) fn stop(&mut self) {
         (self.token, self.repeat) = (Due::Never, Due::Never);
         (self.heard, self.newest) = (None, None);
@@ -270,7 +270,7 @@ impl FlowState {
             self.state = State::Opening;
         }
     }
-    /// The node starts anew: the sink is asked where the flow was.
+    /// The node restarted: the sink is asked where the flow was.
     pub(super) fn reopen(&mut self) {
         if matches!(
             self.state,

@@ -1,9 +1,9 @@
-//! RCRT's part on a mote: connections, a token bucket each, and a buffer that the sink empties (RCRT,
-//! sections 3.3 and 3.7).
+//! RCRT on a mote: connections, a token bucket for each, and a buffer that the sink empties (RCRT, sections 3.3 and
+//! 3.7).
 //!
-//! Stands on a [`stack`](crate::stack) as what makes a node's packets. The sink decides everything; a
-//! source does as it is told. Time base: the node's clock. Invariants: what was accepted from a supply is
-//! read again until the sink has it; every wait has a time-out. Tests: `tests.rs`.
+//! It is the upper layer of a [`stack`](crate::stack). The sink decides everything and the source obeys. Time base: the
+//! node's clock. Invariants: a packet accepted from a supply is read again until the sink has it; every wait has a
+//! time-out. Tests: `tests.rs`.
 
 mod flow;
 mod supply;
@@ -18,8 +18,8 @@ use crate::stack::{Packet, Room, Upper};
 use crate::timer::sooner;
 use flow::{FlowState, Next};
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::rcrt::{Answers, Ask, Down, Flow, Met, Rate, Says, Up};
-use thalweg_wire::tree::Way;
+use thalweg_wire::rcrt::{Down, DownBody, FeedbackRequest, Flow, Met, Rate, Up, UpBody};
+use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
 /// How often a stalled source probes (section 3.7).
@@ -40,7 +40,7 @@ pub enum Probing {
 pub struct Config {
     /// A connection is asked for again after this.
     pub open_again: Duration,
-    /// Its end is told again after this.
+    /// Its end is announced again after this.
     pub finish_again: Duration,
     /// Of a stalled source.
     pub probing: Probing,
@@ -58,7 +58,7 @@ impl Config {
 /// Orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// A flow begins. One that is there is begun anew.
+    /// A flow begins. One that is there starts over.
     Open {
         /// Which.
         flow: Flow,
@@ -71,9 +71,9 @@ pub enum Order {
     Resume,
 }
 
-/// What is told.
+/// Events of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Event {
     /// The sink assigned a rate: applications may adapt their sampling.
     Rate {
         /// To this flow.
@@ -113,7 +113,7 @@ pub enum Message {
     Again(u32),
 }
 
-/// Events that wait to be told; the oldest makes room.
+/// Events that wait; the oldest makes room.
 const MAX_EVENTS: usize = 8;
 
 /// The sources of a node: at most `FLOWS` flows, whose packets `supply` has.
@@ -124,7 +124,7 @@ pub struct Source<S, const FLOWS: usize = 1> {
     flows: [Option<FlowState>; FLOWS],
     /// Which flow is asked first.
     turn: usize,
-    events: Fifo<Told, MAX_EVENTS>,
+    events: Fifo<Event, MAX_EVENTS>,
 }
 
 impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
@@ -162,7 +162,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
         } else if let Some(slot) = self.flows.iter_mut().find(|slot| mine(slot)) {
             *slot = Some(fresh);
         } else {
-            self.events.remember(Told::NoRoom { flow });
+            self.events.remember(Event::NoRoom { flow });
         }
     }
 
@@ -171,7 +171,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
         &mut self,
         now: Instant,
         k: usize,
-        room: &mut impl FnMut(Way) -> Room,
+        room: &mut impl FnMut(Direction) -> Room,
     ) -> Option<FrameBuf> {
         let supply = &mut self.supply;
         let flow = self.flows.get_mut(k)?.as_mut()?;
@@ -185,7 +185,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             },
             next => next,
         };
-        if room(Way::Up) == Room::Taken {
+        if room(Direction::Up) == Room::Taken {
             return None;
         }
         let payload;
@@ -194,21 +194,21 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             _ => flow.echo(now),
         };
         let what = match next {
-            Next::Open => Says::Open {
+            Next::Open => UpBody::Open {
                 demand: flow.demand,
                 first: flow.acked as u16,
             },
-            Next::Finish => Says::Finish {
+            Next::Finish => UpBody::Finish {
                 end: flow.next as u16,
                 echo,
             },
             Next::Again(sequence) | Next::New(sequence) => {
                 payload = FrameBuf::build(|w| supply.read(flow.flow, sequence, w)).ok()?;
-                Says::Data {
+                UpBody::Data {
                     met: Met::default(),
                     sequence: sequence as u16,
                     rate: flow.rate,
-                    ask: flow.asks_with(next),
+                    ask: flow.feedback_request(next),
                     echo,
                     payload: &payload,
                 }
@@ -222,7 +222,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             Next::Open | Next::Finish => Message::Control,
         };
         let flow = id;
-        self.events.remember(Told::Sent { flow, message });
+        self.events.remember(Event::Sent { flow, message });
         let up = Up {
             flow: id,
             connection,
@@ -238,57 +238,57 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             return;
         };
         match down.what {
-            Answers::Accept(feedback) | Answers::Feedback(feedback) => {
+            DownBody::Accept(feedback) | DownBody::Feedback(feedback) => {
                 if matches!(flow.state, State::Finished | State::Refused) {
                     return;
                 }
                 let acked = flow.acked;
                 if flow.heard(now, &feedback) {
                     let (flow, rate) = (flow.flow, flow.rate);
-                    self.events.remember(Told::Rate { flow, rate });
+                    self.events.remember(Event::Rate { flow, rate });
                 }
                 if flow.acked != acked {
                     self.supply.release(flow.flow, flow.acked);
                 }
             }
-            // A sink says so only to a source that has told its end, even if it has forgotten that since.
-            Answers::Finished if !matches!(flow.state, State::Finished | State::Refused) => {
+            // A sink says so only to a source that has announced its end, even if it has forgotten that since.
+            DownBody::Finished if !matches!(flow.state, State::Finished | State::Refused) => {
                 flow.end(State::Finished);
                 self.supply.release(flow.flow, flow.next);
                 let (flow, state) = (flow.flow, flow.state);
-                self.events.remember(Told::Ended { flow, state });
+                self.events.remember(Event::Ended { flow, state });
             }
-            // The sink has started anew, and is asked again.
-            Answers::Unknown => {
+            // The sink has restarted: the source opens again.
+            DownBody::Unknown => {
                 if matches!(flow.state, State::Open | State::Finishing) {
                     flow.reopen();
                 }
             }
-            Answers::Refuse => {
+            DownBody::Refuse => {
                 if flow.state == State::Opening {
                     flow.end(State::Refused);
                     let (flow, state) = (flow.flow, flow.state);
-                    self.events.remember(Told::Ended { flow, state });
+                    self.events.remember(Event::Ended { flow, state });
                 }
             }
-            Answers::Finished => {}
+            DownBody::Finished => {}
         }
     }
 }
 
 impl FlowState {
     /// A probe asks for feedback whatever the buffer holds.
-    fn asks_with(&self, next: Next) -> Ask {
+    fn feedback_request(&self, next: Next) -> FeedbackRequest {
         match next {
             Next::Again(_) | Next::New(_) => self.asks(),
-            Next::Open | Next::Finish => Ask::No,
+            Next::Open | Next::Finish => FeedbackRequest::No,
         }
     }
 }
 
 impl<S: Supply, const FLOWS: usize> Upper for Source<S, FLOWS> {
     type Command = Order;
-    type Event = Told;
+    type Event = Event;
 
     fn handle_command(&mut self, _now: Instant, order: Order) {
         match order {
@@ -309,15 +309,19 @@ impl<S: Supply, const FLOWS: usize> Upper for Source<S, FLOWS> {
             flow.handle_timeout(now);
         }
     }
-    fn poll_event(&mut self) -> Option<Told> {
+    fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }
-    fn next(&mut self, now: Instant, mut room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {
+    fn next(
+        &mut self,
+        now: Instant,
+        mut room: impl FnMut(Direction) -> Room,
+    ) -> Option<(Direction, FrameBuf)> {
         for k in 0..FLOWS {
             let k = (self.turn + k) % FLOWS.max(1);
             if let Some(message) = self.message(now, k, &mut room) {
                 self.turn = (k + 1) % FLOWS.max(1);
-                return Some((Way::Up, message));
+                return Some((Direction::Up, message));
             }
         }
         None

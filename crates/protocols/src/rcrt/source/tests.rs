@@ -50,13 +50,13 @@ impl Mote {
     fn sends(&mut self) -> Vec<Sent> {
         self.source.handle_timeout(self.now);
         let mut all = Vec::new();
-        while let Some((Way::Up, bytes)) = self.source.next(self.now, |_| Room::Free) {
+        while let Some((Direction::Up, bytes)) = self.source.next(self.now, |_| Room::Free) {
             let up = Up::parse(&bytes).unwrap();
             assert_eq!((up.flow, up.connection), (FLOW, 3));
             all.push(match up.what {
-                Says::Open { first, .. } => Sent::Open { first },
-                Says::Finish { end, .. } => Sent::Finish { end },
-                Says::Data {
+                UpBody::Open { first, .. } => Sent::Open { first },
+                UpBody::Finish { end, .. } => Sent::Finish { end },
+                UpBody::Data {
                     sequence,
                     ask,
                     echo,
@@ -96,11 +96,11 @@ impl Mote {
             nacks: Nacks::pack(missing.iter().copied(), &mut room),
         };
         self.answer(match accepts {
-            true => Answers::Accept(feedback),
-            false => Answers::Feedback(feedback),
+            true => DownBody::Accept(feedback),
+            false => DownBody::Feedback(feedback),
         });
     }
-    fn answer(&mut self, what: Answers<'_>) {
+    fn answer(&mut self, what: DownBody<'_>) {
         let down = Down {
             flow: FLOW,
             connection: 3,
@@ -108,7 +108,7 @@ impl Mote {
         };
         let to = NodeId::new(7).unwrap();
         let packet = Packet {
-            way: Way::Down { to },
+            direction: Direction::Down { to },
             origin: NodeId::new(1).unwrap(),
             number: 1,
             hops: 2,
@@ -124,7 +124,7 @@ impl Mote {
 #[derive(Debug, PartialEq, Eq)]
 enum Sent {
     Open { first: u16 },
-    Data(u16, Ask, Option<(u8, u16)>),
+    Data(u16, FeedbackRequest, Option<(u8, u16)>),
     Finish { end: u16 },
 }
 use Sent::{Data, Finish, Open};
@@ -144,9 +144,12 @@ fn a_connection_is_asked_for_until_the_sink_answers() {
     assert_eq!(mote.runs(SECOND * 3), [(2000, Open { first: 0 })]);
     mote.hear(true, 0.5, 0, 400, &[]);
     // The third message of the handshake is the first packet; it answers the second.
-    assert_eq!(mote.sends(), [Data(0, Ask::No, Some((1, 0)))]);
-    assert_eq!(mote.runs(SECOND * 2), [(5000, Data(1, Ask::No, None))]);
-    let told = Told::Rate {
+    assert_eq!(mote.sends(), [Data(0, FeedbackRequest::No, Some((1, 0)))]);
+    assert_eq!(
+        mote.runs(SECOND * 2),
+        [(5000, Data(1, FeedbackRequest::No, None))]
+    );
+    let told = Event::Rate {
         flow: FLOW,
         rate: Rate::from_per_s(0.5),
     };
@@ -164,7 +167,10 @@ fn new_packets_keep_to_the_rate_and_repairs_do_not() {
     );
     // Faster: the token that is waited for comes sooner.
     mote.hear(false, 4.0, 0, 500, &[0, 2]);
-    let again = [Data(0, Ask::No, Some((2, 0))), Data(2, Ask::No, None)];
+    let again = [
+        Data(0, FeedbackRequest::No, Some((2, 0))),
+        Data(2, FeedbackRequest::No, None),
+    ];
     assert_eq!(mote.sends(), again);
     assert_eq!(numbers(&mote.runs(SECOND / 2)), [(3250, 4), (3500, 5)]);
     // An echo says how long it waited; what was asked for again and has arrived is not sent.
@@ -172,7 +178,7 @@ fn new_packets_keep_to_the_rate_and_repairs_do_not() {
     mote.hear(false, 4.0, 3, 500, &[1, 2]);
     assert_eq!(
         mote.runs(SECOND / 4),
-        [(3750, Data(6, Ask::No, Some((3, 150))))]
+        [(3750, Data(6, FeedbackRequest::No, Some((3, 150))))]
     );
 }
 
@@ -182,7 +188,7 @@ fn a_full_buffer_stalls_and_probes_at_the_lesser_of_half_the_rate_and_one_in_a_r
     mote.sends();
     let sent = mote.runs(SECOND * 13);
     // More than half of eight packets ask for feedback: those after the fourth.
-    let asks = |sent: &Sent| matches!(sent, Data(_, Ask::Feedback, _));
+    let asks = |sent: &Sent| matches!(sent, Data(_, FeedbackRequest::Yes, _));
     let first = sent.iter().position(|(_, sent)| asks(sent));
     assert_eq!(first, Some(4));
     let probes: Vec<(u64, u16)> = [1, 2, 3, 4, 5, 6, 7]
@@ -196,7 +202,7 @@ fn a_full_buffer_stalls_and_probes_at_the_lesser_of_half_the_rate_and_one_in_a_r
     assert_eq!(numbers(&mote.runs(SECOND * 6)), [(20_000, 0)]);
     // What frees the buffer lets it go on.
     mote.hear(false, 1.0, 5, 500, &[]);
-    assert_eq!(mote.sends(), [Data(8, Ask::No, Some((3, 0)))]);
+    assert_eq!(mote.sends(), [Data(8, FeedbackRequest::No, Some((3, 0)))]);
 }
 
 #[test]
@@ -216,20 +222,20 @@ fn probes_back_off_where_that_is_asked_for() {
 #[test]
 fn the_tail_is_repaired_before_a_connection_ends() {
     let mut mote = Mote::connected(2, Config::PAPER);
-    assert_eq!(mote.sends(), [Data(0, Ask::No, Some((1, 0)))]);
+    assert_eq!(mote.sends(), [Data(0, FeedbackRequest::No, Some((1, 0)))]);
     let sent = mote.runs(SECOND * 25);
     let finish = || Finish { end: 2 };
     assert_eq!(
         sent,
         [
-            (1000, Data(1, Ask::No, None)),
+            (1000, Data(1, FeedbackRequest::No, None)),
             (2000, finish()),
             (22_000, finish())
         ]
     );
     mote.hear(false, 1.0, 1, 500, &[1]);
-    assert_eq!(mote.sends(), [Data(1, Ask::No, Some((2, 0)))]);
-    mote.answer(Answers::Finished);
+    assert_eq!(mote.sends(), [Data(1, FeedbackRequest::No, Some((2, 0)))]);
+    mote.answer(DownBody::Finished);
     assert_eq!(mote.state(), State::Finished);
     assert_eq!(mote.source.poll_timeout(), None);
     // A late word changes nothing.
@@ -246,12 +252,12 @@ fn a_node_that_starts_anew_and_a_sink_that_forgot_go_on_where_they_were() {
     mote.source.handle_command(mote.now, Order::Resume);
     assert_eq!(mote.sends(), [Open { first: 2 }]);
     mote.hear(true, 1.0, 2, 500, &[]);
-    assert_eq!(mote.sends(), [Data(4, Ask::No, Some((3, 0)))]);
-    mote.answer(Answers::Unknown);
-    mote.answer(Answers::Unknown);
+    assert_eq!(mote.sends(), [Data(4, FeedbackRequest::No, Some((3, 0)))]);
+    mote.answer(DownBody::Unknown);
+    mote.answer(DownBody::Unknown);
     assert_eq!(mote.sends(), [Open { first: 2 }]);
     // Refused it ends.
-    mote.answer(Answers::Refuse);
+    mote.answer(DownBody::Refuse);
     assert_eq!(
         (mote.state(), mote.source.poll_timeout()),
         (State::Refused, None)
@@ -278,5 +284,5 @@ fn what_makes_no_sense_is_ignored() {
     let told = core::iter::from_fn(|| mote.source.poll_event());
     assert!(told
         .last()
-        .is_some_and(|t| matches!(t, Told::NoRoom { .. })));
+        .is_some_and(|t| matches!(t, Event::NoRoom { .. })));
 }

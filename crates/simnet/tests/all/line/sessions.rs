@@ -19,7 +19,7 @@ use thalweg_protocols::rcrt::Send;
 use thalweg_simnet::basestation::Setup;
 use thalweg_simnet::networks::Gauge;
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::rcrt::{Answers, Down};
+use thalweg_wire::rcrt::{Down, DownBody};
 
 const SOURCES: [u16; 3] = [4, 6, 17];
 /// Bytes of a packet.
@@ -99,7 +99,7 @@ impl<'a, F: FnMut(u32) -> bool> Layered for Checked<'a, F> {
     }
     fn pass_on(&mut self, station: NodeId, send: Send) -> Result<(), NetworkFault> {
         let down = Down::parse(&send.message).unwrap();
-        if let Answers::Accept(feedback) | Answers::Feedback(feedback) = down.what {
+        if let DownBody::Accept(feedback) | DownBody::Feedback(feedback) = down.what {
             let safe = self.kept.borrow().get(&send.to).map_or(0, Vec::len) / PACKET;
             assert!(
                 usize::from(feedback.next) <= safe,

@@ -1,6 +1,6 @@
 use super::{max_min, Claim, Policy};
 
-/// Everybody gets the same, but nobody more than its demand (section 3.6).
+/// Each flow gets the same, but none more than its demand (section 3.6).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DemandLimited;
 

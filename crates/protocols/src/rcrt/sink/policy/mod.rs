@@ -78,7 +78,7 @@ fn table<V: core::str::FromStr>(nodes: &str) -> Option<BTreeMap<NodeId, V>> {
     entries.map(entry).collect()
 }
 
-/// Shares `total` so that nobody gets more than its demand, and whoever gets less gets as much as everybody
+/// Shares `total` so that no flow gets more than its demand, and each that gets less gets as much as all
 /// else who does (max-min). Returns what all demands leave.
 fn max_min(total: f64, claims: &[Claim], rates: &mut [f64]) -> f64 {
     let mut order: Vec<(&Claim, &mut f64)> = claims.iter().zip(rates).collect();

@@ -4,11 +4,11 @@ use std::vec::Vec;
 use thalweg_units::NodeId;
 
 /// Higher classes get up to their demands first, each class sharing as [`super::DemandLimited`] does
-/// (section 3.6 names priorities). Everybody keeps a hundredth of an equal share, so that nobody starves.
+/// (section 3.6 names priorities). Each flow keeps a hundredth of an equal share, so that none starves.
 #[derive(Debug, Clone, Default)]
 pub struct Priority(BTreeMap<NodeId, u8>);
 
-/// Share of an equal share that nobody goes below.
+/// Share of an equal share that no flow goes below.
 const KEPT: f64 = 0.01;
 
 impl Priority {

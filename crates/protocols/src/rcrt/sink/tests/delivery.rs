@@ -126,7 +126,7 @@ fn what_waits_to_be_said_goes_with_its_connection() {
     let mut bench = Bench::new(Config::PAPER, "fair");
     bench.connected(7, 1.0);
     bench.pass(60.0);
-    bench.data_at(7, 1, 1, Rate::ZERO, Ask::Feedback, None);
+    bench.data_at(7, 1, 1, Rate::ZERO, FeedbackRequest::Yes, None);
     bench.open(7, 2, 1.0, 0);
     assert!(matches!(bench.says()[..], [(7, Said::Accept(_))]));
 }
@@ -142,7 +142,10 @@ fn a_sink_that_starts_anew_goes_on_where_its_store_was() {
     }
     bench.finish(8, 1, 3);
     let saved = [7, 8].map(|origin| bench.sink.saved(node(origin), FLOW).unwrap());
-    assert_eq!(saved.map(|s| s.ended), [Ended::No, Ended::Whole]);
+    assert_eq!(
+        saved.map(|s| s.completion),
+        [Completion::Open, Completion::Complete]
+    );
 
     let mut bench = Bench::new(Config::PAPER, "fair");
     for saved in saved {
@@ -156,7 +159,7 @@ fn a_sink_that_starts_anew_goes_on_where_its_store_was() {
     bench.open(7, 1, 1.0, 1);
     bench.data(7, 1, 3);
     assert_eq!(bench.delivered(), [3, 4]);
-    // Without a store, the source is told to open again.
+    // Without a store, the source must open again.
     let mut bench = Bench::new(Config::PAPER, "fair");
     bench.data(7, 1, 5);
     assert_eq!(bench.says(), [(7, Said::Unknown)]);
@@ -182,7 +185,7 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 
 proptest! {
     /// A source that repeats what it is asked for, and ends; packets are lost, repeated and overtaken; the sink starts
-    /// anew from its store; numbers wrap.
+    /// again from its store; numbers wrap.
     #[test]
     fn everything_is_delivered_once_and_in_order(
         fates in fates(),

@@ -29,7 +29,7 @@ fn each_of_four_conditions_asks_for_feedback() {
     assert_eq!(bench.feedback().unwrap().nacks, [1, 2]);
 
     let mut bench = settled(PLAIN);
-    bench.data_at(7, 1, 1, rate(0.5), Ask::No, None);
+    bench.data_at(7, 1, 1, rate(0.5), FeedbackRequest::No, None);
     assert_eq!(bench.feedback().unwrap().rate, rate(1.0));
 
     let mut bench = settled(PLAIN);
@@ -37,7 +37,7 @@ fn each_of_four_conditions_asks_for_feedback() {
     assert_eq!(bench.feedback().unwrap().next, 1);
 
     let mut bench = settled(PLAIN);
-    bench.data_at(7, 1, 1, rate(1.0), Ask::Feedback, None);
+    bench.data_at(7, 1, 1, rate(1.0), FeedbackRequest::Yes, None);
     assert_eq!(bench.feedback().unwrap().next, 2);
 }
 
@@ -107,27 +107,27 @@ fn round_trips_leave_out_what_the_source_waited() {
     bench.data(7, 1, 0);
     let number = bench.feedback().unwrap().number;
     bench.pass(4.0);
-    bench.data_at(7, 1, 1, rate(1.0), Ask::Feedback, echo(number, 1000));
+    bench.data_at(7, 1, 1, rate(1.0), FeedbackRequest::Yes, echo(number, 1000));
     assert_eq!(bench.view(7).rtt_s, 3.0);
     let number = bench.feedback().unwrap().number;
     bench.pass(2.0);
-    bench.data_at(7, 1, 2, rate(1.0), Ask::No, echo(number, 0));
+    bench.data_at(7, 1, 2, rate(1.0), FeedbackRequest::No, echo(number, 0));
     assert_eq!(bench.view(7).rtt_s, 3.0 - 0.125);
     // RTO = 2.875 s + 2 x .25 s, from the feedback 2 s ago.
     bench.pass(1.3);
-    bench.data_at(7, 1, 3, rate(1.0), Ask::Feedback, None);
+    bench.data_at(7, 1, 3, rate(1.0), FeedbackRequest::Yes, None);
     assert!(
         bench.feedback().is_some(),
         "the limit is the RTO of when the last was sent, 3 s"
     );
     bench.pass(3.3);
-    bench.data_at(7, 1, 4, rate(1.0), Ask::Feedback, None);
+    bench.data_at(7, 1, 4, rate(1.0), FeedbackRequest::Yes, None);
     assert_eq!(bench.says(), []);
     bench.pass(0.1);
-    bench.data_at(7, 1, 5, rate(1.0), Ask::Feedback, None);
+    bench.data_at(7, 1, 5, rate(1.0), FeedbackRequest::Yes, None);
     assert!(bench.feedback().is_some());
     // Numbers of no feedback, and waits longer than the time that has passed, teach nothing.
-    bench.data_at(7, 1, 6, rate(1.0), Ask::No, echo(200, 0));
-    bench.data_at(7, 1, 7, rate(1.0), Ask::No, echo(5, 60_000));
+    bench.data_at(7, 1, 6, rate(1.0), FeedbackRequest::No, echo(200, 0));
+    bench.data_at(7, 1, 7, rate(1.0), FeedbackRequest::No, echo(5, 60_000));
     assert_eq!(bench.view(7).rtt_s, 3.0 - 0.125);
 }

@@ -80,7 +80,7 @@ fn a_store_may_hold_anything() {
             connection: 1,
             demand,
             next: u64::MAX,
-            ended: Ended::No,
+            completion: Completion::Open,
         };
         bench.sink.restore(bench.now, saved);
     }

@@ -1,4 +1,4 @@
-//! A sink on a bench: packets are put in by hand, what it says and tells is looked at.
+//! A sink on a bench: packets go in by hand, messages and events are checked.
 
 mod delivery;
 mod feedback;
@@ -66,7 +66,7 @@ impl Bench {
             self.sink.handle_timeout(at);
         }
     }
-    fn up(&mut self, origin: u16, connection: u8, what: Says<'_>) {
+    fn up(&mut self, origin: u16, connection: u8, what: UpBody<'_>) {
         let up = Up {
             flow: FLOW,
             connection,
@@ -77,12 +77,19 @@ impl Bench {
     }
     fn open(&mut self, origin: u16, connection: u8, demand: f64, first: u16) {
         let demand = rate(demand);
-        self.up(origin, connection, Says::Open { demand, first });
+        self.up(origin, connection, UpBody::Open { demand, first });
     }
     /// A packet of a source that has its newest rate and asks for nothing.
     fn data(&mut self, origin: u16, connection: u8, sequence: u16) {
         let rate = self.rate_of(origin);
-        self.data_at(origin, connection, sequence, rate, Ask::No, None);
+        self.data_at(
+            origin,
+            connection,
+            sequence,
+            rate,
+            FeedbackRequest::No,
+            None,
+        );
     }
     fn data_at(
         &mut self,
@@ -90,11 +97,11 @@ impl Bench {
         connection: u8,
         sequence: u16,
         rate: Rate,
-        ask: Ask,
+        ask: FeedbackRequest,
         echo: Option<Echo>,
     ) {
         let payload = &sequence.to_le_bytes();
-        let says = Says::Data {
+        let says = UpBody::Data {
             met: Met::default(),
             sequence,
             rate,
@@ -105,7 +112,7 @@ impl Bench {
         self.up(origin, connection, says);
     }
     fn finish(&mut self, origin: u16, connection: u8, end: u16) {
-        self.up(origin, connection, Says::Finish { end, echo: None });
+        self.up(origin, connection, UpBody::Finish { end, echo: None });
     }
     fn view(&self, origin: u16) -> View {
         let found = self.sink.flows().find(|view| view.origin == node(origin));
@@ -127,11 +134,11 @@ impl Bench {
                 nacks: feedback.nacks.iter().collect(),
             };
             let said = match down.what {
-                Answers::Accept(feedback) => Said::Accept(heard(feedback)),
-                Answers::Feedback(feedback) => Said::Feedback(heard(feedback)),
-                Answers::Finished => Said::Finished,
-                Answers::Unknown => Said::Unknown,
-                Answers::Refuse => Said::Refuse,
+                DownBody::Accept(feedback) => Said::Accept(heard(feedback)),
+                DownBody::Feedback(feedback) => Said::Feedback(heard(feedback)),
+                DownBody::Finished => Said::Finished,
+                DownBody::Unknown => Said::Unknown,
+                DownBody::Refuse => Said::Refuse,
             };
             all.push((to.get(), said));
         }
@@ -172,7 +179,7 @@ impl Bench {
         };
         events.filter_map(why).collect()
     }
-    /// Everything is said and told, and forgotten.
+    /// Takes all messages and events, and forgets them.
     fn clear(&mut self) {
         self.says();
         self.events();

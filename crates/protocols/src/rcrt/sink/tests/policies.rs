@@ -44,7 +44,7 @@ fn policies_share_as_they_say() {
     near(&shares("demand-limited", 1.5, &demands), &[0.5, 0.5, 0.5]);
     near(&shares("demand-limited", 60.0, &demands), &demands);
     near(&shares("weighted:2=3", 10.0, &demands), &[2.0, 6.0, 2.0]);
-    // A hundredth of an equal share is kept for everybody; the class gets its demand, the others what is left.
+    // A hundredth of an equal share is kept for each flow; the class gets its demand, the others what is left.
     near(&shares("priority:3=1", 6.0, &demands), &[0.5, 0.5, 5.0]);
     near(&shares("priority:3=1", 3.0, &demands), &[0.01, 0.01, 2.98]);
 }

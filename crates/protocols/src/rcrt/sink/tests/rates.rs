@@ -34,7 +34,7 @@ fn the_total_grows_by_a_at_most_every_two_round_trips() {
 #[test]
 fn a_flow_decides_nothing_before_it_has_its_newest_rate() {
     let mut bench = two();
-    bench.data_at(7, 1, 0, rate(0.25), Ask::No, None);
+    bench.data_at(7, 1, 0, rate(0.25), FeedbackRequest::No, None);
     assert_eq!(bench.changes(), []);
     bench.data(7, 1, 1);
     assert_eq!(bench.changes(), [Why::Increase]);
@@ -63,9 +63,9 @@ fn the_total_shrinks_by_the_loss_of_the_flow_that_told() {
     assert!((bench.view(7).delivery - 0.95).abs() < 1e-12);
     // Until the source has its new rate, and within two round trips, nothing more.
     let old = rate(0.5);
-    bench.data_at(7, 1, 30, old, Ask::No, None);
+    bench.data_at(7, 1, 30, old, FeedbackRequest::No, None);
     bench.pass(10.0);
-    bench.data_at(7, 1, 31, old, Ask::No, None);
+    bench.data_at(7, 1, 31, old, FeedbackRequest::No, None);
     assert_eq!(bench.changes(), []);
     bench.data(7, 1, 32);
     bench.data(7, 1, 33);
@@ -105,8 +105,8 @@ fn decisions_wait_for_packets_but_a_decrease_after_an_increase_does_not() {
     assert_eq!(bench.changes(), []);
 }
 
-/// The constants that experiments have: nine packets at the mean rate between decisions, a list that is counted from the
-/// packet that told of the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
+/// The constants that experiments have: nine packets at the mean rate between decisions, a list that is counted from
+/// the packet that revealed the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
 #[test]
 fn the_usual_constants_by_hand() {
     let mut bench = Bench::new(Config::PAPER, "fair");
@@ -131,7 +131,7 @@ fn the_usual_constants_by_hand() {
     assert!((bench.sink.total() - 9.0 * p / (2.0 - p)).abs() < 1e-9);
 }
 
-/// L_i as the text has it, and as it is counted from the packet that told of the loss (section 3.4).
+/// L_i as the text has it, and as it is counted from the packet that revealed the loss (section 3.4).
 #[test]
 fn the_length_of_the_list_is_read_in_two_ways() {
     for (length, congestion) in [(Length::Whole, 3.0), (Length::SinceKnown, 2.0)] {
@@ -181,7 +181,7 @@ fn a_silent_flow_does_not_hold_up_the_others() {
     assert_eq!(bench.changes(), [Why::Increase]);
     // Heard again: it counts at once, not only when silence is looked for next.
     bench.pass(5.0);
-    bench.data_at(7, 1, 5, Rate::ZERO, Ask::No, None);
+    bench.data_at(7, 1, 5, Rate::ZERO, FeedbackRequest::No, None);
     assert!(bench.view(7).congestion >= PLAIN.lower);
     bench.clear();
     bench.data(8, 1, 2);

@@ -1,4 +1,4 @@
-//! A node's part in one stream: previous hop, queue, next hop.
+//! A node's state in one stream: previous hop, queue, next hop.
 //!
 //! Invariants: packets leave in the order in which they came; a packet keeps its place in the queue
 //! until it is delivered or given up; of one round, numbers that are taken in only rise, so that what
@@ -77,9 +77,9 @@ impl Batch {
     }
 }
 
-/// A node's part.
+/// A node's state in one stream.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct StreamState {
     pub(super) call: Call,
     pub(super) previous: Option<Hop>,
     pub(super) next: Option<Hop>,
@@ -87,7 +87,7 @@ pub(super) struct Part {
     pub(super) sender: Sender,
     pub(super) batch: Option<Batch>,
     /// A packet arrived after this time, or the stream is over; from the first packet on.
-    pub(super) heard_by: Instant,
+    pub(super) silent_by: Instant,
     pub(super) counts: Counts,
     /// Packets given up in a row.
     pub(super) lost: u8,
@@ -111,9 +111,9 @@ pub(super) enum Taken {
     End(u16),
 }
 
-impl Part {
+impl StreamState {
     /// The part of the node at `place` of the call's path, with a queue for `room` packets.
-    pub(super) fn new(call: Call, place: usize, room: usize, heard_by: Instant) -> Option<Self> {
+    pub(super) fn new(call: Call, place: usize, room: usize, silent_by: Instant) -> Option<Self> {
         let hop = |node: Option<usize>, link: Option<usize>| {
             Some(Hop {
                 node: call.path.node(node?)?,
@@ -129,7 +129,7 @@ impl Part {
             queue: Fifo::new(room),
             sender: Sender::new(call.path.node(place)?.get()),
             batch: None,
-            heard_by,
+            silent_by,
             counts: Counts::default(),
             lost: 0,
             sequence: 0,
@@ -154,7 +154,7 @@ impl Part {
     fn frame(&mut self, number: u16, content: Content<'_>) -> Option<Queued> {
         let sequence = self.sequence.wrapping_add(1);
         let next = self.next?;
-        // Without acknowledgements a packet is for whoever listens: only the next hop does.
+        // Without acknowledgements a packet is for any node that listens: only the next hop does.
         let to = self.call.version.acknowledges().then_some(next.node);
         let from = self.me()?;
         let packet = Packet {

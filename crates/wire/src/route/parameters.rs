@@ -1,4 +1,4 @@
-//! What a wake-up message says besides who takes part: values that cannot be wrong. Tests: `tests.rs`.
+//! The parameters of a transfer in its wake-up message: types without invalid values. Tests: `tests.rs`.
 
 use super::MAX_STAGES;
 use crate::pipeline::{Format, Group, MAX_HOPS, MAX_PAYLOAD};
@@ -94,7 +94,7 @@ pub enum Scheme {
     /// The same on fixed channels; a relay's packets wait in its radio, and each goes out when the
     /// next comes in (conditional immediate transmission, CIT, section 4).
     PipCit,
-    /// Two lean chains of relays, with nodes that stand by; no publication's.
+    /// Two chains of single relays, with backup relays; no publication's.
     Thalweg,
 }
 
@@ -110,21 +110,23 @@ impl Scheme {
 pub enum Progress {
     /// The transfer begins with the first packet.
     Fresh,
-    /// It goes on with what the source knows to be missing, or has asked for. alternate relays take part from the beginning.
+    /// It goes on with what the source knows to be missing, or requests. Alternate relays take part from the start.
     Kept,
 }
 
-/// Whether a transfer asks after its first packets which groups bring them.
+/// Whether a transfer requests a report on its first packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {
     /// It does not.
     None,
-    /// It does. Where one brings too few it calls its alternate relays, and ends where that does not help: another way is there.
+    /// It does. A group that delivers too few calls its alternate relays; if that does not help, the transfer ends, for
+    /// another path.
     First,
 }
 
-/// Where among a network's rendezvous a wake-up begins: so many steps of 2 ms after one of those that come every 500 ms. Most
-/// are at one of these; nodes that sleep listen at a few others, and whoever heard one of those still knows the rest.
+/// When a wake-up begins: so many steps of 2 ms after a regular rendezvous, one every 500 ms. Most begin at one;
+/// sleeping nodes listen at a few other times as well, and the phase of a wake-up there leaves the regular rendezvous
+/// known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Phase(u8);
 
@@ -158,10 +160,10 @@ impl Phase {
 /// How a transfer's control is made: its wake-up, requests and NACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// As P3 has it. The wake-up tells identity, hop-length and channel of every node (P3, section IV-D2);
+    /// As P3 has it. The wake-up has identity, hop-length and channel of every node (P3, section IV-D2);
     /// requests and NACKs are as long as data packets (section IV-G), so each takes a cycle a hop.
     Published,
-    /// As short as can be, which is no publication's: the wake-up tells channels once a stage, requests and
+    /// As short as can be, which is no publication's: the wake-up has channels once a stage, requests and
     /// NACKs have the bytes that they need.
     Compact,
 }
@@ -214,9 +216,9 @@ pub struct Member {
     pub group: Group,
 }
 
-/// A node's part in a route.
+/// A node's role in a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Role {
     /// Has the object: stage 0.
     Source,
     /// Forwards.
@@ -226,14 +228,14 @@ pub enum Place {
         /// Whose packets.
         group: Group,
     },
-    /// Watches a relay, and forwards in its place where it does not.
-    StandsBy {
+    /// Watches a relay, and forwards in its place if it fails.
+    Backup {
         /// 1..H.
         stage: u8,
         /// Whose packets.
         group: Group,
     },
-    /// Is of a chain that takes the place of its group's, should that be called.
+    /// Is part of a chain that relays for its group when called.
     Alternate {
         /// 1..H.
         stage: u8,

@@ -1,30 +1,30 @@
-//! A node's part in the pipeline of a route: what P3 and PIP decide, and which of their adaptations runs.
+//! A node's setup for the pipeline of a route: session, schedule, and the adaptation of the route's protocol.
 
 use crate::glossy;
 use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
-use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
+use crate::pipeline::{Adaptation, Cadence, Fixed, Policy, Session, Setup};
 use crate::thalweg::{
-    self, AlternateRelay, BackupRelay, ChainRole, DualChannelSink, Follows, PathProbe, Rendezvous,
+    self, AlternateRelay, BackupRelay, ChainRole, DualChannelSink, FollowUps, PathProbe, Rendezvous,
 };
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Control, Hopping, Place, Probe, Route, Scheme};
+use thalweg_wire::route::{Control, Hopping, Probe, Role, Route, Scheme};
 
-/// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
-/// where it has none.
-pub fn part(
+/// The setup of `node` for `route`, which begins at `start` of its clock, on boards of `timing`; `None` if it is not
+/// part of the route.
+pub fn setup(
     route: &Route,
     node: NodeId,
     start: Instant,
     timing: &BoardTiming,
-) -> Option<Part<Adapted>> {
-    let place = route.place_of(node)?;
+) -> Option<Setup<AnyAdaptation>> {
+    let role = route.role_of(node)?;
     let channels = route.channels;
-    let mut session = session(route, place, start);
+    let mut session = session(route, role, start);
     let cadence = Cadence::new(&session, timing);
     let beat = cadence.beat(&session);
     if route.scheme == Scheme::Thalweg {
@@ -33,63 +33,63 @@ pub fn part(
             deadline,
             ..thalweg::policy(&beat)
         };
-        session.policy.inactivity += match place {
-            Place::StandsBy { .. } => BackupRelay::patience(&beat),
-            Place::Alternate { .. } => AlternateRelay::patience(&beat),
+        session.policy.inactivity += match role {
+            Role::Backup { .. } => BackupRelay::patience(&beat),
+            Role::Alternate { .. } => AlternateRelay::patience(&beat),
             _ => Duration::ZERO,
         };
     }
     let stage = session.stage();
-    let follows = thalweg::follows(route, &session, &cadence);
-    let lane = |stage, group| ChainRole::new(route, (stage, group), &beat, follows.early);
+    let follow_ups = thalweg::follow_ups(route, &session, &cadence);
+    let chain = |stage, group| ChainRole::new(route, (stage, group), &beat, follow_ups.early);
     let fixed = Fixed { channels, stage };
-    let selective = Selective::new(route, place, fixed);
+    let selective = Selective::new(route, role, fixed);
     let adaptation = match route.scheme {
-        Scheme::P3 => Adapted::Selective(selective),
-        Scheme::Pip(Hopping::EveryCyclePair) => Adapted::Hopping(Hopper::new(fixed, &beat)),
-        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit => Adapted::Fixed(fixed),
-        Scheme::Thalweg => match place {
-            Place::StandsBy { stage, group } => {
-                let over = follows.late.map(|late| start + late);
-                let lane = lane(stage, group);
-                Adapted::Watches(BackupRelay::new((lane, route.probe), &beat, over))
+        Scheme::P3 => AnyAdaptation::Selective(selective),
+        Scheme::Pip(Hopping::EveryCyclePair) => AnyAdaptation::Hopping(Hopper::new(fixed, &beat)),
+        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit => AnyAdaptation::Fixed(fixed),
+        Scheme::Thalweg => match role {
+            Role::Backup { stage, group } => {
+                let over = follow_ups.late.map(|late| start + late);
+                let chain = chain(stage, group);
+                AnyAdaptation::Backup(BackupRelay::new((chain, route.probe), &beat, over))
             }
-            Place::Source | Place::Destination if route.probe == Probe::First => {
+            Role::Source | Role::Destination if route.probe == Probe::First => {
                 let alternates = [Group::Odd, Group::Even].map(|group| route.has_alternate(group));
-                let looker = PathProbe::new(fixed, route.progress, alternates, &beat);
-                Adapted::Looks(match place {
-                    Place::Destination => {
-                        let rendezvous = Rendezvous::new(&beat, follows.early);
-                        looker.with(DualChannelSink::new(route, &beat), rendezvous)
+                let probe = PathProbe::new(fixed, route.progress, alternates, &beat);
+                AnyAdaptation::Probe(match role {
+                    Role::Destination => {
+                        let rendezvous = Rendezvous::new(&beat, follow_ups.early);
+                        probe.with(DualChannelSink::new(route, &beat), rendezvous)
                     }
-                    _ => looker,
+                    _ => probe,
                 })
             }
-            Place::Alternate { stage, group } => {
-                let lane = lane(stage, group);
-                Adapted::Alternate(AlternateRelay::new(lane, route.progress, &beat))
+            Role::Alternate { stage, group } => {
+                let chain = chain(stage, group);
+                AnyAdaptation::Alternate(AlternateRelay::new(chain, route.progress, &beat))
             }
-            Place::Relay { stage, group } => Adapted::ChainRole(lane(stage, group)),
-            _ => Adapted::Fixed(fixed),
+            Role::Relay { stage, group } => AnyAdaptation::Chain(chain(stage, group)),
+            _ => AnyAdaptation::Fixed(fixed),
         },
     };
-    Some(Part {
+    Some(Setup {
         session,
         cadence,
         adaptation,
     })
 }
 
-/// When something may have to follow a transfer over `route` on boards of `timing`, where its protocol says so.
-pub(super) fn follows(route: &Route, timing: &BoardTiming) -> Option<Follows> {
-    let session = session(route, Place::Destination, Instant::ZERO);
+/// When something may have to follow a transfer over `route` on boards of `timing`, if its protocol says so.
+pub(super) fn follow_ups(route: &Route, timing: &BoardTiming) -> Option<FollowUps> {
+    let session = session(route, Role::Destination, Instant::ZERO);
     let cadence = Cadence::new(&session, timing);
     let is_ours = route.scheme == Scheme::Thalweg;
-    is_ours.then(|| thalweg::follows(route, &session, &cadence))
+    is_ours.then(|| thalweg::follow_ups(route, &session, &cadence))
 }
 
-/// What whoever has `place` must know. How long Thalweg's nodes wait follows from the schedule, which follows from this.
-fn session(route: &Route, place: Place, start: Instant) -> Session {
+/// The session of the node in `role`. How long Thalweg's nodes wait follows from the schedule, which follows from this.
+fn session(route: &Route, role: Role, start: Instant) -> Session {
     let policy = match route.scheme {
         Scheme::P3 => match route.control() {
             Control::Published => p3::policy(),
@@ -102,14 +102,14 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
     };
     Session {
         transfer: route.transfer,
-        place,
+        role,
         hops: route.channels.hops(),
         groups: route.groups(),
         payload: route.payload,
         range: route.range,
         format: route.format,
-        said_bytes: match route.probe {
-            Probe::First => thalweg::SAID_BYTES,
+        note_bytes: match route.probe {
+            Probe::First => thalweg::NOTE_BYTES,
             Probe::None => 0,
         },
         // Relays of one stage that send in step would write different counts.
@@ -129,48 +129,48 @@ fn session(route: &Route, place: Place, start: Instant) -> Session {
 
 /// The adaptations of the protocols that a route can name.
 #[derive(Debug, Clone, Copy)]
-pub enum Adapted {
+pub enum AnyAdaptation {
     /// PIP and Thalweg, on channels that stay.
     Fixed(Fixed),
     /// Thalweg's relays, on those of their group.
-    ChainRole(ChainRole),
+    Chain(ChainRole),
     /// PIP with channel hopping.
     Hopping(Hopper),
     /// P3.
     Selective(Selective),
     /// Thalweg, beside a relay.
-    Watches(BackupRelay),
+    Backup(BackupRelay),
     /// Thalweg's source and destination.
-    Looks(PathProbe),
+    Probe(PathProbe),
     /// Thalweg, of a chain that may be called.
     Alternate(AlternateRelay),
 }
 
-impl Deref for Adapted {
+impl Deref for AnyAdaptation {
     type Target = dyn Adaptation;
 
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Fixed(fixed) => fixed,
-            Self::ChainRole(lane) => lane,
+            Self::Chain(chain) => chain,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
-            Self::Watches(watcher) => watcher,
-            Self::Looks(looker) => looker,
+            Self::Backup(backup) => backup,
+            Self::Probe(probe) => probe,
             Self::Alternate(alternate) => alternate,
         }
     }
 }
 
-impl DerefMut for Adapted {
+impl DerefMut for AnyAdaptation {
     fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
             Self::Fixed(fixed) => fixed,
-            Self::ChainRole(lane) => lane,
+            Self::Chain(chain) => chain,
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
-            Self::Watches(watcher) => watcher,
-            Self::Looks(looker) => looker,
+            Self::Backup(backup) => backup,
+            Self::Probe(probe) => probe,
             Self::Alternate(alternate) => alternate,
         }
     }

@@ -1,11 +1,11 @@
-//! What a sink tells: events, counts of what it refused, views of its flows, and what a store keeps of them.
+//! A sink's events, counts of what it refused, views of its flows, and what a store keeps of them.
 
 use super::adapt::Why;
 use thalweg_units::NodeId;
 use thalweg_wire::rcrt::Flow;
 use thalweg_wire::FrameBuf;
 
-/// What is told.
+/// Events of a sink.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A connection stands.
@@ -49,7 +49,7 @@ pub enum Event {
         /// Which of the flow's connections.
         connection: u8,
     },
-    /// A connection has given way to another of its flow before everything was delivered: its source started anew.
+    /// A connection has given way to another of its flow before everything was delivered: its source restarted.
     Closed {
         /// The source.
         origin: NodeId,
@@ -91,16 +91,16 @@ pub struct Saved {
     /// Everything before it was delivered.
     pub next: u64,
     /// Whether that was everything.
-    pub ended: Ended,
+    pub completion: Completion,
 }
 
 /// Whether a flow has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum Completion {
     /// It has not.
-    No,
+    Open,
     /// Everything was delivered.
-    Whole,
+    Complete,
 }
 
 /// A flow as others see it.

@@ -1,12 +1,12 @@
-//! Connections that have ended: what comes late is answered, and opens nothing anew (RCRT, section 3.8: tear-down).
+//! Connections that have ended: late packets are answered and reopen nothing (RCRT, section 3.8: tear-down).
 //!
-//! Invariant: the last [`MAX_ENDED`] flows that ended are remembered, each once. Tests: `tests/`.
+//! Invariant: the last [`MAX_CLOSED`] flows that ended are remembered, each once. Tests: `tests/`.
 
 use super::flow::Key;
 use std::collections::BTreeMap;
 
 /// Flows that have ended and are remembered.
-const MAX_ENDED: usize = 4096;
+const MAX_CLOSED: usize = 4096;
 
 /// A flow's last connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +20,14 @@ pub(super) struct Last {
 
 /// What is remembered.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(super) struct ClosedFlows {
     flows: BTreeMap<Key, (Last, u64)>,
     /// In the order in which they ended.
     order: BTreeMap<u64, Key>,
     count: u64,
 }
 
-impl Ended {
+impl ClosedFlows {
     pub(super) fn last(&self, key: Key) -> Option<Last> {
         self.flows.get(&key).map(|(last, _)| *last)
     }
@@ -36,7 +36,7 @@ impl Ended {
         self.count += 1;
         self.flows.insert(key, (last, self.count));
         self.order.insert(self.count, key);
-        if self.order.len() > MAX_ENDED {
+        if self.order.len() > MAX_CLOSED {
             if let Some((_, oldest)) = self.order.pop_first() {
                 self.flows.remove(&oldest);
             }

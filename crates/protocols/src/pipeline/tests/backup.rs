@@ -1,4 +1,4 @@
-//! Thalweg: those that stand by take the part of relays that die, and what arrived is kept.
+//! Thalweg: backup relays replace relays that die, and what arrived is kept.
 
 use super::bench::{draw, ideal, object, thalweg, with_alternates, Layout, Memory, Node, TELOSB};
 use crate::pipeline::{Chain, Command, End, Event};
@@ -33,7 +33,7 @@ fn resumed(layout: &Layout, net: &mut Net<Node>) -> Layout {
 }
 
 #[test]
-fn over_good_links_nobody_who_stands_by_sends() {
+fn over_good_links_no_backup_sends() {
     let layout = thalweg(4);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     let outcome = layout.run(&mut net, 10);
@@ -64,7 +64,7 @@ fn any_relay_may_die_and_the_transfer_takes_a_few_packets_longer() {
 }
 
 #[test]
-fn who_stands_by_a_relay_with_a_bad_link_takes_part() {
+fn the_backup_of_a_relay_with_a_bad_link_takes_over() {
     let layout = thalweg(3);
     // Relay 3, of stage 2, gets one packet in five.
     let links = move |air: thalweg_engine::harness::Air<'_>| match air.to {
@@ -86,7 +86,7 @@ fn a_broken_transfer_is_over_soon_and_what_arrived_is_kept() {
     let there = net.engine(last).stats().received;
     net.command(last, Command::Stop);
     let began = net.now();
-    // The source sends its round, asks thrice, and gives up; who stands by is back after a rest.
+    // The source sends its round, asks thrice, and gives up; the backup is back after a rest.
     let outcome = layout.run(&mut net, 10);
     assert_eq!(outcome.end(0), Some(End::GaveUp));
     let took = net.now().since(began);
@@ -137,13 +137,13 @@ fn a_part_as_long_as_the_one_before_is_not_mixed_with_it() {
     assert!(came[..300 * 118] == whole.bytes[300 * 118..], "other bytes");
 }
 
-/// Node `n` of the bench, which has `hops` hops: who stands by and who is alternate comes after all relays.
+/// Node `n` of the bench, which has `hops` hops: backups and alternates come after all relays.
 fn alternate_of(relay: usize, hops: u8) -> usize {
     relay + 4 * (usize::from(hops) - 1)
 }
 
 #[test]
-fn over_good_links_spares_sleep_through_the_probe_and_leave_after_it() {
+fn over_good_links_alternates_sleep_through_the_probe_and_leave_after_it() {
     let layout = with_alternates(4);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     let outcome = layout.run(&mut net, 10);
@@ -165,11 +165,11 @@ fn over_good_links_spares_sleep_through_the_probe_and_leave_after_it() {
 }
 
 #[test]
-fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
+fn the_alternate_chain_of_a_group_that_brings_nothing_is_called_for_good() {
     for dead in 1..=6 {
         let layout = with_alternates(4);
         let mut net = layout.net(&bytes(), TELOSB, ideal);
-        // A relay of the group, and who stands by it.
+        // A relay of the group, and its backup.
         net.command(dead, Command::Stop);
         net.command(dead + 6, Command::Stop);
         let outcome = layout.run(&mut net, 10);
@@ -193,8 +193,8 @@ fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
 }
 
 #[test]
-fn a_group_gets_through_over_whichever_of_its_relays_and_spare_ones_do() {
-    // The odd group's relay of stage 2, who stands by it, and its alternate relay of stage 3.
+fn a_group_gets_through_over_whichever_of_its_relays_and_alternates_do() {
+    // The odd group's relay of stage 2, its backup, and its alternate relay of stage 3.
     let layout = with_alternates(4);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     for dead in [3, 9, alternate_of(5, 4)] {
@@ -206,8 +206,8 @@ fn a_group_gets_through_over_whichever_of_its_relays_and_spare_ones_do() {
 }
 
 #[test]
-fn who_stands_by_takes_part_when_its_group_calls() {
-    // Nothing that the relay of stage 2, or its alternate one, sends on arrives; they are heard to send it by who stands by.
+fn a_backup_takes_over_when_its_group_calls() {
+    // Nothing that the relay of stage 2, or its alternate one, sends on arrives; backups hear them send it.
     let layout = with_alternates(4);
     let (relay, alternate) = (3, alternate_of(3, 4));
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
@@ -224,7 +224,7 @@ fn who_stands_by_takes_part_when_its_group_calls() {
 }
 
 #[test]
-fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_probe() {
+fn a_transfer_whose_alternate_chain_is_no_better_ends_within_the_second_probe() {
     let layout = with_alternates(3);
     let mut net = layout.net(&bytes(), TELOSB, ideal);
     for node in [1, 5, alternate_of(1, 3)] {
@@ -245,11 +245,11 @@ fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_probe() {
 }
 
 #[test]
-fn one_that_keeps_packets_calls_its_spare_relays_from_the_beginning() {
+fn one_that_keeps_packets_calls_its_alternates_from_the_beginning() {
     let mut layout = with_alternates(4);
     layout.route.progress = Progress::Kept;
     let mut net = layout.net(&bytes(), TELOSB, ideal);
-    // A relay of the odd group, and who stands by it.
+    // A relay of the odd group, and its backup.
     for dead in [3, 9] {
         net.command(dead, Command::Stop);
     }
@@ -281,9 +281,9 @@ fn a_source_that_has_another_object_asks_before_it_sends() {
 }
 
 #[test]
-fn the_destination_is_told_where_a_chain_loses_packets() {
+fn the_destination_learns_where_a_chain_loses_packets() {
     let layout = with_alternates(4);
-    // Relay 3 is the odd one of stage 2. It gets one packet in four, and nobody stands by it.
+    // Relay 3 is the odd one of stage 2. It gets one packet in four, and it has no backup.
     let mut packets = 0;
     let mut net = layout.net(&bytes(), TELOSB, move |air| {
         let is_its = Head::parse(air.mpdu)
@@ -396,7 +396,7 @@ fn a_destination_that_ended_a_transfer_waits_for_no_round() {
         net.command(node, Command::Stop);
     }
     let outcome = layout.run(&mut net, 1);
-    // A probe at the group's chain, one at its alternate, and then it is free for another way.
+    // A probe of the group's chain, one of its alternate, and then it is free for another path.
     assert_eq!(outcome.end(0), Some(End::GaveUp));
     assert_eq!(outcome.end(last), Some(End::Released));
 }

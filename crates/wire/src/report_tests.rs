@@ -1,0 +1,63 @@
+//! Tests of `report.rs`.
+
+use super::*;
+use crate::FrameBuf;
+use proptest::prelude::*;
+
+fn heard() -> impl Strategy<Value = Option<Received>> {
+    prop::option::of((1u8.., any::<i8>()).prop_map(|(received, rssi)| Received { received, rssi }))
+}
+
+proptest! {
+    #[test]
+    fn a_schedule_round_trips(
+        campaign: u8, first: u16, slot: u16, floor: u8,
+        id in 0..=NodeId::MAX.get(), frame: u8, count: u8,
+    ) {
+        let schedule = Schedule {
+            campaign: Campaign::new(campaign),
+            first: TIME_STEP * u64::from(first),
+            slot: TIME_STEP * u64::from(slot),
+            floor,
+        };
+        let one = Assignment { node: NodeId::new(id).unwrap(), first: frame, count };
+        let content = FrameBuf::build(|w| {
+            schedule.emit(w)?;
+            one.emit(w)
+        }).unwrap();
+        prop_assert_eq!(content.len(), Schedule::BYTES + Assignment::BYTES);
+        let mut r = Reader::new(&content);
+        prop_assert_eq!(Schedule::parse(&mut r), Ok(schedule));
+        prop_assert_eq!(Assignment::parse(&mut r), Ok(one));
+    }
+
+    #[test]
+    fn a_report_round_trips(
+        campaign: u8, frame in 0u8..127, more in 1u8..=127, level in prop::option::of(any::<u8>()),
+        id in 0..=NodeId::MAX.get(), cells in prop::array::uniform16(heard()),
+    ) {
+        let campaign = Campaign::new(campaign);
+        let battery = level.map(BatteryLevel::of_code);
+        let report = Report { campaign, frame, frames: (frame + more).min(127), battery };
+        let row = Row { neighbour: NodeId::new(id).unwrap(), heard: cells };
+        let content = FrameBuf::build(|w| {
+            report.emit(w)?;
+            row.emit(w)
+        }).unwrap();
+        prop_assert_eq!(content.len(), Report::BYTES + usize::from(level.is_some()) + row.bytes());
+        let mut r = Reader::new(&content);
+        prop_assert_eq!(Report::parse(&mut r), Ok(report));
+        prop_assert_eq!(Row::parse(&mut r), Ok(row));
+        prop_assert_eq!(r.remaining(), 0);
+    }
+
+    #[test]
+    fn any_bytes_are_parsed_without_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..=130),
+    ) {
+        let _ = Schedule::parse(&mut Reader::new(&bytes));
+        let _ = Assignment::parse(&mut Reader::new(&bytes));
+        let _ = Report::parse(&mut Reader::new(&bytes));
+        let _ = Row::parse(&mut Reader::new(&bytes));
+    }
+}
