@@ -2,7 +2,7 @@
 //!
 //! The sink's report of an attempt shows which hops are bad and which are good; the next route is planned by it.
 //! Where lean chains break off again and again, a route over many paths is tried. Invariants: only Thalweg is
-//! rerouted, which keeps the packets that have arrived; the last route of each [`TURNS`] is not probed, so that it
+//! rerouted, which keeps the packets that have arrived; the last route of each `TURNS` is not probed, so that it
 //! does not end for being bad. Tests: `reroute_tests.rs`, `crates/simnet/tests/all/robustness/own.rs`.
 
 use super::terms::{RoutePlan, Terms};

@@ -59,7 +59,7 @@ impl StreamStore for Shelf {
                 StreamEvent::Begun(source, _) => drop(kept.insert(source, Vec::new())),
                 StreamEvent::Ended(_) => {}
                 StreamEvent::Bytes(source, _, bytes) => {
-                    kept.entry(source).or_default().extend(bytes)
+                    kept.entry(source).or_default().extend(bytes);
                 }
             }
         }
