@@ -232,9 +232,8 @@ impl Network {
             (self.age.is_some(), "age", OptionName::Age),
             (self.at.is_some(), "at", OptionName::Age),
         ];
-        let set = set.into_iter().filter(|(is_set, ..)| *is_set);
-        set.map(|(_, option, what)| self.takes(option, what))
-            .collect()
+        let mut set = set.into_iter().filter(|(is_set, ..)| *is_set);
+        set.try_for_each(|(_, option, what)| self.takes(option, what))
     }
 
     /// The site: the testbed's nodes as the seed draws them, aged, with the losses.

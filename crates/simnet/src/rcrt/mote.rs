@@ -108,10 +108,10 @@ impl<S: Supply> Upper for Program<S> {
         match (self, order) {
             (Self::Base(base), ProgramOrder::Send(send)) => base.handle_command(now, send),
             (Self::Source(source), ProgramOrder::Source(order)) => {
-                source.handle_command(now, order)
+                source.handle_command(now, order);
             }
             (Self::Readings(it), ProgramOrder::Readings(schedule)) => {
-                it.handle_command(now, schedule)
+                it.handle_command(now, schedule);
             }
             // Not its kind of order.
             _ => {}
