@@ -90,8 +90,8 @@ fn files(folder: &Path) {
 }
 
 /// What a page leaves for its reader to fill in.
-const PLACES: [&str; 9] = [
-    "N", "FILE", "TRACE", "COMMAND", "NAME", "DIR", "ID", "SHELL", "...",
+const PLACES: [&str; 10] = [
+    "N", "FILE", "TRACE", "COMMAND", "NAME", "DIR", "ID", "SHELL", "PAPER", "...",
 ];
 
 #[test]
