@@ -6,27 +6,29 @@
 //! Invariants: an object is returned whole or not at all; relays of a transfer that broke off have time to leave it
 //! before the next begins. Tests: `tests/all/recovery.rs`, `crates/simnet/tests/all/`.
 
+mod description;
+mod report;
+
+pub use description::{clean_channels, Description};
+pub use report::{Details, Report};
+
 use crate::job::{run, Failure, Progress, Retry, RetryMode, Watch};
 use crate::line::LineError;
-use crate::link_state::{
-    hop_observations, Draw, HopObservation, LinkState, Place, PlanRequest, CLEAN_CHANNELS,
-};
+use crate::link_state::{hop_observations, HopObservation, LinkState, PlanRequest};
 use crate::network::{Network, NetworkFault, NetworkTime, Notice};
 use crate::outcome::Outcome;
 use crate::recovery;
 use crate::registry::Pipelined;
-use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment, SegmentDetails};
+use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
 use crate::survey::{SurveyCost, SurveyJob, Surveyed};
 use crate::transfer::account::{expected, Account};
 use crate::transfer::pipeline::{settling, Fetch, Fetched, Order, Terms, SETTLING};
-use crate::transfer::reroute::{BadHop, Reroute};
-use serde::Serialize;
+use crate::transfer::reroute::Reroute;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_engine::BoardTiming;
-use thalweg_planner::{Place as Position, Plan, Prediction};
+use thalweg_planner::Plan;
 use thalweg_protocols::mote::Event;
-use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::route::ObjectRange;
 
 /// A transfer that breaks off is begun again over another plan.
@@ -40,55 +42,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LINE_LOSSES: u32 = 3;
 /// How often to check a line that is down.
 const LINE_CHECK: Duration = Duration::from_secs(1);
-
-/// A network as it is configured, before anything is measured.
-#[derive(Debug, Clone)]
-pub struct Description {
-    /// Its name, its nodes, its channels.
-    pub place: Place,
-    /// Where the nodes are, if that is known.
-    pub positions: Option<Vec<Position>>,
-    /// The base station.
-    pub sink: NodeId,
-    /// The channels of transfers, where they are configured.
-    pub channels: Option<Vec<Channel>>,
-    /// What the nodes' boards cost.
-    pub timing: BoardTiming,
-    /// Draws what a plan leaves to chance, under a seed.
-    pub draw: (Draw, u64),
-}
-
-impl Description {
-    /// The channels that a survey measures.
-    fn measured_channels(&self) -> ChannelSet {
-        match &self.channels {
-            Some(list) => list.iter().copied().collect(),
-            None => self.place.channels,
-        }
-    }
-    /// The base station's index.
-    pub fn sink_index(&self) -> usize {
-        let index = self.place.ids.iter().position(|id| *id == self.sink);
-        index.unwrap_or(0)
-    }
-    /// The name of the node with this index.
-    fn id(&self, index: usize) -> NodeId {
-        let id = self.place.ids.get(index);
-        id.copied().unwrap_or(NodeId::MAX)
-    }
-    /// The network with these `links`, which have no date.
-    pub fn link_state(&self, links: thalweg_planner::LinkQualities) -> LinkState {
-        let (place, channels) = (self.place.clone(), self.channels.clone());
-        LinkState::new(place, links, self.sink_index(), channels, self.draw)
-    }
-}
-
-/// P3's channels, where all of them are `of` those that a network has (P3, section IV-D2).
-pub fn clean_channels(of: ChannelSet) -> Option<Vec<Channel>> {
-    let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
-    let clean: Vec<Channel> = clean.collect();
-    clean.iter().all(|c| of.contains(*c)).then_some(clean)
-}
 
 /// What a collector does where the line to its base station is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,33 +59,6 @@ pub struct ProtocolPlan {
     pub plan: Arc<Plan>,
     /// The protocol.
     pub protocol: Pipelined,
-}
-
-/// What a pipeline transfer reports beside its summary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Details {
-    /// Share of retransmissions in all data transmissions of the source, 0..=1; none where the source cannot be
-    /// inspected.
-    pub retransmitted: Option<f64>,
-    /// Of the duration, up to the source's first packet, in seconds.
-    pub wake_up_s: f64,
-    /// Chains whose probe brought too little, over all attempts: alternate relays joined them, or the transfer was
-    /// rerouted.
-    pub degraded_paths: u32,
-    /// Hops that lost too much, of attempts that broke off.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bad_hops: Vec<BadHop>,
-}
-
-impl SegmentDetails for Details {
-    fn append(&mut self, next: &Self, (bytes, more): (u64, u64)) {
-        let (bytes, more) = (bytes as f64, more as f64);
-        let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
-        let shares = self.retransmitted.zip(next.retransmitted);
-        self.retransmitted = shares.map(weighted);
-        self.degraded_paths += next.degraded_paths;
-        self.bad_hops.extend_from_slice(&next.bad_hops);
-    }
 }
 
 /// The outcome of a transfer, and its segment where all of that arrived.
@@ -179,43 +105,6 @@ pub trait TransferObserver<F> {
     fn end(&mut self, _field: &mut F, _ended: &TransferEnd<'_>) -> Result<(), Self::Error> {
         Ok(())
     }
-}
-
-/// The report of a fetch, from the first transfer to the last.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// All transfers as one.
-    #[serde(flatten)]
-    pub outcome: Outcome<Details>,
-    /// The planner's prediction for the first plan.
-    pub predicted: Prediction,
-    /// Of that, the goodput, in kbit/s.
-    pub predicted_goodput_kbps: f64,
-    /// PIP over one of the same paths, on the same channels.
-    pub baseline: Option<Outcome<Details>>,
-    /// Reception channels of stages 0 to H.
-    pub channels: Vec<u8>,
-    /// The sink's for the even group, where that is another.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_even: Option<u8>,
-    /// The cost of the survey, where it was made for this object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub survey: Option<SurveyCost>,
-    /// The age of the links at the transfer, in seconds.
-    pub links_age_s: f64,
-    /// The number of segments; left out where it is one.
-    #[serde(skip_serializing_if = "is_one")]
-    pub parts: usize,
-    /// Every protocol that was tried, in order; empty where the first plan served.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tried: Vec<&'static str>,
-    /// The object as it arrived, where it did.
-    #[serde(skip)]
-    pub object: Option<Vec<u8>>,
-}
-
-const fn is_one(parts: &usize) -> bool {
-    *parts == 1
 }
 
 /// A request to a collector.

@@ -1,0 +1,55 @@
+//! A network as it is configured: what a collector knows of it before anything is measured.
+
+use crate::link_state::{Draw, LinkState, Place, CLEAN_CHANNELS};
+use thalweg_engine::BoardTiming;
+use thalweg_planner::{LinkQualities, Place as Position};
+use thalweg_units::{Channel, ChannelSet, NodeId};
+
+/// A network as it is configured, before anything is measured.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// Its name, its nodes, its channels.
+    pub place: Place,
+    /// Where the nodes are, if that is known.
+    pub positions: Option<Vec<Position>>,
+    /// The base station.
+    pub sink: NodeId,
+    /// The channels of transfers, where they are configured.
+    pub channels: Option<Vec<Channel>>,
+    /// What the nodes' boards cost.
+    pub timing: BoardTiming,
+    /// Draws what a plan leaves to chance, under a seed.
+    pub draw: (Draw, u64),
+}
+
+impl Description {
+    /// The channels that a survey measures.
+    pub(super) fn measured_channels(&self) -> ChannelSet {
+        match &self.channels {
+            Some(list) => list.iter().copied().collect(),
+            None => self.place.channels,
+        }
+    }
+    /// The base station's index.
+    pub fn sink_index(&self) -> usize {
+        let index = self.place.ids.iter().position(|id| *id == self.sink);
+        index.unwrap_or(0)
+    }
+    /// The name of the node with this index.
+    pub(super) fn id(&self, index: usize) -> NodeId {
+        let id = self.place.ids.get(index);
+        id.copied().unwrap_or(NodeId::MAX)
+    }
+    /// The network with these `links`, which have no date.
+    pub fn link_state(&self, links: LinkQualities) -> LinkState {
+        let (place, channels) = (self.place.clone(), self.channels.clone());
+        LinkState::new(place, links, self.sink_index(), channels, self.draw)
+    }
+}
+
+/// P3's channels, where all of them are `of` those that a network has (P3, section IV-D2).
+pub fn clean_channels(of: ChannelSet) -> Option<Vec<Channel>> {
+    let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
+    let clean: Vec<Channel> = clean.collect();
+    clean.iter().all(|c| of.contains(*c)).then_some(clean)
+}
