@@ -43,8 +43,8 @@ fn each_control_packet_is_lost_in_a_run_of_its_own() {
 fn what_is_lost_nobody_receives() {
     let transfers = line().transfers;
     let sites = Sites::default();
-    let context = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
-    let drawn = transfers.draw(1, &context).unwrap();
+    let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
+    let drawn = transfers.draw(1, &lab).unwrap();
     let task = transfers.task(&drawn, 0, Pipelined::P3).ok().unwrap();
     let (_, packets) = observed(&transfers, &task).unwrap();
     let is_it = |one: &Packet, other: &Packet| {

@@ -1,6 +1,7 @@
 //! Tests of `fetch.rs`.
 
 use super::*;
+use crate::experiment::context::RunContext;
 use crate::experiment::sites::Sites;
 
 const LINE: &str =
@@ -11,11 +12,11 @@ const LINE: &str =
 fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
     let transfers: Transfers = toml::from_str(LINE).unwrap();
     let sites = Sites::default();
-    let context = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
-    let mut drawn = transfers.draw(1, &context).unwrap();
-    let planned = transfers.route_rows(&drawn, 0, &context).unwrap();
+    let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
+    let mut drawn = transfers.draw(1, &lab).unwrap();
+    let planned = transfers.cell_rows(&drawn, 0).unwrap();
     drawn.pairs[0].sink = drawn.pairs[0].source;
-    let rows = transfers.route_rows(&drawn, 0, &context).unwrap();
+    let rows = transfers.cell_rows(&drawn, 0).unwrap();
     assert_eq!(rows.len(), planned.len());
     for (row, planned) in rows.iter().zip(&planned) {
         for column in [
@@ -40,8 +41,8 @@ fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
 fn a_wake_up_tells_of_as_many_packets_as_the_object_has() {
     let transfers: Transfers = toml::from_str(LINE).unwrap();
     let sites = Sites::default();
-    let context = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
-    let drawn = transfers.draw(1, &context).unwrap();
+    let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
+    let drawn = transfers.draw(1, &lab).unwrap();
     let packets = |variant| {
         transfers
             .task(&drawn, 0, variant)
