@@ -366,14 +366,17 @@ impl CampaignSummary {
     pub(crate) fn of(nodes: Vec<Line>) -> Self {
         let whole = || nodes.iter().filter(|line| line.verified);
         let bytes = whole().filter_map(|line| line.bytes).sum::<u64>();
-        let duration_s: f64 = nodes.iter().filter_map(|line| line.duration_s).sum();
+        // An empty sum of floats is -0.
+        let total =
+            |of: fn(&Line) -> Option<f64>| nodes.iter().filter_map(of).fold(0.0, |a, b| a + b);
+        let duration_s = total(|line| line.duration_s);
         Self {
             objects: whole().count(),
             bytes,
             duration_s,
             energy_j: whole()
                 .all(|line| line.energy_j.is_some())
-                .then(|| nodes.iter().filter_map(|line| line.energy_j).sum()),
+                .then(|| total(|line| line.energy_j)),
             goodput_kbps: (duration_s > 0.0).then(|| bytes as f64 * 8.0 / 1000.0 / duration_s),
             nodes,
         }

@@ -78,7 +78,7 @@ pub fn copying(board: &Board) -> Option<BoardTiming> {
     copies.then_some(board.timing)
 }
 
-/// A network of simulated nodes and its gateway's line to them.
+/// A network of simulated nodes and its host's line to them.
 pub struct SimNetwork<E: Engine> {
     /// The network.
     pub net: Simulation<E>,
@@ -420,8 +420,8 @@ impl Motes {
             plan: Arc::new(plan.clone()),
             protocol: Pipelined::plain(scheme),
         };
-        let told = &mut Observations::default();
-        let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, told);
+        let observations = &mut Observations::default();
+        let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, observations);
         Ok(carried?)
     }
 }

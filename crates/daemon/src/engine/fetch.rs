@@ -53,6 +53,7 @@ impl<N: Connector> Runner<N> {
             plan_request: request,
             plan: first,
             survey: None,
+            retry: Terms::default().retry,
         };
         let mut observer = StoreObserver {
             station: &station,

@@ -24,6 +24,7 @@ use crate::survey::{SurveyCost, SurveyJob, Surveyed};
 use crate::transfer::account::{expected, Account};
 use crate::transfer::pipeline::{settling, Fetch, Fetched, Order, Terms, SETTLING};
 use crate::transfer::reroute::Reroute;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_planner::Plan;
@@ -84,15 +85,15 @@ pub trait TransferObserver<F> {
     /// Why a fetch ends without a report.
     type Error: From<Failure>;
 
-    /// Attempt `attempt` is about to begin over `choice`, on `terms`.
+    /// An attempt is about to begin over a plan, on terms.
     ///
     /// # Errors
     /// Why the fetch is to end.
     fn begin(
         &mut self,
-        _field: &mut F,
-        _over: &ProtocolPlan,
-        (_turn, _terms): (&Attempt, &Terms),
+        _network: &mut F,
+        _choice: &ProtocolPlan,
+        (_attempt, _terms): (&Attempt, &Terms),
     ) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -102,7 +103,7 @@ pub trait TransferObserver<F> {
     ///
     /// # Errors
     /// Why the fetch is to end.
-    fn end(&mut self, _field: &mut F, _ended: &TransferEnd<'_>) -> Result<(), Self::Error> {
+    fn end(&mut self, _network: &mut F, _ended: &TransferEnd<'_>) -> Result<(), Self::Error> {
         Ok(())
     }
 }
@@ -118,6 +119,8 @@ pub struct FetchRequest<'a> {
     pub plan: Arc<Plan>,
     /// The cost of the survey, where it was made for this object.
     pub survey: Option<SurveyCost>,
+    /// How often each plan is tried before another one is.
+    pub retry: Retry,
 }
 
 impl FetchRequest<'_> {
@@ -132,7 +135,7 @@ impl FetchRequest<'_> {
         protocol.terms(Terms {
             range,
             payload: self.plan_request.payload,
-            retry: Retry::NEVER,
+            retry: self.retry,
             ..Terms::default()
         })
     }
@@ -146,6 +149,8 @@ pub struct Collector {
     transfers: u16,
     /// The end of a transfer that relays may not have left yet.
     broken: Option<NetworkTime>,
+    /// Whether the last transfer ended because its base station restarted or refused it.
+    station_lost: bool,
     line_loss: LineLoss,
 }
 
@@ -156,6 +161,7 @@ impl Collector {
             description,
             transfers,
             broken: None,
+            station_lost: false,
             line_loss,
         }
     }
@@ -233,9 +239,13 @@ impl Collector {
             protocol: Pipelined::P3,
             ..*plan_request
         };
-        let next = |_: &ProtocolPlan, tried: u32| {
-            let next = || link_state.plan_attempt(&again, u64::from(tried)).ok();
-            let plan = protocol.has_paths().then(next).flatten()?;
+        // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
+        let station_lost = Cell::new(false);
+        let next = |last: &ProtocolPlan, tried: u32| {
+            if !protocol.has_paths() {
+                return station_lost.get().then(|| last.clone());
+            }
+            let plan = link_state.plan_attempt(&again, u64::from(tried)).ok()?;
             Some(ProtocolPlan {
                 plan: Arc::new(plan),
                 protocol: Pipelined::P3,
@@ -249,7 +259,9 @@ impl Collector {
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
         let attempt = |choice: &ProtocolPlan, attempt| {
-            self.transfer(network, request, choice, attempt, observer)
+            let carried = self.transfer(network, request, choice, attempt, observer)?;
+            station_lost.set(self.station_lost);
+            Ok::<_, K::Error>(carried)
         };
         let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
         let mut outcome = brought.outcome;
@@ -336,9 +348,10 @@ impl Collector {
         let mut observations = Observations::default();
         let mut watch = |progress| observer.progress(choice.protocol.name, progress);
         let carried = self.with_line_retries(network, |own, network| {
-            if let Some(since) = own.broken.take() {
+            if let Some(since) = own.broken {
                 recovery::settle(network, since)?;
             }
+            own.broken = None;
             own.carry(network, choice, &terms, &mut watch, &mut observations)
         });
         let part = carried.as_ref().ok().and_then(|(_, part)| part.as_ref());
@@ -416,6 +429,7 @@ impl Collector {
         let began = network.now();
         let fetched = run(network, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
+        self.station_lost = matches!(fetched, Err(Failure::Restarted(_) | Failure::Refused(_)));
         let fetched = match fetched {
             Err(why) if is_retryable(&why) => {
                 let joules = ids.iter().map(|id| network.joules(*id)).collect();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use thalweg_host::collector::{
     Collector, FetchRequest, LineLoss, ProtocolPlan, Report, TransferEnd, TransferObserver,
 };
-use thalweg_host::job::{Failure, Progress};
+use thalweg_host::job::{Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
 use thalweg_host::registry::Pipelined;
@@ -277,6 +277,8 @@ impl Surveyed {
             plan_request: *request,
             plan: Arc::new(plan),
             survey: Some(self.cost.clone()),
+            // As in the papers: what breaks off is counted.
+            retry: Retry::NEVER,
         };
         let mut onlooker = Onlooker {
             observer,
@@ -311,12 +313,12 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
     fn begin(
         &mut self,
         nodes: &mut SimNetwork<Node>,
-        over: &ProtocolPlan,
+        choice: &ProtocolPlan,
         (_, terms): (&Attempt, &Terms),
     ) -> Result<(), CollectError> {
         if self.maps.is_some() {
-            let scheme = over.protocol.scheme;
-            self.recorder = Some(Recorder::start(nodes, &over.plan, scheme, terms)?);
+            let scheme = choice.protocol.scheme;
+            self.recorder = Some(Recorder::start(nodes, &choice.plan, scheme, terms)?);
         }
         Ok(())
     }
@@ -389,6 +391,7 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             plan_request: *request,
             plan: Arc::new(links.plan(request)?),
             survey: Some(self.cost.clone()),
+            retry: Terms::default().retry,
         };
         let mut learner = Learner {
             observer,
