@@ -2,18 +2,25 @@
 //! missing, and no more often than that.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Continue};
+use std::sync::Arc;
 
 use thalweg_engine::BoardTiming;
-use thalweg_host::job::Failure;
+use thalweg_host::collector::{Collector, Description, FetchRequest, LineLoss, TransferObserver};
+use thalweg_host::job::{Failure, Progress, Retry};
+use thalweg_host::link_state::{LinkState, Place, PlanRequest};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::recovery::{settle, survey};
+use thalweg_host::registry::Pipelined;
+use thalweg_host::segments::Assembly;
 use thalweg_host::survey::{Survey, SurveyJob, Surveyed};
 use thalweg_host::transfer::pipeline::{Order, SETTLING};
+use thalweg_planner::{LinkQualities, RelayOrder};
 use thalweg_protocols::collection::Missing;
 use thalweg_protocols::floodnet::{Event as Flood, Refused};
 use thalweg_protocols::mote::{Command, Event};
-use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
+use thalweg_wire::route::PayloadSize;
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -35,8 +42,10 @@ struct Scripted {
     now: NetworkTime,
     script: VecDeque<Ends>,
     told: VecDeque<(NetworkTime, Event)>,
-    /// When surveys began.
+    /// When surveys and transfers began.
     began: Vec<NetworkTime>,
+    /// Somebody asks to stop.
+    cancelled: bool,
 }
 
 fn scripted(script: &[Ends]) -> Scripted {
@@ -45,6 +54,7 @@ fn scripted(script: &[Ends]) -> Scripted {
         script: script.iter().copied().collect(),
         told: VecDeque::new(),
         began: Vec::new(),
+        cancelled: false,
     }
 }
 
@@ -62,10 +72,12 @@ impl Network for Scripted {
         self.now
     }
     fn order(&mut self, _station: NodeId, order: Order) -> Result<(), NetworkFault> {
+        if matches!(order, Command::Sweep(_) | Command::Fetch(_)) {
+            self.began.push(self.now);
+        }
         if !matches!(order, Command::Sweep(_)) {
             return Ok(());
         }
-        self.began.push(self.now);
         let at = self.now + Duration::from_secs(1);
         let mut tell = |event| self.told.push_back((at, Event::Floods(event)));
         let time = Duration::from_secs(1);
@@ -92,6 +104,9 @@ impl Network for Scripted {
         Ok(())
     }
     fn next(&mut self, until: NetworkTime) -> Result<Notice<Event>, NetworkFault> {
+        if self.cancelled {
+            return Ok(Notice::Cancelled);
+        }
         match self.told.front() {
             Some((at, _)) if *at <= until => {
                 let (at, event) = self.told.pop_front().unwrap();
@@ -176,4 +191,81 @@ fn a_survey_that_does_not_end_fails_typed() {
     let mut field = scripted(&[]);
     settle(&mut field, NetworkTime::ZERO).unwrap();
     assert_eq!(field.now, NetworkTime::ZERO + SETTLING);
+}
+
+/// Follows nothing, and keeps nothing.
+struct Quiet;
+
+impl TransferObserver<Scripted> for Quiet {
+    type Error = Failure;
+
+    fn progress(&mut self, _protocol: &str, _progress: Progress) -> ControlFlow<()> {
+        Continue(())
+    }
+}
+
+/// Nodes 1 and 2, whose link is good, and a request for the object of node 2.
+fn pair() -> (Collector, LinkState, PlanRequest) {
+    let description = Description {
+        place: Place {
+            name: "pair".to_owned(),
+            ids: vec![id(1), id(2)],
+            channels: ChannelSet::ALL,
+            order: RelayOrder::Random,
+            floor: Dbm(-95.0),
+            timing: None,
+        },
+        positions: None,
+        sink: id(1),
+        channels: None,
+        timing: BoardTiming::IDEAL,
+        draw: (|seed, _, _| rand_pcg::Pcg64Mcg::new(u128::from(seed)), 1),
+    };
+    let mut links = LinkQualities::new(2);
+    for channel in Channel::all() {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let level = Some(Dbm(-60.0));
+            links.record(from, to, channel, 10, 10, level).unwrap();
+        }
+    }
+    let link_state = description.link_state(links);
+    let request = PlanRequest {
+        from: Some(id(2)),
+        bytes: 100,
+        protocol: Pipelined::P3,
+        payload: PayloadSize::MAX,
+        paths: None,
+        hops: None,
+    };
+    (
+        Collector::new(description, 0, LineLoss::Ends),
+        link_state,
+        request,
+    )
+}
+
+#[test]
+fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_transfer() {
+    let (mut collector, link_state, plan_request) = pair();
+    let mut network = scripted(&[]);
+    collector.note_broken_transfer(network.now);
+    let request = FetchRequest {
+        link_state: &link_state,
+        plan_request,
+        plan: Arc::new(link_state.plan(&plan_request).unwrap()),
+        survey: None,
+        retry: Retry::NEVER,
+    };
+    let mut fetch = |network: &mut Scripted| {
+        let assembly = &mut Assembly::default();
+        collector.fetch(network, &request, assembly, &mut Quiet)
+    };
+    network.cancelled = true;
+    let cancelled = fetch(&mut network);
+    assert!(matches!(cancelled, Err(Failure::Cancelled)));
+    assert_eq!(network.began, []);
+    network.cancelled = false;
+    let report = fetch(&mut network).unwrap();
+    assert!(!report.outcome.summary.verified);
+    assert!(network.began[0] >= NetworkTime::ZERO + SETTLING);
 }
