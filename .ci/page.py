@@ -174,7 +174,7 @@ def main(program):
         page.run("document.querySelector('select[name=what]').value = '17'")
         page.run("document.querySelector('button[value=plan]').click()")
         page.until("location.pathname === '/jobs/5' && document.readyState === 'complete'", "the plan's page")
-        page.until("document.getElementById('job').innerText.includes('Standing by')", "the plan's stages")
+        page.until("document.getElementById('job').innerText.includes('Backup relays')", "the plan's stages")
         check("has the object" in page.run("document.querySelector('.map').textContent"), "its route is drawn")
 
         # A session's rates move by themselves. Finding routes takes a minute of the network's time.

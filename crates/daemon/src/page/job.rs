@@ -300,8 +300,8 @@ fn stages(planned: &Value) -> String {
     format!(
         "<h2>Stages</h2><p class=\"faint\">From the source to the base station. Nodes of the two groups relay by \
          turns.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Stages\"><table><thead><tr>\
-         <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>SourceStatus by</th>\
-         <th>alternate relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>Backup relays</th>\
+         <th>Alternate relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
