@@ -346,7 +346,7 @@ impl<N: Connector> Runner<N> {
                 Notice::Nothing => break,
                 Notice::Silent(by) => return Err(lost(&Failure::Silent(by))),
                 Notice::Restarted(by) => {
-                    let line = format!("the base station, node {by}, started anew");
+                    let line = format!("the base station, node {by}, restarted");
                     self.station.log(Level::Warning, &line);
                 }
                 Notice::Event(..) | Notice::Cancelled => {}

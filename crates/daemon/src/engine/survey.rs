@@ -132,7 +132,7 @@ impl<N: Connector> Runner<N> {
             links,
             missing: missing.iter().map(|node| node.get()).collect(),
         };
-        // Before the job ends: whoever waits for that end then reads the new links.
+        // Before the job ends: a client that waits for that end then reads the new links.
         station.set_links(LinkSnapshot {
             link_state,
             at: now(),
@@ -176,7 +176,8 @@ impl<N: Connector> Runner<N> {
         }
         self.refreshed = Some(Instant::now());
         let age_h = (now() - snapshot.at) as f64 / 3_600.0;
-        let line = format!("the links are {age_h:.1} h old, and {because}: they are measured anew");
+        let line =
+            format!("the links are {age_h:.1} h old, and {because}: they are measured again");
         station.log(Level::Info, &line);
         // Every other job goes first.
         if let Err(why) = station.submit(&[Work::Survey], i8::MIN) {

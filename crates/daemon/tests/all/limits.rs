@@ -134,7 +134,7 @@ fn a_node_with_a_low_battery_is_neither_source_nor_relay_until_it_has_more() {
     assert!(done["waits"].is_null());
     let log = get(to, "/api/log").json().to_string();
     assert!(
-        log.contains("jobs wait for batteries: they are measured anew"),
+        log.contains("jobs wait for batteries: they are measured again"),
         "{log}"
     );
 }
