@@ -205,7 +205,7 @@ fn a_plan_is_kept_and_drawn() {
     // The map has the route's legend, and its page outlives the daemon.
     let is_drawn = |to| {
         let page = get(to, &format!("/jobs/{id}")).text();
-        page.contains("has the object") && page.contains("SourceStatus by")
+        page.contains("has the object") && page.contains("Backup relays")
     };
     assert!(is_drawn(to));
     daemon.stop();
