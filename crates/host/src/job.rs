@@ -42,7 +42,7 @@ pub enum Failure {
     #[error("the line to node {0} is down")]
     Silent(NodeId),
     /// A station restarted.
-    #[error("node {0} started anew")]
+    #[error("node {0} restarted")]
     Restarted(NodeId),
     /// A station refused an order.
     #[error("the sink refused an order: {0}")]

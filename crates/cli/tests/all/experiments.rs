@@ -337,5 +337,5 @@ fn a_relay_that_dies_or_a_sink_that_starts_anew_ends_pip_and_shows_in_the_rows()
         assert!(verified(&mishap, "p3") && !verified(&mishap, "pip"));
     }
     let why = row("sink-reboots", "pip")["failure"].as_str().unwrap();
-    assert!(why.ends_with("started anew"), "{why}");
+    assert!(why.ends_with("restarted"), "{why}");
 }

@@ -82,7 +82,7 @@ fn pip_has_one_attempt_and_says_why_it_failed() {
     let pip = Scheme::Pip(Hopping::Fixed);
     let of = (&ladder.plan(), pip);
     let outcome = struck(&ladder, of, ladder.sink(), (300, 500));
-    let why = format!("node {} started anew", ladder.sink());
+    let why = format!("node {} restarted", ladder.sink());
     assert_eq!(outcome.failure, Some(why));
     let outcome = struck(&ladder, of, 0, (300, 500));
     assert!(!outcome.verified && outcome.duration_s < 6.0);
@@ -101,7 +101,7 @@ fn a_sink_that_starts_anew_again_and_again_ends_typed() {
     let object = object(4, 30_000);
     let terms = on(Scheme::Thalweg);
     let outcome = fetch(&mut session, &plan, Scheme::Thalweg, &terms, &object);
-    assert!(outcome.failure.is_some_and(|why| why.contains("anew")));
+    assert!(outcome.failure.is_some_and(|why| why.contains("restarted")));
     assert_eq!(outcome.attempts, 48);
 }
 
