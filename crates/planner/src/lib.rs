@@ -17,6 +17,7 @@ pub mod closed_forms;
 pub mod concurrent;
 mod evidence;
 pub mod groups;
+mod hop_route;
 mod interference;
 mod link_fusion;
 pub mod link_model;

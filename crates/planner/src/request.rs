@@ -44,6 +44,8 @@ pub enum Style {
     /// them only where that is expected to save time. Falls back on
     /// `Paths` where fewer channels were measured than a route needs, or no two such chains exist.
     Chains,
+    /// One path of any length over the links that cost the least time, for transfers hop by hop.
+    Hops,
 }
 
 /// What a plan has ready for links that have changed.
@@ -191,6 +193,8 @@ pub struct RouteRequest {
     pub pip: PipChoice,
     /// What [`Style::Chains`] has ready for links that have changed.
     pub backups: Backups,
+    /// [`Style::Hops`]: a link may cost so many times more, by chance. Another try takes another route so; 0 for the best.
+    pub detour: f64,
     /// The transfer to predict.
     pub transfer: Transfer,
     /// What predictions make of measured links.
@@ -223,6 +227,7 @@ impl RouteRequest {
             fallback: rule.weaker(),
             pip: PipChoice::default(),
             backups: Backups::None,
+            detour: 0.0,
             transfer: Transfer::default(),
             model: LinkModel::default(),
         }

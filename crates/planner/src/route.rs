@@ -9,6 +9,7 @@
 use crate::chain_plan::plan_chains;
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::evidence::{Basis, Evidence};
+use crate::hop_route::plan_hops;
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
@@ -42,6 +43,9 @@ pub fn plan(
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
     check(links, request)?;
+    if request.style == Style::Hops {
+        return plan_hops(links, request, rng);
+    }
     if request.style == Style::Chains {
         let chains = plan_chains(links, request, &Evidence::default(), |expected, chains| {
             let (paths, channels) = (chains.paths(), &chains.channels);

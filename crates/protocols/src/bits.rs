@@ -7,6 +7,10 @@ pub(crate) struct Bits<const BYTES: usize>([u8; BYTES]);
 impl<const BYTES: usize> Bits<BYTES> {
     pub(crate) const EMPTY: Self = Self([0; BYTES]);
 
+    /// Its memory, to be used for something else: the set is to be cleared afterwards.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
     /// Empties the set.
     pub(crate) fn clear(&mut self) {
         self.0.fill(0);

@@ -34,3 +34,13 @@ pub const STREAM_END: u8 = 0x2b;
 pub const STREAM_CALL: u8 = 0x2c;
 /// A packet of a burst (LPHT).
 pub const BURST: u8 = 0x2d;
+/// A call along a route that carries blocks hop by hop.
+pub const HOP_CALL: u8 = 0x30;
+/// The answer to a call.
+pub const HOP_CALLED: u8 = 0x31;
+/// A packet of a block.
+pub const HOP_DATA: u8 = 0x32;
+/// The question which packets of a block are there.
+pub const HOP_POLL: u8 = 0x33;
+/// Its answer.
+pub const HOP_ACK: u8 = 0x34;

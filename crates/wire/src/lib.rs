@@ -14,6 +14,7 @@ pub mod buf;
 pub mod dispatch;
 pub mod flood;
 pub mod forward;
+pub mod hop;
 pub mod host;
 pub mod ifrc;
 pub mod levels;

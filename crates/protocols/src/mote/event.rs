@@ -5,6 +5,7 @@ use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
 use crate::{floodnet, pipeline};
 use thalweg_units::{Duration, Instant};
+use thalweg_wire::hop::HopRoute;
 use thalweg_wire::route::Route;
 
 /// An order. All but [`Command::Stop`] are for the sink, one at a time.
@@ -31,6 +32,9 @@ pub enum Command<const NODES: usize = 256> {
         /// For the wake-ups of the other sinks; without meaning for them.
         room: Duration,
     },
+    /// Call the nodes of a route one after the other and fetch the object over it, block by block. This node must be
+    /// the route's sink.
+    FetchHops(HopRoute),
     /// Leave everything and listen for floods.
     Stop,
 }

@@ -13,6 +13,7 @@ use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
 use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{steps, TIME_STEP};
+use thalweg_wire::hop::HopRoute;
 use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Assembler, Route, WakeUpTurn, MAX_SEGMENTS, MAX_SEGMENT_BYTES};
 use thalweg_wire::{Reader, WireError, Writer};
@@ -36,6 +37,8 @@ const SWEEP: u8 = 3;
 const FETCH: u8 = 4;
 const FETCH_TOGETHER: u8 = 5;
 const STOP: u8 = 6;
+/// Seven and eight are a station's, which has sessions.
+const FETCH_HOPS: u8 = 9;
 
 impl<const NODES: usize> Command<NODES> {
     /// Reads an order.
@@ -69,6 +72,7 @@ impl<const NODES: usize> Command<NODES> {
                 route: route(&mut r)?,
             },
             STOP => Self::Stop,
+            FETCH_HOPS => Self::FetchHops(HopRoute::parse(&mut r)?),
             _ => return Err(bad),
         };
         r.end()?;
@@ -104,6 +108,7 @@ impl<const NODES: usize> Command<NODES> {
                 emit_route(route, w.u8(FETCH_TOGETHER)?.u64(room.as_nanos())?)
             }
             Self::Stop => w.u8(STOP).map(|_| ()),
+            Self::FetchHops(route) => route.emit(w.u8(FETCH_HOPS)?),
         }
     }
 }

@@ -20,7 +20,7 @@ mod waking;
 pub use event::{Command, Event, Refused};
 pub use setup::{setup, AnyAdaptation};
 
-use setup::handover;
+use setup::{handover, hop_setup};
 use waking::{Call, First, WakeUp};
 
 use crate::floodnet::{self, Floodnet};
@@ -34,6 +34,7 @@ use sinks::Sinks;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
+use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
@@ -62,6 +63,7 @@ enum Duty {
 enum Order<const NODES: usize> {
     Floods(floodnet::Command<NODES>),
     Fetch { route: Route, room: Duration },
+    FetchHops(HopRoute),
 }
 
 /// Whether other nodes may be asleep at times that this one does not know.
@@ -185,7 +187,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             // Nodes far away do not know how long to listen for it.
             Order::Fetch { .. } | Order::Floods(_) if !self.sinks.know_me() => Which::Whole,
             Order::Fetch { route, .. } if !route.has_phase() => Which::Regular,
-            Order::Fetch { .. } | Order::Floods(_) => Which::All,
+            Order::Fetch { .. } | Order::FetchHops(_) | Order::Floods(_) => Which::All,
         };
         self.schedule
             .map_or(now, |schedule| schedule.rendezvous_after(now, which))
@@ -225,10 +227,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if let Duty::Asleep(_) | Duty::Window(_) = self.duty {
             self.take_floods(now);
         }
-        if self.must_rouse() {
+        // Calls are repeated until sleeping nodes listen.
+        let is_called_by_floods = !matches!(order, Order::FetchHops(_));
+        if is_called_by_floods && self.must_rouse() {
             return self.rouse(now, order);
         }
         match order {
+            Order::FetchHops(route) => {
+                let (reference, start) = (now, now);
+                self.emit(Event::WakeUp { reference, start });
+                self.join_hops(now, route, route.hops());
+            }
             Order::Floods(command) => self.floods.handle_command(now, command),
             Order::Fetch { mut route, room } => {
                 let needed = Self::wake_up_time(&route, &self.config, &self.timing);
@@ -370,6 +379,35 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
+    /// Takes `position` on `route`.
+    fn join_hops(&mut self, now: Instant, route: HopRoute, position: u8) {
+        self.floods.handle_command(now, floodnet::Command::Stop);
+        self.duty = Duty::Transfer;
+        self.pending_call = None;
+        let setup = hop_setup((route, position), &self.config, &self.timing);
+        let start = pipeline::Command::StartHop(setup);
+        self.pipeline.handle_command(now, start);
+        self.emit(Event::Joined);
+        self.attend(now);
+    }
+
+    /// Whether `event` is a call of this node, which then takes its place, unless it has something else to do.
+    fn is_called(&mut self, now: Instant, event: &RadioEvent<'_>) -> bool {
+        let RadioEvent::Frame { mpdu, .. } = event else {
+            return false;
+        };
+        if !hop::Frame::is_call(mpdu) {
+            return false;
+        }
+        if let Ok(hop::Frame::Call { to, route }) = hop::Frame::parse(mpdu) {
+            let is_own = route.nodes().get(usize::from(to)) == Some(&self.id);
+            if is_own && !self.has_order() {
+                self.join_hops(now, route, to);
+            }
+        }
+        true
+    }
+
     /// How long it listens after a rendezvous.
     fn listens(&self) -> Listening {
         // No order's frames are longer.
@@ -473,6 +511,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
                 self.queue_order(now, Order::Fetch { route, room });
             }
             Command::FetchTogether { route, room } => self.queue_together(now, route, room),
+            Command::FetchHops(route) if route.sink() != self.id => {
+                self.emit(Event::Refused(Refused::NotSink));
+            }
+            Command::FetchHops(route) => self.queue_order(now, Order::FetchHops(route)),
             Command::Stop => {
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
                 (self.work, self.pending_call) = (Work::Nothing, None);
@@ -490,7 +532,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             }
             Some(op) if !floodnet::OPS.contains(&op.0) => {}
             None if self.duty == Duty::Transfer => self.pipeline.handle_radio(at, radio, event),
-            None if matches!(self.duty, Duty::Asleep(_)) => {}
+            None if matches!(self.duty, Duty::Asleep(_)) || self.is_called(at, &event) => {}
             Some(_) | None => self.floods.handle_radio(at, radio, event),
         }
         self.run(at);

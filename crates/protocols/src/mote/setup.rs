@@ -3,13 +3,15 @@
 use crate::glossy;
 use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
-use crate::pipeline::{Adaptation, Cadence, Fixed, Policy, Session, Setup};
+use crate::floodnet;
+use crate::pipeline::{Adaptation, Cadence, Fixed, HopSetup, Policy, Session, Setup};
 use crate::thalweg::{
     self, AlternateRelay, BackupRelay, ChainRole, DualChannelSink, FollowUps, PathProbe, Rendezvous,
 };
 use core::ops::{Deref, DerefMut};
-use thalweg_engine::BoardTiming;
+use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Control, Hopping, Probe, Role, Route, Scheme};
@@ -79,6 +81,26 @@ pub fn setup(
         adaptation,
     })
 }
+
+/// What the node at `position` of `route` needs, among nodes of `config` with boards of `timing`.
+pub(super) fn hop_setup(
+    (route, position): (HopRoute, u8),
+    config: &floodnet::Config,
+    timing: &BoardTiming,
+) -> HopSetup {
+    let pauses = timing.relaying(phy::MAX_MPDU, Passing::Copied);
+    let node = route.nodes().get(usize::from(position));
+    HopSetup {
+        route,
+        position,
+        control: config.glossy.channel,
+        answer: phy::air_time(hop::CONTROL_BYTES) + pauses.forth * 2 + SLACK,
+        seed: u64::from(route.transfer) << 16 | u64::from(node.map_or(0, |node| node.get())),
+    }
+}
+
+/// What an answer may take beyond its closed form.
+const SLACK: Duration = Duration::from_millis(1);
 
 /// When something may have to follow a transfer over `route` on boards of `timing`, if its protocol says so.
 pub(super) fn follow_ups(route: &Route, timing: &BoardTiming) -> Option<FollowUps> {

@@ -4,6 +4,7 @@ use super::adaptation::{Adaptation, Retune};
 use super::air::Air;
 use super::cadence::Cadence;
 use super::events::{End, Event, Stats};
+use super::hop::Cx;
 use super::session::Session;
 use crate::bits::Bits;
 use crate::object::ObjectStore;
@@ -100,6 +101,16 @@ impl Key {
 }
 
 impl Resources {
+    /// What a transfer hop by hop borrows for one call.
+    pub(super) fn hop_context<'a>(&'a mut self, store: &'a mut dyn ObjectStore) -> Cx<'a> {
+        Cx {
+            air: &mut self.air,
+            memory: self.packets.bytes_mut(),
+            store,
+            events: &mut self.events,
+            stats: &mut self.stats,
+        }
+    }
     /// What the roles borrow for one call.
     pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>>(
         &'a mut self,

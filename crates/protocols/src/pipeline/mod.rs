@@ -14,6 +14,7 @@ mod context;
 mod destination;
 mod end;
 mod events;
+mod hop;
 mod missing;
 mod pauses;
 mod relay;
@@ -27,6 +28,7 @@ pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Setup;
 pub use events::{Complete, End, Event, Stats};
+pub use hop::HopSetup;
 pub use session::{GiveUp, Lengths, Policy, Retry, Session, SetupError};
 
 use crate::object::ObjectStore;
@@ -36,6 +38,7 @@ use context::{Context, Flow, Held, Packets, Resources};
 use core::ops::ControlFlow::{Break, Continue};
 use core::ops::DerefMut;
 use destination::Destination;
+use hop::{Cx, HopTransfer};
 use relay::Relay;
 use source::Source;
 use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
@@ -47,6 +50,8 @@ use thalweg_wire::route::Role;
 pub enum Command<A> {
     /// Take part in a transfer. Refused while another one is under way.
     Start(Setup<A>),
+    /// Take a place on a route that carries blocks hop by hop. Refused while another transfer is under way.
+    StartHop(HopSetup),
     /// Leave the transfer under way at once, without telling anyone.
     Stop,
 }
@@ -61,10 +66,11 @@ enum State {
 }
 
 /// A transfer under way.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
-struct Active<A> {
-    setup: Setup<A>,
-    state: State,
+enum Active<A> {
+    Pipeline { setup: Setup<A>, state: State },
+    Hop(HopTransfer),
 }
 
 /// One node's part in packet pipelines, one transfer after the other. `S` holds the objects, `A` is
@@ -115,9 +121,10 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     /// When the source of the transfer under way begins.
     #[cfg(test)]
     pub(crate) fn start_of_active(&self) -> Option<Instant> {
-        self.active
-            .as_ref()
-            .map(|active| active.setup.session.start)
+        match self.active.as_ref()? {
+            Active::Pipeline { setup, .. } => Some(setup.session.start),
+            Active::Hop(_) => None,
+        }
     }
 
     fn start(&mut self, now: Instant, mut setup: Setup<A>) -> Result<(), SetupError> {
@@ -142,19 +149,43 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
             Role::Destination => State::Destination(Destination::new(&mut cx, now)),
         };
         cx.listen();
-        self.active = Some(Active { setup, state });
+        self.active = Some(Active::Pipeline { setup, state });
         Ok(())
     }
 
     /// Calls `f` on the role of the transfer under way, and ends it where `f` says so.
     fn act(&mut self, f: impl FnOnce(&mut State, &mut Context<'_>) -> Flow) {
-        let Some(Active { setup, state }) = &mut self.active else {
+        let Some(Active::Pipeline { setup, state }) = &mut self.active else {
             return;
         };
         let mut cx = self.resources.context(setup, &mut self.store);
         if let Break(end) = f(state, &mut cx) {
             self.finish(end);
         }
+    }
+
+    fn start_hop(&mut self, now: Instant, setup: HopSetup) -> Result<(), SetupError> {
+        if self.active.is_some() {
+            return Err(SetupError::Busy);
+        }
+        // A block takes the memory of the packets that an earlier transfer knew of.
+        (self.resources.stats, self.resources.held) = (Stats::default(), Held::Nothing);
+        let mut cx = self.resources.hop_context(&mut self.store);
+        self.active = Some(Active::Hop(HopTransfer::start(setup, now, &mut cx)));
+        Ok(())
+    }
+
+    /// The same for a transfer hop by hop; whether there is one.
+    fn act_hop(&mut self, f: impl FnOnce(&mut HopTransfer, &mut Cx<'_>) -> Flow) -> bool {
+        let Some(Active::Hop(hop)) = &mut self.active else {
+            return false;
+        };
+        let mut cx = self.resources.hop_context(&mut self.store);
+        if let Break(end) = f(hop, &mut cx) {
+            self.resources.packets.clear();
+            self.finish(end);
+        }
+        true
     }
 
     fn finish(&mut self, end: End) {
@@ -187,6 +218,11 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                     self.emit(Event::Refused(why));
                 }
             }
+            Command::StartHop(setup) => {
+                if let Err(why) = self.start_hop(now, setup) {
+                    self.emit(Event::Refused(why));
+                }
+            }
             Command::Stop => {
                 if self.active.is_some() {
                     self.finish(End::Stopped);
@@ -195,9 +231,17 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
         }
     }
 
-    fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
+    fn handle_radio(&mut self, at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
         let answer = self.resources.air.answer(&event);
         let held = self.resources.air.held_answer(&event);
+        let is_hop = self.act_hop(|hop, cx| match (answer, event) {
+            (Some(answer), _) => hop.answered(at, cx, answer),
+            (None, RadioEvent::Frame { mpdu, .. }) => hop.frame(at, cx, mpdu),
+            _ => Continue(()),
+        });
+        if is_hop {
+            return;
+        }
         self.act(|state, cx| {
             if let Some(answer) = held {
                 if let State::Relay(relay) = state {
@@ -238,6 +282,9 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
     }
 
     fn handle_timeout(&mut self, at: Instant) {
+        if self.act_hop(|hop, cx| hop.timeout(at, cx)) {
+            return;
+        }
         self.act(|state, cx| {
             if cx.adaptation.next().is_some_and(|next| next <= at) {
                 let retune = cx.adaptation.advance(at);
@@ -267,7 +314,10 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let Active { setup, state } = self.active.as_ref()?;
+        let (setup, state) = match self.active.as_ref()? {
+            Active::Pipeline { setup, state } => (setup, state),
+            Active::Hop(hop) => return Some(hop.next()),
+        };
         let session = &setup.session;
         let due = match state {
             State::Source(source) => source.deadline(),

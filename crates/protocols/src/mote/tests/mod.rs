@@ -2,6 +2,7 @@
 //! pending when another has the radio.
 
 mod bench;
+mod hops;
 mod hosts;
 mod nonsense;
 mod on_line;

@@ -1,0 +1,279 @@
+//! The route of a transfer hop by hop: one path of any length over the links that cost the least time.
+//!
+//! Every hop repeats what it lost, so a link's cost is the time that a packet takes over it on average, with its share of
+//! polls and answers. A relay receives and sends by turns: a route is as fast as the slowest two hops in a row allow.
+//! Costs are summed as squares, which avoids slow hops. Channels are those with the least cost that no node within three
+//! hops listens to, as far as there are so many. What is not known: losses that come in bursts, other traffic. Tests:
+//! `hop_route_tests.rs`.
+
+use crate::links::{LinkQualities, LinkQuality};
+use crate::plan::{PipPlan, Plan, PlanError, Warning};
+use crate::predict::{Feed, Prediction};
+use crate::request::{RouteRequest, Transfer};
+use crate::topology::LinkRule;
+use crate::{Group, LinkModel, Member};
+use rand::Rng;
+use thalweg_units::{Channel, Duration};
+use thalweg_wire::hop::{BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS};
+use thalweg_wire::phy::air_time;
+
+/// Frames that the margin of a link counts for beside those that were counted: a few beacons say little.
+const PRIOR_FRAMES: f64 = 4.0;
+/// A link over which less gets through is none.
+const LEAST: f64 = 0.02;
+/// Nodes so many hops apart listen on different channels.
+const APART: usize = 3;
+/// From a block's arrival at a relay to the next poll of the node before it, and until that node finds the relay free
+/// again: half of the time between polls.
+const HANDOVER: Duration = Duration::from_millis(6);
+/// Nodes answer calls for so long before data flows.
+const CALL: Duration = Duration::from_millis(150);
+
+/// What a transfer hop by hop takes over a link, in seconds a packet.
+fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
+    if forth < LEAST || back < LEAST {
+        return f64::INFINITY;
+    }
+    let gap = transfer.cycle.gap;
+    let data = (air_time(HEADER_BYTES + transfer.cycle.payload_bytes) + gap).as_secs_f64();
+    let control = (air_time(CONTROL_BYTES) + gap).as_secs_f64() * 2.0;
+    let block = f64::from(BLOCK);
+    // Rounds until all packets of a block are there, and the first poll.
+    let lost = (1.0 - forth).max(1e-3);
+    let rounds = 2.0 + block.ln() / -lost.ln();
+    data / forth + rounds * control / (forth * back) / block
+}
+
+/// What gets through from one node to another on a channel, 0..=1: the model's word on the margin, then what was counted
+/// there and on all channels.
+fn delivery(links: &LinkQualities, (from, to): (usize, usize), on: Channel, model: &LinkModel) -> f64 {
+    let Some(quality) = links.quality(from, to, on) else {
+        return 0.0;
+    };
+    if quality.sent.is_none() {
+        return quality.prr;
+    }
+    let of = |quality: &LinkQuality| {
+        let sent = quality.sent.map_or(0.0, f64::from);
+        (quality.prr * sent, sent)
+    };
+    let all = Channel::all().filter_map(|channel| links.quality(from, to, channel));
+    let (received, sent) = all.map(|quality| of(&quality)).fold((0.0, 0.0), |a, b| {
+        (a.0 + b.0, a.1 + b.1)
+    });
+    let (here, here_sent) = of(&quality);
+    let margin = model.power(&quality).map(|power| power - model.floor);
+    let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
+    (expected * PRIOR_FRAMES + here + received) / (PRIOR_FRAMES + here_sent + sent)
+}
+
+/// The least cost from node to node over the channels, and the channels by cost.
+struct Costs<'a> {
+    links: &'a LinkQualities,
+    request: &'a RouteRequest,
+    channels: Vec<Channel>,
+}
+
+impl Costs<'_> {
+    fn on(&self, from: usize, to: usize, channel: Channel) -> f64 {
+        let model = &self.request.model;
+        let forth = delivery(self.links, (from, to), channel, model);
+        let back = delivery(self.links, (to, from), channel, model);
+        cost(forth, back, &self.request.transfer)
+    }
+    fn least(&self, from: usize, to: usize) -> f64 {
+        let each = self.channels.iter().map(|on| self.on(from, to, *on));
+        each.fold(f64::INFINITY, f64::min)
+    }
+    /// The nodes that `from` reaches at all.
+    fn reached(&self, from: usize) -> Vec<usize> {
+        let heard = self.channels.iter().flat_map(|on| self.links.heard_from(from, *on));
+        let mut nodes: Vec<usize> = heard.map(|(to, _)| to).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+}
+
+/// Plans one path, whatever its links lose. With [`RouteRequest::detour`] links cost up to so many times more, by chance.
+///
+/// # Errors
+/// [`PlanError::Unreachable`] where no chain of links leads to the sink in 31 hops.
+pub(crate) fn plan_hops(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
+    let measured = links.channels();
+    let channels: Vec<Channel> = (request.channels.iter().copied())
+        .filter(|channel| measured.contains(*channel))
+        .collect();
+    let costs = Costs {
+        links,
+        request,
+        channels,
+    };
+    let path = cheapest(&costs, rng).ok_or_else(|| unreachable(&costs))?;
+    let listens = listening(&costs, &path);
+    Ok(plan_of(&costs, path, listens))
+}
+
+/// Dijkstra's path from source to sink, of at most [`MAX_HOPS`] hops: a longer one is none.
+fn cheapest(costs: &Costs<'_>, rng: &mut impl Rng) -> Option<Vec<usize>> {
+    let (source, sink) = (costs.request.source, costs.request.sink);
+    let nodes = costs.links.nodes();
+    let mut best = vec![f64::INFINITY; nodes];
+    let mut before = vec![None; nodes];
+    let mut is_done = vec![false; nodes];
+    best[source] = 0.0;
+    loop {
+        let open = (0..nodes).filter(|n| !is_done[*n] && best[*n].is_finite());
+        let node = open.min_by(|a, b| best[*a].total_cmp(&best[*b]))?;
+        if node == sink {
+            break;
+        }
+        is_done[node] = true;
+        for next in costs.reached(node) {
+            let more = 1.0 + costs.request.detour * rng.gen::<f64>();
+            let so_far = best[node] + (costs.least(node, next) * more).powi(2);
+            if so_far < best[next] {
+                (best[next], before[next]) = (so_far, Some(node));
+            }
+        }
+    }
+    let mut path: Vec<usize> = std::iter::successors(Some(sink), |node| before[*node]).collect();
+    path.reverse();
+    (path.len() <= usize::from(MAX_HOPS) + 1).then_some(path)
+}
+
+fn unreachable(costs: &Costs<'_>) -> PlanError {
+    let source = costs.request.source;
+    let mut far = vec![None; costs.links.nodes()];
+    far[source] = Some(0);
+    let mut line = vec![source];
+    for at in 0.. {
+        let Some(&node) = line.get(at) else { break };
+        for next in costs.reached(node) {
+            if far[next].is_none() && costs.least(node, next).is_finite() {
+                far[next] = far[node].map(|hops: usize| hops + 1);
+                line.push(next);
+            }
+        }
+    }
+    PlanError::Unreachable {
+        source_node: source,
+        sink: costs.request.sink,
+        channel: costs.request.routing_channel,
+        reached: line.len() - 1,
+        far: far.into_iter().flatten().max().unwrap_or(0),
+        rule: LinkRule::default(),
+    }
+}
+
+/// The channel on which each node of `path` listens; the source's is the first that is left.
+fn listening(costs: &Costs<'_>, path: &[usize]) -> Vec<Channel> {
+    let mut listens: Vec<Channel> = Vec::new();
+    for hop in path.windows(2) {
+        let near = |back: usize| {
+            let taken = listens.iter().rev().take(back).copied();
+            let taken: Vec<Channel> = taken.collect();
+            let free = costs.channels.iter().filter(|on| !taken.contains(on));
+            free.copied()
+                .filter(|on| costs.on(hop[0], hop[1], *on).is_finite())
+                .min_by(|a, b| {
+                    let of = |on: &Channel| costs.on(hop[0], hop[1], *on);
+                    of(a).total_cmp(&of(b))
+                })
+        };
+        let channel = (0..=APART).rev().find_map(near);
+        listens.push(channel.unwrap_or(costs.request.routing_channel));
+    }
+    let unused = costs.channels.iter().find(|on| !listens.contains(on));
+    let first = unused.copied().unwrap_or(costs.request.routing_channel);
+    listens.insert(0, first);
+    listens
+}
+
+/// The seconds that each hop of `path` takes for a packet.
+fn hop_costs(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<f64> {
+    let hops = path.windows(2).zip(&listens[1..]);
+    hops.map(|(hop, on)| costs.on(hop[0], hop[1], *on)).collect()
+}
+
+fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Prediction {
+    let (request, model) = (costs.request, &costs.request.model);
+    let transfer = &request.transfer;
+    let each = hop_costs(costs, path, listens);
+    let block = f64::from(BLOCK);
+    let handover = match each.len() {
+        1 => 0.0,
+        _ => HANDOVER.as_secs_f64(),
+    };
+    let pairs = each.windows(2).map(|pair| pair[0] + pair[1]);
+    let slowest = pairs.fold(each[0], f64::max) * block + handover;
+    let packets = f64::from(transfer.packets) + 1.0;
+    let blocks = (packets / block).max(1.0);
+    let calls = each.len() as f64 * 2.0 * each.iter().sum::<f64>() / each.len() as f64;
+    let fill: f64 = each.iter().map(|cost| cost * block + handover).sum();
+    let time = CALL.as_secs_f64() + calls + fill + (blocks - 1.0) * slowest;
+    let bits = f64::from(transfer.packets) * transfer.cycle.payload_bytes as f64 * 8.0;
+    let currents = &transfer.currents;
+    let watts = currents.listening_w() + currents.code_ma * 1e-3 * currents.supply_v;
+    let forth = |hop: &[usize], on: Channel| delivery(costs.links, (hop[0], hop[1]), on, model);
+    let deliveries = path.windows(2).zip(&listens[1..]);
+    Prediction {
+        hop_delivery: vec![deliveries.map(|(hop, on)| forth(hop, *on)).collect()],
+        group_delivery: vec![1.0],
+        reverse_delivery: vec![1.0],
+        first_round: 1.0,
+        exchange: 1.0,
+        completion: 1.0,
+        rounds: Some(1.0),
+        time_s: Some(time),
+        energy_j: Some(time * watts * path.len() as f64),
+        goodput_kbps: bits / time / 1000.0,
+        active_nodes: path.len(),
+    }
+}
+
+fn plan_of(costs: &Costs<'_>, path: Vec<usize>, listens: Vec<Channel>) -> Plan {
+    let request = costs.request;
+    let prediction = predicted(costs, &path, &listens);
+    let hops = path.len() - 1;
+    let relay = |node: &usize| {
+        vec![Member {
+            node: *node,
+            group: Group::Odd,
+            path: Some(0),
+        }]
+    };
+    Plan {
+        source: request.source,
+        sink: request.sink,
+        hops,
+        packets: request.transfer.packets,
+        shortest: hops,
+        path_bound: 1,
+        stages: path[1..hops].iter().map(relay).collect(),
+        channels: listens,
+        last_even: None,
+        routing_channel: request.routing_channel,
+        feed: Feed::of(1, hops),
+        rule_used: request.rule,
+        warnings: Vec::<Warning>::new(),
+        pip: PipPlan {
+            path: path.clone(),
+            prediction: prediction.clone(),
+        },
+        prediction,
+        paths: vec![path],
+        backup_relays: Vec::new(),
+        alternates: Vec::new(),
+        others: Vec::new(),
+        basis: None,
+    }
+}
+
+#[cfg(test)]
+#[path = "hop_route_tests.rs"]
+mod tests;

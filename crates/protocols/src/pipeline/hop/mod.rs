@@ -1,0 +1,314 @@
+//! Block by block, hop by hop: every relay stores a block of packets and hands it on when it has all of it.
+//!
+//! For links on which a pipeline loses too much: each hop repeats what it lost, so a route of any length delivers what
+//! its worst link does. No publication's; the parts are old (store and forward, selective repeat). The call travels
+//! along the route itself, each hop acknowledged, on the control channel; no flood is needed. Then every node listens on
+//! its own channel. A node that has a block polls the next until that is free, sends what the answer lacks, and polls
+//! again. Time base: the node's clock. Invariants: a block is taken by an empty relay alone and stays until the next
+//! node has all of it, so packets arrive in order; every wait ends. Memory is the pipeline's own: one of them runs at a
+//! time. Tests: `mote/tests/hops.rs`.
+
+mod give;
+mod take;
+
+use super::air::{Air, TxAnswer};
+use super::end::End;
+use super::events::{Event, Stats};
+use crate::object::{ObjectInfo, ObjectStore, Pieces};
+use crate::ring::Fifo;
+use crate::rng::Rng;
+use core::ops::ControlFlow::{self, Break, Continue};
+use thalweg_engine::When;
+use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::hop::{Block, Frame, HopRoute, Place, BLOCK, MAX_PAYLOAD};
+
+/// How long a node calls the one before it.
+const CALLS: Duration = Duration::from_secs(10);
+/// How long a node that was called answers calls whose answer was lost.
+const HOLDS: Duration = Duration::from_millis(150);
+/// How long the next node may leave polls unanswered.
+const POLLS: Duration = Duration::from_secs(6);
+/// How long the node before may be silent: longer than that polls, so nodes give up from the source on.
+const SILENCE: Duration = Duration::from_secs(8);
+/// How long a node that has everything answers polls whose answer was lost.
+const LINGERS: Duration = Duration::from_millis(400);
+/// Polls to a node that is busy with the next hop come so far apart, and up to twice as far.
+const POLLS_APART: Duration = Duration::from_millis(8);
+/// So many polls follow each other at once.
+const QUICK_POLLS: u16 = 3;
+const SLOT: usize = MAX_PAYLOAD as usize;
+
+/// What a node needs to take its place.
+#[derive(Debug, Clone, Copy)]
+pub struct HopSetup {
+    /// The route.
+    pub route: HopRoute,
+    /// Its position on it.
+    pub position: u8,
+    /// Where calls are sent.
+    pub control: Channel,
+    /// From the end of a frame to the end of its answer, at most.
+    pub answer: Duration,
+    /// For its pauses between polls.
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Calls the node before it.
+    Calling,
+    /// That one has answered. Others may not know yet that this one has.
+    Holding,
+    /// Takes a block from the node before it.
+    Taking,
+    /// Has asked the next node what it lacks.
+    Polling,
+    /// Sends that.
+    Sending,
+    /// Has nothing more to do, but answers polls.
+    Lingering,
+}
+
+/// The kind of the frame that is on the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnAir {
+    Nothing,
+    Call,
+    Called,
+    Poll,
+    Data,
+    Ack,
+}
+
+/// What a call into the engine works with.
+pub(super) struct Cx<'a> {
+    pub(super) air: &'a mut Air,
+    /// Room for a block.
+    pub(super) memory: &'a mut [u8],
+    pub(super) store: &'a mut dyn ObjectStore,
+    pub(super) events: &'a mut Fifo<Event, 8>,
+    pub(super) stats: &'a mut Stats,
+}
+
+/// `Break` where the node's part is over.
+type Flow = ControlFlow<End>;
+
+/// A node's part in a transfer under way.
+#[derive(Debug)]
+pub(super) struct HopTransfer {
+    setup: HopSetup,
+    phase: Phase,
+    on_air: OnAir,
+    /// Of the phase: when something is due.
+    due: Option<Instant>,
+    /// When the node gives up.
+    gives_up: Instant,
+    /// The first packet of the block that it takes or gives.
+    base: u16,
+    /// That block, once it is known.
+    block: Option<Block>,
+    /// Its packets that are there: here, or where this node sends.
+    here: u16,
+    /// Its packets still to be sent before the next poll.
+    pending: u16,
+    lens: [u8; BLOCK as usize],
+    /// Polls since the last answer.
+    polls: u16,
+    object: Option<ObjectInfo>,
+    /// When the last new packet came in.
+    last_packet: Instant,
+    rng: Rng,
+}
+
+impl HopTransfer {
+    pub(super) fn start(setup: HopSetup, now: Instant, cx: &mut Cx<'_>) -> Self {
+        let mut transfer = Self {
+            phase: Phase::Calling,
+            on_air: OnAir::Nothing,
+            due: None,
+            gives_up: now + CALLS,
+            base: 0,
+            block: None,
+            here: 0,
+            pending: 0,
+            lens: [0; BLOCK as usize],
+            polls: 0,
+            object: None,
+            last_packet: now,
+            rng: Rng::new(setup.seed),
+            setup,
+        };
+        cx.air.listen(setup.control, 0);
+        if transfer.is_sink() {
+            cx.store.begin();
+            transfer.call(cx);
+        } else {
+            transfer.answer_call(now, cx);
+        }
+        transfer
+    }
+
+    fn position(&self) -> u8 {
+        self.setup.position
+    }
+    fn is_source(&self) -> bool {
+        self.position() == 0
+    }
+    fn is_sink(&self) -> bool {
+        self.position() == self.setup.route.hops()
+    }
+    const fn transfer(&self) -> u16 {
+        self.setup.route.transfer
+    }
+    fn pieces(&self) -> Pieces {
+        Pieces::of_range(self.setup.route.range, self.setup.route.payload())
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, kind: OnAir, frame: &Frame<'_>, channel: Channel) {
+        // What the engine writes fits a frame.
+        if let Ok(frame) = frame.frame() {
+            cx.air.transmit(frame, channel, When::Now);
+            self.on_air = kind;
+            self.due = None;
+        }
+    }
+
+    fn call(&mut self, cx: &mut Cx<'_>) {
+        let frame = Frame::Call {
+            to: self.position().saturating_sub(1),
+            route: self.setup.route,
+        };
+        self.send(cx, OnAir::Call, &frame, self.setup.control);
+    }
+    fn answer_call(&mut self, now: Instant, cx: &mut Cx<'_>) {
+        let (transfer, by) = (self.transfer(), self.position());
+        let frame = Frame::Called { transfer, by };
+        let due = self.due;
+        self.send(cx, OnAir::Called, &frame, self.setup.control);
+        // A source calls nobody.
+        match self.phase {
+            Phase::Holding => self.due = due,
+            _ if self.is_source() => self.hold(now),
+            _ => {}
+        }
+    }
+    fn hold(&mut self, now: Instant) {
+        self.phase = Phase::Holding;
+        self.due = Some(now + HOLDS);
+    }
+
+    /// A short pause of a random length.
+    fn pause(&mut self, most: Duration) -> Duration {
+        let micros = u32::try_from(most.as_micros()).unwrap_or(u32::MAX);
+        Duration::from_micros(u64::from(self.rng.below(micros)))
+    }
+
+    pub(super) fn answered(&mut self, now: Instant, cx: &mut Cx<'_>, answer: TxAnswer) -> Flow {
+        cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
+        match core::mem::replace(&mut self.on_air, OnAir::Nothing) {
+            OnAir::Call => {
+                let pause = self.pause(self.setup.answer);
+                self.due = Some(now + self.setup.answer + pause);
+            }
+            OnAir::Called if self.phase == Phase::Calling => self.due = Some(now),
+            OnAir::Poll => {
+                let pause = match self.polls {
+                    0..=QUICK_POLLS => Duration::ZERO,
+                    _ => POLLS_APART + self.pause(POLLS_APART),
+                };
+                self.due = Some(now + self.setup.answer + pause);
+            }
+            OnAir::Data => self.send_next(cx),
+            OnAir::Ack => self.acknowledged(now, cx),
+            OnAir::Called | OnAir::Nothing => {}
+        }
+        Continue(())
+    }
+
+    pub(super) fn frame(&mut self, now: Instant, cx: &mut Cx<'_>, mpdu: &[u8]) -> Flow {
+        let Ok(frame) = Frame::parse(mpdu) else {
+            return Continue(());
+        };
+        let (own, is_early) = (
+            self.transfer(),
+            matches!(self.phase, Phase::Calling | Phase::Holding),
+        );
+        match frame {
+            Frame::Call { to, route } if is_early && route.transfer == own => {
+                if to == self.position() {
+                    self.answer_call(now, cx);
+                } else if to + 2 == self.position() && self.phase == Phase::Calling {
+                    // The node before this one calls on: it was called.
+                    self.hold(now);
+                }
+            }
+            Frame::Called { transfer, by } if transfer == own && by + 1 == self.position() => {
+                if self.phase == Phase::Calling {
+                    self.hold(now);
+                }
+            }
+            Frame::Data {
+                transfer,
+                by,
+                number,
+                payload,
+            } if transfer == own && by + 1 == self.position() => {
+                self.take(now, cx, number, payload);
+            }
+            Frame::Poll {
+                transfer,
+                by,
+                block,
+            } if transfer == own && by + 1 == self.position() => {
+                self.polled(now, cx, block);
+            }
+            Frame::Ack {
+                transfer,
+                by,
+                base,
+                here,
+            } if transfer == own && by == self.position() + 1 => {
+                return self.acked(now, cx, base, here);
+            }
+            _ => {}
+        }
+        Continue(())
+    }
+
+    pub(super) fn timeout(&mut self, at: Instant, cx: &mut Cx<'_>) -> Flow {
+        let is_due = self.due.is_some_and(|due| due <= at);
+        match self.phase {
+            // The answer may have been lost: if nobody is there, no packet comes.
+            Phase::Calling if at >= self.gives_up => self.hold(at),
+            Phase::Calling if is_due => self.call(cx),
+            Phase::Holding if is_due && self.is_source() => self.give_next(at, cx),
+            Phase::Holding if is_due => {
+                let hops = u64::from(self.setup.route.hops());
+                self.listen(cx);
+                self.gives_up = at + CALLS + SILENCE + Duration::from_secs(1) * hops;
+            }
+            Phase::Polling | Phase::Sending if at >= self.gives_up => return Break(End::GaveUp),
+            Phase::Polling if is_due => self.poll_next(cx),
+            Phase::Taking if at >= self.gives_up => return Break(self.silence(cx)),
+            Phase::Lingering if at >= self.gives_up => return Break(self.end()),
+            _ => {}
+        }
+        Continue(())
+    }
+
+    /// How a part ends that was done.
+    fn end(&self) -> End {
+        match self.is_source() || self.is_sink() {
+            true => End::Complete,
+            false => End::Released,
+        }
+    }
+
+    pub(super) fn next(&self) -> Instant {
+        let due = self.due.unwrap_or(self.gives_up);
+        match self.phase {
+            Phase::Holding => due,
+            _ => due.min(self.gives_up),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Frames of a transfer hop by hop: calls along the route, blocks of data, polls and acknowledgements.
+//!
+//! Every node of a route has a position, 0 at the source and H at the sink; a frame names its sender by it. Layout
+//! after the MAC header, whose sequence number is the low byte of the number: dispatch, transfer (2), position (1), then
+//! the fields of the kind. Packet 0 of a transfer describes the object; the others carry its bytes. Tests: `hop_tests.rs`.
+
+use crate::route::ObjectRange;
+use crate::{dispatch, mac, phy, FrameBuf, Reader, WireError, Writer};
+use thalweg_units::{Channel, NodeId};
+
+/// Bytes in front of the payload of a data frame.
+pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 6;
+/// The longest payload.
+pub const MAX_PAYLOAD: u8 = (phy::MAX_MPDU - HEADER_BYTES) as u8;
+/// The most hops of a route.
+pub const MAX_HOPS: u8 = 31;
+/// The most packets of a block: what a relay stores.
+pub const BLOCK: u8 = 16;
+/// Bytes of a poll, and of an acknowledgement.
+pub const CONTROL_BYTES: usize = mac::HEADER_BYTES + 8;
+const MAX_NODES: usize = MAX_HOPS as usize + 1;
+
+/// Who carries which bytes of an object, and on which channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopRoute {
+    /// The number of the transfer.
+    pub transfer: u16,
+    /// The bytes that are wanted.
+    pub range: ObjectRange,
+    /// Payload of a packet, 1 to [`MAX_PAYLOAD`].
+    payload: u8,
+    nodes: [NodeId; MAX_NODES],
+    channels: [Channel; MAX_NODES],
+    /// H + 1.
+    count: u8,
+}
+
+impl HopRoute {
+    /// The route over `nodes`, source first, each with the channel on which it receives data (the source's is not
+    /// used), in packets of `payload` bytes.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] unless there are 1 to [`MAX_HOPS`] hops, no node comes twice, and the payload is 1 to
+    /// [`MAX_PAYLOAD`].
+    pub fn new(
+        transfer: u16,
+        nodes: &[(NodeId, Channel)],
+        range: ObjectRange,
+        payload: u8,
+    ) -> Result<Self, WireError> {
+        let twice = |at: usize| nodes[..at].iter().any(|(node, _)| *node == nodes[at].0);
+        let is_route = (2..=MAX_NODES).contains(&nodes.len()) && !(1..nodes.len()).any(twice);
+        if !is_route || !(1..=MAX_PAYLOAD).contains(&payload) {
+            return Err(WireError::Malformed);
+        }
+        let mut route = Self {
+            transfer,
+            range,
+            payload,
+            nodes: [NodeId::MAX; MAX_NODES],
+            channels: [Channel::LAST; MAX_NODES],
+            count: nodes.len() as u8,
+        };
+        for (at, (node, channel)) in nodes.iter().enumerate() {
+            (route.nodes[at], route.channels[at]) = (*node, *channel);
+        }
+        Ok(route)
+    }
+    /// H.
+    pub const fn hops(&self) -> u8 {
+        self.count - 1
+    }
+    /// Bytes of a packet's payload.
+    pub const fn payload(&self) -> u8 {
+        self.payload
+    }
+    /// Its nodes, source first.
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.nodes[..usize::from(self.count)]
+    }
+    /// The channel on which the node at `position` receives; the sink's beyond it.
+    pub fn channel(&self, position: u8) -> Channel {
+        self.channels[usize::from(position.min(self.hops()))]
+    }
+    /// The node that wants the object.
+    pub fn sink(&self) -> NodeId {
+        self.nodes[usize::from(self.hops())]
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.u16(self.transfer)?.u8(self.count)?.u8(self.payload)?;
+        w.u32(self.range.offset)?.u32(self.range.len)?;
+        for node in self.nodes() {
+            w.u16(node.get())?;
+        }
+        for pair in self.channels[..usize::from(self.count)].chunks(2) {
+            let low = pair[0].index() as u8;
+            let high = pair.get(1).map_or(0, |channel| channel.index() as u8);
+            w.u8(high << 4 | low)?;
+        }
+        Ok(())
+    }
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (transfer, count, payload) = (r.u16()?, usize::from(r.u8()?), r.u8()?);
+        let (offset, len) = (r.u32()?, r.u32()?);
+        let range = ObjectRange { offset, len };
+        let mut nodes = [(NodeId::MAX, Channel::LAST); MAX_NODES];
+        let nodes = nodes.get_mut(..count).ok_or(WireError::Malformed)?;
+        for (node, _) in nodes.iter_mut() {
+            *node = r.node()?;
+        }
+        for pair in nodes.chunks_mut(2) {
+            let both = r.u8()?;
+            for (at, (_, channel)) in pair.iter_mut().enumerate() {
+                let place = usize::from(both >> (4 * at) & 0x0f);
+                *channel = Channel::from_index(place);
+            }
+            if pair.len() == 1 && both > 0x0f {
+                return Err(WireError::Malformed);
+            }
+        }
+        Self::new(transfer, nodes, range, payload)
+    }
+}
+
+/// Whether blocks follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// They do.
+    Within,
+    /// It is the last.
+    Last,
+}
+
+/// A block of packets that a node has for the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// The number of its first packet.
+    pub base: u16,
+    /// How many it has, 1 to [`BLOCK`].
+    pub count: u8,
+    /// Whether it is the last.
+    pub place: Place,
+}
+
+impl Block {
+    /// A bit for each of its packets.
+    pub const fn all(&self) -> u16 {
+        ((1u32 << self.count) - 1) as u16
+    }
+}
+
+/// A frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// To the node at `to`: take your place, and call the node before you.
+    Call {
+        /// Its position.
+        to: u8,
+        /// The route.
+        route: HopRoute,
+    },
+    /// The node at `by` was called.
+    Called {
+        /// The transfer.
+        transfer: u16,
+        /// Its position.
+        by: u8,
+    },
+    /// A packet.
+    Data {
+        /// The transfer.
+        transfer: u16,
+        /// The sender's position.
+        by: u8,
+        /// The packet's number.
+        number: u16,
+        /// Its bytes.
+        payload: &'a [u8],
+    },
+    /// The sender has this block: which of its packets are there?
+    Poll {
+        /// The transfer.
+        transfer: u16,
+        /// The sender's position.
+        by: u8,
+        /// The block.
+        block: Block,
+    },
+    /// The answer to a poll.
+    Ack {
+        /// The transfer.
+        transfer: u16,
+        /// The receiver's position.
+        by: u8,
+        /// The number of the block's first packet.
+        base: u16,
+        /// A bit for each packet that is there, the first the lowest.
+        here: u16,
+    },
+}
+
+impl<'a> Frame<'a> {
+    /// Whether `mpdu` is a call, by its first bytes.
+    pub fn is_call(mpdu: &[u8]) -> bool {
+        mac::dispatch(mpdu) == Ok(dispatch::HOP_CALL)
+    }
+
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// [`WireError`], also for frames of other protocols.
+    pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        mac::parse(&mut r)?;
+        let kind = r.u8()?;
+        if kind == dispatch::HOP_CALL {
+            let to = r.u8()?;
+            let route = HopRoute::parse(&mut r)?;
+            r.end()?;
+            return match to < route.hops() {
+                true => Ok(Self::Call { to, route }),
+                false => Err(WireError::Malformed),
+            };
+        }
+        let (transfer, by) = (r.u16()?, r.u8()?);
+        let frame = match kind {
+            dispatch::HOP_CALLED => Self::Called { transfer, by },
+            dispatch::HOP_DATA => {
+                return Ok(Self::Data {
+                    transfer,
+                    by,
+                    number: r.u16()?,
+                    payload: r.rest(),
+                })
+            }
+            dispatch::HOP_POLL => {
+                let (base, count) = (r.u16()?, r.u8()?);
+                let place = match r.u8()? {
+                    0 => Place::Within,
+                    1 => Place::Last,
+                    _ => return Err(WireError::Malformed),
+                };
+                if !(1..=BLOCK).contains(&count) {
+                    return Err(WireError::Malformed);
+                }
+                let block = Block { base, count, place };
+                Self::Poll {
+                    transfer,
+                    by,
+                    block,
+                }
+            }
+            dispatch::HOP_ACK => Self::Ack {
+                transfer,
+                by,
+                base: r.u16()?,
+                here: r.u16()?,
+            },
+            _ => return Err(WireError::Malformed),
+        };
+        r.end()?;
+        Ok(frame)
+    }
+
+    /// The frame.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where the payload is longer than [`MAX_PAYLOAD`].
+    pub fn frame(&self) -> Result<FrameBuf, WireError> {
+        FrameBuf::build(|w| self.emit(w))
+    }
+    fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        match *self {
+            Self::Call { to, route } => {
+                mac::emit(to, w)?;
+                w.u8(dispatch::HOP_CALL)?.u8(to)?;
+                route.emit(w)
+            }
+            Self::Called { transfer, by } => {
+                mac::emit(by, w)?;
+                w.u8(dispatch::HOP_CALLED)?.u16(transfer)?.u8(by)?;
+                Ok(())
+            }
+            Self::Data {
+                transfer,
+                by,
+                number,
+                payload,
+            } => {
+                mac::emit(number.to_le_bytes()[0], w)?;
+                w.u8(dispatch::HOP_DATA)?.u16(transfer)?.u8(by)?;
+                w.u16(number)?.bytes(payload)?;
+                Ok(())
+            }
+            Self::Poll {
+                transfer,
+                by,
+                block: Block { base, count, place },
+            } => {
+                mac::emit(base.to_le_bytes()[0], w)?;
+                w.u8(dispatch::HOP_POLL)?.u16(transfer)?.u8(by)?;
+                w.u16(base)?.u8(count)?.u8(u8::from(place == Place::Last))?;
+                Ok(())
+            }
+            Self::Ack {
+                transfer,
+                by,
+                base,
+                here,
+            } => {
+                mac::emit(base.to_le_bytes()[0], w)?;
+                w.u8(dispatch::HOP_ACK)?.u16(transfer)?.u8(by)?;
+                w.u16(base)?.u16(here)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "hop_tests.rs"]
+mod tests;
