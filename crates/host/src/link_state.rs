@@ -18,9 +18,10 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
-    plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
+    plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest, Style,
 };
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
+use thalweg_wire::hop;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
 
@@ -390,14 +391,18 @@ impl LinkState {
         if source == self.sink {
             return Err(PlanRequestError::SourceIsSink(self.id(source)));
         }
-        let route = self.route_request(source, request, request.packets()?);
+        let mut route = self.route_request(source, request, request.packets()?);
+        route.detour = attempt as f64;
         let ids = [source as u64, self.sink as u64, attempt];
         let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
         let seek = |route: &RouteRequest| {
             let mut rng = (self.draw)(self.seed, "plan", ids);
             plan(&self.links, route, &mut rng)
         };
-        let longest = LONGEST;
+        let longest = match route.style {
+            Style::Hops => usize::from(hop::MAX_HOPS),
+            Style::Paths | Style::Chains => LONGEST,
+        };
         let found = match seek(&route) {
             // Longer routes than a pipeline takes would have more paths: as many as there are within its length.
             Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)

@@ -11,8 +11,8 @@ use std::time::SystemTime;
 use thalweg_protocols::mote;
 use thalweg_units::NodeId;
 
-/// The most surveys in a row, where each lacks nodes.
-const SURVEYS: u32 = 2;
+/// The most surveys in a row, where each brings a node that those before lacked, and still lacks others.
+const SURVEYS: u32 = 6;
 
 /// Waits until every relay of a transfer that broke off at `since` has left it. Notices are dropped meanwhile.
 ///
@@ -28,9 +28,9 @@ pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Fai
     Ok(())
 }
 
-/// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it once more
-/// where tables are missing of nodes that were not `missed` before, or where the station was not free. Time and
-/// energy add up.
+/// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it again
+/// where tables are missing of nodes that were not `missed` before, as long as that brings one of them, or where the
+/// station was not free. What was counted, time and energy add up.
 ///
 /// # Errors
 /// [`Failure`].
@@ -49,20 +49,25 @@ where
     }
     let mut best: Option<Surveyed> = None;
     for made in 1..=SURVEYS {
-        let last = made == SURVEYS;
+        let mut has_grown = true;
         match (run(network, &mut make()?, watch), best.take()) {
             (Ok(now), None) => best = Some(now),
-            (Ok(now), Some(before)) => best = Some(better(before, now)),
+            (Ok(now), Some(before)) => {
+                let lacked = before.missing.len();
+                let both = joined(before, &now);
+                has_grown = both.missing.len() < lacked;
+                best = Some(both);
+            }
             // One that lacks nodes is better than none.
             (Err(Failure::NoEnd(_) | Failure::Unreported { .. }), Some(before)) => {
                 return Ok(before)
             }
-            (Err(Failure::Refused(_)), None) if !last => {}
+            (Err(Failure::Refused(_)), None) if made == 1 => {}
             (Err(why), _) => return Err(why),
         }
         if let Some(best) = best.take_if(|best| {
             let is_old = |node: &NodeId| missed.contains(node);
-            last || best.missing.iter().all(is_old)
+            made == SURVEYS || !has_grown || best.missing.iter().all(is_old)
         }) {
             return Ok(best);
         }
@@ -73,20 +78,25 @@ where
     Err(Failure::NoEnd(SETTLING))
 }
 
-/// The survey that lacks fewer nodes, or the later one, at the cost of both.
-fn better(before: Surveyed, now: Surveyed) -> Surveyed {
+/// Two surveys as one: nodes that one missed are in the other, beacons add up, and so does the cost.
+fn joined(before: Surveyed, now: &Surveyed) -> Surveyed {
     let measuring = before.measuring + now.measuring;
     let collecting = before.collecting + now.collecting;
     let joules = before.joules.zip(now.joules).map(|(a, b)| a + b);
-    let better = match before.missing.len() < now.missing.len() {
-        true => before,
-        false => now,
-    };
+    let mut links = before.links;
+    links.add(&now.links);
+    let mut batteries = before.batteries;
+    batteries.retain(|(node, _)| !now.batteries.iter().any(|(other, _)| other == node));
+    batteries.extend(&now.batteries);
+    let mut missing = before.missing;
+    missing.retain(|node| now.missing.contains(node));
     Surveyed {
+        links,
         measuring,
         collecting,
         joules,
-        ..better
+        missing,
+        batteries,
     }
 }
 

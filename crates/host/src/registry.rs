@@ -123,6 +123,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, "P3 with headers of four bytes and short control frames"),
     pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, "The fastest: lean chains and small headers"),
     pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
+    pipeline("hop-by-hop", Origin::Ours, Scheme::HopByHop, Style::Hops, FULL, "Blocks that each relay of one path stores and repeats, for links that lose much; up to 31 hops"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
@@ -226,6 +227,11 @@ impl Pipelined {
     pub const P3: Self = Self::plain(P);
     /// PIP as published: what stands beside P3 for comparison.
     pub const PIP: Self = Self::plain(PIP);
+    /// What arrives where pipelines do not.
+    pub const HOP_BY_HOP: Self = Self {
+        style: Style::Hops,
+        ..Self::plain(Scheme::HopByHop)
+    };
 
     /// The plain pipeline that runs by `scheme`, over paths and with full headers.
     pub const fn plain(scheme: Scheme) -> Self {
@@ -254,7 +260,7 @@ impl Pipelined {
     /// How links on `channels` are surveyed for it where nobody says: what plans chains makes do with less.
     pub fn survey(&self, channels: ChannelSet) -> Survey {
         match self.style {
-            Style::Chains => Survey::short(channels),
+            Style::Chains | Style::Hops => Survey::short(channels),
             Style::Paths => Survey::of(channels),
         }
     }
@@ -275,6 +281,10 @@ impl Pipelined {
                 model: faithful.model,
                 ..RouteRequest::planned(faithful.source, faithful.sink)
             },
+            Style::Hops => RouteRequest {
+                style: Style::Hops,
+                ..faithful.clone()
+            },
             Style::Paths => faithful.clone(),
         };
         // What is predicted is what will be sent.
@@ -294,9 +304,10 @@ impl Pipelined {
     }
     /// On what terms it transfers, given those of the published protocols.
     pub fn terms(&self, faithful: Terms) -> Terms {
-        match self.format {
-            Format::Slim => faithful.slim(),
-            Format::Full => faithful,
+        match (self.format, self.scheme) {
+            (_, Scheme::HopByHop) => faithful.in_blocks(),
+            (Format::Slim, _) => faithful.slim(),
+            (Format::Full, _) => faithful,
         }
     }
 }
@@ -308,6 +319,7 @@ pub const fn name_of(scheme: Scheme) -> &'static str {
         Scheme::Pip(Hopping::Fixed) => "pip",
         Scheme::Pip(Hopping::EveryCyclePair) => "pip-hopping",
         Scheme::PipCit => "pip-cit",
+        Scheme::HopByHop => "hop-by-hop",
         Scheme::Thalweg => "thalweg",
     }
 }

@@ -13,7 +13,7 @@ use crate::links::LinkQualities;
 use crate::pairs::best_channels;
 use crate::plan::{PipPlan, Plan, Warning};
 use crate::predict::{predict, Feed, Patience};
-use crate::request::{Backups, RouteRequest, Transfer};
+use crate::request::{Backups, RouteRequest, Style, Transfer};
 use thalweg_units::{Channel, ChannelSet};
 
 /// Chains are sought for every order of their channels; more channels than this have too many orders.
@@ -73,6 +73,7 @@ pub(crate) fn plan_chains(
         hops,
         packets: request.transfer.packets,
         shortest: hops,
+        style: Style::Chains,
         path_bound: paths.len(),
         stages: (1..hops)
             .map(|stage| members(&groups, &paths, stage))

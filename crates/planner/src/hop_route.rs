@@ -9,7 +9,7 @@
 use crate::links::{LinkQualities, LinkQuality};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{Feed, Prediction};
-use crate::request::{RouteRequest, Transfer};
+use crate::request::{RouteRequest, Style, Transfer};
 use crate::topology::LinkRule;
 use crate::{Group, LinkModel, Member};
 use rand::Rng;
@@ -28,6 +28,12 @@ const APART: usize = 3;
 const HANDOVER: Duration = Duration::from_millis(6);
 /// Nodes answer calls for so long before data flows.
 const CALL: Duration = Duration::from_millis(150);
+
+/// The highest goodput of any route of two hops or more, in kbit/s: over links without loss.
+pub(crate) fn bound_kbps(transfer: &Transfer) -> f64 {
+    let bits = transfer.cycle.payload_bytes as f64 * 8.0;
+    bits / (2.0 * cost(1.0, 1.0, transfer)) / 1000.0
+}
 
 /// What a transfer hop by hop takes over a link, in seconds a packet.
 fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
@@ -64,6 +70,7 @@ fn delivery(links: &LinkQualities, (from, to): (usize, usize), on: Channel, mode
     let (here, here_sent) = of(&quality);
     let margin = model.power(&quality).map(|power| power - model.floor);
     let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
+    let expected = expected * (1.0 - model.steady_loss());
     (expected * PRIOR_FRAMES + here + received) / (PRIOR_FRAMES + here_sent + sent)
 }
 
@@ -134,7 +141,7 @@ fn cheapest(costs: &Costs<'_>, rng: &mut impl Rng) -> Option<Vec<usize>> {
         }
         is_done[node] = true;
         for next in costs.reached(node) {
-            let more = 1.0 + costs.request.detour * rng.gen::<f64>();
+            let more = 1.0 + costs.request.detour * rng.random::<f64>();
             let so_far = best[node] + (costs.least(node, next) * more).powi(2);
             if so_far < best[next] {
                 (best[next], before[next]) = (so_far, Some(node));
@@ -253,6 +260,7 @@ fn plan_of(costs: &Costs<'_>, path: Vec<usize>, listens: Vec<Channel>) -> Plan {
         hops,
         packets: request.transfer.packets,
         shortest: hops,
+        style: Style::Hops,
         path_bound: 1,
         stages: path[1..hops].iter().map(relay).collect(),
         channels: listens,

@@ -37,6 +37,9 @@ const SHIFTS: [(f64, f64); 5] = [
 /// have about as much to spare, and the loss costs less than idle sinks.
 const QUIET: f64 = 4.0;
 
+/// Strong links lose up to this share of their frames in bursts.
+const BURSTS: f64 = 0.05;
+
 /// Changes of a link that are averaged over, in standard deviations: so many steps to either side, of this size.
 const CHANGES: i32 = 16;
 const CHANGE_STEP: f64 = 0.25;
@@ -110,11 +113,20 @@ impl LinkModel {
             (Some(margin), Some(sent)) => {
                 let (sent, prior) = (f64::from(sent), self.prior_frames);
                 let expected = self.delivery_over(margin, self.unknown_of(quality));
+                let expected = expected * (1.0 - self.steady_loss());
                 (expected * prior + quality.prr * sent) / (prior + sent)
             }
             // A ratio of an unknown number of frames is taken as it is.
             (_, None) => quality.prr,
             (None, Some(sent)) => (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0),
+        }
+    }
+    /// The share of frames that every link loses. Bursts take a few per cent of what strong links carry, all at once, and a
+    /// round makes up for them; more than that is lost all the time.
+    pub(crate) fn steady_loss(&self) -> f64 {
+        match self.outage > BURSTS {
+            true => self.outage,
+            false => 0.0,
         }
     }
     /// The mean of `of`, a function of a link's delivery, over all changes since the survey: of a link whose mean power lay

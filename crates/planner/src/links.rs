@@ -222,6 +222,21 @@ impl LinkQualities {
         }
         self.put(from, to, channel, quality)
     }
+    /// Adds what another campaign of the same nodes counted. A link that it does not name was not heard in it, or was not
+    /// reported: that counts for nothing.
+    pub fn add(&mut self, other: &Self) {
+        for (at, table) in other.rows.iter().enumerate() {
+            let channel = Channel::from_index(at);
+            for (from, row) in table.iter().enumerate() {
+                for (to, quality) in row {
+                    let sent = quality.sent.unwrap_or(1);
+                    let received = (quality.prr * f64::from(sent)).round() as u32;
+                    // Both tables have the same nodes.
+                    let _ = self.record(from, *to, channel, received.min(sent), sent, quality.rssi);
+                }
+            }
+        }
+    }
     /// Notes a ratio that comes without counts (a trace, a link matrix); replaces what was there.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use crate::channels::StageChannels;
 use crate::evidence::Basis;
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
+use crate::request::Style;
 use crate::topology::LinkRule;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -143,6 +144,8 @@ pub struct Plan {
     pub packets: u32,
     /// Hops of a shortest path under the rule used.
     pub shortest: usize,
+    /// What it is made of: not always what was asked for.
+    pub style: Style,
     /// Node-distinct paths of H hops, source and sink included.
     pub paths: Vec<Vec<usize>>,
     /// No search could have found more paths than this.

@@ -55,7 +55,7 @@ pub enum Backups {
     /// Nothing.
     #[default]
     None,
-    /// Backup relays, alternate relays, and many paths where lean chains fail.
+    /// Backup relays, alternate relays, and many paths where lean chains fail; one path hop by hop where that is quicker.
     Relays,
 }
 

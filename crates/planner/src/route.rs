@@ -9,7 +9,7 @@
 use crate::chain_plan::plan_chains;
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::evidence::{Basis, Evidence};
-use crate::hop_route::plan_hops;
+use crate::hop_route::{bound_kbps, plan_hops};
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
@@ -46,6 +46,36 @@ pub fn plan(
     if request.style == Style::Hops {
         return plan_hops(links, request, rng);
     }
+    match request.backups {
+        Backups::None => plan_pipeline(links, request, rng),
+        Backups::Relays => quicker(plan_pipeline(links, request, rng), links, request, rng),
+    }
+}
+
+/// `planned`, or one path hop by hop where no pipeline leads there or it would take longer.
+fn quicker(
+    planned: Result<Plan, PlanError>,
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
+    let time = |plan: &Plan| plan.prediction.time_s.unwrap_or(f64::INFINITY);
+    match planned {
+        Ok(plan) if plan.prediction.goodput_kbps > bound_kbps(&request.transfer) => Ok(plan),
+        Ok(plan) => match plan_hops(links, request, rng) {
+            Ok(hops) if time(&hops) < time(&plan) => Ok(hops),
+            _ => Ok(plan),
+        },
+        Err(why) => plan_hops(links, request, rng).map_err(|_| why),
+    }
+}
+
+/// A plan of lean chains where those are asked for and there are any, else of paths.
+fn plan_pipeline(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
     if request.style == Style::Chains {
         let chains = plan_chains(links, request, &Evidence::default(), |expected, chains| {
             let (paths, channels) = (chains.paths(), &chains.channels);
@@ -111,6 +141,7 @@ fn plan_paths(
         hops,
         packets: request.transfer.packets,
         shortest: route.shortest,
+        style: Style::Paths,
         paths,
         path_bound: route.set.upper_bound,
         stages: draft.stages,

@@ -13,7 +13,7 @@ use thalweg_units::{BatteryLevel, Channel, NodeId};
 pub const STEP_DB: i16 = 3;
 /// The lowest level begins so far below the floor: a neighbour that is reported for one channel may be weaker on
 /// others.
-pub const BELOW_FLOOR_DB: i16 = 9;
+pub const BELOW_FLOOR_DB: i16 = 12;
 /// Bits of a level; level 0 is "not received".
 const LEVEL_BITS: u32 = 4;
 const MAX_LEVEL: i16 = 15;

@@ -22,21 +22,31 @@ use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
 use crate::survey::{SurveyCost, SurveyJob, Surveyed};
 use crate::transfer::account::{expected, Account};
-use crate::transfer::pipeline::{settling, Fetch, Fetched, Order, Terms, SETTLING};
+use crate::transfer::hops::{hop_route, HopFetch};
+use crate::transfer::pipeline::{
+    settling, Fetch, Fetched, Order, Terms, TransferJob, SETTLING,
+};
 use crate::transfer::reroute::Reroute;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_planner::Plan;
+use thalweg_planner::{Plan, Style};
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Channel, Duration, NodeId};
-use thalweg_wire::route::ObjectRange;
+use thalweg_wire::route::{ObjectRange, Scheme};
 
 /// A transfer that breaks off is begun again over another plan.
 pub const RETRY: Retry = Retry {
     attempts: 3,
     mode: RetryMode::NewPlan,
 };
+/// The same for Thalweg, whose further plans go hop by hop.
+pub const LAST_RESORT: Retry = Retry {
+    attempts: 6,
+    mode: RetryMode::NewPlan,
+};
+/// Thalweg's pipeline is left for a path hop by hop after so many times what its plan foresaw, and no sooner than this.
+const OVERDUE: (f64, Duration) = (3.0, Duration::from_secs(10));
 /// How long to wait for a line that is down.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often to start a job again after a loss of its line.
@@ -127,8 +137,15 @@ impl FetchRequest<'_> {
     fn first(&self) -> ProtocolPlan {
         ProtocolPlan {
             plan: self.plan.clone(),
-            protocol: self.plan_request.protocol,
+            protocol: match self.plan.style {
+                Style::Hops => Pipelined::HOP_BY_HOP,
+                _ => self.plan_request.protocol,
+            },
         }
+    }
+    /// Whether a path hop by hop follows where a transfer breaks off.
+    fn has_last_resort(&self) -> bool {
+        self.plan_request.protocol.scheme == Scheme::Thalweg
     }
     /// The terms for the bytes of `range` by `protocol`.
     fn terms(&self, protocol: Pipelined, range: ObjectRange) -> Terms {
@@ -214,7 +231,7 @@ impl Collector {
     }
 
     /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer
-    /// breaks off, by P3 over other plans, three times in all.
+    /// breaks off, over other plans: Thalweg's hop by hop, six times in all, others' by P3, three times in all.
     ///
     /// # Errors
     /// Those of `observer`, and [`Failure`] where there is no outcome at all; a failed transfer is a report.
@@ -241,7 +258,20 @@ impl Collector {
         };
         // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
         let station_lost = Cell::new(false);
+        let hops = PlanRequest {
+            protocol: Pipelined::HOP_BY_HOP,
+            ..again
+        };
+        let is_first_hops = request.first().protocol == Pipelined::HOP_BY_HOP;
         let next = |last: &ProtocolPlan, tried: u32| {
+            if request.has_last_resort() {
+                let attempt = tried - u32::from(!is_first_hops);
+                let plan = link_state.plan_attempt(&hops, u64::from(attempt)).ok()?;
+                return Some(ProtocolPlan {
+                    plan: Arc::new(plan),
+                    protocol: Pipelined::HOP_BY_HOP,
+                });
+            }
             if !protocol.has_paths() {
                 return station_lost.get().then(|| last.clone());
             }
@@ -254,7 +284,10 @@ impl Collector {
         let terms = FetchTerms {
             segment_bytes: plan_request.segment_bytes(),
             expected: plan_request.bytes,
-            retry: RETRY,
+            retry: match request.has_last_resort() {
+                true => LAST_RESORT,
+                false => RETRY,
+            },
             pause: SETTLING,
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
@@ -268,8 +301,13 @@ impl Collector {
         if let Some(survey) = &request.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
-        let predicted = expected(plan, protocol.scheme).0.clone();
-        let more = (1..brought.plans).map(|_| Pipelined::P3.name);
+        let first = request.first().protocol;
+        let predicted = expected(plan, first.scheme).0.clone();
+        let further = match request.has_last_resort() {
+            true => Pipelined::HOP_BY_HOP,
+            false => Pipelined::P3,
+        };
+        let more = (1..brought.plans).map(|_| further.name);
         Ok(Report {
             outcome,
             predicted_goodput_kbps: predicted.goodput_kbps,
@@ -282,7 +320,7 @@ impl Collector {
             parts: brought.segments as usize,
             tried: match brought.plans {
                 1 => Vec::new(),
-                _ => [protocol.name].into_iter().chain(more).collect(),
+                _ => [first.name].into_iter().chain(more).collect(),
             },
             object: brought.object,
         })
@@ -423,9 +461,38 @@ impl Collector {
         F: Network<Order = Order, Event = Event>,
     {
         let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
+        let (number, ids) = (self.transfers.wrapping_add(1), &self.description.place.ids);
+        if scheme == Scheme::HopByHop {
+            let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
+            return self.run_job(network, job, scheme, watch, observations);
+        }
+        let mut job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
+        if scheme == Scheme::Thalweg {
+            let foreseen = plan.prediction.time_s.map_or(Duration::ZERO, Duration::from_secs_f64);
+            let (times, least) = OVERDUE;
+            job = job.within(Duration::from_secs_f64(foreseen.as_secs_f64() * times).max(least));
+        }
+        let fetched = self.run_job(network, job, scheme, watch, observations)?;
+        let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
+        let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));
+        let (now, ids) = (network.now(), &self.description.place.ids);
+        (observations.hops).extend(hop_observations((plan, ids), packets, &fetched, now));
+        Ok(fetched)
+    }
+
+    /// Runs `job` of `scheme`, and adds the nodes that took part to `observations`.
+    fn run_job<F>(
+        &mut self,
+        network: &mut F,
+        mut job: impl TransferJob,
+        scheme: Scheme,
+        watch: Watch<'_>,
+        observations: &mut Observations,
+    ) -> Result<Fetched, Failure>
+    where
+        F: Network<Order = Order, Event = Event>,
+    {
         let ids = &self.description.place.ids;
-        let reroute = Reroute::of(plan, scheme, terms, ids)?;
-        let mut job = Fetch::new(reroute, self.transfers.wrapping_add(1), ids, terms);
         let began = network.now();
         let fetched = run(network, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
@@ -448,11 +515,7 @@ impl Collector {
         };
         observations.on_time += now.since(began) + rest;
         observations.add_participants(job.participants());
-        let fetched = fetched?;
-        let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
-        let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));
-        (observations.hops).extend(hop_observations((plan, ids), packets, &fetched, now));
-        Ok(fetched)
+        fetched
     }
 
     /// Runs `job`, and runs it again after a loss of the line if this collector waits for lines.

@@ -22,7 +22,7 @@ pub(crate) struct Log {
     /// First symbol of that packet by the sink's clock; none where the sink has restarted since.
     by_clock: Option<Instant>,
     /// When the first attempt was ordered, and the first symbol of its first wake-up packet.
-    ordered: Option<NetworkTime>,
+    pub(crate) ordered: Option<NetworkTime>,
     first: Option<NetworkTime>,
     /// First symbol of the last wake-up's first packet, and when the source's first packet was due.
     pub(crate) woke: Option<(NetworkTime, NetworkTime)>,

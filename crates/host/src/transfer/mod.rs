@@ -6,6 +6,7 @@ pub mod account;
 mod beside;
 pub mod burst;
 pub mod fastforward;
+pub mod hops;
 pub mod log;
 pub mod pipeline;
 pub mod rcrt;

@@ -26,10 +26,10 @@ pub const MAX_NODES: usize = 1024;
 /// hears no wake-up.
 pub const SETTLING: Duration = Duration::from_secs(4);
 /// The pause between two transfers of `scheme`. A relay that missed the end of one of Thalweg's is soon back, and has a
-/// backup.
+/// backup; one that carries blocks is called until it is back.
 pub const fn settling(scheme: Scheme) -> Duration {
     match scheme {
-        Scheme::Thalweg => Duration::ZERO,
+        Scheme::Thalweg | Scheme::HopByHop => Duration::ZERO,
         _ => SETTLING,
     }
 }
@@ -131,6 +131,10 @@ pub struct Fetch {
     participants: Vec<NodeId>,
     retry: Retry,
     patience: Duration,
+    /// After how long no further attempt is made; none to go on.
+    limit: Option<Duration>,
+    /// After how many seconds an attempt is given up.
+    deadline_s: u16,
     state: State,
     /// Of the state: it ends by then.
     until: NetworkTime,
@@ -162,6 +166,8 @@ impl Fetch {
         Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
+            limit: None,
+            deadline_s: route.deadline_s,
             route,
             reroute,
             bad_hops: Vec::new(),
@@ -180,33 +186,27 @@ impl Fetch {
         }
     }
 
-    /// The number of attempts so far. Each has the next transfer number.
-    pub const fn attempts(&self) -> u32 {
-        self.attempt
+    /// The same that makes no further attempt once `limit` has passed: the caller has another way.
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Self {
+        let seconds = u16::try_from(limit.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u16::MAX);
+        // An attempt that begins just before has as long again.
+        self.deadline_s = seconds.min(self.route.deadline_s);
+        self.route.deadline_s = self.deadline_s;
+        self.limit = Some(limit);
+        self
     }
-
-    /// The nodes that took part in any attempt so far.
-    pub fn participants(&self) -> &[NodeId] {
-        &self.participants
-    }
-
-    /// The result where the job failed for the reason `why`, when all nodes had spent so many `joules`.
-    pub fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
-        if joules.iter().all(Option::is_some) {
-            self.energy[1] = joules;
-        }
-        Fetched {
-            segment: None,
-            failure: Some(why.to_string()),
-            ..self.output()
-        }
+    fn is_overdue(&self, now: NetworkTime) -> bool {
+        let began = self.log.ordered.unwrap_or(now);
+        self.limit.is_some_and(|limit| now.since(began) > limit)
     }
 
     /// An attempt is over.
     fn end_attempt(&mut self, now: NetworkTime) {
+        let has_more = self.retry.allows(self.attempt) && !self.is_overdue(now);
         if self.log.complete.is_some() {
             self.state = State::Taking;
-        } else if self.log.is_broken() && self.retry.allows(self.attempt) {
+        } else if self.log.is_broken() && has_more {
             self.failures = match self.log.received > self.held {
                 true => 0,
                 false => self.failures + 1,
@@ -251,6 +251,7 @@ impl Fetch {
             self.route = route;
         }
         self.route.transfer = self.first.wrapping_add(self.attempt as u16);
+        self.route.deadline_s = self.deadline_s;
     }
 
     /// Adds the nodes of the present route to those that took part.
@@ -297,6 +298,35 @@ impl Fetch {
             network_joules,
             participants: self.participants.len() as u32,
             failure,
+        }
+    }
+}
+
+/// A job that fetches an object over a plan.
+pub trait TransferJob: Job<Order = Order, Event = mote::Event, Output = Fetched> {
+    /// The number of attempts so far. Each has the next transfer number.
+    fn attempts(&self) -> u32;
+    /// The nodes that took part in any attempt so far.
+    fn participants(&self) -> &[NodeId];
+    /// The result where the job failed for the reason `why`, when all nodes had spent so many `joules`.
+    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched;
+}
+
+impl TransferJob for Fetch {
+    fn attempts(&self) -> u32 {
+        self.attempt
+    }
+    fn participants(&self) -> &[NodeId] {
+        &self.participants
+    }
+    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+        if joules.iter().all(Option::is_some) {
+            self.energy[1] = joules;
+        }
+        Fetched {
+            segment: None,
+            failure: Some(why.to_string()),
+            ..self.output()
         }
     }
 }

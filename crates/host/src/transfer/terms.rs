@@ -6,6 +6,7 @@ use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan, Transfer};
 use thalweg_units::{Duration, NodeId};
+use thalweg_wire::hop;
 use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
 use thalweg_wire::route::{
     Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme,
@@ -31,7 +32,7 @@ pub fn transfer(
     let bytes = published.cycle.header_bytes + payload_bytes;
     let passing = match scheme {
         Scheme::PipCit => Passing::Conditional,
-        Scheme::P3 | Scheme::Thalweg | Scheme::Pip(_) => Passing::Copied,
+        _ => Passing::Copied,
     };
     let pauses = timing.relaying(bytes, passing);
     let mean = Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2);
@@ -41,6 +42,7 @@ pub fn transfer(
         // A packet waits at each relay for the next.
         Scheme::PipCit => (mean, mean, pauses.alone),
         Scheme::Pip(Hopping::Fixed) => (pauses.forth, mean, pauses.alone),
+        Scheme::HopByHop => (pauses.alone, pauses.alone, pauses.alone),
         // Without relays both groups are the source's.
         Scheme::P3 | Scheme::Thalweg => (pauses.forth, mean, pauses.forth),
     };
@@ -102,6 +104,17 @@ impl Terms {
             ..self
         }
     }
+    /// The same for a transfer hop by hop, whose packets hold a little less.
+    #[must_use]
+    pub fn in_blocks(self) -> Self {
+        let most = PayloadSize::new(hop::MAX_PAYLOAD).unwrap_or(PayloadSize::MAX);
+        let payload = if self.payload.bytes() > most.bytes() {
+            most
+        } else {
+            self.payload
+        };
+        Self { payload, ..self }
+    }
     /// The packets to expect of an object of `packets` packets: those in the range.
     fn expected_of(&self, packets: u32) -> Option<NonZeroU16> {
         let payload = u32::from(self.payload.bytes()).max(1);
@@ -130,7 +143,7 @@ pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
             .map(|(node, _)| node)
             .chain(backups)
             .collect(),
-        Scheme::Pip(_) | Scheme::PipCit => plan.pip.path.clone(),
+        Scheme::Pip(_) | Scheme::PipCit | Scheme::HopByHop => plan.pip.path.clone(),
     }
 }
 
@@ -163,7 +176,7 @@ pub fn route(
                 route.last_even = plan.last_even;
                 by_stage(&plan.stages).collect()
             }
-            Scheme::Pip(_) | Scheme::PipCit => {
+            Scheme::Pip(_) | Scheme::PipCit | Scheme::HopByHop => {
                 let path = &plan.pip.path;
                 let relays = path.get(1..path.len().checked_sub(1)?)?.iter().enumerate();
                 relays.map(|(at, n)| (*n, at + 1, Group::Odd)).collect()

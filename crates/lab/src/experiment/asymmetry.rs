@@ -118,7 +118,7 @@ impl Asymmetry {
             // Only a survey of all channels would tell.
             let resurveyed = match knowledge {
                 Style::Paths => None,
-                Style::Chains => Some(transfers.resurveyed(drawn, &site, context)?),
+                Style::Chains | Style::Hops => Some(transfers.resurveyed(drawn, &site, context)?),
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {

@@ -107,7 +107,7 @@ impl Overhead {
     ) -> Result<Vec<Row>> {
         let survey = match variant.style {
             Style::Paths => faithful_survey(self.channel()),
-            Style::Chains => {
+            Style::Chains | Style::Hops => {
                 let channels = RouteRequest::new(0, 1).channels;
                 Survey::of(channels.into_iter().collect())
             }

@@ -49,7 +49,7 @@ pub fn setup(
     let adaptation = match route.scheme {
         Scheme::P3 => AnyAdaptation::Selective(selective),
         Scheme::Pip(Hopping::EveryCyclePair) => AnyAdaptation::Hopping(Hopper::new(fixed, &beat)),
-        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit => AnyAdaptation::Fixed(fixed),
+        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit | Scheme::HopByHop => AnyAdaptation::Fixed(fixed),
         Scheme::Thalweg => match role {
             Role::Backup { stage, group } => {
                 let over = follow_ups.late.map(|late| start + late);
@@ -119,7 +119,7 @@ fn session(route: &Route, role: Role, start: Instant) -> Session {
         },
         Scheme::Pip(Hopping::Fixed) => pip::policy(),
         Scheme::Pip(Hopping::EveryCyclePair) => pip::hopping_policy(),
-        Scheme::PipCit => pip::conditional_policy(),
+        Scheme::PipCit | Scheme::HopByHop => pip::conditional_policy(),
         Scheme::Thalweg => p3::compact_policy(),
     };
     Session {

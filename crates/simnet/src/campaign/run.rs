@@ -31,7 +31,7 @@ use thalweg_wire::route::Scheme;
 const fn linger(scheme: Scheme) -> Duration {
     match scheme {
         Scheme::Thalweg => Duration::from_millis(300),
-        Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => Duration::from_millis(1_100),
+        _ => Duration::from_millis(1_100),
     }
 }
 

@@ -52,7 +52,7 @@ impl Route {
     pub(super) fn encoded_len(&self) -> usize {
         match self.scheme {
             Scheme::Thalweg => self.packed_len(),
-            Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => self.bytes_listed(self.listing()),
+            _ => self.bytes_listed(self.listing()),
         }
     }
     fn bytes_listed(&self, listing: Listing) -> usize {
@@ -82,6 +82,7 @@ impl Route {
             (Scheme::Pip(Hopping::EveryCyclePair), _) => PIP_HOPPING,
             (Scheme::PipCit, _) => PIP_CIT,
             (Scheme::Thalweg, _) => return self.pack(w),
+            (Scheme::HopByHop, _) => return Err(WireError::Malformed),
         };
         let limited = self.threshold.map_or(0, |_| THRESHOLD_BIT);
         w.u8(hops | scheme | limited)?.u8(self.payload.bytes())?;

@@ -252,7 +252,7 @@ impl Route {
         };
         match self.scheme {
             Scheme::P3 | Scheme::Thalweg if (1..self.channels.hops()).all(both) => Groups::Two,
-            Scheme::P3 | Scheme::Thalweg | Scheme::Pip(_) | Scheme::PipCit => Groups::One,
+            _ => Groups::One,
         }
     }
 
@@ -262,7 +262,7 @@ impl Route {
         match self.scheme {
             Scheme::P3 if self.format == Format::Full => Control::Published,
             Scheme::Pip(_) => Control::Published,
-            Scheme::P3 | Scheme::Thalweg | Scheme::PipCit => Control::Compact,
+            Scheme::P3 | Scheme::Thalweg | Scheme::PipCit | Scheme::HopByHop => Control::Compact,
         }
     }
 

@@ -96,6 +96,9 @@ pub enum Scheme {
     PipCit,
     /// Two chains of single relays, with backup relays; no publication's.
     Thalweg,
+    /// One path whose relays store blocks and repeat what a hop lost. It has no wake-up message: its calls are
+    /// [`crate::hop`]'s.
+    HopByHop,
 }
 
 impl Scheme {

@@ -298,7 +298,7 @@ impl Transfers {
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
         let predicted = match variant.scheme {
-            Scheme::Pip(_) | Scheme::PipCit => &plan.pip.prediction,
+            Scheme::Pip(_) | Scheme::PipCit | Scheme::HopByHop => &plan.pip.prediction,
             Scheme::P3 | Scheme::Thalweg => &plan.prediction,
         };
         row.set("predicted_kbps", predicted.goodput_kbps);

@@ -1,0 +1,214 @@
+//! A transfer hop by hop: the job that fetches an object over one path, block by block.
+//!
+//! Time base: the sink's clock for what it measured, network time for how long it may take. Invariants: orders go to the
+//! sink alone; packets arrive in order, so a transfer that breaks off brings the beginning of what was asked for.
+
+use super::log::Log;
+use super::pipeline::{refused, Fetched, Order, TransferJob};
+use super::terms::Terms;
+use crate::job::{Failure, Job, Progress, Step};
+use crate::network::{Clock, NetworkTime};
+use std::collections::VecDeque;
+use thalweg_planner::Plan;
+use thalweg_protocols::mote::{self, Command};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::hop::HopRoute;
+
+/// How long a transfer may bring nothing: longer than its nodes wait for each other, and calls over a whole route.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The route over the path of `plan`, for nodes called `ids`, as transfer number `transfer`.
+///
+/// # Errors
+/// [`Failure::Unfit`] where it is too long.
+pub fn hop_route(
+    plan: &Plan,
+    terms: &Terms,
+    ids: &[NodeId],
+    transfer: u16,
+) -> Result<HopRoute, Failure> {
+    let nodes = plan.pip.path.iter().zip(&plan.channels);
+    let nodes: Option<Vec<_>> = nodes
+        .map(|(node, channel)| Some((*ids.get(*node)?, *channel)))
+        .collect();
+    let payload = terms.in_blocks().payload.bytes();
+    let route = HopRoute::new(transfer, &nodes.unwrap_or_default(), terms.range, payload);
+    route.map_err(|_| {
+        let hops = plan.hops;
+        Failure::Unfit(format!("no transfer hop by hop goes over {hops} hops"))
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Ordered,
+    /// It has begun. Energy spent up to then is not the transfer's.
+    Begun,
+    Following,
+    /// The energy up to now is the transfer's.
+    Metering,
+    Taking,
+    Done,
+}
+
+/// Fetches the object that a route's source offers, or the part of it that the route names.
+#[derive(Debug)]
+pub struct HopFetch {
+    route: HopRoute,
+    /// All nodes of the network.
+    nodes: Vec<NodeId>,
+    state: State,
+    /// When the job gives up.
+    until: NetworkTime,
+    log: Log,
+    /// What nodes had spent when it began and at the end, in joules; none without meters.
+    energy: [Vec<Option<f64>>; 2],
+    progress: VecDeque<Progress>,
+    failed: Option<Failure>,
+}
+
+impl HopFetch {
+    /// A fetch over `route`, in a network of the nodes `ids`.
+    pub fn new(route: HopRoute, ids: &[NodeId]) -> Self {
+        Self {
+            log: Log::new(route.payload()),
+            route,
+            nodes: ids.to_vec(),
+            state: State::New,
+            until: NetworkTime::ZERO,
+            energy: [Vec::new(), Vec::new()],
+            progress: VecDeque::new(),
+            failed: None,
+        }
+    }
+
+    /// What the nodes that `of` says have spent since it began, in joules.
+    fn spent(&self, of: impl Fn(&NodeId) -> bool) -> Option<f64> {
+        let [before, after] = &self.energy;
+        let each = self.nodes.iter().zip(before.iter().zip(after));
+        let each = each.filter(|(node, _)| of(node));
+        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
+            .sum()
+    }
+
+    fn output(&mut self) -> Fetched {
+        let is_metered = self.energy.iter().all(|read| !read.is_empty());
+        let spent = |of: &dyn Fn(&NodeId) -> bool| {
+            is_metered.then(|| self.spent(of)).flatten()
+        };
+        let joules = spent(&|node| self.route.nodes().contains(node));
+        let network_joules = spent(&|_| true);
+        let log = &mut self.log;
+        let segment = log.segment();
+        let failure = segment.is_none().then(|| log.failure());
+        Fetched {
+            segment,
+            complete: log.complete,
+            duration: log.duration(),
+            waited: log.waited(),
+            wake_up: log.wake_up,
+            round: 1,
+            first_round: log.complete.map(|complete| complete.first_round),
+            attempts: 1,
+            degraded_paths: 0,
+            bad_hops: Vec::new(),
+            participants: self.route.nodes().len() as u32,
+            joules,
+            network_joules,
+            failure,
+        }
+    }
+}
+
+impl TransferJob for HopFetch {
+    fn attempts(&self) -> u32 {
+        1
+    }
+    fn participants(&self) -> &[NodeId] {
+        self.route.nodes()
+    }
+    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+        if joules.iter().all(Option::is_some) {
+            self.energy[1] = joules;
+        }
+        Fetched {
+            segment: None,
+            failure: Some(why.to_string()),
+            ..self.output()
+        }
+    }
+}
+
+impl Job for HopFetch {
+    type Order = Order;
+    type Event = mote::Event;
+    type Output = Fetched;
+
+    fn on_event(&mut self, clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
+        if by != self.route.sink() {
+            return;
+        }
+        let received = self.log.received;
+        match (self.state, event) {
+            (State::Ordered, mote::Event::WakeUp { .. }) => {
+                self.log.note(clock, at, by, event);
+                self.progress.push_back(Progress::WakingUp);
+                (self.state, self.until) = (State::Begun, at + PATIENCE);
+            }
+            (State::Ordered, _) => self.failed = refused(&event),
+            _ => self.progress.extend(self.log.note(clock, at, by, event)),
+        }
+        if self.log.received > received {
+            self.until = at + PATIENCE;
+        }
+    }
+    fn on_loss(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {
+        if station == self.route.sink() && self.state != State::New {
+            self.failed = Some(why);
+        }
+    }
+    fn on_meters(&mut self, joules: Vec<Option<f64>>) {
+        (self.energy, self.state) = match (self.state, std::mem::take(&mut self.energy)) {
+            (State::Begun, [_, after]) => ([joules, after], State::Following),
+            (_, [before, _]) if self.log.complete.is_some() => ([before, joules], State::Taking),
+            (_, [before, _]) => ([before, joules], State::Done),
+        };
+    }
+    fn on_bytes(&mut self, _station: NodeId, bytes: Vec<u8>) {
+        self.log.bytes = Some(bytes);
+        self.state = State::Done;
+    }
+
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, Fetched> {
+        if let Some(why) = self.failed.take() {
+            return Step::Done(Err(why));
+        }
+        if let Some(progress) = self.progress.pop_front() {
+            return Step::Report(progress);
+        }
+        match self.state {
+            State::New => {
+                self.log.begin(now);
+                (self.state, self.until) = (State::Ordered, now + PATIENCE);
+                Step::Order(self.route.sink(), Command::FetchHops(self.route))
+            }
+            State::Begun => Step::Meter(self.nodes.clone()),
+            State::Following if self.log.end.is_some() => {
+                self.state = State::Metering;
+                Step::Meter(self.nodes.clone())
+            }
+            State::Taking => {
+                let len = self.log.complete.map_or(0, |c| c.len as usize);
+                Step::Take(self.route.sink(), len)
+            }
+            State::Done => Step::Done(Ok(self.output())),
+            _ if now < self.until => Step::Wait(self.until),
+            _ => Step::Done(Err(Failure::NoEnd(PATIENCE))),
+        }
+    }
+
+    fn stop(&mut self) -> Vec<(NodeId, Order)> {
+        vec![(self.route.sink(), Command::Stop)]
+    }
+}
