@@ -14,6 +14,10 @@ use thalweg_units::NodeId;
 /// The most surveys in a row, where each brings a node that those before lacked, and still lacks others.
 const SURVEYS: u32 = 6;
 
+/// For how many hops the floods of each survey have time; of the first as usual.
+const FARTHER: [Option<u8>; SURVEYS as usize] =
+    [None, Some(20), Some(31), Some(31), Some(31), Some(31)];
+
 /// Waits until every relay of a transfer that broke off at `since` has left it. Notices are dropped meanwhile.
 ///
 /// # Errors
@@ -50,7 +54,11 @@ where
     let mut best: Option<Surveyed> = None;
     for made in 1..=SURVEYS {
         let mut has_grown = true;
-        match (run(network, &mut make()?, watch), best.take()) {
+        let mut job = make()?;
+        if let Some(reach) = FARTHER.get(made as usize - 1).copied().flatten() {
+            job = job.reaching(reach);
+        }
+        match (run(network, &mut job, watch), best.take()) {
             (Ok(now), None) => best = Some(now),
             (Ok(now), Some(before)) => {
                 let lacked = before.missing.len();

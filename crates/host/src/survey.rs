@@ -253,6 +253,16 @@ impl SurveyJob {
         })
     }
 
+    /// The same where floods have time for `hops` hops: for the nodes that an earlier survey lacked.
+    #[must_use]
+    pub fn reaching(mut self, hops: u8) -> Self {
+        if let Some(Command::Sweep(sweep)) = self.measure.take() {
+            self.measure = Some(Command::Sweep(sweep.reaching(hops)));
+            self.patience = self.patience * 2;
+        }
+        self
+    }
+
     /// The failure when time is up.
     fn no_end(&self) -> Failure {
         if self.state != State::Collecting {

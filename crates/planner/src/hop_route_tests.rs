@@ -50,7 +50,11 @@ fn two_good_hops_go_before_a_bad_one_and_one_fair_hop_before_two() {
         both(&mut links, 0, 1, 0.95);
         both(&mut links, 1, 2, 0.95);
         both(&mut links, 0, 2, direct);
-        assert_eq!(planned(&links, &request(0, 2)).unwrap().hops, hops, "{direct}");
+        assert_eq!(
+            planned(&links, &request(0, 2)).unwrap().hops,
+            hops,
+            "{direct}"
+        );
     }
 }
 
@@ -98,6 +102,7 @@ fn predictions_follow_the_arithmetic() {
     };
     let (one, two) = (goodput(2, 1.0), goodput(3, 1.0));
     assert!((170.0..210.0).contains(&one), "{one}");
+    assert!((0.8 * BOUND_KBPS..BOUND_KBPS).contains(&two), "{two}");
     assert!((0.4..0.55).contains(&(two / one)), "{two}");
     let lossy = goodput(3, 0.5);
     assert!((0.3..0.55).contains(&(lossy / two)), "{lossy}");

@@ -7,6 +7,7 @@
 use crate::channels::StageChannels;
 use crate::evidence::Basis;
 use crate::groups::{Group, Member};
+use crate::hop_route::BOUND_KBPS;
 use crate::predict::{Feed, Prediction};
 use crate::request::Style;
 use crate::topology::LinkRule;
@@ -227,6 +228,10 @@ impl Plan {
             .flatten()
             .filter(move |m| m.group == group);
         own.map(|m| m.node)
+    }
+    /// Whether a path hop by hop could be quicker: less is foreseen than that carries over two hops without losses.
+    pub fn may_be_quicker_by_hops(&self) -> bool {
+        self.prediction.goodput_kbps < BOUND_KBPS
     }
     /// M, the number of node-distinct paths.
     pub fn path_count(&self) -> usize {

@@ -9,8 +9,8 @@
 use crate::chain_plan::plan_chains;
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::evidence::{Basis, Evidence};
-use crate::hop_route::{bound_kbps, plan_hops};
 use crate::groups::{random_halves, Draft, Group, Member};
+use crate::hop_route::plan_hops;
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::paths::{self, PathSet, Query};
@@ -61,7 +61,7 @@ fn quicker(
 ) -> Result<Plan, PlanError> {
     let time = |plan: &Plan| plan.prediction.time_s.unwrap_or(f64::INFINITY);
     match planned {
-        Ok(plan) if plan.prediction.goodput_kbps > bound_kbps(&request.transfer) => Ok(plan),
+        Ok(plan) if !plan.may_be_quicker_by_hops() => Ok(plan),
         Ok(plan) => match plan_hops(links, request, rng) {
             Ok(hops) if time(&hops) < time(&plan) => Ok(hops),
             _ => Ok(plan),

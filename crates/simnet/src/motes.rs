@@ -416,10 +416,7 @@ impl Motes {
         watch: Watch<'_>,
     ) -> Result<Transfer, RunError> {
         self.nodes.hear(&[plan.sink]);
-        let over = ProtocolPlan {
-            plan: Arc::new(plan.clone()),
-            protocol: Pipelined::plain(scheme),
-        };
+        let over = ProtocolPlan::new(Arc::new(plan.clone()), Pipelined::plain(scheme));
         let observations = &mut Observations::default();
         let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, observations);
         Ok(carried?)

@@ -31,6 +31,8 @@ impl Ntx {
     pub const TWO: Self = Self(2);
     /// Three times, Glossy's usual choice.
     pub const THREE: Self = Self(3);
+    /// Four times, for long ways over lossy links.
+    pub const FOUR: Self = Self(4);
 
     /// `n` times; `None` outside 1..=7.
     pub fn new(n: u8) -> Option<Self> {

@@ -23,9 +23,7 @@ use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
 use crate::survey::{SurveyCost, SurveyJob, Surveyed};
 use crate::transfer::account::{expected, Account};
 use crate::transfer::hops::{hop_route, HopFetch};
-use crate::transfer::pipeline::{
-    settling, Fetch, Fetched, Order, Terms, TransferJob, SETTLING,
-};
+use crate::transfer::pipeline::{settling, Fetch, Fetched, Order, Terms, TransferJob, SETTLING};
 use crate::transfer::reroute::Reroute;
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -45,8 +43,6 @@ pub const LAST_RESORT: Retry = Retry {
     attempts: 6,
     mode: RetryMode::NewPlan,
 };
-/// Thalweg's pipeline is left for a path hop by hop after so many times what its plan foresaw, and no sooner than this.
-const OVERDUE: (f64, Duration) = (3.0, Duration::from_secs(10));
 /// How long to wait for a line that is down.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often to start a job again after a loss of its line.
@@ -70,6 +66,17 @@ pub struct ProtocolPlan {
     pub plan: Arc<Plan>,
     /// The protocol.
     pub protocol: Pipelined,
+}
+
+impl ProtocolPlan {
+    /// `plan`, which was made for `protocol`: where it is a path hop by hop, that carries the object.
+    pub fn new(plan: Arc<Plan>, protocol: Pipelined) -> Self {
+        let protocol = match plan.style {
+            Style::Hops => Pipelined::HOP_BY_HOP,
+            Style::Paths | Style::Chains => protocol,
+        };
+        Self { plan, protocol }
+    }
 }
 
 /// The outcome of a transfer, and its segment where all of that arrived.
@@ -135,13 +142,7 @@ pub struct FetchRequest<'a> {
 
 impl FetchRequest<'_> {
     fn first(&self) -> ProtocolPlan {
-        ProtocolPlan {
-            plan: self.plan.clone(),
-            protocol: match self.plan.style {
-                Style::Hops => Pipelined::HOP_BY_HOP,
-                _ => self.plan_request.protocol,
-            },
-        }
+        ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol)
     }
     /// Whether a path hop by hop follows where a transfer breaks off.
     fn has_last_resort(&self) -> bool {
@@ -373,7 +374,10 @@ impl Collector {
         F: Network<Order = Order, Event = Event>,
         K: TransferObserver<F>,
     {
-        let terms = request.terms(choice.protocol, attempt.range);
+        let mut terms = request.terms(choice.protocol, attempt.range);
+        if request.has_last_resort() && choice.protocol.scheme == Scheme::Thalweg {
+            terms = terms.with_last_resort(&choice.plan);
+        }
         let id = |index| self.description.id(index);
         let ends = (id(choice.plan.source), id(choice.plan.sink));
         if attempt.tried == 0 {
@@ -466,12 +470,7 @@ impl Collector {
             let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
             return self.run_job(network, job, scheme, watch, observations);
         }
-        let mut job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
-        if scheme == Scheme::Thalweg {
-            let foreseen = plan.prediction.time_s.map_or(Duration::ZERO, Duration::from_secs_f64);
-            let (times, least) = OVERDUE;
-            job = job.within(Duration::from_secs_f64(foreseen.as_secs_f64() * times).max(least));
-        }
+        let job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
         let fetched = self.run_job(network, job, scheme, watch, observations)?;
         let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
         let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));

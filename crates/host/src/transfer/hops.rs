@@ -94,9 +94,7 @@ impl HopFetch {
 
     fn output(&mut self) -> Fetched {
         let is_metered = self.energy.iter().all(|read| !read.is_empty());
-        let spent = |of: &dyn Fn(&NodeId) -> bool| {
-            is_metered.then(|| self.spent(of)).flatten()
-        };
+        let spent = |of: &dyn Fn(&NodeId) -> bool| is_metered.then(|| self.spent(of)).flatten();
         let joules = spent(&|node| self.route.nodes().contains(node));
         let network_joules = spent(&|_| true);
         let log = &mut self.log;

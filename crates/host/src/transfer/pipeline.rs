@@ -155,6 +155,12 @@ impl Fetch {
     pub fn new(reroute: Reroute, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
         let mut route = reroute.current().route;
         route.transfer = first;
+        if let Some(limit) = terms.limit {
+            let seconds = limit.as_nanos().div_ceil(1_000_000_000);
+            route.deadline_s = terms
+                .deadline_s
+                .min(u16::try_from(seconds).unwrap_or(u16::MAX));
+        }
         let retry = match (route.scheme, terms.retry.mode) {
             (Scheme::P3, RetryMode::SamePlan) => terms.retry,
             (Scheme::Thalweg, RetryMode::SamePlan) => Retry {
@@ -166,7 +172,7 @@ impl Fetch {
         Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
-            limit: None,
+            limit: terms.limit,
             deadline_s: route.deadline_s,
             route,
             reroute,
@@ -186,16 +192,6 @@ impl Fetch {
         }
     }
 
-    /// The same that makes no further attempt once `limit` has passed: the caller has another way.
-    #[must_use]
-    pub fn within(mut self, limit: Duration) -> Self {
-        let seconds = u16::try_from(limit.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u16::MAX);
-        // An attempt that begins just before has as long again.
-        self.deadline_s = seconds.min(self.route.deadline_s);
-        self.route.deadline_s = self.deadline_s;
-        self.limit = Some(limit);
-        self
-    }
     fn is_overdue(&self, now: NetworkTime) -> bool {
         let began = self.log.ordered.unwrap_or(now);
         self.limit.is_some_and(|limit| now.since(began) > limit)

@@ -54,6 +54,11 @@ pub fn transfer(
     }
 }
 
+/// A pipeline is left for a path hop by hop after so many times what was foreseen.
+const OVERDUE: f64 = 3.0;
+/// And no sooner than this: broken transfers that find another route take some seconds.
+const SOONEST: Duration = Duration::from_secs(10);
+
 /// Terms of a transfer besides its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
@@ -70,6 +75,9 @@ pub struct Terms {
     pub retry: Retry,
     /// How frames begin, for [`Scheme::P3`] alone.
     pub format: Format,
+    /// After how long no further attempt is made, as the caller has another way; none to go on. An attempt that begins
+    /// before has as long again.
+    pub limit: Option<Duration>,
 }
 
 impl Default for Terms {
@@ -85,6 +93,7 @@ impl Default for Terms {
                 mode: RetryMode::SamePlan,
             },
             format: Format::Full,
+            limit: None,
         }
     }
 }
@@ -114,6 +123,17 @@ impl Terms {
             self.payload
         };
         Self { payload, ..self }
+    }
+    /// The same for Thalweg over `plan` where a path hop by hop may follow: it is taken after three times what was foreseen,
+    /// and no sooner than after ten seconds.
+    #[must_use]
+    pub fn with_last_resort(self, plan: &Plan) -> Self {
+        let foreseen = plan.prediction.time_s.unwrap_or(0.0);
+        let limit = Duration::from_secs_f64(foreseen * OVERDUE).max(SOONEST);
+        Self {
+            limit: Some(limit),
+            ..self
+        }
     }
     /// The packets to expect of an object of `packets` packets: those in the range.
     fn expected_of(&self, packets: u32) -> Option<NonZeroU16> {

@@ -202,6 +202,12 @@ impl<'a> Waves<'a> {
         let reached = (0..sinks.len()).filter_map(|at| self.nearest(source, &[at]));
         let mut reached: Vec<(usize, usize)> = reached.collect();
         reached.sort_unstable();
+        if backups == Backups::Relays {
+            // Hop by hop there may be a path where no link is good enough for a pipeline.
+            let others = (0..sinks.len()).filter(|at| !reached.iter().any(|(_, sink)| sink == at));
+            let others: Vec<(usize, usize)> = others.map(|at| (usize::MAX, at)).collect();
+            reached.extend(others);
+        }
         let mut channels = self.request.channels.clone();
         channels.truncate(REUSE_DISTANCE);
         let mut measured = channels.clone();
@@ -220,6 +226,31 @@ impl<'a> Waves<'a> {
             plan(&free, &route, rng).ok()
         };
         reached.into_iter().filter_map(into).collect()
+    }
+
+    /// Paths of `source` hop by hop with nothing beside them, into every sink, the quickest first; all but the first try take
+    /// detours by chance, as [`RouteRequest::detour`] says.
+    pub fn hop_plans_of(&self, source: usize, attempt: u32, rng: &mut impl Rng) -> Vec<Plan> {
+        let sinks = &self.request.sinks;
+        let into = |&sink: &usize| {
+            let others = |node: usize| node != sink && sinks.contains(&node);
+            let mut measured = self.request.channels.clone();
+            measured.push(self.request.route.routing_channel);
+            let free = without(self.links, &measured, others);
+            let route = RouteRequest {
+                source,
+                sink,
+                style: Style::Hops,
+                channels: self.request.channels.clone(),
+                detour: f64::from(attempt),
+                ..self.request.route.clone()
+            };
+            plan(&free, &route, rng).ok()
+        };
+        let mut plans: Vec<Plan> = sinks.iter().filter_map(into).collect();
+        plans
+            .sort_by(|a, b| f64::total_cmp(&b.prediction.goodput_kbps, &a.prediction.goodput_kbps));
+        plans
     }
 
     fn unreachable(&self, source_node: usize) -> PlanError {

@@ -1,7 +1,7 @@
 //! What all nodes of a network agree on.
 
 use crate::glossy::{self, flood_time, slot_time, Ntx};
-use crate::sweep::shortest_slot;
+use crate::sweep::{shortest_slot, REACH};
 use thalweg_engine::BoardTiming;
 use thalweg_units::Duration;
 use thalweg_wire::beacon::TIME_STEP;
@@ -40,7 +40,7 @@ impl Default for Config {
             n_tx: Ntx::THREE,
             report_n_tx: Ntx::TWO,
             control: Duration::from_millis(10),
-            reach: 6,
+            reach: REACH,
             beacon_bytes: phy::MAX_MPDU as u8,
             levels_bytes: 96,
             tries: 5,
@@ -50,6 +50,8 @@ impl Default for Config {
 
 /// The longest frame of an announcement or a schedule's request.
 const CONTROL_BYTES: usize = 40;
+/// How often a sweep's report is sent by each node where it has farther to go than usual.
+const FARTHER_N_TX: Ntx = Ntx::FOUR;
 /// What T_o is counted in.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -73,10 +75,30 @@ impl Config {
     pub fn report_slot(&self, timing: &BoardTiming) -> Duration {
         self.slot_of_report(phy::MAX_MPDU, timing)
     }
-    /// The same of a sweep's report.
+    /// The same of a sweep's report. Over more hops than usual it is sent oftener, too.
     pub fn levels_slot(&self, timing: &BoardTiming) -> Duration {
         let bytes = HEADER_BYTES + usize::from(self.levels_bytes);
-        self.slot_of_report(bytes.min(phy::MAX_MPDU), timing)
+        let n_tx = match self.reach > REACH {
+            true => FARTHER_N_TX,
+            false => self.report_n_tx,
+        };
+        round_up(flood_time(
+            bytes.min(phy::MAX_MPDU),
+            self.reach,
+            n_tx,
+            timing,
+        ))
+    }
+    /// How often a sweep's report is sent whose slot is `slot`.
+    pub(super) fn levels_n_tx(&self, slot: Duration, timing: &BoardTiming) -> Ntx {
+        let usual = Self {
+            reach: REACH,
+            ..*self
+        };
+        match slot > usual.levels_slot(timing) {
+            true => FARTHER_N_TX,
+            false => self.report_n_tx,
+        }
     }
     /// The slot of a sweep's report that goes inwards: [`HOPS_APART`] of those of a hop, each in whole [`TIME_STEP`]s.
     pub fn inward_slot(&self, timing: &BoardTiming) -> Duration {

@@ -572,3 +572,30 @@ fn nonsense_in_mid_sweep_changes_nothing() {
         .collect();
     assert_eq!(collected, [(2, -61); 3 * 2 * 4]);
 }
+
+/// Floods with time for six hops do not bring the reports of a long row; with time for more they do, over links that
+/// lose a quarter.
+#[test]
+fn a_row_of_lossy_links_reports_to_its_end() {
+    let ids: Vec<u16> = (0..12).collect();
+    let lacks = |reach: u8, seed: u64| {
+        let links = move |air: Air<'_>| {
+            let id = seed << 40 | (air.number as u64) << 8 | air.to as u64;
+            let mut rng = crate::rng::Rng::new(id.wrapping_mul(0x9e37_79b9));
+            let kept = rng.below(100) >= 25;
+            match air.from.abs_diff(air.to) == 1 && kept {
+                true => Fate::Heard,
+                false => Fate::Silent,
+            }
+        };
+        let mut net = numbered(12, links);
+        let nodes = NodeList::of(ids.iter().map(|id| NodeId::new(*id).unwrap())).unwrap();
+        let sweep = Sweep::new(nodes, four(), 2, (SLOT, MS(200)), FLOOR_DBM).unwrap();
+        let outcome = carried_out(&mut net, &ids, Command::Sweep(sweep.reaching(reach)));
+        outcome.missing
+    };
+    let all = |reach: u8| (1..=6).map(|seed| lacks(reach, seed).len()).sum::<usize>();
+    let (near, far) = (all(6), all(20));
+    assert!(near >= 12, "{near}");
+    assert!(far <= 3, "{far}");
+}

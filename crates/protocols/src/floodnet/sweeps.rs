@@ -156,7 +156,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 None => Ok(()),
             },
             Reports::Flooded => {
-                let (n_tx, at) = (self.config.report_n_tx, When::At(at));
+                let slot = sweep.parameters().report;
+                let n_tx = self.config.levels_n_tx(slot, &self.timing);
+                let at = When::At(at);
                 self.flood.start(now, &content, n_tx, at).map(|_| ())
             }
         };
@@ -201,6 +203,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         }
         self.campaign = self.campaign.next();
+        self.config.reach = sweep.reach();
         let report = match sweep.reports() {
             Reports::Flooded => self.config.levels_slot(&self.timing),
             Reports::Inwards => self.config.inward_slot(&self.timing),

@@ -20,7 +20,7 @@ use thalweg_wire::{Reader, WireError, Writer};
 
 /// The most bytes of an order that names `nodes` nodes at most.
 pub const fn max_order_bytes(nodes: usize) -> usize {
-    let list = 11 + 2 * nodes;
+    let list = 12 + 2 * nodes;
     let route = 9 + MAX_SEGMENTS * (1 + MAX_SEGMENT_BYTES);
     if list > route {
         list
@@ -62,9 +62,9 @@ impl<const NODES: usize> Command<NODES> {
             SWEEP => {
                 let channels = ChannelSet::from_bits(r.u16()?);
                 let (sweeps, slot, pause) = (r.u8()?, time(r.u16()?), time(r.u16()?));
-                let floor = i8::from_le_bytes([r.u8()?]);
+                let (floor, reach) = (i8::from_le_bytes([r.u8()?]), r.u8()?);
                 let sweep = Sweep::new(nodes(&mut r)?, channels, sweeps, (slot, pause), floor);
-                Self::Sweep(sweep.map_err(|_| bad)?)
+                Self::Sweep(sweep.map_err(|_| bad)?.reaching(reach))
             }
             FETCH => Self::Fetch(route(&mut r)?),
             FETCH_TOGETHER => Self::FetchTogether {
@@ -100,7 +100,7 @@ impl<const NODES: usize> Command<NODES> {
                 w.u8(sweep.sweeps())?
                     .u16(steps(slot)?)?
                     .u16(steps(pause)?)?;
-                w.bytes(&sweep.floor().to_le_bytes())?;
+                w.bytes(&sweep.floor().to_le_bytes())?.u8(sweep.reach())?;
                 emit_nodes(sweep.nodes().as_slice(), w)
             }
             Self::Fetch(route) => emit_route(route, w.u8(FETCH)?),

@@ -28,6 +28,8 @@ pub const BEACON_BYTES: u8 = 32;
 const MILLISECOND: Duration = Duration::from_millis(1);
 /// Links below this level carry no pipeline: in dBm.
 pub const FLOOR_DBM: i8 = -86;
+/// For how many hops floods of a sweep have time where nobody says: as many as transfers of pipelines usually take.
+pub const REACH: u8 = 6;
 /// How often each announcement is flooded: a node that misses all joins by a beacon, or not at all.
 pub(crate) const COPIES: u8 = 2;
 
@@ -41,6 +43,7 @@ pub struct Sweep<const NODES: usize = 256> {
     pause: Duration,
     floor: i8,
     reports: Reports,
+    reach: u8,
 }
 
 /// Why links cannot be measured so.
@@ -95,6 +98,7 @@ impl<const NODES: usize> Sweep<NODES> {
             pause,
             floor,
             reports: Reports::Flooded,
+            reach: REACH,
         };
         if sweep.nodes.is_empty() {
             return Err(SweepError::NoNodes);
@@ -121,6 +125,16 @@ impl<const NODES: usize> Sweep<NODES> {
     #[must_use]
     pub fn reporting(self, reports: Reports) -> Self {
         Self { reports, ..self }
+    }
+    /// The same where floods of reports and announcements have time for `hops` hops.
+    #[must_use]
+    pub const fn reaching(mut self, hops: u8) -> Self {
+        self.reach = hops;
+        self
+    }
+    /// For how many hops floods have time.
+    pub const fn reach(&self) -> u8 {
+        self.reach
     }
     /// How reports come in.
     pub const fn reports(&self) -> Reports {

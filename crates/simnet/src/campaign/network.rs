@@ -117,7 +117,9 @@ impl Settings {
                 interval: Duration::from_millis(100),
                 ..Survey::of(channels)
             },
-            (true, Style::Chains | Style::Hops) => variant.survey(faithful.iter().copied().collect()),
+            (true, Style::Chains | Style::Hops) => {
+                variant.survey(faithful.iter().copied().collect())
+            }
             (false, _) => variant.survey(channels),
         };
         // A retry of what fails costs less than a probe of every route.

@@ -39,6 +39,8 @@ const fn linger(scheme: Scheme) -> Duration {
 const LEAST_SHARE: f64 = 0.6;
 /// How many sources of each distance are tried for a place in a wave.
 const CANDIDATES: usize = 12;
+/// How many paths hop by hop are tried into each base station.
+const HOP_PLANS: u32 = 4;
 /// How often a source is tried.
 const RETRY: Retry = Retry {
     attempts: 3,
@@ -209,8 +211,10 @@ impl Run<'_> {
         while let Some(&least) = self.attempts.values().min() {
             let partial = self.partial.take();
             let ready = self.ready(least, partial)?;
-            let wave = self.waves.next(&ready, &mut self.rng);
+            let mut wave = self.waves.next(&ready, &mut self.rng);
+            wave.lost.retain(|(source, _)| !self.is_left_over(*source));
             self.give_up(&wave.lost)?;
+            wave.plans.retain(|plan| !self.is_better_alone(plan));
             for (_, why) in &wave.idle {
                 *self.campaign.idle.entry(*why).or_default() += 1;
             }
@@ -219,6 +223,43 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether `source`, from which no pipeline leads, is left for a path hop by hop.
+    fn is_left_over(&mut self, source: usize) -> bool {
+        let is_left = self.settings.is_thalweg()
+            && !self.waves.hop_plans_of(source, 0, &mut self.rng).is_empty();
+        if is_left {
+            self.attempts.remove(&source);
+            self.leftover.push((source, 0));
+        }
+        is_left
+    }
+    /// Whether the source of `plan` is left for a path hop by hop, which is quicker.
+    fn is_better_alone(&mut self, plan: &Plan) -> bool {
+        let may_be = self.settings.is_thalweg() && plan.may_be_quicker_by_hops();
+        if !may_be {
+            return false;
+        }
+        let alone = self.waves.hop_plans_of(plan.source, 0, &mut self.rng);
+        let goodput = plan.prediction.goodput_kbps * plan.prediction.completion;
+        let is_better = alone
+            .first()
+            .is_some_and(|hops| hops.prediction.goodput_kbps > goodput);
+        if is_better {
+            self.attempts.remove(&plan.source);
+            self.leftover.push((plan.source, 0));
+        }
+        is_better
+    }
+
+    /// The plans of a leftover source, the best first: routes of its own, then paths hop by hop.
+    fn plans_of_leftover(&mut self, source: usize) -> Vec<Plan> {
+        let mut plans = self.waves.plans_of(source, Backups::Relays, &mut self.rng);
+        for attempt in 0..HOP_PLANS {
+            plans.extend(self.waves.hop_plans_of(source, attempt, &mut self.rng));
+        }
+        plans
     }
 
     /// The sources that the next wave may fetch from, where `least` is the fewest attempts of any.
@@ -336,8 +377,8 @@ impl Run<'_> {
             }))?;
             let leftover = Leftover {
                 attempts,
-                object: self.objects.get(&source).map(|object| &**object),
-                plans: (self.waves).plans_of(source, Backups::Relays, &mut self.rng),
+                plans: self.plans_of_leftover(source),
+                object: self.objects.get(&source).map_or(&[], |object| &**object),
                 scheme: self.settings.scheme,
                 terms: self.settings.terms,
                 pause: linger(self.settings.scheme),
