@@ -316,7 +316,7 @@ impl Chain {
             },
         );
         let (mut received, mut whole) = (0u32, true);
-        let (mut first, mut last) = (SimTime::ZERO, SimTime::ZERO);
+        let (mut first, mut last) = (None, SimTime::ZERO);
         let counted = self.forwarding == ForwardingName::Resending;
         let sink = self.sink();
         // A packet that takes longer than this for a hop is not coming.
@@ -327,9 +327,7 @@ impl Chain {
                 match event {
                     Event::Received { number, .. } if n == sink => {
                         whole &= counted || u32::from(number) == received;
-                        if received == 0 {
-                            first = at;
-                        }
+                        first.get_or_insert(at);
                         (received, last) = (received + 1, at);
                     }
                     Event::Dropped { number, .. } if number < packets => whole = false,
@@ -347,7 +345,7 @@ impl Chain {
         Ok(Trial {
             received,
             whole,
-            time: last.since(first),
+            time: last.since(first.unwrap_or(last)),
             mpdu_bytes: self.mpdu_bytes(),
         })
     }
