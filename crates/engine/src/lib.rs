@@ -14,6 +14,7 @@ extern crate std;
 mod caps;
 mod driver;
 #[cfg(any(test, feature = "harness"))]
+#[path = "test_support/harness.rs"]
 pub mod harness;
 mod radio;
 mod timing;

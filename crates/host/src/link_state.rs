@@ -316,10 +316,6 @@ impl LinkState {
         }
         view
     }
-    /// When its links were last measured; none where they were given.
-    pub fn measured(&self) -> Option<NetworkTime> {
-        self.history.newest().map(|survey| survey.at)
-    }
     /// The age of its links for plans; none where they were given.
     pub const fn age(&self) -> Option<Duration> {
         self.age

@@ -341,10 +341,6 @@ impl Motes {
     pub fn board(&self) -> &Board {
         &self.board
     }
-    /// Where the nodes are, if known.
-    pub fn places(&self) -> Option<&[Place]> {
-        self.collector.description().positions.as_deref()
-    }
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.nodes.offer(source, object);

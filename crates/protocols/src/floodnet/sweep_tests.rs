@@ -1,7 +1,7 @@
 //! Sweeps over whole networks: what is reported, and what losses, drift and nonsense cost.
 
 use super::*;
-use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
+use crate::glossy::test_support::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::linkprobe::NodeList;
 use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
 use std::collections::BTreeMap;
