@@ -7,7 +7,7 @@ mod source;
 
 use history::History;
 pub use history::{hop_observations, HopObservation, PastSurvey, MAX_OBSERVATIONS, MAX_SURVEYS};
-pub use planned::{Backups, Other, Pip, Planned, Stage};
+pub use planned::{Backups, Other, Pip, PlanSummary, Stage};
 
 use crate::network::NetworkTime;
 use crate::registry::Pipelined;

@@ -52,7 +52,12 @@ fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
 
 /// What gets through from one node to another on a channel, 0..=1: the model's word on the margin, then what was counted
 /// there and on all channels.
-fn delivery(links: &LinkQualities, (from, to): (usize, usize), on: Channel, model: &LinkModel) -> f64 {
+fn delivery(
+    links: &LinkQualities,
+    (from, to): (usize, usize),
+    on: Channel,
+    model: &LinkModel,
+) -> f64 {
     let Some(quality) = links.quality(from, to, on) else {
         return 0.0;
     };
@@ -64,9 +69,9 @@ fn delivery(links: &LinkQualities, (from, to): (usize, usize), on: Channel, mode
         (quality.prr * sent, sent)
     };
     let all = Channel::all().filter_map(|channel| links.quality(from, to, channel));
-    let (received, sent) = all.map(|quality| of(&quality)).fold((0.0, 0.0), |a, b| {
-        (a.0 + b.0, a.1 + b.1)
-    });
+    let (received, sent) = all
+        .map(|quality| of(&quality))
+        .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
     let (here, here_sent) = of(&quality);
     let margin = model.power(&quality).map(|power| power - model.floor);
     let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
@@ -94,7 +99,10 @@ impl Costs<'_> {
     }
     /// The nodes that `from` reaches at all.
     fn reached(&self, from: usize) -> Vec<usize> {
-        let heard = self.channels.iter().flat_map(|on| self.links.heard_from(from, *on));
+        let heard = self
+            .channels
+            .iter()
+            .flat_map(|on| self.links.heard_from(from, *on));
         let mut nodes: Vec<usize> = heard.map(|(to, _)| to).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -204,7 +212,8 @@ fn listening(costs: &Costs<'_>, path: &[usize]) -> Vec<Channel> {
 /// The seconds that each hop of `path` takes for a packet.
 fn hop_costs(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<f64> {
     let hops = path.windows(2).zip(&listens[1..]);
-    hops.map(|(hop, on)| costs.on(hop[0], hop[1], *on)).collect()
+    hops.map(|(hop, on)| costs.on(hop[0], hop[1], *on))
+        .collect()
 }
 
 fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Prediction {

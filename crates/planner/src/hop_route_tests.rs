@@ -50,7 +50,11 @@ fn two_good_hops_go_before_a_bad_one_and_one_fair_hop_before_two() {
         both(&mut links, 0, 1, 0.95);
         both(&mut links, 1, 2, 0.95);
         both(&mut links, 0, 2, direct);
-        assert_eq!(planned(&links, &request(0, 2)).unwrap().hops, hops, "{direct}");
+        assert_eq!(
+            planned(&links, &request(0, 2)).unwrap().hops,
+            hops,
+            "{direct}"
+        );
     }
 }
 

@@ -9,8 +9,8 @@
 use crate::chain_plan::plan_chains;
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::evidence::{Basis, Evidence};
-use crate::hop_route::{bound_kbps, plan_hops};
 use crate::groups::{random_halves, Draft, Group, Member};
+use crate::hop_route::{bound_kbps, plan_hops};
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::paths::{self, PathSet, Query};

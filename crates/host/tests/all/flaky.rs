@@ -9,7 +9,7 @@ use thalweg_host::job::{run, Failure};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::object::digest;
 use thalweg_host::survey::{Survey, SurveyJob};
-use thalweg_host::transfer::pipeline::{Fetch, Order, RoutePlan, Terms};
+use thalweg_host::transfer::pipeline::{Fetch, Order, RoutePlan, TransferTerms};
 use thalweg_host::transfer::{fastforward as forward, stream};
 use thalweg_host::waves::Wave;
 use thalweg_planner::streams::StreamPlan;
@@ -296,7 +296,7 @@ fn fetch() -> Fetch {
         route: route(1),
         nodes: vec![id(9), id(1)],
     };
-    Fetch::new(setup.into(), 1, &[id(1), id(9)], &Terms::default())
+    Fetch::new(setup.into(), 1, &[id(1), id(9)], &TransferTerms::default())
 }
 
 proptest! {

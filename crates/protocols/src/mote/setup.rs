@@ -1,9 +1,9 @@
 //! A node's setup for the pipeline of a route: session, schedule, and the adaptation of the route's protocol.
 
+use crate::floodnet;
 use crate::glossy;
 use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
-use crate::floodnet;
 use crate::pipeline::{Adaptation, Cadence, Fixed, HopSetup, Policy, Session, Setup};
 use crate::thalweg::{
     self, AlternateRelay, BackupRelay, ChainRole, DualChannelSink, FollowUps, PathProbe, Rendezvous,
@@ -49,7 +49,9 @@ pub fn setup(
     let adaptation = match route.scheme {
         Scheme::P3 => AnyAdaptation::Selective(selective),
         Scheme::Pip(Hopping::EveryCyclePair) => AnyAdaptation::Hopping(Hopper::new(fixed, &beat)),
-        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit | Scheme::HopByHop => AnyAdaptation::Fixed(fixed),
+        Scheme::Pip(Hopping::Fixed) | Scheme::PipCit | Scheme::HopByHop => {
+            AnyAdaptation::Fixed(fixed)
+        }
         Scheme::Thalweg => match role {
             Role::Backup { stage, group } => {
                 let over = follow_ups.late.map(|late| start + late);

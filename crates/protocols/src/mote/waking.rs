@@ -107,7 +107,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 wake_up.next += 1;
                 let insistence = match route.scheme {
                     Scheme::Thalweg => Insistence::Throughout,
-                    Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit | Scheme::HopByHop => Insistence::Begins,
+                    Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit | Scheme::HopByHop => {
+                        Insistence::Begins
+                    }
                 };
                 let flood = floodnet::Command::Flood {
                     payload,

@@ -8,7 +8,7 @@ use super::report::{Campaign, InWave, Phase};
 use crate::motes::{Motes, RunError};
 use thalweg_host::job::Watch;
 use thalweg_host::outcome::Outcome;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_planner::Plan;
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
@@ -24,7 +24,7 @@ pub(super) struct Leftover<'a> {
     /// What moves its packets.
     pub(super) scheme: Scheme,
     /// Those of a wave, but for the deadline: no other transfer waits for it.
-    pub(super) terms: Terms,
+    pub(super) terms: TransferTerms,
     /// After it, nodes that missed the end of their last transfer hear the wake-up.
     pub(super) pause: Duration,
 }
@@ -37,8 +37,8 @@ pub(super) fn fetch(
     campaign: &mut Campaign,
     watch: Watch<'_>,
 ) -> Result<Option<Vec<u8>>, RunError> {
-    let terms = Terms {
-        deadline_s: Terms::default().deadline_s,
+    let terms = TransferTerms {
+        deadline_s: TransferTerms::default().deadline_s,
         ..leftover.terms
     };
     let mut attempts = leftover.attempts;

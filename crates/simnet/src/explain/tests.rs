@@ -123,12 +123,12 @@ impl Toy {
         session.offer(0, random_object(seed, source, PACKETS * 118));
         session
     }
-    pub(super) fn terms(&self) -> Terms {
-        Terms {
+    pub(super) fn terms(&self) -> TransferTerms {
+        TransferTerms {
             threshold: self.threshold,
             deadline_s: 20,
             retry: Retry::NEVER,
-            ..Terms::default()
+            ..TransferTerms::default()
         }
     }
     fn run(&self, protocol: Scheme, gain: impl Fn(usize, usize, u8) -> Option<f64>) -> LossMap {

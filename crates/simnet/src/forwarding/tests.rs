@@ -50,8 +50,7 @@ fn an_ideal_board_reaches_the_bound_to_within_rounding() {
             for forwarding in VARIANTS {
                 let chain = Chain::line(hops, channels, forwarding);
                 let (_, trial) = chain.highest_rate(&bench, 60).unwrap().unwrap();
-                let share =
-                    trial.raw().kbps() / paced_bound(&chain, &bench).kbps();
+                let share = trial.raw().kbps() / paced_bound(&chain, &bench).kbps();
                 let which = format!("{hops} {channels:?} {forwarding:?}: {share}");
                 assert!(share > 0.9985 && share <= 1.0 + 1e-9, "{which}");
             }

@@ -70,7 +70,10 @@ fn an_object_arrives_over_links_that_lose_half_of_all_frames() {
         net.run_for(MS(2_500));
         assert!((0..nodes).all(|n| net.engine(n).mote.is_idle()), "{nodes}");
         let took = net.now().since(before);
-        assert!(took < Duration::from_secs(12 + nodes as u64), "{nodes}: {took}");
+        assert!(
+            took < Duration::from_secs(12 + nodes as u64),
+            "{nodes}: {took}"
+        );
     }
 }
 
@@ -106,7 +109,10 @@ fn what_arrived_before_a_relay_failed_is_kept() {
     let whole = object(4);
     assert!(complete.len > 0 && complete.len < whole.len() as u32);
     assert_eq!(complete.len % u32::from(MAX_PAYLOAD), 0);
-    assert_eq!(received(&net, complete.len), &whole[..complete.len as usize]);
+    assert_eq!(
+        received(&net, complete.len),
+        &whole[..complete.len as usize]
+    );
     net.run_for(Duration::from_secs(9));
     assert!((0..5).all(|n| net.engine(n).mote.is_idle()));
 }
