@@ -81,8 +81,9 @@ fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
         let mut indent = "";
         if !line.at.is_empty() {
             let empty = pivot.names.iter().map(|_| String::new());
-            let heading = (line.metric != before).then(|| [label].into_iter().chain(empty));
-            heading.map(|heading| table.row(heading));
+            if line.metric != before {
+                table.row([label].into_iter().chain(empty));
+            }
             (label, indent) = (format!("  {}", line.at), "  ");
         }
         before = line.metric;
