@@ -87,7 +87,9 @@ impl Mote {
 impl Mote {
     fn obey(&mut self, by: NodeId, order: Order) {
         match order {
-            Command::Fetch(_) | Command::FetchTogether { .. } => self.fetched(by),
+            Command::Fetch(_) | Command::FetchTogether { .. } | Command::FetchHops(_) => {
+                self.fetched(by);
+            }
             Command::Measure(_) => self.tell(by, 1_000, MEASURED),
             Command::Collect(_) => self.tell(by, 500, COLLECTED),
             Command::Sweep(_) => {
