@@ -80,12 +80,9 @@ fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
         };
         let mut indent = "";
         if !line.at.is_empty() {
+            let empty = pivot.names.iter().map(|_| String::new());
             if line.metric != before {
-                table.row(
-                    [label]
-                        .into_iter()
-                        .chain(pivot.names.iter().map(|_| String::new())),
-                );
+                table.row([label].into_iter().chain(empty));
             }
             (label, indent) = (format!("  {}", line.at), "  ");
         }
@@ -103,14 +100,10 @@ fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
         add("  95 %", each(&|r| r.measured.spread().map(interval)));
         add("  paper", each(&|r| r.reference.map(short)));
         add("  band", each(&|r| r.band.map(span)));
-        add(
-            "  verdict",
-            each(&|r| Some(verdict(r)).filter(|v| !v.is_empty())),
-        );
-        add(
-            "  rank",
-            each(&|r| report.rank(r).map(|rank| rank.place.to_string())),
-        );
+        let verdicts = each(&|r| Some(verdict(r)).filter(|v| !v.is_empty()));
+        add("  verdict", verdicts);
+        let ranks = each(&|r| report.rank(r).map(|rank| rank.place.to_string()));
+        add("  rank", ranks);
     }
     table.render()
 }

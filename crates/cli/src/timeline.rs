@@ -118,10 +118,7 @@ fn of_chain(args: &TimelineArgs, forwarding: ForwardingName) -> Result<Timeline,
     };
     let chain = Chain {
         payload_bytes: args.payload,
-        cca: match args.cca {
-            true => Cca::Require,
-            false => Cca::Skip,
-        },
+        cca: if args.cca { Cca::Require } else { Cca::Skip },
         ..Chain::line(usize::from(args.hops), channels, forwarding)
     };
     let interval = match args.interval_us {

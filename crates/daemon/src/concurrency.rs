@@ -1,7 +1,7 @@
 //! Limits how many stations of a building are at work at once: they share its air.
 //!
 //! Stations that find all places taken wait in the order in which they came; one that does not come back for a while
-//! loses its place. Invariant: a station is at work at most once. Time base: wall clock. Tests: at the end.
+//! loses its place. Invariant: a station is at work at most once. Time base: wall clock. Tests: `concurrency_tests.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -81,38 +81,5 @@ impl Concurrency {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn those_that_wait_come_in_turn_and_another_building_is_another() {
-        let (concurrency, here) = (Concurrency::default(), Some("mill".to_owned()));
-        let begun = Instant::now();
-        let at = |s: u64| begun + Duration::from_secs(s);
-        let enter = |name, s| concurrency.enter((&here, name), Some(2), at(s));
-        assert_eq!(enter("a", 0), Entry::Entered);
-        assert_eq!(enter("b", 0), Entry::Entered);
-        assert_eq!(enter("c", 1), Entry::Full);
-        assert_eq!(
-            (
-                concurrency.others(&here, "a"),
-                concurrency.others(&here, "c")
-            ),
-            (1, 2)
-        );
-        assert_eq!(
-            concurrency.enter((&None, "z"), Some(1), at(1)),
-            Entry::Entered
-        );
-        concurrency.leave(&here, "a");
-        // It has had its turn: the place is for who waited.
-        assert_eq!(enter("a", 2), Entry::Full);
-        assert_eq!(enter("c", 2), Entry::Entered);
-        concurrency.leave(&here, "b");
-        assert_eq!(enter("b", 3), Entry::Full, "the other one waited longer");
-        // Who does not come back does not hold the others up.
-        assert_eq!(enter("b", 5), Entry::Full);
-        assert_eq!(enter("b", 9), Entry::Entered);
-        assert_eq!(concurrency.enter((&here, "d"), None, at(9)), Entry::Entered);
-    }
-}
+#[path = "concurrency_tests.rs"]
+mod tests;

@@ -22,7 +22,7 @@ fn fetch(from: u16) -> StoredJob {
 }
 
 #[test]
-fn who_is_low_or_has_spent_its_share_is_left_alone_but_never_the_sink() {
+fn nodes_with_a_low_battery_or_a_spent_share_are_left_alone_but_never_the_sink() {
     let level = BatteryLevel::of_millivolts;
     let condition = Condition {
         batteries: [(1, 2_500), (2, 2_590), (3, 2_600)]

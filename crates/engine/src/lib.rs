@@ -13,9 +13,9 @@ extern crate std;
 
 mod caps;
 mod driver;
-#[cfg(any(test, feature = "harness"))]
-pub mod harness;
 mod radio;
+#[cfg(any(test, feature = "harness"))]
+mod test_support;
 mod timing;
 
 pub use caps::{Abilities, Ability, Caps, Lack, Misfit, Wants};
@@ -24,6 +24,8 @@ pub use radio::{
     Activity, Answering, Assessment, Cca, Condition, Hear, OpId, RadioEvent, RadioId, RadioOp,
     Refusal, Request, TxSlot, When,
 };
+#[cfg(any(test, feature = "harness"))]
+pub use test_support::harness;
 pub use timing::{BoardTiming, Costs, Passing, PreCopy, Relaying, Software};
 
 use thalweg_units::Instant;

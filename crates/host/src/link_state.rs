@@ -7,7 +7,7 @@ mod source;
 
 use history::History;
 pub use history::{hop_observations, HopObservation, PastSurvey, MAX_OBSERVATIONS, MAX_SURVEYS};
-pub use planned::{Backups, Other, Pip, Planned, Stage};
+pub use planned::{Backups, Other, Pip, PlanSummary, Stage};
 
 use crate::network::NetworkTime;
 use crate::registry::Pipelined;
@@ -315,10 +315,6 @@ impl LinkState {
             (view.links, view.model, view.rule) = (picture.links, picture.model, rule);
         }
         view
-    }
-    /// When its links were last measured; none where they were given.
-    pub fn measured(&self) -> Option<NetworkTime> {
-        self.history.newest().map(|survey| survey.at)
     }
     /// The age of its links for plans; none where they were given.
     pub const fn age(&self) -> Option<Duration> {

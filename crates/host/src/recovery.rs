@@ -5,7 +5,7 @@
 
 use crate::job::{run, Failure, Watch};
 use crate::network::{Network, NetworkTime, Notice};
-use crate::survey::{SurveyJob, Surveyed};
+use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::pipeline::{Order, SETTLING};
 use std::time::SystemTime;
 use thalweg_protocols::mote;
@@ -44,14 +44,14 @@ pub fn survey<F>(
     missed: &[NodeId],
     mut make: impl FnMut() -> Result<SurveyJob, Failure>,
     watch: Watch<'_>,
-) -> Result<Surveyed, Failure>
+) -> Result<SurveyOutcome, Failure>
 where
     F: Network<Order = Order, Event = mote::Event>,
 {
     if let Some(since) = broken {
         settle(network, since)?;
     }
-    let mut best: Option<Surveyed> = None;
+    let mut best: Option<SurveyOutcome> = None;
     for made in 1..=SURVEYS {
         let mut has_grown = true;
         let mut job = make()?;
@@ -87,7 +87,7 @@ where
 }
 
 /// Two surveys as one: nodes that one missed are in the other, beacons add up, and so does the cost.
-fn joined(before: Surveyed, now: &Surveyed) -> Surveyed {
+fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
     let measuring = before.measuring + now.measuring;
     let collecting = before.collecting + now.collecting;
     let joules = before.joules.zip(now.joules).map(|(a, b)| a + b);
@@ -98,7 +98,7 @@ fn joined(before: Surveyed, now: &Surveyed) -> Surveyed {
     batteries.extend(&now.batteries);
     let mut missing = before.missing;
     missing.retain(|node| now.missing.contains(node));
-    Surveyed {
+    SurveyOutcome {
         links,
         measuring,
         collecting,

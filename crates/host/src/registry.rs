@@ -11,7 +11,7 @@ use thalweg_wire::pipeline::Format;
 use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::survey::Survey;
-use crate::transfer::pipeline::Terms;
+use crate::transfer::pipeline::TransferTerms;
 
 /// What a protocol takes beside an object, a source and a sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -288,7 +288,7 @@ impl Pipelined {
             Style::Paths => faithful.clone(),
         };
         // What is predicted is what will be sent.
-        let published = Terms::default();
+        let published = TransferTerms::default();
         let terms = self.terms(published);
         let cycle = &mut request.transfer.cycle;
         if cycle.payload_bytes == usize::from(published.payload.bytes()) {
@@ -303,7 +303,7 @@ impl Pipelined {
         request
     }
     /// On what terms it transfers, given those of the published protocols.
-    pub fn terms(&self, faithful: Terms) -> Terms {
+    pub fn terms(&self, faithful: TransferTerms) -> TransferTerms {
         match (self.format, self.scheme) {
             (_, Scheme::HopByHop) => faithful.in_blocks(),
             (Format::Slim, _) => faithful.slim(),

@@ -19,7 +19,7 @@ fn names_are_their_own() {
 
 #[test]
 fn what_is_published_is_left_as_it_is() {
-    let (request, terms) = (RouteRequest::new(3, 7), Terms::default());
+    let (request, terms) = (RouteRequest::new(3, 7), TransferTerms::default());
     for name in ["p3", "pip", "pip-hopping"] {
         let pipelined = Pipelined::named(name).unwrap();
         assert_eq!(name_of(pipelined.scheme), name);
@@ -30,7 +30,7 @@ fn what_is_published_is_left_as_it_is() {
 
 #[test]
 fn each_changes_what_its_name_says() {
-    let (request, terms) = (RouteRequest::new(3, 7), Terms::default());
+    let (request, terms) = (RouteRequest::new(3, 7), TransferTerms::default());
     let of = |holds: &dyn Fn(Pipelined) -> bool| -> Vec<&str> {
         Pipelined::all()
             .filter(|p| holds(*p))

@@ -114,7 +114,7 @@ const MOST_FLOODED: u64 = 256;
 
 /// The result of a survey, and its cost.
 #[derive(Debug, Clone)]
-pub struct Surveyed {
+pub struct SurveyOutcome {
     /// The links.
     pub links: LinkQualities,
     /// Time of the measurement.
@@ -151,7 +151,7 @@ impl SurveyCost {
     }
 }
 
-impl Surveyed {
+impl SurveyOutcome {
     /// From the first beacon's order to the complete table.
     pub fn time(&self) -> Duration {
         self.measuring + self.collecting
@@ -198,7 +198,7 @@ pub struct SurveyJob {
     patience: Duration,
     state: State,
     until: NetworkTime,
-    surveyed: Surveyed,
+    surveyed: SurveyOutcome,
     meters: Meters,
     /// Tables that came in, of how many.
     tables: (u16, u16),
@@ -238,7 +238,7 @@ impl SurveyJob {
             patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
             until: NetworkTime::ZERO,
-            surveyed: Surveyed {
+            surveyed: SurveyOutcome {
                 links,
                 measuring: Duration::ZERO,
                 collecting: Duration::ZERO,
@@ -327,7 +327,7 @@ impl SurveyJob {
 impl Job for SurveyJob {
     type Order = Order;
     type Event = mote::Event;
-    type Output = Surveyed;
+    type Output = SurveyOutcome;
 
     fn on_event(&mut self, _clock: &dyn Clock, _at: NetworkTime, by: NodeId, event: mote::Event) {
         if by != self.sink {
@@ -356,7 +356,7 @@ impl Job for SurveyJob {
         };
     }
 
-    fn poll(&mut self, now: NetworkTime) -> Step<Order, Surveyed> {
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, SurveyOutcome> {
         if let Some(why) = self.failed.take() {
             return Step::Done(Err(why));
         }

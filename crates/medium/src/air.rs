@@ -134,7 +134,7 @@ pub struct Locked {
 
 /// How an ear stands to a frame on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum EarStatus {
     /// Its receiver is off.
     Off(Deaf),
     /// It listens to another channel.
@@ -196,7 +196,7 @@ pub trait Air {
 
     /// How `ear` stands to `of` at `at`, the present: right after its beginning, or right before its
     /// end.
-    fn standing(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Standing;
+    fn ear_status(&mut self, at: SimTime, ear: EarId, of: FrameId) -> EarStatus;
     /// Why `ear`, which is locked on `of`, does not get its header right, where it does not, and
     /// whose frame was the strongest other one on the channel; asked right before the end of `of`.
     fn troubles(&mut self, at: SimTime, ear: EarId, of: FrameId) -> (Option<Cause>, Option<EarId>);

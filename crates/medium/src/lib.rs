@@ -33,8 +33,8 @@ mod tests;
 mod variation;
 
 pub use air::{
-    Able, Air, Deaf, Explain, FrameId, Lead, Locked, Outcome, Receiving, Reception, Sending,
-    Standing,
+    Able, Air, Deaf, EarStatus, Explain, FrameId, Lead, Locked, Outcome, Receiving, Reception,
+    Sending,
 };
 pub use building::{BuildingModel, CleanBurstsModel, WifiModel};
 pub use cause::Cause;

@@ -5,7 +5,6 @@
 //! what they do in one cycle does not collide. Not modelled: how far interference reaches.
 //! Tests: `channels_tests.rs`.
 
-use serde::Serialize;
 use std::collections::BTreeMap;
 use thalweg_units::Channel;
 
@@ -13,8 +12,7 @@ use thalweg_units::Channel;
 pub const REUSE_DISTANCE: usize = 4;
 
 /// How channels are given to stages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Assignment {
     /// The request's channels in turn, the first to the sink, then back towards the source.
     #[default]

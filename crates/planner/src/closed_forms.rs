@@ -2,7 +2,7 @@
 //! equation 1) and of a control exchange; and bounds on any forwarding over one radio per node (CIT, section 2).
 //!
 //! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
-//! Tests: below, against the arithmetic on P3's own numbers.
+//! Tests: `closed_forms_tests.rs`, against the arithmetic on P3's own numbers.
 
 use crate::protocol_constants;
 use thalweg_units::{BitRate, Duration};
@@ -121,35 +121,5 @@ pub fn multi_channel_bound(mpdu_bytes: usize, hops: u64) -> BitRate {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_papers_rates() {
-        let cycle = Cycle::default();
-        assert_eq!(cycle.air_time(), Duration::from_micros(4256));
-        assert_eq!(cycle.period(), Duration::from_micros(4537));
-        assert!((cycle.effective_rate().kbps() - 220.4).abs() < 0.1);
-    }
-
-    #[test]
-    fn cits_bounds() {
-        let t_s = single_hop_bound(125).kbps();
-        let multi = multi_channel_bound(125, 6).kbps();
-        assert!((t_s - 125.0 / 139.0 * 250.0).abs() < 1e-9);
-        assert_eq!(t_s.round(), 225.0);
-        for n in 1..=6 {
-            let bound = single_channel_bound(125, n).kbps();
-            assert!((bound * n as f64 - t_s).abs() < 1e-9);
-        }
-        assert!((multi - 112.4).abs() < 0.05);
-        assert_eq!(multi_channel_bound(125, 1), single_hop_bound(125));
-    }
-
-    #[test]
-    fn equation_one() {
-        let ms = Duration::from_millis;
-        let time = link_measurement_time(100, ms(10), ms(100), 10);
-        assert_eq!(time, Duration::from_secs(101));
-    }
-}
+#[path = "closed_forms_tests.rs"]
+mod tests;

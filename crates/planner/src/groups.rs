@@ -10,12 +10,10 @@ use crate::predict::both_ways;
 use crate::topology::Topology;
 use rand::seq::SliceRandom;
 use rand::Rng;
-use serde::Serialize;
 use thalweg_units::Channel;
 
 /// Which packets a relay receives and forwards: those that the source sent in odd or in even cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Packets of odd cycles; the larger group where the number of paths is odd.
     Odd,
@@ -36,7 +34,7 @@ impl Group {
 }
 
 /// A relay of one stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
     /// The relay.
     pub node: usize,

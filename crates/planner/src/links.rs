@@ -110,7 +110,7 @@ pub struct LinkQualities {
 }
 
 /// One line about a channel as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChannelSummary {
     /// Directed pairs with any reception.
     pub heard_pairs: usize,

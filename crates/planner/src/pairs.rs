@@ -11,7 +11,6 @@ use crate::request::RouteRequest;
 use crate::topology::{LinkRule, Topology};
 use rand::seq::SliceRandom;
 use rand::Rng;
-use serde::Serialize;
 use thalweg_units::Channel;
 
 /// In which order pairs are looked at.
@@ -68,7 +67,7 @@ impl PairRequest {
 }
 
 /// A pair that supports a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// Source.
     pub source: usize,
@@ -167,10 +166,9 @@ fn candidates(
 }
 
 /// What one channel offers under a link rule.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChannelSupport {
     /// The channel.
-    #[serde(serialize_with = "crate::plan::number")]
     pub channel: Channel,
     /// Mean number of routing links of a node.
     pub mean_degree: f64,

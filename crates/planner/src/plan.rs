@@ -11,7 +11,6 @@ use crate::hop_route::BOUND_KBPS;
 use crate::predict::{Feed, Prediction};
 use crate::request::Style;
 use crate::topology::LinkRule;
-use serde::{Serialize, Serializer};
 use std::sync::Arc;
 use thalweg_units::Channel;
 
@@ -87,8 +86,7 @@ pub enum PlanError {
 }
 
 /// What to know about a plan before trusting it.
-#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Warning {
     /// Fewer paths than wanted.
     #[error("only {found} of {wanted} node-distinct paths found")]
@@ -124,7 +122,7 @@ pub enum Warning {
 }
 
 /// PIP's route: one of the paths, the same channels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PipPlan {
     /// The nodes, source and sink included.
     pub path: Vec<usize>,
@@ -133,7 +131,7 @@ pub struct PipPlan {
 }
 
 /// Everything that the nodes of a transfer need to know, and its prediction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The node that has the data.
     pub source: usize,
@@ -154,16 +152,10 @@ pub struct Plan {
     /// Relays of stages 1..=H-1 (stage k is `stages[k - 1]`).
     pub stages: Vec<Vec<Member>>,
     /// Reception channel of stages 0..=H.
-    #[serde(serialize_with = "numbers")]
     pub channels: Vec<Channel>,
     /// The sink's for the even group, where that is another: one channel that goes bad does not take both.
-    #[serde(
-        serialize_with = "some_number",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub last_even: Option<Channel>,
     /// The channel on which the route was sought.
-    #[serde(serialize_with = "number")]
     pub routing_channel: Channel,
     /// Whether the source sends in every cycle.
     pub feed: Feed,
@@ -176,28 +168,13 @@ pub struct Plan {
     /// The same pair with PIP.
     pub pip: PipPlan,
     /// The backup relays of stages 1..=H-1, at most one for each group.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub backup_relays: Vec<Vec<Member>>,
     /// For stages 1..=H-1: the relays of chains that may join the odd group's, or the even's.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternates: Vec<Vec<Member>>,
     /// Plans for when this one and new ones of its kind have failed: many paths.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Plan>,
     /// What it was made from, where it may have to be made again.
-    #[serde(skip)]
     pub(crate) basis: Option<Arc<Basis>>,
-}
-
-fn numbers<S: Serializer>(channels: &[Channel], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(channels.iter().map(|c| c.number()))
-}
-pub(crate) fn number<S: Serializer>(channel: &Channel, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u8(channel.number())
-}
-
-fn some_number<S: Serializer>(channel: &Option<Channel>, serializer: S) -> Result<S::Ok, S::Error> {
-    channel.map(Channel::number).serialize(serializer)
 }
 
 impl Plan {

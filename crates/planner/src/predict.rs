@@ -22,8 +22,7 @@ const EXACT: usize = 8;
 const DEAD: f64 = 1e-3;
 
 /// How often the source may send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feed {
     /// Every cycle: there are two groups, or no relays at all.
     EveryCycle,

@@ -6,12 +6,10 @@ use crate::closed_forms::Cycle;
 use crate::link_model::LinkModel;
 use crate::paths::{PathSearch, RelayOrder};
 use crate::topology::LinkRule;
-use serde::Serialize;
 use thalweg_units::{Channel, ChannelSet, Duration};
 
 /// How the paths are split into the two groups that relay odd and even packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Grouping {
     /// Random halves of the paths (P3, section IV-C3).
     #[default]
@@ -22,8 +20,7 @@ pub enum Grouping {
 }
 
 /// Relays beside the paths' own (P3, section IV-C3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Diversity {
     /// None.
     #[default]
@@ -34,8 +31,7 @@ pub enum Diversity {
 }
 
 /// What a route is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
     /// Node-distinct paths sought on one channel, then groups and channels (P3, section IV-C).
     #[default]
@@ -49,8 +45,7 @@ pub enum Style {
 }
 
 /// What a plan has ready for links that have changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backups {
     /// Nothing.
     #[default]
@@ -60,8 +55,7 @@ pub enum Backups {
 }
 
 /// Which relays of the last stage speak to the sink, which has no receiver diversity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LastStage {
     /// All of them, less those that silence themselves in the transfer (P3, section IV-E).
     #[default]
@@ -71,8 +65,7 @@ pub enum LastStage {
 }
 
 /// Which of P3's paths PIP runs on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PipChoice {
     /// Any, by chance (P3, section V).
     #[default]
@@ -82,7 +75,7 @@ pub enum PipChoice {
 }
 
 /// What a mote draws, for predicted energy.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Currents {
     /// Receiving or listening, in milliamperes.
     pub receive_ma: f64,

@@ -66,7 +66,7 @@ impl Radio for Hidden {
 }
 
 #[test]
-fn who_was_not_heard_may_disturb() {
+fn unheard_nodes_may_disturb() {
     // Far below the noise, or just out of earshot: the first and the last link share a channel or may not.
     let channels = |unheard: f64| {
         let plan = request(5, 0, 2).plan(&Hidden(unheard), &[]);

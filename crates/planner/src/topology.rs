@@ -5,7 +5,6 @@
 //! Invariants: links are mutual; neighbour lists are sorted. Tests: `topology_tests.rs`.
 
 use crate::links::{LinkQualities, LinkQuality};
-use serde::Serialize;
 use std::collections::VecDeque;
 use thalweg_units::{Channel, Db, Dbm};
 
@@ -86,17 +85,6 @@ impl std::fmt::Display for LinkRule {
             Some(margin) => write!(f, ", RSSI >= {} where known", self.floor + margin),
             None => Ok(()),
         }
-    }
-}
-
-impl Serialize for LinkRule {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("LinkRule", 3)?;
-        out.serialize_field("min_prr", &self.min_prr)?;
-        out.serialize_field("floor_dbm", &self.floor.0)?;
-        out.serialize_field("margin_db", &self.margin.map(|m| m.0))?;
-        out.end()
     }
 }
 
@@ -187,11 +175,6 @@ impl Topology {
         }
         components.sort_by_key(|part| std::cmp::Reverse(part.len()));
         components
-    }
-    /// The longest shortest path among nodes that reach each other, in hops.
-    pub fn diameter(&self) -> usize {
-        let hops = (0..self.nodes()).flat_map(|node| self.hops_from(node));
-        hops.flatten().max().unwrap_or(0)
     }
 }
 

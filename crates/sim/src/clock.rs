@@ -38,7 +38,7 @@ impl ClockModel {
 
     /// What becomes of `clock` of node `node` when the node starts for the time number `start`, from 0, at `at`: the
     /// crystal stays, its count begins at zero.
-    pub(crate) fn draw_anew(
+    pub(crate) fn draw_again(
         &self,
         clock: Clock,
         (seed, node, start): (u64, u64, u32),

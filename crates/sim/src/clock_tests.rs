@@ -52,7 +52,7 @@ fn a_node_that_restarts_counts_from_zero_with_the_same_crystal() {
     };
     let (at, second) = (SimTime::from_nanos(70_000_000_123), Duration::from_secs(1));
     let first = model.draw(3, 7);
-    let again = |start| model.draw_anew(first, (3, 7, start), at);
+    let again = |start| model.draw_again(first, (3, 7, start), at);
     let (one, two) = (again(1), again(2));
     assert!(one.read(at) < Instant::from_nanos(5_000_000));
     assert_ne!(one.read(at), two.read(at));

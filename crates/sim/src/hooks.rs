@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 use thalweg_engine::RadioId;
-use thalweg_medium::{Cause, Outcome, Standing};
+use thalweg_medium::{Cause, EarStatus, Outcome};
 use thalweg_units::{Channel, Dbm, SimTime};
 
 /// What happened so far, counted.
@@ -106,14 +106,14 @@ pub enum Ending {
         interferer: Option<usize>,
     },
     /// It was not locked on this copy of the frame.
-    Other(Standing),
+    Other(EarStatus),
 }
 
 /// When a frame on the air is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment<'a> {
     /// It begins: how each watched receiver but the sender's stands to it.
-    Begins(&'a [(usize, Standing)]),
+    Begins(&'a [(usize, EarStatus)]),
     /// It ends: what each watched receiver but the sender's has of it.
     Ends(&'a [(usize, Ending)]),
 }
@@ -142,7 +142,7 @@ pub type AirHook = Box<dyn FnMut(&AirTrace<'_>) + Send>;
 pub(crate) struct Watch {
     pub(crate) nodes: Vec<usize>,
     pub(crate) hook: AirHook,
-    pub(crate) begins: Vec<(usize, Standing)>,
+    pub(crate) begins: Vec<(usize, EarStatus)>,
     pub(crate) ends: Vec<(usize, Ending)>,
 }
 

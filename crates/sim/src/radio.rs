@@ -273,7 +273,7 @@ impl Radio {
     }
     /// The same radio when its node has restarted, with this clock: as it was at first, but for what is around it and
     /// for a frame on the air, which goes on to its end.
-    pub(crate) fn start_anew(&mut self, clock: Clock, seed: u64, node: u64, which: u64) {
+    pub(crate) fn restart(&mut self, clock: Clock, seed: u64, node: u64, which: u64) {
         let fresh = Self::new(Arc::clone(&self.board), seed, node, which, self.caps);
         let before = std::mem::replace(self, fresh);
         self.clock = clock;

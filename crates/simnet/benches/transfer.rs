@@ -10,8 +10,8 @@ use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput};
 use std::hint::black_box;
 use std::ops::ControlFlow::Continue;
-use thalweg_host::survey::{Survey, Surveyed};
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::survey::{Survey, SurveyOutcome};
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::pairs::{suggest_pairs, Floors, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
@@ -40,7 +40,7 @@ impl Bench {
         Motes::open(&self.site, derive(SEED, purpose, &[]))
             .unwrap_or_else(|error| panic!("{error}"))
     }
-    fn survey(&self, session: &mut Motes) -> Surveyed {
+    fn survey(&self, session: &mut Motes) -> SurveyOutcome {
         let survey = Survey::of(Channel::all().collect());
         session
             .survey(
@@ -51,7 +51,7 @@ impl Bench {
             .unwrap_or_else(|error| panic!("{error}"))
     }
     /// The first of the routes between floors that the survey supports, drawn from the seed.
-    fn route(&self, surveyed: &Surveyed) -> RouteRequest {
+    fn route(&self, surveyed: &SurveyOutcome) -> RouteRequest {
         let request = PairRequest {
             order: PairOrder::Random,
             floors: Floors::Different,
@@ -61,7 +61,7 @@ impl Bench {
         let pairs = suggest_pairs(&surveyed.links, &request, &mut rng);
         RouteRequest::new(pairs[0].source, pairs[0].sink)
     }
-    fn plan(surveyed: &Surveyed, route: &RouteRequest) -> Plan {
+    fn plan(surveyed: &SurveyOutcome, route: &RouteRequest) -> Plan {
         let mut rng = stream(SEED, "plan", &[]);
         plan(&surveyed.links, route, &mut rng).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -77,7 +77,7 @@ impl Bench {
 }
 
 fn fetch(session: &mut Motes, plan: &Plan) -> Stats {
-    let terms = Terms::default();
+    let terms = TransferTerms::default();
     let fetched = session.fetch(plan, Scheme::P3, &terms, &mut |_| Continue(()));
     match fetched {
         Ok((outcome, object)) => {

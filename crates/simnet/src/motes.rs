@@ -16,8 +16,8 @@ use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
 use thalweg_host::object::Holds;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::survey::{Survey, SurveyJob, Surveyed};
-use thalweg_host::transfer::pipeline::{self, Node, Terms, MAX_NODES};
+use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
+use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
 use thalweg_host::waves::{Start, Wave, WaveResult};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::stream;
@@ -341,16 +341,12 @@ impl Motes {
     pub fn board(&self) -> &Board {
         &self.board
     }
-    /// Where the nodes are, if known.
-    pub fn places(&self) -> Option<&[Place]> {
-        self.collector.description().positions.as_deref()
-    }
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.nodes.offer(source, object);
     }
     /// Packets of the object that node `source` offers, on `terms`.
-    pub fn packets(&self, source: usize, terms: &Terms) -> u32 {
+    pub fn packets(&self, source: usize, terms: &TransferTerms) -> u32 {
         let info = self.nodes.net.engine(source).pipeline().store().info();
         info.len.div_ceil(u32::from(terms.payload.bytes()))
     }
@@ -372,7 +368,7 @@ impl Motes {
         &mut self,
         plans: &[(&Plan, Start)],
         scheme: Scheme,
-        terms: &Terms,
+        terms: &TransferTerms,
     ) -> Result<WaveResult, RunError> {
         let mut routes = Vec::with_capacity(plans.len());
         for (plan, begins) in plans {
@@ -395,7 +391,7 @@ impl Motes {
         sink: usize,
         survey: Survey,
         watch: Watch<'_>,
-    ) -> Result<Surveyed, RunError> {
+    ) -> Result<SurveyOutcome, RunError> {
         let places = self.collector.description().positions.clone();
         let ids = self.nodes.ids();
         let mut job = SurveyJob::new(survey, ids, places, &self.board.timing, ids[sink])?;
@@ -412,7 +408,7 @@ impl Motes {
         &mut self,
         plan: &Plan,
         scheme: Scheme,
-        terms: &Terms,
+        terms: &TransferTerms,
         watch: Watch<'_>,
     ) -> Result<Transfer, RunError> {
         self.nodes.hear(&[plan.sink]);

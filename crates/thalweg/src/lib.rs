@@ -22,7 +22,7 @@ pub use error::{Error, ErrorKind};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
 pub use thalweg_host::collector::Report as PipelineReport;
 pub use thalweg_host::job::Progress;
-pub use thalweg_host::link_state::Planned as Plan;
+pub use thalweg_host::link_state::PlanSummary as Plan;
 pub use thalweg_host::outcome::Summary;
 pub use thalweg_host::registry::{self, Protocol, PROTOCOLS};
 pub use thalweg_simnet::collect::Object;

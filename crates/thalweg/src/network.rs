@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use thalweg_host::collector::Report as PipelineReport;
 use thalweg_host::job::Progress;
-use thalweg_host::link_state::{LinkState, Planned};
+use thalweg_host::link_state::{LinkState, PlanSummary};
 use thalweg_host::registry::{self, Family, Hardware, OptionName, Pipelined, Protocol};
 use thalweg_host::segments::LARGEST;
 use thalweg_host::store::plain;
-use thalweg_host::transfer::pipeline::{Order, Terms};
+use thalweg_host::transfer::pipeline::{Order, TransferTerms};
 use thalweg_planner::Plan;
 use thalweg_protocols::mote::Event;
 use thalweg_simnet::collect::{self, Object, ProgressObserver, Remote};
@@ -346,17 +346,17 @@ impl Network {
     ///
     /// # Errors
     /// [`Error`] of kind input where there is no route.
-    pub fn plan(&self, links: &LinkState) -> Result<(Plan, Planned), Error> {
+    pub fn plan(&self, links: &LinkState) -> Result<(Plan, PlanSummary), Error> {
         let protocol = self.pipeline("plan")?;
         let request = self.request()?.plan_request(protocol);
         let plan = links.plan(&request)?;
         // The packets that will be sent: slim ones hold more.
-        let terms = protocol.terms(Terms {
+        let terms = protocol.terms(TransferTerms {
             payload: request.payload,
-            ..Terms::default()
+            ..TransferTerms::default()
         });
         let of = (request.bytes, terms.payload.bytes());
-        let planned = Planned::new(links, protocol.name, of, &plan);
+        let planned = PlanSummary::new(links, protocol.name, of, &plan);
         Ok((plan, planned))
     }
 

@@ -32,11 +32,6 @@ pub const fn air_time(mpdu_bytes: usize) -> Duration {
     Duration::from_micros(32 * bytes as u64)
 }
 
-/// Time from the end of the SFD to the last FCS symbol of a frame of `mpdu_bytes` without FCS.
-pub const fn time_after_sfd(mpdu_bytes: usize) -> Duration {
-    Duration::from_micros(32 * (PHR_BYTES + mpdu_bytes + FCS_BYTES) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +39,5 @@ mod tests {
     #[test]
     fn the_longest_frame_takes_4256_us() {
         assert_eq!(air_time(MAX_MPDU), Duration::from_micros(4256));
-        assert_eq!(SFD_OFFSET + time_after_sfd(MAX_MPDU), air_time(MAX_MPDU));
     }
 }

@@ -153,22 +153,10 @@ fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Fail
         let news: Vec<(Value, Job)> = match follower.next()? {
             News::Nothing => continue,
             News::Job(value, job) => vec![(value, *job)],
-            News::Missed => {
-                let mut all = Vec::new();
-                for id in &left {
-                    let path = format!("/api/jobs/{id}");
-                    let request = |client: &Client| client.value(&path);
-                    if let Some(json) = follower.patiently(&interrupt, request)? {
-                        all.push((json.clone(), client.understood(json)?));
-                    }
-                }
-                all
-            }
+            News::Missed => polled(&mut follower, client, &left, &interrupt)?,
         };
-        for (value, job) in news {
-            if total > 0 && !left.contains(&job.id) {
-                continue;
-            }
+        let is_followed = |job: &Job| total == 0 || ids.contains(&job.id);
+        for (value, job) in news.into_iter().filter(|(_, job)| is_followed(job)) {
             let is_new = before.replace((job.id, job.state)) != Some((job.id, job.state));
             if json {
                 print_json(&value)?;
@@ -200,6 +188,24 @@ fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Fail
             plural(left.len(), "job", "jobs")
         ))),
     }
+}
+
+/// Jobs `ids` as they are now; none of those that were not asked for when the user wanted to stop.
+fn polled(
+    follower: &mut Follower<'_>,
+    client: &Client,
+    ids: &[i64],
+    interrupt: &Interrupt,
+) -> Result<Vec<(Value, Job)>, Failure> {
+    let mut all = Vec::new();
+    for id in ids {
+        let path = format!("/api/jobs/{id}");
+        let answer = follower.patiently(interrupt, |client| client.value(&path))?;
+        if let Some(json) = answer {
+            all.push((json.clone(), client.understood(json)?));
+        }
+    }
+    Ok(all)
 }
 
 /// A job in a line.

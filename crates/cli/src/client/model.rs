@@ -6,32 +6,7 @@ use serde_json::Value;
 use crate::failure::one_line;
 use crate::table::number;
 
-/// How far a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum State {
-    Queued,
-    Running,
-    Done,
-    Failed,
-    Cancelled,
-}
-
-impl State {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-    /// Whether nothing comes after it.
-    pub(super) const fn is_end(self) -> bool {
-        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
-    }
-}
+pub(super) use thalweg_host::store::JobState as State;
 
 /// A job.
 #[derive(Debug, Clone, Deserialize)]
@@ -49,10 +24,8 @@ pub(super) struct Job {
     pub(super) progress: f64,
     pub(super) phase: Option<String>,
     /// Why it is still queued, where the gateway's limits are to blame.
-    #[serde(default)]
     pub(super) waits: Option<String>,
     /// Whose node it is of.
-    #[serde(default)]
     pub(super) station: Option<String>,
     pub(super) received: Option<u32>,
     pub(super) packets: Option<u32>,

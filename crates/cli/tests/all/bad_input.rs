@@ -341,7 +341,7 @@ fn a_table_of_links_that_cannot_be_names_its_line() {
 }
 
 #[test]
-fn a_source_that_nobody_hears_is_bad_input() {
+fn an_unheard_source_is_bad_input() {
     let text =
         "src,dst,channel,prr,rssi_dbm\n1,2,26,1,-60\n2,1,26,1,-60\n3,4,26,1,-60\n4,3,26,1,-60\n";
     refused_links(

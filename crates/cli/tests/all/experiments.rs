@@ -310,7 +310,7 @@ fn the_transfers_that_are_explained_are_those_of_the_rows() {
 }
 
 #[test]
-fn a_relay_that_dies_or_a_sink_that_starts_anew_ends_pip_and_shows_in_the_rows() {
+fn a_dead_relay_or_a_restarted_sink_ends_pip_and_shows_in_the_rows() {
     let dir = tempfile::tempdir().unwrap();
     let text = LINE.replace(
         "packets = 10",

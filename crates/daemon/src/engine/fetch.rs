@@ -21,7 +21,7 @@ use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::Network;
 use thalweg_host::segments::{Assembly, Attempt};
 use thalweg_host::store::{JobId, Level, NewTransfer, StoredJob};
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 
 impl<N: Connector> Runner<N> {
     /// Fetches the object of node `from`.
@@ -53,7 +53,7 @@ impl<N: Connector> Runner<N> {
             plan_request: request,
             plan: first,
             survey: None,
-            retry: Terms::default().retry,
+            retry: TransferTerms::default().retry,
         };
         let mut observer = StoreObserver {
             station: &station,
@@ -122,7 +122,7 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
         &mut self,
         network: &mut F,
         choice: &ProtocolPlan,
-        (attempt, terms): (&Attempt, &Terms),
+        (attempt, terms): (&Attempt, &TransferTerms),
     ) -> Result<(), Stop> {
         let name = self.name;
         match attempt.tried {

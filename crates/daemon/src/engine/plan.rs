@@ -8,10 +8,10 @@ use thalweg_wire::route::PayloadSize;
 use super::stop::Stop;
 use super::survey::wall_time;
 use crate::station_state::{now, LinkSnapshot, StationState};
-use thalweg_host::link_state::{LinkState, PlanRequest, Planned};
+use thalweg_host::link_state::{LinkState, PlanRequest, PlanSummary};
 use thalweg_host::store::{JobState, Level, StoreError, StoredJob};
 use thalweg_host::transfer::account::expected;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 
 /// How many of a node's last objects to look at for the length of the next.
 const BEFORE: u32 = 8;
@@ -77,13 +77,13 @@ pub(super) fn run(
     let link_state = snapshot.link_state.as_of(wall_time(now())).without(&spared);
     let plan = link_state.plan(&request)?;
     store_prediction(station, job, (&link_state, &plan), &request)?;
-    let faithful = Terms {
+    let faithful = TransferTerms {
         payload: request.payload,
-        ..Terms::default()
+        ..TransferTerms::default()
     };
     let payload = request.protocol.terms(faithful).payload.bytes();
     let of = (request.bytes, payload);
-    let planned = Planned::new(&link_state, request.protocol.name, of, &plan);
+    let planned = PlanSummary::new(&link_state, request.protocol.name, of, &plan);
     let outcome = serde_json::to_string(&planned).unwrap_or_default();
     station
         .store()

@@ -136,7 +136,7 @@ fn an_object_is_asked_for_watched_and_downloaded() {
 }
 
 #[test]
-fn what_nobody_wants_any_more_is_cancelled() {
+fn a_cancelled_job_ends() {
     let dir = tempfile::tempdir().unwrap();
     let daemon = daemon(dir.path(), 1.0);
     let to = daemon.address();
@@ -284,7 +284,7 @@ fn jobs_wait_for_a_base_station_that_is_away() {
 }
 
 #[test]
-fn a_survey_after_a_cancelled_transfer_misses_nobody() {
+fn a_survey_after_a_cancelled_transfer_is_complete() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
     // Its survey begins with one flood: a relay that waits for packets yet is missing from it.
@@ -372,7 +372,7 @@ fn jobs_wait_for_their_window() {
 }
 
 #[test]
-fn old_links_are_measured_anew_while_nothing_is_asked_and_not_again_and_again() {
+fn idle_stations_measure_old_links_again_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
     config.transfers.resurvey_after_h = 0.0;

@@ -1,6 +1,6 @@
 //! Where to draw nodes whose places are unknown: a force-directed layout (good links pull, nodes
 //! push), from a circle in the order of hops, so the same links give the same picture everywhere.
-//! Not a reconstruction of real places. Tests: below.
+//! Not a reconstruction of real places. Tests: `layout_tests.rs`.
 
 use crate::span;
 use libm::{cos, sin};
@@ -81,38 +81,5 @@ fn fit(places: &mut [(f64, f64)]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_end_up_closer_than_strangers() {
-        // Two rings of six, joined by one link.
-        let mut neighbours: Vec<Vec<usize>> = (0..12)
-            .map(|i| vec![i / 6 * 6 + (i + 1) % 6, i / 6 * 6 + (i + 5) % 6])
-            .collect();
-        neighbours[0].push(6);
-        neighbours[6].push(0);
-        let order: Vec<usize> = (0..12).collect();
-        let places = places(&neighbours, &order);
-        assert_eq!(places, super::places(&neighbours, &order));
-        assert!(places
-            .iter()
-            .all(|p| (0.0..=1.0).contains(&p.0) && (0.0..=1.0).contains(&p.1)));
-        let distance = |a: usize, b: usize| {
-            let ((ax, ay), (bx, by)) = (places[a], places[b]);
-            ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt()
-        };
-        assert!(distance(2, 3) < distance(3, 9));
-        assert!(distance(0, 6) < distance(3, 9));
-    }
-
-    #[test]
-    fn few_nodes_and_no_links_are_no_trouble() {
-        for nodes in 0..5 {
-            let order: Vec<usize> = (0..nodes).collect();
-            for (x, y) in places(&vec![Vec::new(); nodes], &order) {
-                assert!(x.is_finite() && y.is_finite());
-            }
-        }
-    }
-}
+#[path = "layout_tests.rs"]
+mod tests;

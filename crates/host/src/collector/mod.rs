@@ -20,10 +20,12 @@ use crate::outcome::Outcome;
 use crate::recovery;
 use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
-use crate::survey::{SurveyCost, SurveyJob, Surveyed};
+use crate::survey::{SurveyCost, SurveyJob, SurveyOutcome};
 use crate::transfer::account::{expected, Account};
 use crate::transfer::hops::{hop_route, HopFetch};
-use crate::transfer::pipeline::{settling, Fetch, Fetched, Order, Terms, TransferJob, SETTLING};
+use crate::transfer::pipeline::{
+    settling, Fetch, Fetched, Order, TransferJob, TransferTerms, SETTLING,
+};
 use crate::transfer::reroute::Reroute;
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -110,7 +112,7 @@ pub trait TransferObserver<F> {
         &mut self,
         _network: &mut F,
         _choice: &ProtocolPlan,
-        (_attempt, _terms): (&Attempt, &Terms),
+        (_attempt, _terms): (&Attempt, &TransferTerms),
     ) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -149,12 +151,12 @@ impl FetchRequest<'_> {
         self.plan_request.protocol.scheme == Scheme::Thalweg
     }
     /// The terms for the bytes of `range` by `protocol`.
-    fn terms(&self, protocol: Pipelined, range: ObjectRange) -> Terms {
-        protocol.terms(Terms {
+    fn terms(&self, protocol: Pipelined, range: ObjectRange) -> TransferTerms {
+        protocol.terms(TransferTerms {
             range,
             payload: self.plan_request.payload,
             retry: self.retry,
-            ..Terms::default()
+            ..TransferTerms::default()
         })
     }
 }
@@ -208,7 +210,7 @@ impl Collector {
         protocol: Pipelined,
         missed: &[NodeId],
         watch: Watch<'_>,
-    ) -> Result<Surveyed, Failure>
+    ) -> Result<SurveyOutcome, Failure>
     where
         F: Network<Order = Order, Event = Event>,
     {
@@ -416,7 +418,7 @@ impl Collector {
         &mut self,
         network: &mut F,
         choice: &ProtocolPlan,
-        terms: &Terms,
+        terms: &TransferTerms,
         watch: Watch<'_>,
         observations: &mut Observations,
     ) -> Result<Transfer, Failure>
@@ -457,7 +459,7 @@ impl Collector {
         &mut self,
         network: &mut F,
         choice: &ProtocolPlan,
-        terms: &Terms,
+        terms: &TransferTerms,
         watch: Watch<'_>,
         observations: &mut Observations,
     ) -> Result<Fetched, Failure>

@@ -9,7 +9,7 @@ use super::LinkState;
 
 /// A plan by node names.
 #[derive(Debug, Clone, Serialize)]
-pub struct Planned {
+pub struct PlanSummary {
     /// The network.
     pub testbed: String,
     /// The node that has the object.
@@ -93,7 +93,7 @@ pub struct Other {
     pub goodput_kbps: f64,
 }
 
-impl Planned {
+impl PlanSummary {
     /// `plan`, made from `link_state`, for an object of `bytes` bytes in packets of `payload`.
     pub fn new(
         link_state: &LinkState,

@@ -5,7 +5,7 @@
 //! wall clock. Tests: `jobs_tests.rs`.
 
 use rusqlite::{params, Row};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use thalweg_units::NodeId;
 
 use super::{db_error, node, sessions, unreadable, Result, Store, StoreError};
@@ -54,7 +54,7 @@ fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
 }
 
 /// How far a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobState {
     /// Its turn has yet to come.

@@ -2,7 +2,7 @@
 //! `crates/simnet/tests/all/line/`, `crates/simnet/tests/all/robustness/`.
 
 use crate::outcome::Summary;
-use crate::transfer::pipeline::{Fetched, Terms};
+use crate::transfer::pipeline::{Fetched, TransferTerms};
 use thalweg_engine::BoardTiming;
 use thalweg_planner::{Plan, Prediction};
 use thalweg_units::{BitRate, NodeId};
@@ -75,7 +75,7 @@ impl Account<'_> {
         &self,
         plan: &Plan,
         fetched: &Fetched,
-        (terms, timing): (&Terms, &BoardTiming),
+        (terms, timing): (&TransferTerms, &BoardTiming),
     ) -> Summary {
         let part = fetched.segment.as_ref();
         let bytes = part.map_or(0, |part| part.bytes.len() as u64);

@@ -5,7 +5,7 @@
 
 use super::log::Log;
 use super::pipeline::{refused, Fetched, Order, TransferJob};
-use super::terms::Terms;
+use super::terms::TransferTerms;
 use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// [`Failure::Unfit`] where it is too long.
 pub fn hop_route(
     plan: &Plan,
-    terms: &Terms,
+    terms: &TransferTerms,
     ids: &[NodeId],
     transfer: u16,
 ) -> Result<HopRoute, Failure> {

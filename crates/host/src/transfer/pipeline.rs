@@ -6,7 +6,7 @@
 use super::log::Log;
 use super::reroute::{BadHop, Reroute, TURNS};
 use super::terms::expected;
-pub use super::terms::{active_nodes, route, transfer, RoutePlan, Terms};
+pub use super::terms::{active_nodes, route, transfer, RoutePlan, TransferTerms};
 use crate::job::{Failure, Job, Progress, Retry, RetryMode, Step};
 use crate::network::{Clock, NetworkTime, SourceCounts};
 use crate::object::{Holds, Memory};
@@ -152,7 +152,7 @@ pub struct Fetch {
 
 impl Fetch {
     /// A fetch over the routes of `reroute`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
-    pub fn new(reroute: Reroute, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
+    pub fn new(reroute: Reroute, first: u16, ids: &[NodeId], terms: &TransferTerms) -> Self {
         let mut route = reroute.current().route;
         route.transfer = first;
         if let Some(limit) = terms.limit {

@@ -5,7 +5,7 @@
 //! rerouted, which keeps the packets that have arrived; the last route of each `TURNS` is not probed, so that it
 //! does not end for being bad. Tests: `reroute_tests.rs`, `crates/simnet/tests/all/robustness/own.rs`.
 
-use super::terms::{RoutePlan, Terms};
+use super::terms::{RoutePlan, TransferTerms};
 use crate::job::Failure;
 use thalweg_planner::{Evidence, Hop, Plan};
 use thalweg_protocols::pipeline::{Chain, End};
@@ -81,7 +81,7 @@ pub struct Reroute {
 struct Replanner {
     plan: Plan,
     scheme: Scheme,
-    terms: Terms,
+    terms: TransferTerms,
     ids: Vec<NodeId>,
     evidence: Evidence,
 }
@@ -102,7 +102,12 @@ impl Reroute {
     ///
     /// # Errors
     /// [`Failure::Unfit`], as [`super::terms::route`].
-    pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
+    pub fn of(
+        plan: &Plan,
+        scheme: Scheme,
+        terms: &TransferTerms,
+        ids: &[NodeId],
+    ) -> Result<Self, Failure> {
         let replanner = (scheme == Scheme::Thalweg).then(|| Replanner {
             plan: plan.clone(),
             scheme,

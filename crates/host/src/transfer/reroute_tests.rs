@@ -33,7 +33,13 @@ fn reroute() -> Reroute {
     };
     let mut rng = rand_pcg::Pcg64Mcg::new(7);
     let plan = plan(&links, &request, &mut rng).unwrap();
-    Reroute::of(&plan, Scheme::Thalweg, &Terms::default().slim(), &ids()).unwrap()
+    Reroute::of(
+        &plan,
+        Scheme::Thalweg,
+        &TransferTerms::default().slim(),
+        &ids(),
+    )
+    .unwrap()
 }
 
 fn relays(reroute: &Reroute, group: Group) -> Vec<NodeId> {

@@ -61,7 +61,7 @@ const SOONEST: Duration = Duration::from_secs(10);
 
 /// Terms of a transfer besides its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct TransferTerms {
     /// Which bytes of the object.
     pub range: ObjectRange,
     /// Payload of a packet.
@@ -80,7 +80,7 @@ pub struct Terms {
     pub limit: Option<Duration>,
 }
 
-impl Default for Terms {
+impl Default for TransferTerms {
     /// The whole object, packets of the largest size, a threshold of 50 %, ten minutes, three attempts.
     fn default() -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl TransferTerms {
     /// The same in slim frames; packets of the largest size grow by what the headers lose.
     #[must_use]
     pub fn slim(self) -> Self {
@@ -174,7 +174,7 @@ pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
 pub fn route(
     plan: &Plan,
     scheme: Scheme,
-    terms: &Terms,
+    terms: &TransferTerms,
     ids: &[NodeId],
     transfer: u16,
 ) -> Result<Route, Failure> {
@@ -257,7 +257,12 @@ impl RoutePlan {
     ///
     /// # Errors
     /// [`Failure::Unfit`], as [`route`].
-    pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
+    pub fn of(
+        plan: &Plan,
+        scheme: Scheme,
+        terms: &TransferTerms,
+        ids: &[NodeId],
+    ) -> Result<Self, Failure> {
         let nodes = active_nodes(plan, scheme);
         Ok(Self {
             route: route(plan, scheme, terms, ids, 0)?,

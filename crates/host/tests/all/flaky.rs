@@ -9,7 +9,7 @@ use thalweg_host::job::{run, Failure};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::object::digest;
 use thalweg_host::survey::{Survey, SurveyJob};
-use thalweg_host::transfer::pipeline::{Fetch, Order, RoutePlan, Terms};
+use thalweg_host::transfer::pipeline::{Fetch, Order, RoutePlan, TransferTerms};
 use thalweg_host::transfer::{fastforward as forward, stream};
 use thalweg_host::waves::Wave;
 use thalweg_planner::streams::StreamPlan;
@@ -87,7 +87,9 @@ impl Mote {
 impl Mote {
     fn obey(&mut self, by: NodeId, order: Order) {
         match order {
-            Command::Fetch(_) | Command::FetchTogether { .. } => self.fetched(by),
+            Command::Fetch(_) | Command::FetchTogether { .. } | Command::FetchHops(_) => {
+                self.fetched(by);
+            }
             Command::Measure(_) => self.tell(by, 1_000, MEASURED),
             Command::Collect(_) => self.tell(by, 500, COLLECTED),
             Command::Sweep(_) => {
@@ -296,7 +298,7 @@ fn fetch() -> Fetch {
         route: route(1),
         nodes: vec![id(9), id(1)],
     };
-    Fetch::new(setup.into(), 1, &[id(1), id(9)], &Terms::default())
+    Fetch::new(setup.into(), 1, &[id(1), id(9)], &TransferTerms::default())
 }
 
 proptest! {

@@ -13,7 +13,7 @@ use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use thalweg_host::recovery::{settle, survey};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::Assembly;
-use thalweg_host::survey::{Survey, SurveyJob, Surveyed};
+use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{Order, SETTLING};
 use thalweg_planner::{LinkQualities, RelayOrder};
 use thalweg_protocols::collection::Missing;
@@ -131,7 +131,7 @@ fn surveyed(
     field: &mut Scripted,
     broken: Option<NetworkTime>,
     missed: &[NodeId],
-) -> Result<Surveyed, Failure> {
+) -> Result<SurveyOutcome, Failure> {
     let ids = [id(1), id(2), id(3)];
     let kind = Survey::sweep(ChannelSet::ALL);
     let make = || SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));

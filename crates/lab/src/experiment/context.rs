@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use thalweg_host::survey::{Survey, Surveyed};
+use thalweg_host::survey::{Survey, SurveyOutcome};
 use thalweg_testbeds::Site;
 use thalweg_units::Duration;
 
@@ -108,7 +108,7 @@ impl<'a> RunContext<'a> {
         testbed: &str,
         site: &Site,
         survey: Survey,
-    ) -> Result<Arc<Surveyed>> {
+    ) -> Result<Arc<SurveyOutcome>> {
         self.survey_later((testbed, site), survey, Duration::ZERO)
     }
 
@@ -118,7 +118,7 @@ impl<'a> RunContext<'a> {
         of: (&str, &Site),
         survey: Survey,
         begins: Duration,
-    ) -> Result<Arc<Surveyed>> {
+    ) -> Result<Arc<SurveyOutcome>> {
         self.sites.survey(of, survey, begins, &mut |_| self.flow())
     }
 }

@@ -40,7 +40,7 @@ fn each_control_packet_is_lost_in_a_run_of_its_own() {
 }
 
 #[test]
-fn what_is_lost_nobody_receives() {
+fn a_lost_packet_has_no_receiver() {
     let transfers = line().transfers;
     let sites = Sites::default();
     let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));

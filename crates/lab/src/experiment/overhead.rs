@@ -16,8 +16,8 @@ use thalweg_host::collector::Details;
 use thalweg_host::job::Retry;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::survey::{Survey, Surveyed};
-use thalweg_host::transfer::pipeline::{Terms, SETTLING};
+use thalweg_host::survey::{Survey, SurveyOutcome};
+use thalweg_host::transfer::pipeline::{TransferTerms, SETTLING};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::closed_forms::link_measurement_time;
 use thalweg_planner::Style;
@@ -160,7 +160,7 @@ impl Overhead {
     fn fetch(
         &self,
         site: &Site,
-        (surveyed, model): (&Surveyed, LinkModel),
+        (surveyed, model): (&SurveyOutcome, LinkModel),
         source: usize,
         variant: Pipelined,
     ) -> Result<Row> {
@@ -172,9 +172,9 @@ impl Overhead {
         let seed = derive(site.seed, "fetch", &[source as u64]);
         let mut session = Motes::open(site, seed)?;
         session.offer(source, random_object(site.seed, of, self.bytes as usize));
-        let terms = variant.terms(Terms {
+        let terms = variant.terms(TransferTerms {
             retry: Retry::NEVER,
-            ..Terms::default()
+            ..TransferTerms::default()
         });
         let mut last: Option<Outcome<Details>> = None;
         let mut unplanned = String::new();

@@ -1,7 +1,7 @@
 //! Runs: a kind with its keys, as an experiment's file says them and flags overwrite them.
 //!
 //! A flag overwrites the key that a kind has for it, and the whole is read and checked again; a kind without
-//! such a key refuses it. Tests: below.
+//! such a key refuses it. Tests: `run_tests.rs`.
 
 use super::kind::{Key, Keyed, Kind};
 use super::KINDS;
@@ -202,86 +202,5 @@ impl Run {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::Experiment;
-    use std::collections::{BTreeMap, BTreeSet};
-
-    /// One built-in experiment of each kind, and of those that simulate nothing.
-    const USES: [(&str, &str); 15] = [
-        ("p3.fig5", "--routes --testbed --loss --explain --out"),
-        ("p3.table1", "--routes --testbed --loss --out"),
-        ("p3.table2", "--testbed --loss --out"),
-        ("p3.overhead", "--routes --testbed --loss --out"),
-        ("p3.asym", "--routes --testbed --loss --out"),
-        ("p3.control", "--routes --testbed --loss --out"),
-        ("p3.network", "--routes --testbed --loss --out"),
-        ("cit.fig4", "--testbed --loss --out"),
-        ("cit.bounds", "--out"),
-        ("cit.pip", "--testbed --out"),
-        ("fusion.fig5_2", "--testbed --pcap --out"),
-        ("fusion.fig2_5", "--testbed --out"),
-        ("ff.fig5", "--testbed --loss --out"),
-        ("ff.bounds", "--out"),
-        ("rcrt.fig3", "--testbed --pcap --out"),
-    ];
-
-    #[test]
-    fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
-        let all = [
-            RunOption::Nodes,
-            RunOption::Routes(9_999),
-            RunOption::Testbed("nowhere".to_owned()),
-            RunOption::Loss,
-            RunOption::Explain,
-            RunOption::Pcap,
-            RunOption::Out,
-        ];
-        let mut kinds: BTreeMap<String, Run> = BTreeMap::new();
-        for experiment in Experiment::built_in().unwrap() {
-            kinds.insert(experiment.id.clone(), experiment.run);
-        }
-        let tried: BTreeSet<&str> = USES.iter().map(|(id, _)| kinds[*id].entry.name).collect();
-        let all_kinds: BTreeSet<&str> = KINDS.iter().map(|entry| entry.name).collect();
-        assert_eq!(tried, all_kinds);
-        for (id, uses) in USES {
-            let mut used = Vec::new();
-            for option in &all {
-                let mut run = kinds[id].clone();
-                let taken = run.take(option.clone());
-                let keeps = matches!(option, RunOption::Routes(_) | RunOption::Testbed(_));
-                assert_eq!(run != kinds[id], keeps && taken.is_ok(), "{id} {option}");
-                match taken {
-                    Ok(()) => used.push(option.to_string()),
-                    Err(why) => assert!(why.to_string().starts_with(&option.to_string())),
-                }
-            }
-            assert_eq!(used.join(" "), uses, "{id}");
-        }
-    }
-}
-
-#[cfg(test)]
-mod readme {
-    use super::*;
-    use std::fmt::Write as _;
-
-    #[test]
-    fn the_readme_lists_every_kind_with_its_keys() {
-        let mut kinds = String::new();
-        for entry in KINDS {
-            let _ = write!(kinds, "### `{}`\n{}\n\n", entry.name, entry.about.trim());
-            kinds.push_str("| key | what it says |\n|---|---|\n");
-            for key in entry.keys {
-                let _ = writeln!(kinds, "| `{}` | {} |", key.name, key.about.trim());
-            }
-            let columns = (entry.columns)().join("` `");
-            let _ = write!(kinds, "\nColumns: `{columns}`.\n\n");
-        }
-        let readme = include_str!("../../../../experiments/README.md");
-        assert!(
-            readme.contains(&kinds),
-            "experiments/README.md lacks:\n{kinds}"
-        );
-    }
-}
+#[path = "run_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use crate::results::Row;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_host::job::Watch;
-use thalweg_host::survey::{Survey, SurveyKind, Surveyed};
+use thalweg_host::survey::{Survey, SurveyKind, SurveyOutcome};
 use thalweg_medium::random::derive;
 use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Assumed, Losses, Site, Testbed, AGE};
@@ -30,7 +30,7 @@ type Cache<K, V> = Mutex<BTreeMap<K, Arc<Mutex<Option<V>>>>>;
 pub struct Sites {
     testbeds: Cache<String, Arc<Testbed>>,
     sites: Cache<Key, Site>,
-    surveys: Cache<SurveyKey, Arc<Surveyed>>,
+    surveys: Cache<SurveyKey, Arc<SurveyOutcome>>,
     told: Mutex<BTreeMap<RunKey, Row>>,
     losses: Losses,
 }
@@ -136,7 +136,7 @@ impl Sites {
         survey: Survey,
         begins: Duration,
         watch: Watch<'_>,
-    ) -> Result<Arc<Surveyed>> {
+    ) -> Result<Arc<SurveyOutcome>> {
         let channels = survey.channels.iter().map(|c| 1 << c.index()).sum();
         let key = (testbed.to_owned(), site.seed);
         let Survey { kind, beacons, .. } = survey;
@@ -153,7 +153,7 @@ impl Sites {
 }
 
 /// The links of `site` as measured under `survey` and collected at the testbed's sink.
-pub(super) fn survey_once(site: &Site, survey: Survey, watch: Watch<'_>) -> Result<Surveyed> {
+pub(super) fn survey_once(site: &Site, survey: Survey, watch: Watch<'_>) -> Result<SurveyOutcome> {
     let mut session = Motes::open(site, derive(site.seed, "survey", &[]))?;
     let sink = site.testbed.sink_index();
     Ok(session.survey(sink, survey, watch)?)

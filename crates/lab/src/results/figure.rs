@@ -22,7 +22,6 @@ pub struct FigureSpec {
     /// Column of the vertical axis, and its label.
     pub y: Axis,
     /// Column that tells series apart.
-    #[serde(default)]
     pub series: Option<String>,
     /// Names in the series' column (or, without series, the horizontal one) that are drawn lightly,
     /// after the others: what stands beside the result, such as variants of a protocol.
@@ -38,7 +37,6 @@ pub struct FigureSpec {
     #[serde(default, rename = "where")]
     pub only: BTreeMap<String, Value>,
     /// Which intervals are drawn, instead of 95 %.
-    #[serde(default)]
     pub confidence: Option<Confidence>,
     /// The paper's values.
     #[serde(default)]

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub const SEED: &str = "seed";
 
 /// A statistic over the rows of one seed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The arithmetic mean.
@@ -42,7 +42,7 @@ pub enum Statistic {
 }
 
 /// One declared metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricSpec {
     /// Its stable name.
@@ -51,17 +51,15 @@ pub struct MetricSpec {
     pub of: String,
     /// Divided by the same statistic of this column, over the rows that have both: a ratio of means
     /// or sums, not a mean of ratios.
-    #[serde(default)]
     pub over: Option<String>,
     /// How that ratio is taken of several seeds.
-    #[serde(default, skip_serializing_if = "Ratio::is_of_each")]
+    #[serde(default)]
     pub ratio: Ratio,
     /// Divided by the same metric of the rows in which these columns have these values instead, seed
     /// by seed.
     pub against: Option<BTreeMap<String, Value>>,
     /// In place of `against`: less the same metric of those rows, seed by seed. For orders between quantities that may
     /// be zero.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minus: Option<BTreeMap<String, Value>>,
     /// The statistic over the rows of one seed.
     pub stat: Statistic,
@@ -72,16 +70,13 @@ pub struct MetricSpec {
     #[serde(default)]
     pub unit: String,
     /// Which interval is given beside the 95 % one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Which value is best, where what is compared has ranks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
     /// Columns that split the rows: one result for each combination of their values.
     #[serde(default)]
     pub by: Vec<String>,
     /// Not the mean itself but, of the values of a column, the share whose means lie in a span.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<MostSpec>,
     /// Only rows in which these columns have these values.
     #[serde(default, rename = "where")]
@@ -93,7 +88,7 @@ const fn one() -> f64 {
 }
 
 /// How a ratio is taken of several seeds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ratio {
     /// Of each seed, then the mean of these.
@@ -103,15 +98,9 @@ pub enum Ratio {
     Pooled,
 }
 
-impl Ratio {
-    fn is_of_each(&self) -> bool {
-        *self == Self::OfEach
-    }
-}
-
 /// Of the values of a column, as of all channels, the share whose results lie in a span: what "most of them" is
 /// judged by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MostSpec {
     /// The column.
@@ -121,7 +110,7 @@ pub struct MostSpec {
 }
 
 /// Which value is best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Best {
     /// The largest, as of goodput.

@@ -17,8 +17,8 @@ mod tests;
 pub use reach::Reach;
 
 use crate::air::{
-    Able, Air, Deaf, Explain, FrameId, Lead, Locked, Outcome, Receiving, Reception, Sending,
-    Standing,
+    Able, Air, Deaf, EarStatus, Explain, FrameId, Lead, Locked, Outcome, Receiving, Reception,
+    Sending,
 };
 use crate::cause::Cause;
 use crate::chip::{Chip, Modem};
@@ -503,26 +503,26 @@ impl Air for Ether {
         (strength, lqi(ratio, word))
     }
 
-    fn standing(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Standing {
+    fn ear_status(&mut self, at: SimTime, ear: EarId, of: FrameId) -> EarStatus {
         self.catch_up(at.as_nanos());
         let (e, tx) = (self.place(ear), place_of(of) as u32);
         let Some(state) = self.ears.get(e) else {
-            return Standing::Unlocked(Cause::Weak);
+            return EarStatus::Unlocked(Cause::Weak);
         };
         match (state.receiver, state.lock) {
-            (Receiver::Off(why), _) => Standing::Off(why),
-            (Receiver::On, Some(lock)) if lock.tx == tx => Standing::Locked,
+            (Receiver::Off(why), _) => EarStatus::Off(why),
+            (Receiver::On, Some(lock)) if lock.tx == tx => EarStatus::Locked,
             (Receiver::On, Some(lock)) => {
                 let other = self
                     .frames
                     .get(lock.tx as usize)
                     .map_or(u32::MAX, |f| f.from);
-                Standing::Taken(self.reach.order.ear(other))
+                EarStatus::Taken(self.reach.order.ear(other))
             }
             (Receiver::On, None) => {
                 let level = state.near.iter().find(|(near, _)| *near == tx);
                 let level = level.map_or(0, |(_, level)| *level);
-                Standing::Unlocked(self.why_deaf(e, tx, level))
+                EarStatus::Unlocked(self.why_deaf(e, tx, level))
             }
         }
     }

@@ -5,7 +5,7 @@
 //! `src/tests/same_air.rs`.
 
 use super::{place_of, Medium, Receiver};
-use crate::air::{FrameId, Standing};
+use crate::air::{EarStatus, FrameId};
 use crate::cause::{Cause, Senses, Without};
 use crate::receiver::can_lock;
 use crate::reception::LockedReceiver;
@@ -100,11 +100,11 @@ impl Medium {
         if !self.is_near(tx.from, ear.0 as usize, of) {
             return Some(Cause::Weak);
         }
-        match self.how_it_stands(at, ear, of) {
-            Standing::Locked | Standing::WithCopy => None,
-            Standing::Off(_) | Standing::Elsewhere(_) => Some(Cause::Deaf),
-            Standing::Unlocked(why) => Some(why),
-            Standing::Taken(by) => {
+        match self.state_of(at, ear, of) {
+            EarStatus::Locked | EarStatus::WithCopy => None,
+            EarStatus::Off(_) | EarStatus::Elsewhere(_) => Some(Cause::Deaf),
+            EarStatus::Unlocked(why) => Some(why),
+            EarStatus::Taken(by) => {
                 let from = self.transmission(of)?.from;
                 Some(self.collision(from, by, of))
             }
@@ -123,34 +123,34 @@ impl Medium {
         link.is_some_and(|link| fixed.could_lock(link, tx.power * self.draws.most))
     }
 
-    pub(super) fn how_it_stands(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Standing {
+    pub(super) fn state_of(&mut self, at: SimTime, ear: EarId, of: FrameId) -> EarStatus {
         let place = ear.0 as usize;
         let (Some(receiver), Some(state), Some(sent)) = (
             self.receivers.get(place),
             self.states.get(place),
             self.transmission(of),
         ) else {
-            return Standing::Unlocked(Cause::Weak);
+            return EarStatus::Unlocked(Cause::Weak);
         };
         let tuned = match *receiver {
-            Receiver::Off(why) => return Standing::Off(why),
+            Receiver::Off(why) => return EarStatus::Off(why),
             Receiver::On(channel) => channel,
         };
         if tuned != sent.channel {
-            return Standing::Elsewhere(tuned);
+            return EarStatus::Elsewhere(tuned);
         }
         let signal = state.signals.iter().find(|signal| signal.tx == of);
         match (&state.locked, signal) {
-            (Some(locked), _) if locked.tx == of => Standing::Locked,
+            (Some(locked), _) if locked.tx == of => EarStatus::Locked,
             (Some(locked), Some(signal)) if signal.is_synchronous_with(locked) => {
-                Standing::WithCopy
+                EarStatus::WithCopy
             }
-            (Some(locked), _) => Standing::Taken(EarId(locked.from)),
+            (Some(locked), _) => EarStatus::Taken(EarId(locked.from)),
             (None, Some(signal)) => {
                 let signal = *signal;
-                Standing::Unlocked(self.why_unlocked(at, place, tuned, &signal))
+                EarStatus::Unlocked(self.why_unlocked(at, place, tuned, &signal))
             }
-            (None, None) => Standing::Unlocked(Cause::Weak),
+            (None, None) => EarStatus::Unlocked(Cause::Weak),
         }
     }
 

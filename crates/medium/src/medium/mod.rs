@@ -11,7 +11,7 @@ mod lock;
 mod receive;
 
 use crate::air::{
-    Able, Air, Deaf, Explain, FrameId, Lead, Locked, Receiving, Reception, Sending, Standing,
+    Able, Air, Deaf, EarStatus, Explain, FrameId, Lead, Locked, Receiving, Reception, Sending,
 };
 use crate::cause::Cause;
 use crate::chip::{Chip, Phy};
@@ -302,8 +302,8 @@ impl Air for Medium {
         self.read_registers(of, reception)
     }
 
-    fn standing(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Standing {
-        self.how_it_stands(at, ear, of)
+    fn ear_status(&mut self, at: SimTime, ear: EarId, of: FrameId) -> EarStatus {
+        self.state_of(at, ear, of)
     }
     fn troubles(&mut self, at: SimTime, ear: EarId, of: FrameId) -> (Option<Cause>, Option<EarId>) {
         (self.header_loss(at, ear, of), self.interferer(ear, of))

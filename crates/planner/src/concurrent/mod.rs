@@ -28,8 +28,7 @@ use thalweg_units::{Channel, ChannelSet};
 const THRIFT: f64 = 0.97;
 
 /// Whether two transfers of a wave may use the same channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reuse {
     /// Never.
     #[default]

@@ -12,12 +12,10 @@ use crate::links::{LinkQualities, Place};
 use crate::topology::Topology;
 use rand::seq::SliceRandom;
 use rand::Rng;
-use serde::Serialize;
 use thalweg_units::Channel;
 
 /// Which relay a search tries first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RelayOrder {
     /// Any, by chance: P3 names no order (section IV-C2).
     #[default]
@@ -30,8 +28,7 @@ pub enum RelayOrder {
 }
 
 /// How paths are sought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PathSearch {
     /// One path after the other by depth-first search among the relays left over (the paper's).
     #[default]

@@ -58,7 +58,7 @@ fn the_sink_hears_its_groups_on_two_channels_where_last_hops_are_as_sure_on_both
 }
 
 #[test]
-fn who_stands_by_hears_what_its_relay_hears_and_the_relay_and_is_heard() {
+fn backup_relays_hear_what_their_relay_hears_and_the_relay_and_are_heard() {
     let links = building(139, 4);
     let (mut relays, mut standing) = (0, 0);
     for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71)] {

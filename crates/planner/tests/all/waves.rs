@@ -81,7 +81,7 @@ fn no_node_has_two_parts_and_no_channel_two_users() {
 }
 
 #[test]
-fn who_shares_a_channel_is_out_of_earshot() {
+fn transfers_on_one_channel_are_out_of_earshot() {
     let links = building(NODES, 1);
     let sinks = [30, 59];
     let mut never = request(&links, &sinks, Reuse::Never);

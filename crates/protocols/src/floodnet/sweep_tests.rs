@@ -1,7 +1,7 @@
 //! Sweeps over whole networks: what is reported, and what losses, drift and nonsense cost.
 
 use super::*;
-use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
+use crate::glossy::test_support::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::linkprobe::NodeList;
 use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
 use std::collections::BTreeMap;
@@ -291,7 +291,7 @@ fn reports_go_inwards_one_behind_the_other_and_tell_the_same() {
 }
 
 #[test]
-fn who_does_not_know_how_far_it_is_from_the_sink_is_asked() {
+fn nodes_of_unknown_distance_to_the_sink_are_asked() {
     let ids: Vec<u16> = (0..20).collect();
     let mut net = numbered(20, deaf_at_first(12, GRID));
     let outcome = run_inwards(&mut net, &ids, 2);
@@ -344,7 +344,7 @@ fn deaf_at_first(deaf: usize, adjacent: Adjacent) -> impl FnMut(Air<'_>) -> Fate
 }
 
 #[test]
-fn who_missed_the_floods_joins_when_it_hears_a_beacon() {
+fn nodes_that_missed_the_floods_join_at_a_beacon() {
     let ids: Vec<u16> = (0..20).collect();
     let mut net = numbered(20, deaf_at_first(12, GRID));
     let outcome = run(&mut net, &ids, 2);
@@ -367,7 +367,7 @@ fn who_missed_the_floods_joins_when_it_hears_a_beacon() {
 }
 
 #[test]
-fn where_addresses_are_left_out_who_missed_the_floods_listens_and_is_asked() {
+fn without_addresses_nodes_that_missed_the_floods_listen_and_are_asked() {
     let ids: Vec<u16> = (0..20).map(|n| n * 3).collect();
     let mut net = net(&ids, deaf_at_first(12, GRID));
     let outcome = run(&mut net, &ids, 2);
@@ -378,7 +378,7 @@ fn where_addresses_are_left_out_who_missed_the_floods_listens_and_is_asked() {
 }
 
 #[test]
-fn who_starts_anew_in_mid_sweep_answers_when_asked() {
+fn a_node_restarted_in_mid_sweep_answers_when_asked() {
     let ids: Vec<u16> = (0..9).collect();
     for when in [100, 400, 650] {
         let mut net = numbered(9, ideal(MESH));

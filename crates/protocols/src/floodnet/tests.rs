@@ -1,6 +1,6 @@
 use super::*;
 use crate::collection::{Collect, LinkReport, Missing};
-use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
+use crate::glossy::test_support::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::glossy::{Insistence, MissedSlot};
 use crate::linkprobe::{Measure, NodeList};
 use std::collections::BTreeMap;

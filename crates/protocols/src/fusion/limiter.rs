@@ -49,9 +49,7 @@ impl Limiter {
     /// Whether a packet of the application's may be admitted. Where no source was heard for a whole window there is
     /// no one to share with: with N = 0 tokens are free.
     pub(super) fn admits(&self, now: Instant) -> bool {
-        let Some(limit) = self.limit else {
-            return true;
-        };
+        let Some(limit) = self.limit else { return true };
         self.tokens > 0 || self.active(now, limit) == 0
     }
     /// N: sources that were heard within the window.

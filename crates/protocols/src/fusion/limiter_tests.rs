@@ -28,7 +28,7 @@ fn a_token_for_every_round_of_the_parents_sources() {
 }
 
 #[test]
-fn nobody_is_limited_by_a_parent_that_is_not_heard_for_a_window() {
+fn an_unheard_parent_limits_no_node() {
     let mut limiter = Limiter::new(Some(Strategy::LIMIT));
     assert!(limiter.admits(Instant::ZERO));
     limiter.on_forward(Instant::ZERO, id(1), 1, id(9));

@@ -9,7 +9,7 @@
 
 mod flood;
 #[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
 

@@ -1,4 +1,4 @@
-use super::testing::{id, ideal, lossy, GRID, LINE, MESH, MOTE};
+use super::test_support::{id, ideal, lossy, GRID, LINE, MESH, MOTE};
 use super::*;
 use std::vec;
 use std::vec::Vec;

@@ -63,7 +63,8 @@ fn every_beacon_falls_into_the_time_its_channel_is_listened_to() {
         if let Step::Beacon { channel, sfd, .. } = step {
             let at = listener.iter().rposition(|(due, _)| due <= sfd).unwrap();
             assert_eq!(listener[at].1, Step::Tune(*channel));
-            let end = *sfd + thalweg_wire::phy::time_after_sfd(125);
+            let begin = sfd.saturating_sub(thalweg_wire::phy::SFD_OFFSET);
+            let end = begin + thalweg_wire::phy::air_time(125);
             assert!(listener[at + 1].0 >= end, "the next step cuts it off");
         }
     }

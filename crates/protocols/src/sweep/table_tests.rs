@@ -54,7 +54,8 @@ fn every_beacon_falls_into_its_slot_on_the_channel_that_is_listened_to() {
             };
             assert_eq!(*due, sfd.saturating_sub(lead));
             assert_eq!(mine[number - 1].1, Step::Tune(*channel));
-            let end = *sfd + phy::time_after_sfd(usize::from(BEACON_BYTES));
+            let end =
+                sfd.saturating_sub(phy::SFD_OFFSET) + phy::air_time(usize::from(BEACON_BYTES));
             assert!(mine[number + 1].0 > end, "the next step cuts it off");
             let start = sfd.saturating_sub(phy::SFD_OFFSET);
             let tuned = mine[number - 1].0;

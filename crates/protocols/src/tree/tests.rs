@@ -113,7 +113,7 @@ fn pinned_routes_stay() {
 }
 
 #[test]
-fn a_sink_that_starts_anew_is_followed_at_once() {
+fn nodes_follow_a_restarted_sink_at_once() {
     let mut net = Net::new(&[Role::Sink, Role::Router, Role::Router]);
     let line = |a: usize, b: usize, _| a.abs_diff(b) == 1;
     net.run(200, line);

@@ -118,9 +118,7 @@ impl<A: Air> World<A> {
             let receiving = self.air.receiving(EarId(other as u32));
             until = until.max(receiving.map(|r| r.until).filter(|end| *end > self.now));
         }
-        let Some(until) = until else {
-            return false;
-        };
+        let Some(until) = until else { return false };
         // Tries again when it is over: nothing else may happen then.
         let node = self.node_of(r) as u32;
         let soon = until.max(self.now + Duration::from_nanos(1));

@@ -46,11 +46,11 @@ impl<A: Air> World<A> {
         let clock = self.radios[n].clock;
         let model = self.radios[n].board.clock;
         let ids = (self.seed, n as u64, self.starts[n]);
-        let clock = model.draw_anew(clock, ids, self.now);
+        let clock = model.draw_again(clock, ids, self.now);
         let radios = self.radios_of(n).enumerate().collect::<Vec<_>>();
         for (which, r) in radios {
             let node = n as u64;
-            self.radios[r].start_anew(clock, self.seed, node, which as u64);
+            self.radios[r].restart(clock, self.seed, node, which as u64);
             self.filters[r] = Filter::default();
         }
         true

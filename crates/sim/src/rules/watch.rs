@@ -5,7 +5,7 @@
 
 use crate::hooks::{AirTrace, Ending, Moment, Watch};
 use crate::world::World;
-use thalweg_medium::{Air, Cause, EarId, Outcome, Reception, Standing};
+use thalweg_medium::{Air, Cause, EarId, EarStatus, Outcome, Reception};
 
 fn ear(n: usize) -> EarId {
     EarId(n as u32)
@@ -25,7 +25,7 @@ impl<A: Air> World<A> {
         };
         let nodes = watch.nodes.iter().filter(|n| **n != kept.from);
         watch.begins.clear();
-        let seen = nodes.map(|n| (*n, air.standing(*now, ear(*n), kept.id)));
+        let seen = nodes.map(|n| (*n, air.ear_status(*now, ear(*n), kept.id)));
         watch.begins.extend(seen);
         (watch.hook)(&AirTrace {
             at: *now,
@@ -52,8 +52,8 @@ impl<A: Air> World<A> {
         let Watch { nodes, ends, .. } = watch;
         ends.clear();
         for n in nodes.iter().filter(|n| **n != kept.from) {
-            let ending = match air.standing(*now, ear(*n), kept.id) {
-                Standing::Locked => {
+            let ending = match air.ear_status(*now, ear(*n), kept.id) {
+                EarStatus::Locked => {
                     let (cause, interferer) = air.troubles(*now, ear(*n), kept.id);
                     Ending::Lost {
                         cause: cause.unwrap_or(Cause::Weak),

@@ -72,7 +72,7 @@ fn forgets<A: Air>(net: Network<Puppet, A>, (strike_us, off_us): (u64, u64)) {
 }
 
 #[test]
-fn a_node_that_starts_anew_knows_nothing_of_what_it_was_at() {
+fn a_restarted_node_has_no_memory() {
     // Copies, frames and their answers are under way at some of these times, in both media.
     for strike in (0..6_000).step_by(53) {
         for off in [0, 1, 300, 20_000] {
@@ -84,7 +84,7 @@ fn a_node_that_starts_anew_knows_nothing_of_what_it_was_at() {
 }
 
 #[test]
-fn the_clock_counts_anew_from_its_start() {
+fn a_restarted_clock_counts_from_zero() {
     let mut net = restarting(1);
     run(&mut net, 50_000);
     net.fault(0, reboot(80_000));

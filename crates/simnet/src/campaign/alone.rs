@@ -10,7 +10,7 @@ use thalweg_host::collector::Transfer;
 use thalweg_host::job::{Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::segments::{self, Assembly, Attempt, FetchTerms};
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_planner::{Plan, Style};
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
@@ -26,7 +26,7 @@ pub(super) struct Leftover<'a> {
     /// What moves its packets.
     pub(super) scheme: Scheme,
     /// Those of a wave, but for the deadline: no other transfer waits for it.
-    pub(super) terms: Terms,
+    pub(super) terms: TransferTerms,
     /// Before it, nodes that missed the end of their last transfer hear the wake-up.
     pub(super) pause: Duration,
 }
@@ -91,9 +91,9 @@ fn carry(
     (plan, attempt): (&Plan, Attempt),
     watch: Watch<'_>,
 ) -> Result<Transfer, RunError> {
-    let terms = Terms {
+    let terms = TransferTerms {
         range: attempt.range,
-        deadline_s: Terms::default().deadline_s,
+        deadline_s: TransferTerms::default().deadline_s,
         ..leftover.terms
     };
     let terms = match plan.style {

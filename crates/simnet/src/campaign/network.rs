@@ -4,7 +4,7 @@ use super::run::{Settings, Sources};
 use crate::collect::Object;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::Survey;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::Style;
 use thalweg_planner::{Backups, RouteRequest};
@@ -138,10 +138,10 @@ impl Settings {
             object,
             sources: Sources::All,
             scheme: variant.scheme,
-            terms: variant.terms(Terms {
+            terms: variant.terms(TransferTerms {
                 payload,
                 deadline_s: patience,
-                ..Terms::default()
+                ..TransferTerms::default()
             }),
             route,
             channels: alone.then_some(faithful),

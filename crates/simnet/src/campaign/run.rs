@@ -17,7 +17,7 @@ use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::registry::name_of;
 use thalweg_host::survey::Survey;
 use thalweg_host::transfer::account::{expected, Account};
-use thalweg_host::transfer::pipeline::{active_nodes, Terms};
+use thalweg_host::transfer::pipeline::{active_nodes, TransferTerms};
 use thalweg_host::waves::{Start, TransferResult, WaveResult};
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
@@ -61,7 +61,7 @@ pub struct Settings {
     /// What moves the packets of every transfer.
     pub scheme: Scheme,
     /// Of every transfer.
-    pub terms: Terms,
+    pub terms: TransferTerms,
     /// How each route is sought; source, sink and channels are set for every transfer.
     pub route: RouteRequest,
     /// The channels for pipelines, best first; where none are named, all that were measured, ranked by

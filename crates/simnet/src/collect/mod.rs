@@ -17,7 +17,7 @@ use thalweg_host::network::Network;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::{Assembly, Attempt};
 use thalweg_host::survey::SurveyCost;
-use thalweg_host::transfer::pipeline::{Node, Order, Terms};
+use thalweg_host::transfer::pipeline::{Node, Order, TransferTerms};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan};
@@ -314,7 +314,7 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
         &mut self,
         nodes: &mut SimNetwork<Node>,
         choice: &ProtocolPlan,
-        (_, terms): (&Attempt, &Terms),
+        (_, terms): (&Attempt, &TransferTerms),
     ) -> Result<(), CollectError> {
         if self.maps.is_some() {
             let scheme = choice.protocol.scheme;
@@ -391,7 +391,7 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             plan_request: *request,
             plan: Arc::new(links.plan(request)?),
             survey: Some(self.cost.clone()),
-            retry: Terms::default().retry,
+            retry: TransferTerms::default().retry,
         };
         let mut learner = Learner {
             observer,

@@ -59,15 +59,6 @@ pub struct Packets {
     pub waiting: u64,
 }
 
-impl Packets {
-    /// Whether every packet is accounted for, once.
-    pub fn is_conserved(&self) -> bool {
-        let dropped: u64 = self.dropped.values().sum();
-        self.before + self.made
-            == self.skipped + self.unsent + self.delivered + dropped + self.waiting
-    }
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Packet {
     /// When its reading was made.

@@ -3,7 +3,7 @@
 //! Invariants, for every hop: entered = arrived + lost by cause; what arrived at a stage enters
 //! the next hop. Tests: `tests.rs`.
 
-use super::cause::{Cause, Causes};
+use super::cause::Causes;
 use super::layout::SubGroup;
 use serde::{Deserialize, Serialize};
 
@@ -133,10 +133,6 @@ impl HopLoss {
     pub fn survival(&self) -> Option<f64> {
         (self.entered > 0).then(|| f64::from(self.arrived) / f64::from(self.entered))
     }
-    /// Whether nothing is unaccounted for.
-    pub fn is_conserved(&self) -> bool {
-        self.entered == self.arrived + self.lost.total()
-    }
 }
 
 impl LossMap {
@@ -161,7 +157,8 @@ impl LossMap {
         let passed_on = |hops: &[HopLoss]| {
             hops.iter().enumerate().all(|(at, hop)| {
                 let before = hops[..at].iter().rev().find(|b| b.group == hop.group);
-                hop.is_conserved() && before.is_none_or(|b| b.arrived == hop.entered)
+                hop.entered == hop.arrived + hop.lost.total()
+                    && before.is_none_or(|b| b.arrived == hop.entered)
             })
         };
         let control = |route: &RouteMap| passed_on(&route.requests) && passed_on(&route.nacks);
@@ -209,28 +206,8 @@ impl Totals {
             stage.lost.add(&hop.lost);
         }
     }
-    /// Adds what `other` counted.
-    pub fn merge(&mut self, other: &Self) {
-        self.transfers += other.transfers;
-        if self.stages.len() < other.stages.len() {
-            self.stages
-                .resize(other.stages.len(), StageTotal::default());
-        }
-        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
-            mine.entered += theirs.entered;
-            mine.arrived += theirs.arrived;
-            mine.lost.add(&theirs.lost);
-        }
-    }
     /// Packets lost, over all stages.
     pub fn lost(&self) -> u32 {
         self.stages.iter().map(|s| s.lost.total()).sum()
-    }
-    /// The share of `cause` in all losses, 0..=1, and what of it fell at the sink itself.
-    pub fn share(&self, cause: Cause) -> (f64, f64) {
-        let all = f64::from(self.lost().max(1));
-        let of = |s: &StageTotal| f64::from(s.lost.of(cause));
-        let sum: f64 = self.stages.iter().map(of).sum();
-        (sum / all, self.stages.first().map_or(0.0, of) / all)
     }
 }

@@ -27,7 +27,7 @@ use record::Log;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_host::collector::Transfer;
 use thalweg_host::job::{Failure, Watch};
-use thalweg_host::transfer::pipeline::{route, Node, Order, Terms};
+use thalweg_host::transfer::pipeline::{route, Node, Order, TransferTerms};
 use thalweg_planner::Plan;
 use thalweg_sim::Network;
 use thalweg_units::Dbm;
@@ -60,7 +60,7 @@ impl Recorder {
         nodes: &mut SimNetwork<Node>,
         plan: &Plan,
         protocol: Scheme,
-        terms: &Terms,
+        terms: &TransferTerms,
     ) -> Result<Self, Failure> {
         let ids = nodes.ids().to_vec();
         let planned = route(plan, protocol, terms, &ids, 0)?;
@@ -113,7 +113,7 @@ pub fn fetch(
     session: &mut Motes,
     plan: &Plan,
     protocol: Scheme,
-    terms: &Terms,
+    terms: &TransferTerms,
     observer: Watch<'_>,
 ) -> Result<(Transfer, LossMap), RunError> {
     let recorder = Recorder::start(&mut session.nodes, plan, protocol, terms)?;

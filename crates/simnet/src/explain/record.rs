@@ -10,7 +10,7 @@ use super::layout::{Layout, SubGroup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
-use thalweg_medium::{Cause, Deaf, EarId, Environment, Standing};
+use thalweg_medium::{Cause, Deaf, EarId, EarStatus, Environment};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::pipeline::{set_count, set_hop, Header, Kind, Purpose, Request, Tag};
@@ -190,7 +190,7 @@ impl Log {
         }
         let placed = self.journey(air);
         if let Moment::Begins(seen) = air.moment {
-            let locked = seen.iter().filter(|(_, s)| *s == Standing::Locked);
+            let locked = seen.iter().filter(|(_, s)| *s == EarStatus::Locked);
             self.engaged.extend(locked.map(|(n, _)| (*n, this)));
         }
         let Some((journey, stage, next)) = placed else {
@@ -204,9 +204,9 @@ impl Log {
                 let step = &mut self.journeys[journey].steps[stage];
                 step.senders.push(air.from);
                 step.channel = Some(air.channel);
-                for (n, standing) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
-                    let (standing, interferer) = self.explained(*n, *standing, air);
-                    self.journeys[journey].steps[stage].begins(*n, standing, interferer);
+                for (n, state) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
+                    let (state, interferer) = self.explained(*n, *state, air);
+                    self.journeys[journey].steps[stage].begins(*n, state, interferer);
                 }
             }
             Moment::Ends(seen) => {
@@ -222,15 +222,15 @@ impl Log {
     fn explained(
         &self,
         n: usize,
-        standing: Standing,
+        state: EarStatus,
         air: &AirTrace<'_>,
-    ) -> (Standing, Option<usize>) {
-        match standing {
-            Standing::Unlocked(cause) if cause.is_co_channel() => (standing, self.loudest(n, air)),
+    ) -> (EarStatus, Option<usize>) {
+        match state {
+            EarStatus::Unlocked(cause) if cause.is_co_channel() => (state, self.loudest(n, air)),
             // It has just broken off a frame that was not for it.
-            Standing::Off(Deaf::Busy) => match self.broken_off(n) {
-                Some(by) => (Standing::Taken(EarId(by as u32)), None),
-                None => (standing, None),
+            EarStatus::Off(Deaf::Busy) => match self.broken_off(n) {
+                Some(by) => (EarStatus::Taken(EarId(by as u32)), None),
+                None => (state, None),
             },
             other => (other, None),
         }
@@ -332,21 +332,21 @@ impl Log {
 }
 
 impl Step {
-    fn begins(&mut self, n: usize, standing: Standing, interferer: Option<usize>) {
+    fn begins(&mut self, n: usize, state: EarStatus, interferer: Option<usize>) {
         let collision = |interferer| Fate::Lost {
             cause: Cause::Collision,
             interferer,
         };
-        let (fate, locked) = match standing {
-            Standing::WithCopy => return,
-            Standing::Locked => (Fate::Off(Away::Busy), true),
-            Standing::Off(Deaf::Busy) => (Fate::Off(Away::Busy), false),
-            Standing::Off(Deaf::Sleeping) | Standing::Elsewhere(_) => {
+        let (fate, locked) = match state {
+            EarStatus::WithCopy => return,
+            EarStatus::Locked => (Fate::Off(Away::Busy), true),
+            EarStatus::Off(Deaf::Busy) => (Fate::Off(Away::Busy), false),
+            EarStatus::Off(Deaf::Sleeping) | EarStatus::Elsewhere(_) => {
                 (Fate::Off(Away::Absent), false)
             }
-            Standing::Taken(by) => (collision(Some(by.0 as usize)), false),
-            Standing::Unlocked(cause) if cause.is_co_channel() => (collision(interferer), false),
-            Standing::Unlocked(cause) => {
+            EarStatus::Taken(by) => (collision(Some(by.0 as usize)), false),
+            EarStatus::Unlocked(cause) if cause.is_co_channel() => (collision(interferer), false),
+            EarStatus::Unlocked(cause) => {
                 let interferer = None;
                 (Fate::Lost { cause, interferer }, false)
             }
@@ -372,9 +372,9 @@ impl Step {
                 (reception.fate, reception.settled) = (Fate::Lost { cause, interferer }, true);
             }
             // It synchronised and then left the frame, for another unless it is away.
-            Ending::Other(standing) if reception.locked && !reception.settled => {
-                let interferer = match standing {
-                    Standing::Taken(by) => Some(by.0 as usize),
+            Ending::Other(state) if reception.locked && !reception.settled => {
+                let interferer = match state {
+                    EarStatus::Taken(by) => Some(by.0 as usize),
                     _ => stolen,
                 };
                 if interferer.is_some() {

@@ -6,7 +6,7 @@ use super::record::Log;
 use super::tests::{ch, ids, Toy, GOOD};
 use super::*;
 use thalweg_medium::chip::CC2420;
-use thalweg_medium::{Cause as AirCause, Deaf, Environment, Standing};
+use thalweg_medium::{Cause as AirCause, Deaf, EarStatus, Environment};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Dbm, SimTime};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request, Tag};
@@ -65,7 +65,7 @@ impl Hand {
         });
     }
     /// One frame of `from`, and what `to` had of it at its beginning and end.
-    fn say(&mut self, from: usize, frame: &[u8], to: usize, begin: Standing, end: Ending) {
+    fn say(&mut self, from: usize, frame: &[u8], to: usize, begin: EarStatus, end: Ending) {
         let start = self.now;
         self.now += 2_000_000;
         self.tell(start, (from, start), frame, Moment::Begins(&[(to, begin)]));
@@ -105,11 +105,11 @@ fn a_strangers_frame_is_a_collision() {
             cause: AirCause::Collision,
             interferer: Some(4),
         },
-        Ending::Other(Standing::Taken(thalweg_medium::EarId(4))),
+        Ending::Other(EarStatus::Taken(thalweg_medium::EarId(4))),
     ] {
         let mut hand = Hand::new();
         let frame = Hand::frame(0, 0, Group::Odd);
-        hand.say(0, &frame, 1, Standing::Locked, stranger);
+        hand.say(0, &frame, 1, EarStatus::Locked, stranger);
         hand.only(0, Cause::Collision);
     }
     let mut hand = Hand::new();
@@ -121,7 +121,7 @@ fn a_strangers_frame_is_a_collision() {
         0,
         &Hand::frame(0, 0, Group::Odd),
         1,
-        Standing::Locked,
+        EarStatus::Locked,
         ending,
     );
     hand.only(0, Cause::SelfInterference);
@@ -130,15 +130,15 @@ fn a_strangers_frame_is_a_collision() {
 #[test]
 fn a_receiver_that_is_away_is_busy_or_not_listening() {
     let away = [
-        (Standing::Off(Deaf::Busy), Cause::Busy),
-        (Standing::Off(Deaf::Sleeping), Cause::NotListening),
-        (Standing::Elsewhere(ch(11)), Cause::NotListening),
-        (Standing::Locked, Cause::Busy),
+        (EarStatus::Off(Deaf::Busy), Cause::Busy),
+        (EarStatus::Off(Deaf::Sleeping), Cause::NotListening),
+        (EarStatus::Elsewhere(ch(11)), Cause::NotListening),
+        (EarStatus::Locked, Cause::Busy),
     ];
-    for (standing, cause) in away {
+    for (state, cause) in away {
         let mut hand = Hand::new();
-        let end = Ending::Other(Standing::Off(Deaf::Busy));
-        hand.say(0, &Hand::frame(0, 0, Group::Odd), 1, standing, end);
+        let end = Ending::Other(EarStatus::Off(Deaf::Busy));
+        hand.say(0, &Hand::frame(0, 0, Group::Odd), 1, state, end);
         hand.only(0, cause);
     }
 }
@@ -147,17 +147,17 @@ fn a_receiver_that_is_away_is_busy_or_not_listening() {
 fn breaking_off_a_frame_of_another_stage_is_self_interference() {
     let mut hand = Hand::new();
     let (other, own) = (Hand::frame(1, 9, Group::Odd), Hand::frame(0, 0, Group::Odd));
-    let busy = Standing::Off(Deaf::Busy);
+    let busy = EarStatus::Off(Deaf::Busy);
     let away = Ending::Other(busy);
-    hand.tell(0, (2, 0), &other, Moment::Begins(&[(1, Standing::Locked)]));
+    hand.tell(0, (2, 0), &other, Moment::Begins(&[(1, EarStatus::Locked)]));
     hand.tell(9, (0, 9), &own, Moment::Begins(&[(1, busy)]));
     hand.tell(80, (2, 0), &other, Moment::Ends(&[(1, away)]));
     hand.tell(90, (0, 9), &own, Moment::Ends(&[(1, away)]));
     hand.only(0, Cause::SelfInterference);
     // And one that a stronger frame stole before it was broken off.
     let mut hand = Hand::new();
-    hand.tell(0, (0, 0), &own, Moment::Begins(&[(1, Standing::Locked)]));
-    hand.tell(9, (2, 9), &other, Moment::Begins(&[(1, Standing::Locked)]));
+    hand.tell(0, (0, 0), &own, Moment::Begins(&[(1, EarStatus::Locked)]));
+    hand.tell(9, (2, 9), &other, Moment::Begins(&[(1, EarStatus::Locked)]));
     hand.tell(80, (0, 0), &own, Moment::Ends(&[(1, away)]));
     hand.tell(90, (2, 9), &other, Moment::Ends(&[(1, away)]));
     hand.only(0, Cause::SelfInterference);
@@ -171,7 +171,7 @@ fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
         cause,
         interferer: None,
     };
-    let begins = [(1, Standing::Locked), (3, Standing::Locked)];
+    let begins = [(1, EarStatus::Locked), (3, EarStatus::Locked)];
     let ends = [(1, lost(AirCause::Weak)), (3, lost(AirCause::BeatNull))];
     for moment in [Moment::Begins(&begins), Moment::Ends(&ends)] {
         hand.tell(1, (0, 1), &mpdu, moment);
@@ -186,7 +186,7 @@ fn what_is_had_and_not_sent_is_told() {
         0,
         &Hand::frame(0, 0, Group::Odd),
         1,
-        Standing::Locked,
+        EarStatus::Locked,
         Ending::Good,
     );
     // Hops in order: stage 1 odd and even, stage 2 odd and even.
@@ -196,10 +196,10 @@ fn what_is_had_and_not_sent_is_told() {
         cause: AirCause::BeatNull,
         interferer: None,
     };
-    hand.say(1, &frame, 3, Standing::Locked, end);
+    hand.say(1, &frame, 3, EarStatus::Locked, end);
     hand.only(2, Cause::BeatNull);
     // A copy that arrives settles it, whatever was told of the others.
-    hand.say(1, &frame, 3, Standing::WithCopy, Ending::Good);
+    hand.say(1, &frame, 3, EarStatus::WithCopy, Ending::Good);
     assert_eq!(hand.causes()[2].total(), 0);
     // It went on another channel than planned.
     let channels = hand.map().first_round().unwrap().hops.clone();
@@ -212,11 +212,11 @@ fn a_frame_of_an_attempt_that_broke_off_is_of_its_own_way() {
     let mut other = Toy::new(&[1, 1], &[12, 15, 20, 25]).plan();
     (other.stages[1][0].node, other.sink) = (3, 5);
     let ids = ids();
-    let route = route(&other, Scheme::P3, &Terms::default(), &ids, 2).unwrap();
+    let route = route(&other, Scheme::P3, &TransferTerms::default(), &ids, 2).unwrap();
     hand.log.ordered(2, Layout::new(&route, &ids));
     for transfer in [1, 2] {
         let frame = Hand::frame_of(transfer, 0, 0, Group::Odd);
-        hand.say(0, &frame, 1, Standing::Locked, Ending::Good);
+        hand.say(0, &frame, 1, EarStatus::Locked, Ending::Good);
     }
     let map = hand.map();
     let hops = |at: usize| map.rounds[at].hops.iter().map(|h| h.stage).max();
@@ -258,13 +258,13 @@ fn a_request_that_relays_of_both_groups_carry_is_of_both() {
             0,
             &Hand::frame(0, 0, Group::Odd),
             1,
-            Standing::Locked,
+            EarStatus::Locked,
             Ending::Good,
         );
         // Relay 2 is even.
         let [first, second] = [0, 1].map(|hop| request(hop, purpose));
-        hand.say(0, &first, 2, Standing::Locked, Ending::Good);
-        hand.say(2, &second, 3, Standing::Locked, Ending::Good);
+        hand.say(0, &first, 2, EarStatus::Locked, Ending::Good);
+        hand.say(2, &second, 3, EarStatus::Locked, Ending::Good);
         let map = hand.map();
         let of_group = |hop: &&HopLoss| hop.group == group;
         let hops = map.route.requests.iter().filter(of_group);

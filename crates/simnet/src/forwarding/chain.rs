@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use thalweg_engine::Cca;
-use thalweg_medium::chip::Phy;
 use thalweg_planner::closed_forms::{multi_channel_bound, single_channel_bound, single_hop_bound};
 use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
 use thalweg_protocols::object::NoObject;
@@ -11,7 +10,6 @@ use thalweg_sim::{Network, NetworkError, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
-use thalweg_wire::phy::TURNAROUND;
 
 /// How a chain's hops share the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -223,24 +221,6 @@ impl Chain {
         }
     }
 
-    /// The same without the time that a paced source need not wait for, which T_m(n) counts. A
-    /// receiver of `phy` needs only the end of a preamble, so that it may still turn when the
-    /// next packet's begins. From the third hop on, on one channel, the first relay listens all along:
-    /// the source's turnaround goes by while the last relay sends, and its preamble may begin before
-    /// that frame ends, since who heard the frame finds the rest of the preamble. Earlier than in
-    /// the frame's last symbol it would hit a whole one. So the least period of n such hops is
-    /// n (T_air + T_turn) - T_turn - T_symbol.
-    pub fn paced_bound(&self, phy: &Phy) -> BitRate {
-        let bytes = self.mpdu_bytes() as u64;
-        let period = Duration::from_secs_f64(bytes as f64 * 8.0 / self.bound().bps());
-        let saved = match self.hops() {
-            0 | 1 => Duration::ZERO,
-            3.. if self.one_channel() => TURNAROUND + phy.symbol,
-            _ => phy.symbol * u64::from(phy.first_counted()),
-        };
-        BitRate::of_bytes(bytes, period.saturating_sub(saved))
-    }
-
     /// Its nodes on `bench`, joined and listening. `interval` is what packets will come at.
     pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes> {
         let nodes = bench.site.environment.ears.len();
@@ -316,7 +296,7 @@ impl Chain {
             },
         );
         let (mut received, mut whole) = (0u32, true);
-        let (mut first, mut last) = (SimTime::ZERO, SimTime::ZERO);
+        let (mut first, mut last) = (None, SimTime::ZERO);
         let counted = self.forwarding == ForwardingName::Resending;
         let sink = self.sink();
         // A packet that takes longer than this for a hop is not coming.
@@ -327,9 +307,7 @@ impl Chain {
                 match event {
                     Event::Received { number, .. } if n == sink => {
                         whole &= counted || u32::from(number) == received;
-                        if received == 0 {
-                            first = at;
-                        }
+                        first.get_or_insert(at);
                         (received, last) = (received + 1, at);
                     }
                     Event::Dropped { number, .. } if number < packets => whole = false,
@@ -347,7 +325,7 @@ impl Chain {
         Ok(Trial {
             received,
             whole,
-            time: last.since(first),
+            time: last.since(first.unwrap_or(last)),
             mpdu_bytes: self.mpdu_bytes(),
         })
     }

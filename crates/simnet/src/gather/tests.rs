@@ -96,7 +96,7 @@ fn flows_get_what_their_weights_say_while_both_go_on() {
 }
 
 #[test]
-fn who_watches_may_break_off() {
+fn an_observer_may_break_off() {
     let site = Site::new(Testbed::load("line5").unwrap(), 3);
     let mut seconds = 0;
     let report = request(&[2], "fair", 60_000, "").gather(&site, None, &mut |progress| {

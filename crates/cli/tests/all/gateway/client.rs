@@ -180,7 +180,7 @@ fn an_object_is_fetched_through_a_daemon_and_stored_here_as_it_is_there() {
 }
 
 #[test]
-fn who_interrupts_cancels_the_job() {
+fn an_interrupt_cancels_the_job() {
     let dir = tempfile::tempdir().unwrap();
     let here = dir.path();
     // The survey alone takes many seconds.

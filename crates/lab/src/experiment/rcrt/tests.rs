@@ -20,7 +20,7 @@ fn of_scope<'a>(rows: &'a [Row], scope: &str) -> Vec<&'a Row> {
 }
 
 #[test]
-fn everything_arrives_in_order_though_a_relay_starts_anew() {
+fn everything_arrives_in_order_across_a_relay_restart() {
     let run = "testbed = \"line5\"\nflows = [{ packets = 60, demand = 2.0 }]\nsettle_s = 200\nlimit_s = 1200\n";
     let calm = rows(run);
     let node = number(of_scope(&calm, "node")[0], "node");

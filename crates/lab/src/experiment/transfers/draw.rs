@@ -8,7 +8,7 @@ use crate::experiment::sites::survey_once;
 use crate::experiment::{ExperimentError, Result};
 use std::sync::Arc;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::survey::Surveyed;
+use thalweg_host::survey::SurveyOutcome;
 use thalweg_host::transfer::pipeline::transfer;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
@@ -30,7 +30,7 @@ const LOOKED_AT: usize = 12;
 #[derive(Clone)]
 struct Chained {
     /// Newest first.
-    surveys: Vec<Arc<Surveyed>>,
+    surveys: Vec<Arc<SurveyOutcome>>,
     /// What they come to for a transfer so long after the last of them began.
     pictures: Vec<(Duration, Arc<FusedLinks>)>,
 }
@@ -62,7 +62,7 @@ pub(in crate::experiment) struct Drawn {
     /// When the last survey began.
     begins: Duration,
     /// What those that plan paths know of the links.
-    routing: Arc<Surveyed>,
+    routing: Arc<SurveyOutcome>,
     /// How far they trust it.
     model: LinkModel,
     /// What those that plan chains know.
@@ -74,7 +74,7 @@ pub(in crate::experiment) struct Drawn {
 
 impl Drawn {
     /// The surveys that `variant` plans from.
-    fn known_to(&self, variant: Pipelined) -> &[Arc<Surveyed>] {
+    fn known_to(&self, variant: Pipelined) -> &[Arc<SurveyOutcome>] {
         match (variant.style, &self.pipeline) {
             (Style::Chains, Some(chained)) => &chained.surveys,
             _ => std::slice::from_ref(&self.routing),
@@ -172,7 +172,7 @@ impl Transfers {
     }
 
     /// Pairs of nodes drawn at random from what is known of links.
-    fn pairs(&self, seed: u64, routing: &Surveyed, model: LinkModel) -> Vec<Pair> {
+    fn pairs(&self, seed: u64, routing: &SurveyOutcome, model: LinkModel) -> Vec<Pair> {
         let count = self.routes as usize;
         let request = PairRequest {
             order: PairOrder::Random,
@@ -201,7 +201,7 @@ impl Transfers {
     }
 
     /// The way to the sink from the node that is the most hops away; of several the last.
-    fn farthest(&self, site: &Site, surveyed: &Surveyed, model: LinkModel) -> Option<Pair> {
+    fn farthest(&self, site: &Site, surveyed: &SurveyOutcome, model: LinkModel) -> Option<Pair> {
         let sink = site.testbed.sink_index();
         let request = self.request((sink, sink), None, model);
         let topology = Topology::new(&surveyed.links, request.routing_channel, &request.rule);
@@ -230,7 +230,7 @@ impl Transfers {
         of: (&str, &Site),
         world: World,
         lab: &RunContext<'_>,
-    ) -> Result<Arc<Surveyed>> {
+    ) -> Result<Arc<SurveyOutcome>> {
         if self.all_chains() {
             return lab.survey_later(of, self.survey_of_all(world.beacon_ms), self.last_survey());
         }
@@ -263,7 +263,7 @@ impl Transfers {
     }
 
     /// What `surveys` come to, newest first.
-    fn chained(&self, site: &Site, surveys: Vec<Arc<Surveyed>>) -> Result<Chained> {
+    fn chained(&self, site: &Site, surveys: Vec<Arc<SurveyOutcome>>) -> Result<Chained> {
         let picture = |age_s: &u32| {
             let age = Duration::from_secs(u64::from(*age_s));
             let apart = Duration::from_secs(u64::from(self.apart_s));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use thalweg_host::collector::Details;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::{Plan, PlanError, Style};
 use thalweg_simnet::collect::random_object;
@@ -65,10 +65,10 @@ impl<'a> Task<'a> {
 }
 
 /// On what terms the transfers of a cell go.
-fn terms_of(variant: Pipelined, cell: Cell) -> Terms {
-    variant.terms(Terms {
+fn terms_of(variant: Pipelined, cell: Cell) -> TransferTerms {
+    variant.terms(TransferTerms {
         payload: cell.payload,
-        ..Terms::default()
+        ..TransferTerms::default()
     })
 }
 
@@ -143,7 +143,7 @@ impl Transfers {
     }
 
     /// A network whose source offers the object of the cell, and that the cell's mishap will strike.
-    fn struck(&self, task: &Task<'_>, site: &Site) -> Result<(Motes, Terms)> {
+    fn struck(&self, task: &Task<'_>, site: &Site) -> Result<(Motes, TransferTerms)> {
         let (mut session, terms) = self.session(task, site)?;
         let mishap = task.cell.mishap;
         if mishap != Mishap::None {
@@ -156,7 +156,12 @@ impl Transfers {
     }
 
     /// Fetches in `session`, and compares what arrives with what was offered.
-    fn finish(&self, session: &mut Motes, task: &Task<'_>, terms: &Terms) -> Result<Fetched> {
+    fn finish(
+        &self,
+        session: &mut Motes,
+        task: &Task<'_>,
+        terms: &TransferTerms,
+    ) -> Result<Fetched> {
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         let (mut outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
         let (survey_s, joules) = task.drawn.cost_to(task.variant);
@@ -243,7 +248,7 @@ impl Transfers {
     }
 
     /// A network whose source offers the object of the cell.
-    fn session(&self, task: &Task<'_>, site: &Site) -> Result<(Motes, Terms)> {
+    fn session(&self, task: &Task<'_>, site: &Site) -> Result<(Motes, TransferTerms)> {
         // Without the variant, so that all of them meet the same run of the environment.
         let seed = derive(task.drawn.site.seed, &self.draw, &[]);
         let seed = derive(seed, "route", &[task.route as u64]);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg_host::job::Progress;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_medium::random::{uniform, Stream};
 use thalweg_planner::Plan;
 use thalweg_sim::Fault;
@@ -54,7 +54,7 @@ impl Mishap {
         probe: &mut Motes,
         plan: &Plan,
         variant: Pipelined,
-        terms: &Terms,
+        terms: &TransferTerms,
         rng: &mut Stream,
     ) -> Result<()> {
         let half = probe.packets(plan.source, terms) / 2;

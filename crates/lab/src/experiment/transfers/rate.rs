@@ -5,7 +5,7 @@ use crate::experiment::{ExperimentError, Result};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_host::survey::Survey;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_medium::random::{derive, stream};
 use thalweg_medium::Outcome as Fate;
 use thalweg_planner::{plan, RouteRequest};
@@ -40,7 +40,7 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64> {
     };
     let mut rng = stream(drawn, "plan", &[]);
     let plan = plan(&links, &request, &mut rng).map_err(|e| unfit(&e.to_string()))?;
-    let terms = Terms::default();
+    let terms = TransferTerms::default();
     let payload = usize::from(terms.payload.bytes());
     let of = testbed.nodes[source].id;
     session.offer(source, random_object(seed, of, PACKETS * payload));

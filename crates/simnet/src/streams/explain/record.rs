@@ -10,7 +10,7 @@ use crate::streams::Ground;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_engine::Engine;
-use thalweg_medium::{Cause, Deaf, Standing};
+use thalweg_medium::{Cause, Deaf, EarStatus};
 use thalweg_protocols::fastforward::radio_of;
 use thalweg_sim::{AirTrace, Ending, Moment, Network};
 use thalweg_units::{Channel, Duration, SimTime, Tuning};
@@ -269,11 +269,11 @@ impl Link {
                 self.close(next);
                 self.map.tries += 1;
                 self.map.packets += u32::from(next == Next::Other);
-                let standing = seen.iter().find(|(n, _)| *n == receiver);
+                let state = seen.iter().find(|(n, _)| *n == receiver);
                 self.now = Some(Try {
                     frame: air.mpdu.to_vec(),
                     header,
-                    fate: Fate::OnAir(standing.map_or(Why::Weak, |(_, s)| why_not(*s))),
+                    fate: Fate::OnAir(state.map_or(Why::Weak, |(_, s)| why_not(*s))),
                     answer: Answer::None,
                 });
             }
@@ -310,8 +310,8 @@ impl Link {
         }
         now.answer = match air.moment {
             Moment::Begins(seen) => {
-                let standing = seen.iter().find(|(n, _)| *n == sender);
-                Answer::Lost(standing.map_or(Why::Weak, |(_, s)| why_not(*s)))
+                let state = seen.iter().find(|(n, _)| *n == sender);
+                Answer::Lost(state.map_or(Why::Weak, |(_, s)| why_not(*s)))
             }
             Moment::Ends(seen) => match seen.iter().find(|(n, _)| *n == sender) {
                 Some((_, Ending::Good)) => Answer::Heard,
@@ -331,12 +331,12 @@ impl Link {
 }
 
 /// What keeps a receiver that stands so to a frame's beginning from getting it.
-fn why_not(standing: Standing) -> Why {
-    match standing {
-        Standing::Off(Deaf::Busy) | Standing::Locked | Standing::WithCopy => Why::Busy,
-        Standing::Off(Deaf::Sleeping) | Standing::Elsewhere(_) => Why::Away,
-        Standing::Taken(_) => Why::Collision,
-        Standing::Unlocked(cause) => why(cause),
+fn why_not(state: EarStatus) -> Why {
+    match state {
+        EarStatus::Off(Deaf::Busy) | EarStatus::Locked | EarStatus::WithCopy => Why::Busy,
+        EarStatus::Off(Deaf::Sleeping) | EarStatus::Elsewhere(_) => Why::Away,
+        EarStatus::Taken(_) => Why::Collision,
+        EarStatus::Unlocked(cause) => why(cause),
     }
 }
 

@@ -103,7 +103,7 @@ fn orders_to_a_base_station_of_another_version_are_refused_typed() {
 }
 
 #[test]
-fn nobody_at_the_other_end_is_an_error_within_the_patience() {
+fn an_unanswered_line_is_an_error_within_the_patience() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::Tcp(listener.local_addr().unwrap().to_string());
     let patience = Duration::from_millis(300);

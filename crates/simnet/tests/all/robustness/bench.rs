@@ -6,7 +6,7 @@ use std::sync::Arc;
 use thalweg_host::job::Progress;
 use thalweg_host::object::digest;
 use thalweg_host::outcome::Summary;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_medium::random::derive;
 use thalweg_planner::{Group, LinkQualities, Member, Plan, RouteRequest};
 use thalweg_simnet::motes::{Motes, RunError};
@@ -129,10 +129,10 @@ pub(crate) fn object(seed: u64, bytes: usize) -> Arc<[u8]> {
 }
 
 /// Terms with a short deadline.
-pub(crate) fn terms() -> Terms {
-    Terms {
+pub(crate) fn terms() -> TransferTerms {
+    TransferTerms {
         deadline_s: 60,
-        ..Terms::default()
+        ..TransferTerms::default()
     }
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn fetch(
     session: &mut Motes,
     plan: &Plan,
     protocol: Scheme,
-    terms: &Terms,
+    terms: &TransferTerms,
     object: &Arc<[u8]>,
 ) -> Summary {
     fetch_watched(
@@ -160,7 +160,7 @@ pub(crate) fn fetch_watched(
     session: &mut Motes,
     plan: &Plan,
     protocol: Scheme,
-    terms: &Terms,
+    terms: &TransferTerms,
     object: &Arc<[u8]>,
     watch: &mut dyn FnMut(Progress) -> std::ops::ControlFlow<()>,
 ) -> Result<Summary, RunError> {

@@ -3,7 +3,7 @@
 use super::bench::{draw, fetch, fetch_watched, object, terms, wait, Ladder, Reverse};
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg_host::job::Failure;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_medium::random::derive;
 use thalweg_sim::Fault;
 use thalweg_simnet::motes::RunError;
@@ -114,7 +114,7 @@ fn a_failed_transfer_takes_seconds_not_minutes() {
         {
             session.network().fault(node.0, Fault::Dead);
         }
-        let terms = Terms {
+        let terms = TransferTerms {
             deadline_s: 600,
             ..terms()
         };

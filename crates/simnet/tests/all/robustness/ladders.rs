@@ -1,12 +1,12 @@
 //! Any number of hops and paths, any payload, any object, links of any quality.
 
 use super::bench::{draw, fetch, object, terms, Ladder, Reverse};
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_wire::route::{Hopping, Scheme};
 use thalweg_wire::route::{PayloadSize, Percent};
 
 /// What is drawn for case `n`.
-fn case(n: u64) -> (Ladder, Scheme, Terms, usize) {
+fn case(n: u64) -> (Ladder, Scheme, TransferTerms, usize) {
     let d = |what, below| draw(what, &[n], below);
     let (hops, paths) = (1 + d("hops", 10) as usize, 1 + d("paths", 10) as usize);
     // Half of them ideal, the others down to links that lose half.
@@ -23,7 +23,7 @@ fn case(n: u64) -> (Ladder, Scheme, Terms, usize) {
     };
     let payload = (1 + d("payload", 118) as u8).max(smallest);
     let threshold = [None, Percent::new(50), Percent::new(95)][d("threshold", 3) as usize];
-    let terms = Terms {
+    let terms = TransferTerms {
         payload: PayloadSize::new(payload).unwrap(),
         threshold,
         ..terms()

@@ -1,7 +1,7 @@
 //! With one path P3 is no worse than PIP over the same path, seed by seed (P3, section IV-C).
 
 use super::bench::{fetch, object, terms, Ladder, Reverse};
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_wire::route::Scheme;
 use thalweg_wire::route::{Hopping, Percent};
 
@@ -20,7 +20,7 @@ fn p3_over_one_path_is_no_worse_than_pip() {
         };
         let plan = ladder.plan();
         // The threshold of section IV-E must not silence the only relay there is.
-        let terms = Terms {
+        let terms = TransferTerms {
             threshold: Percent::new(95),
             ..terms()
         };

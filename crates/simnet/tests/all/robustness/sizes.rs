@@ -4,7 +4,7 @@ use super::bench::{fetch, object, plan_over, terms};
 use std::ops::ControlFlow::Continue;
 use thalweg_host::job::Retry;
 use thalweg_host::survey::Survey;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_planner::LinkQualities;
 use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
@@ -28,7 +28,7 @@ fn surveyed(name: &str, seed: u64) -> (Motes, LinkQualities) {
 fn a_megabyte_over_four_hops() {
     let (mut session, links) = surveyed("line5", 1);
     let plan = plan_over(&links, 4, 0, 4, 1);
-    let terms = Terms {
+    let terms = TransferTerms {
         deadline_s: 600,
         ..terms()
     };
@@ -47,7 +47,7 @@ fn small_objects_of_every_kind_of_size() {
     let (mut session, links) = surveyed("pair", 1);
     let plan = plan_over(&links, 1, 0, 1, 1);
     for payload in [1, 2, 31, 32, 117, 118] {
-        let terms = Terms {
+        let terms = TransferTerms {
             payload: PayloadSize::new(payload).unwrap(),
             ..terms()
         };
@@ -68,7 +68,7 @@ fn small_objects_of_every_kind_of_size() {
 fn more_than_a_transfer_takes_is_refused_and_the_next_works() {
     let (mut session, links) = surveyed("pair", 2);
     let plan = plan_over(&links, 1, 0, 1, 1);
-    let terms = Terms {
+    let terms = TransferTerms {
         payload: PayloadSize::new(1).unwrap(),
         retry: Retry::NEVER,
         ..terms()
@@ -77,7 +77,7 @@ fn more_than_a_transfer_takes_is_refused_and_the_next_works() {
     let outcome = fetch(&mut session, &plan, Scheme::P3, &terms, &too_large);
     assert!(!outcome.verified && outcome.duration_s < 5.0, "{outcome:?}");
     let small = PayloadSize::new(20).unwrap();
-    let terms = Terms {
+    let terms = TransferTerms {
         payload: small,
         ..terms
     };

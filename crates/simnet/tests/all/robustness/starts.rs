@@ -3,7 +3,7 @@
 use super::bench::{fetch, object, plan_over, terms, wait, Ladder, Reverse};
 use thalweg_host::outcome::Summary;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::transfer::pipeline::Terms;
+use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Fault;
 use thalweg_units::{Duration, SimTime};
@@ -49,7 +49,7 @@ fn struck(
 }
 
 /// Terms of a transfer with `scheme`.
-fn on(scheme: Scheme) -> Terms {
+fn on(scheme: Scheme) -> TransferTerms {
     match scheme {
         Scheme::Thalweg => terms().slim(),
         _ => terms(),
@@ -57,7 +57,7 @@ fn on(scheme: Scheme) -> Terms {
 }
 
 #[test]
-fn whoever_starts_anew_in_the_middle_the_object_arrives() {
+fn the_object_arrives_across_a_restart_of_any_node() {
     for seed in 0..2 {
         let ladder = ladder(seed);
         let (lean, all) = (own_plan(&ladder), ladder.plan());
@@ -89,7 +89,7 @@ fn pip_has_one_attempt_and_says_why_it_failed() {
 }
 
 #[test]
-fn a_sink_that_starts_anew_again_and_again_ends_typed() {
+fn repeated_sink_restarts_end_typed() {
     let ladder = ladder(4);
     let (plan, mut session) = (own_plan(&ladder), ladder.session());
     for k in 1..80 {
@@ -106,7 +106,7 @@ fn a_sink_that_starts_anew_again_and_again_ends_typed() {
 }
 
 #[test]
-fn a_sink_that_has_started_anew_reaches_who_sleeps() {
+fn a_restarted_sink_reaches_sleeping_nodes() {
     for case in 0..8 {
         let ladder = ladder(case);
         let mut session = ladder.session();

@@ -1,7 +1,7 @@
 //! A sweep of a building of 139 nodes whose clocks drift, beside the published survey of the same building.
 
 use std::ops::ControlFlow::Continue;
-use thalweg_host::survey::{Survey, Surveyed};
+use thalweg_host::survey::{Survey, SurveyOutcome};
 use thalweg_sim::Fault;
 use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
@@ -14,7 +14,7 @@ fn channels() -> ChannelSet {
     clean.iter().map(|n| Channel::new(*n).unwrap()).collect()
 }
 
-fn survey(testbed: &str, survey: Survey, dead: Option<usize>) -> Surveyed {
+fn survey(testbed: &str, survey: Survey, dead: Option<usize>) -> SurveyOutcome {
     let site = Site::new(Testbed::load(testbed).unwrap(), SEED);
     let mut motes = Motes::open(&site, SEED).unwrap();
     if let Some(node) = dead {

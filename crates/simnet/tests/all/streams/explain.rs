@@ -34,7 +34,7 @@ fn lossy(
 }
 
 #[test]
-fn who_looks_on_changes_nothing_and_every_repetition_has_a_cause() {
+fn observation_changes_nothing_and_every_repetition_has_a_cause() {
     let ground = row(2);
     let plan = path(&ground, 4);
     let ids = ground.ids(&plan.nodes);

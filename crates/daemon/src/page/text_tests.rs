@@ -1,0 +1,38 @@
+//! Tests of `text.rs`.
+
+use super::*;
+
+#[test]
+fn what_strangers_wrote_is_no_markup() {
+    assert_eq!(
+        escape("<a href=\"x\">&\u{7}"),
+        "&lt;a href=&quot;x&quot;&gt;&amp; "
+    );
+}
+
+#[test]
+fn times_of_the_store_are_seconds() {
+    let times = [
+        ("1970-01-01T00:00:00Z", 0),
+        ("2000-02-29T23:59:59Z", 951_868_799),
+        ("2026-11-23T05:13:15Z", 1_795_410_795),
+    ];
+    for (text, seconds) in times {
+        assert_eq!(seconds_of(text), Some(seconds), "{text}");
+    }
+    assert_eq!(seconds_of("soon"), None);
+}
+
+#[test]
+fn values_are_short() {
+    let times = [3.21, 59.6, 600.0, 8_000.0, 1e6].map(seconds);
+    assert_eq!(times, ["3.2 s", "60 s", "10 min", "2 h", "12 days"]);
+    assert_eq!(
+        [999, 59_000, 12_000_000].map(bytes),
+        ["999 B", "59.0 kB", "12.0 MB"]
+    );
+    assert_eq!(
+        (count(1, "hop"), count(2, "hop")),
+        ("1 hop".into(), "2 hops".into())
+    );
+}

@@ -1,0 +1,3 @@
+//! What tests of engines stand on.
+
+pub mod harness;
