@@ -11,7 +11,10 @@ use std::time::SystemTime;
 use thalweg_protocols::mote;
 use thalweg_units::NodeId;
 
-/// The most surveys in a row, where each brings a node that those before lacked, and still lacks others.
+/// Where no more than one of so many nodes is missing, it is probably off: one survey that does not bring it is enough.
+/// Where links are weak many are missing, and come in a few seconds later.
+const FEW: usize = 20;
+/// The most surveys in a row, where each lacks nodes.
 const SURVEYS: u32 = 6;
 
 /// For how many hops the floods of each survey have time; of the first as usual.
@@ -52,8 +55,8 @@ where
         settle(network, since)?;
     }
     let mut best: Option<SurveyOutcome> = None;
+    let mut in_vain = 0;
     for made in 1..=SURVEYS {
-        let mut has_grown = true;
         let mut job = make()?;
         if let Some(reach) = FARTHER.get(made as usize - 1).copied().flatten() {
             job = job.reaching(reach);
@@ -63,7 +66,10 @@ where
             (Ok(now), Some(before)) => {
                 let lacked = before.missing.len();
                 let both = joined(before, &now);
-                has_grown = both.missing.len() < lacked;
+                in_vain = match both.missing.len() < lacked {
+                    true => 0,
+                    false => in_vain + 1,
+                };
                 best = Some(both);
             }
             // One that lacks nodes is better than none.
@@ -75,7 +81,9 @@ where
         }
         if let Some(best) = best.take_if(|best| {
             let is_old = |node: &NodeId| missed.contains(node);
-            made == SURVEYS || !has_grown || best.missing.iter().all(is_old)
+            let is_few = best.missing.len() * FEW <= best.links.nodes();
+            let is_vain = in_vain > u32::from(!is_few);
+            made == SURVEYS || is_vain || best.missing.iter().all(is_old)
         }) {
             return Ok(best);
         }

@@ -15,6 +15,7 @@ use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
 use thalweg_host::object::Holds;
+use thalweg_host::recovery;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
@@ -392,11 +393,28 @@ impl Motes {
         survey: Survey,
         watch: Watch<'_>,
     ) -> Result<SurveyOutcome, RunError> {
-        let places = self.collector.description().positions.clone();
-        let ids = self.nodes.ids();
-        let mut job = SurveyJob::new(survey, ids, places, &self.board.timing, ids[sink])?;
+        let mut job = self.survey_maker(sink, survey)()?;
         self.nodes.hear(&[sink]);
         Ok(run(&mut self.nodes, &mut job, watch)?)
+    }
+    /// The same, and again where tables are missing, as a gateway does.
+    ///
+    /// # Errors
+    /// [`RunError::Failed`].
+    pub fn survey_all(
+        &mut self,
+        sink: usize,
+        survey: Survey,
+        watch: Watch<'_>,
+    ) -> Result<SurveyOutcome, RunError> {
+        let make = self.survey_maker(sink, survey);
+        self.nodes.hear(&[sink]);
+        Ok(recovery::survey(&mut self.nodes, None, &[], make, watch)?)
+    }
+    fn survey_maker(&self, sink: usize, survey: Survey) -> impl Fn() -> Result<SurveyJob, Failure> {
+        let places = self.collector.description().positions.clone();
+        let (ids, timing) = (self.nodes.ids().to_vec(), self.board.timing);
+        move || SurveyJob::new(survey, &ids, places.clone(), &timing, ids[sink])
     }
 
     /// Fetches the object that the plan's source offers. A transfer that fails is an outcome with a failure; the object

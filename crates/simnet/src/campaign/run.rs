@@ -113,7 +113,10 @@ pub fn empty(
     for (&source, object) in &objects {
         motes.offer(source, object.clone());
     }
-    let surveyed = motes.survey(sinks[0], settings.survey, observer)?;
+    let surveyed = match settings.is_thalweg() {
+        true => motes.survey_all(sinks[0], settings.survey, observer)?,
+        false => motes.survey(sinks[0], settings.survey, observer)?,
+    };
     let mut campaign = Campaign {
         testbed: testbed.name.clone(),
         seed,
