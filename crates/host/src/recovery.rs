@@ -14,12 +14,13 @@ use thalweg_units::NodeId;
 /// Where no more than one of so many nodes is missing, it is probably off: one survey that does not bring it is enough.
 /// Where links are weak many are missing, and come in a few seconds later.
 const FEW: usize = 20;
+/// Then so many surveys in a row may bring none.
+const IN_VAIN: u32 = 3;
 /// The most surveys in a row, where each lacks nodes.
-const SURVEYS: u32 = 6;
+const SURVEYS: u32 = 12;
 
-/// For how many hops the floods of each survey have time; of the first as usual.
-const FARTHER: [Option<u8>; SURVEYS as usize] =
-    [None, Some(20), Some(31), Some(31), Some(31), Some(31)];
+/// For how many hops the floods of the second survey have time, and of those after it.
+const FARTHER: [u8; 2] = [20, 31];
 
 /// Waits until every relay of a transfer that broke off at `since` has left it. Notices are dropped meanwhile.
 ///
@@ -58,9 +59,11 @@ where
     let mut in_vain = 0;
     for made in 1..=SURVEYS {
         let mut job = make()?;
-        if let Some(reach) = FARTHER.get(made as usize - 1).copied().flatten() {
-            job = job.reaching(reach);
-        }
+        job = match made {
+            1 => job,
+            2 => job.reaching(FARTHER[0]),
+            _ => job.reaching(FARTHER[1]),
+        };
         match (run(network, &mut job, watch), best.take()) {
             (Ok(now), None) => best = Some(now),
             (Ok(now), Some(before)) => {
@@ -82,7 +85,7 @@ where
         if let Some(best) = best.take_if(|best| {
             let is_old = |node: &NodeId| missed.contains(node);
             let is_few = best.missing.len() * FEW <= best.links.nodes();
-            let is_vain = in_vain > u32::from(!is_few);
+            let is_vain = in_vain > if is_few { 0 } else { IN_VAIN };
             made == SURVEYS || is_vain || best.missing.iter().all(is_old)
         }) {
             return Ok(best);

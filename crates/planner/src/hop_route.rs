@@ -19,6 +19,8 @@ use thalweg_wire::phy::air_time;
 
 /// Frames that the margin of a link counts for beside those that were counted: a few beacons say little.
 const PRIOR_FRAMES: f64 = 4.0;
+/// What is taken of a direction that was not heard, as a share of the other.
+const ONE_WAY: f64 = 0.3;
 /// A link over which less gets through is none.
 const LEAST: f64 = 0.02;
 /// Nodes so many hops apart listen on different channels.
@@ -56,7 +58,11 @@ fn delivery(
     model: &LinkModel,
 ) -> f64 {
     let Some(quality) = links.quality(from, to, on) else {
-        return 0.0;
+        // A few beacons may all be lost, or the report on them. Links are alike in both directions, more or less.
+        let back = links
+            .quality(to, from, on)
+            .filter(|back| back.sent.is_some());
+        return back.map_or(0.0, |back| ONE_WAY * back.prr);
     };
     if quality.sent.is_none() {
         return quality.prr;
@@ -96,14 +102,14 @@ impl Costs<'_> {
     }
     /// The nodes that `from` reaches at all.
     fn reached(&self, from: usize) -> Vec<usize> {
-        let heard = self
-            .channels
-            .iter()
-            .flat_map(|on| self.links.heard_from(from, *on));
-        let mut nodes: Vec<usize> = heard.map(|(to, _)| to).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        let heard = |to: &usize| {
+            let on = |on: &Channel| {
+                self.links.quality(from, *to, *on).is_some()
+                    || self.links.quality(*to, from, *on).is_some()
+            };
+            self.channels.iter().any(on)
+        };
+        (0..self.links.nodes()).filter(heard).collect()
     }
 }
 

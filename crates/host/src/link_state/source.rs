@@ -9,19 +9,36 @@ use thalweg_units::Channel;
 const FAR: usize = 6;
 
 impl LinkState {
-    /// The default source, by index: a node far from the sink with enough paths to it or, where no node has enough,
-    /// one with the most. Weaker link rules count where no node is linked to the sink under a stronger one.
+    /// The default source, by index: the farthest node from the sink that has enough paths to it or, where no node has enough
+    /// even over weaker links, the farthest of all.
     ///
     /// # Errors
     /// [`PlanRequestError::NoSource`].
     pub fn far_source(&self, request: &PlanRequest) -> Result<usize, PlanRequestError> {
         let mut rules = [self.rule].into_iter().chain(self.rule.weaker());
         let found = rules.find_map(|rule| self.far_source_under(rule, request));
+        let found = found.or_else(|| self.farthest());
         found.ok_or_else(|| PlanRequestError::NoSource {
             network: self.place.name.clone(),
             sink: self.id(self.sink),
             heard: self.heard(),
         })
+    }
+
+    /// The node that is the most hops away over links of any quality.
+    fn farthest(&self) -> Option<usize> {
+        let links = &self.links;
+        let edges = links.channels().iter().flat_map(|channel| {
+            (0..links.nodes()).flat_map(move |from| {
+                let heard = links.heard_from(from, channel);
+                let both = heard.filter(move |(to, _)| links.prr(*to, from, channel) > 0.0);
+                both.map(move |(to, _)| (from, to))
+            })
+        });
+        let hops = Topology::from_edges(links.nodes(), edges).hops_from(self.sink);
+        let far = (0..hops.len()).filter_map(|node| Some((hops[node]?, std::cmp::Reverse(node))));
+        let far = far.filter(|(hops, _)| *hops > 0).max();
+        far.map(|(_, std::cmp::Reverse(node))| node)
     }
 
     fn far_source_under(&self, rule: LinkRule, request: &PlanRequest) -> Option<usize> {
@@ -33,8 +50,7 @@ impl LinkState {
             .filter_map(|n| hops[n].map(|h| (h, n)))
             .collect();
         sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
-        let mut best: Option<(usize, usize)> = None;
-        for (_, source) in &sources {
+        let has_enough = |source: &usize| {
             // The same source for every variant.
             let mut route = self.faithful_request(*source, request, 1);
             route.max_hops = FAR;
@@ -45,19 +61,10 @@ impl LinkState {
             let channels = route.channels.len();
             let found = found.filter(|(_, hops)| channels >= (*hops).min(REUSE_DISTANCE));
             // One or two hops are no job for a pipeline, if there is anything else.
-            let paths = match found {
-                Some((paths, 3..=FAR)) => paths.min(enough),
-                Some((_, 2)) => 1,
-                _ => 0,
-            };
-            if best.is_none_or(|(most, _)| paths > most) {
-                best = Some((paths, *source));
-            }
-            if paths == enough {
-                break;
-            }
-        }
-        best.map(|(_, n)| n)
+            found.is_some_and(|(paths, hops)| paths >= enough && (3..=FAR).contains(&hops))
+        };
+        let far = sources.into_iter().map(|(_, source)| source);
+        far.into_iter().find(has_enough)
     }
 
     /// The best of the sink's links, in words.

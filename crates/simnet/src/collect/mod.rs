@@ -231,7 +231,16 @@ impl Surveyed {
     /// # Errors
     /// [`PlanRequestError`].
     pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
-        self.links.plan(request)
+        // Of measured links the file says which node is far, as for a plan without a survey.
+        let file = measured(&self.site.testbed, Some(self.sink()), None, self.site.seed)?;
+        let from = match (request.from, file) {
+            (None, Some(file)) => Some(self.site.testbed.nodes[file.far_source(request)?].id),
+            (from, _) => from,
+        };
+        self.links.plan(&PlanRequest { from, ..*request })
+    }
+    fn sink(&self) -> NodeId {
+        self.collector.description().sink
     }
 
     /// The network and its links.
