@@ -3,6 +3,10 @@
 //! Invariant: a survey is not repeated for nodes that an earlier one missed, so a node that is off does not cost a
 //! second survey each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
 
+mod reports;
+
+pub use reports::Reports;
+
 use crate::job::{run, Failure, Watch};
 use crate::network::{Network, NetworkTime, Notice};
 use crate::survey::{SurveyJob, SurveyOutcome};
@@ -44,9 +48,9 @@ pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Fai
 /// [`Failure`].
 pub fn survey<F>(
     network: &mut F,
-    broken: Option<NetworkTime>,
-    missed: &[NodeId],
+    (broken, missed): (Option<NetworkTime>, &[NodeId]),
     mut make: impl FnMut() -> Result<SurveyJob, Failure>,
+    mut reports: Reports<'_>,
     watch: Watch<'_>,
 ) -> Result<SurveyOutcome, Failure>
 where
@@ -64,7 +68,12 @@ where
             2 => job.reaching(FARTHER[0]),
             _ => job.reaching(FARTHER[1]),
         };
-        match (run(network, &mut job, watch), best.take()) {
+        let beacons = job.swept();
+        let mut surveyed = run(network, &mut job, watch);
+        if let (Ok(surveyed), Some(beacons)) = (&mut surveyed, beacons) {
+            reports.fetch(network, surveyed, (missed, beacons))?;
+        }
+        match (surveyed, best.take()) {
             (Ok(now), None) => best = Some(now),
             (Ok(now), Some(before)) => {
                 let lacked = before.missing.len();

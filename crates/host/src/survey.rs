@@ -263,6 +263,11 @@ impl SurveyJob {
         self
     }
 
+    /// How many beacons of a node each channel sees, where it is a sweep.
+    pub(crate) fn swept(&self) -> Option<u32> {
+        (self.kind == SurveyKind::Sweep).then_some(self.beacons)
+    }
+
     /// The failure when time is up.
     fn no_end(&self) -> Failure {
         if self.state != State::Collecting {

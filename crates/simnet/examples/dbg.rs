@@ -3,14 +3,16 @@ use thalweg_simnet::collect;
 use thalweg_testbeds::{Site, Testbed};
 fn main() {
     let p = std::env::args().nth(1).unwrap();
-    for seed in 1..=6 {
+    for seed in 1..=1 {
         let tb = Testbed::load(&p).unwrap();
 
         let site = Site::new(tb, seed);
         let s = collect::Surveyed::open(
             site,
             (
-                std::env::args().nth(2).and_then(|a| thalweg_units::NodeId::new(a.parse().unwrap()).ok()),
+                std::env::args()
+                    .nth(2)
+                    .and_then(|a| thalweg_units::NodeId::new(a.parse().unwrap()).ok()),
                 Pipelined::named("thalweg").unwrap(),
             ),
             None,

@@ -15,7 +15,7 @@ use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
 use thalweg_host::object::Holds;
-use thalweg_host::recovery;
+use thalweg_host::recovery::{self, Reports};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
@@ -409,7 +409,21 @@ impl Motes {
     ) -> Result<SurveyOutcome, RunError> {
         let make = self.survey_maker(sink, survey);
         self.nodes.hear(&[sink]);
-        Ok(recovery::survey(&mut self.nodes, None, &[], make, watch)?)
+        let ids = self.nodes.ids().to_vec();
+        let collector = &mut self.collector;
+        let reports = Reports {
+            ids: &ids,
+            sink: ids[sink],
+            floor: self.board.chip.noise_floor,
+            number: &mut || collector.next_number(),
+        };
+        Ok(recovery::survey(
+            &mut self.nodes,
+            (None, &[]),
+            make,
+            reports,
+            watch,
+        )?)
     }
     fn survey_maker(&self, sink: usize, survey: Survey) -> impl Fn() -> Result<SurveyJob, Failure> {
         let places = self.collector.description().positions.clone();

@@ -18,14 +18,27 @@ pub const MAX_HOPS: u8 = 31;
 pub const BLOCK: u8 = 16;
 /// Bytes of a poll, and of an acknowledgement.
 pub const CONTROL_BYTES: usize = mac::HEADER_BYTES + 8;
+/// Beside the number of nodes: the source's report is wanted.
+const REPORT_BIT: u8 = 0x80;
 const MAX_NODES: usize = MAX_HOPS as usize + 1;
+
+/// What a source is to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// Its object, or the range of it that the route names.
+    Object,
+    /// Its report of the last sweep, as packet 0: the flood of that did not reach the sink.
+    Report,
+}
 
 /// Who carries which bytes of an object, and on which channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopRoute {
     /// The number of the transfer.
     pub transfer: u16,
-    /// The bytes that are wanted.
+    /// What is wanted.
+    pub subject: Subject,
+    /// Of an object, these bytes.
     pub range: ObjectRange,
     /// Payload of a packet, 1 to [`MAX_PAYLOAD`].
     payload: u8,
@@ -55,6 +68,7 @@ impl HopRoute {
         }
         let mut route = Self {
             transfer,
+            subject: Subject::Object,
             range,
             payload,
             nodes: [NodeId::MAX; MAX_NODES],
@@ -82,6 +96,10 @@ impl HopRoute {
     pub fn channel(&self, position: u8) -> Channel {
         self.channels[usize::from(position.min(self.hops()))]
     }
+    /// The node that has the object.
+    pub fn source(&self) -> NodeId {
+        self.nodes[0]
+    }
     /// The node that wants the object.
     pub fn sink(&self) -> NodeId {
         self.nodes[usize::from(self.hops())]
@@ -92,7 +110,13 @@ impl HopRoute {
     /// # Errors
     /// [`WireError::NoRoom`].
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        w.u16(self.transfer)?.u8(self.count)?.u8(self.payload)?;
+        let subject = match self.subject {
+            Subject::Object => 0,
+            Subject::Report => REPORT_BIT,
+        };
+        w.u16(self.transfer)?
+            .u8(self.count | subject)?
+            .u8(self.payload)?;
         w.u32(self.range.offset)?.u32(self.range.len)?;
         for node in self.nodes() {
             w.u16(node.get())?;
@@ -109,7 +133,12 @@ impl HopRoute {
     /// # Errors
     /// [`WireError`].
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        let (transfer, count, payload) = (r.u16()?, usize::from(r.u8()?), r.u8()?);
+        let (transfer, flags, payload) = (r.u16()?, r.u8()?, r.u8()?);
+        let count = usize::from(flags & !REPORT_BIT);
+        let subject = match flags & REPORT_BIT {
+            0 => Subject::Object,
+            _ => Subject::Report,
+        };
         let (offset, len) = (r.u32()?, r.u32()?);
         let range = ObjectRange { offset, len };
         let mut nodes = [(NodeId::MAX, Channel::LAST); MAX_NODES];
@@ -127,7 +156,8 @@ impl HopRoute {
                 return Err(WireError::Malformed);
             }
         }
-        Self::new(transfer, nodes, range, payload)
+        let route = Self::new(transfer, nodes, range, payload)?;
+        Ok(Self { subject, ..route })
     }
 }
 

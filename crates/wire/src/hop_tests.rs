@@ -39,6 +39,13 @@ fn every_kind_round_trips() {
             to: 0,
             route: route(1),
         },
+        Frame::Call {
+            to: 1,
+            route: HopRoute {
+                subject: Subject::Report,
+                ..route(2)
+            },
+        },
         Frame::Called { transfer, by },
         Frame::Data {
             transfer,

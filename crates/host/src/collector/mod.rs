@@ -17,7 +17,7 @@ use crate::line::LineError;
 use crate::link_state::{hop_observations, HopObservation, LinkState, PlanRequest};
 use crate::network::{Network, NetworkFault, NetworkTime, Notice};
 use crate::outcome::Outcome;
-use crate::recovery;
+use crate::recovery::{self, Reports};
 use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
 use crate::survey::{SurveyCost, SurveyJob, SurveyOutcome};
@@ -227,7 +227,18 @@ impl Collector {
                     description.sink,
                 )
             };
-            let surveyed = recovery::survey(network, own.broken, missed, make, &mut *watch)?;
+            let number = &mut || {
+                own.transfers = own.transfers.wrapping_add(1);
+                own.transfers
+            };
+            let reports = Reports {
+                ids,
+                sink: description.sink,
+                floor: description.place.floor,
+                number,
+            };
+            let broken = (own.broken, missed);
+            let surveyed = recovery::survey(network, broken, make, reports, &mut *watch)?;
             own.broken = None;
             Ok(surveyed)
         })

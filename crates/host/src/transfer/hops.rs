@@ -10,9 +10,11 @@ use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
 use std::collections::VecDeque;
 use thalweg_planner::Plan;
+use thalweg_protocols::collection::LinkReport;
 use thalweg_protocols::mote::{self, Command};
+use thalweg_protocols::{floodnet, pipeline};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::hop::HopRoute;
+use thalweg_wire::hop::{HopRoute, Subject};
 
 /// How long a transfer may bring nothing: longer than its nodes wait for each other, and calls over a whole route.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -206,6 +208,78 @@ impl Job for HopFetch {
         }
     }
 
+    fn stop(&mut self) -> Vec<(NodeId, Order)> {
+        vec![(self.route.sink(), Command::Stop)]
+    }
+}
+
+/// How long a report may take.
+const REPORT_PATIENCE: Duration = Duration::from_secs(90);
+
+/// Asks the source of a route for its report of the last sweep.
+#[derive(Debug)]
+pub struct ReportFetch {
+    route: HopRoute,
+    until: Option<NetworkTime>,
+    links: Vec<LinkReport>,
+    is_done: bool,
+    failed: Option<Failure>,
+}
+
+impl ReportFetch {
+    /// Over the path of `plan`, for nodes called `ids`, as transfer number `transfer`.
+    ///
+    /// # Errors
+    /// As [`hop_route`].
+    pub fn new(plan: &Plan, ids: &[NodeId], transfer: u16) -> Result<Self, Failure> {
+        let mut route = hop_route(plan, &TransferTerms::default(), ids, transfer)?;
+        route.subject = Subject::Report;
+        Ok(Self {
+            route,
+            until: None,
+            links: Vec::new(),
+            is_done: false,
+            failed: None,
+        })
+    }
+}
+
+impl Job for ReportFetch {
+    type Order = Order;
+    type Event = mote::Event;
+    type Output = Vec<LinkReport>;
+
+    fn on_event(&mut self, _clock: &dyn Clock, _at: NetworkTime, by: NodeId, event: mote::Event) {
+        if by != self.route.sink() {
+            return;
+        }
+        match event {
+            mote::Event::Floods(floodnet::Event::Link(link)) if link.to == self.route.source() => {
+                self.links.push(link);
+            }
+            mote::Event::Pipeline(pipeline::Event::Finished(_)) => self.is_done = true,
+            event => self.failed = refused(&event),
+        }
+    }
+    fn on_loss(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {
+        if station == self.route.sink() {
+            self.failed = Some(why);
+        }
+    }
+    fn poll(&mut self, now: NetworkTime) -> Step<Order, Vec<LinkReport>> {
+        if let Some(why) = self.failed.take() {
+            return Step::Done(Err(why));
+        }
+        match self.until {
+            None => {
+                self.until = Some(now + REPORT_PATIENCE);
+                Step::Order(self.route.sink(), Command::FetchHops(self.route))
+            }
+            _ if self.is_done => Step::Done(Ok(std::mem::take(&mut self.links))),
+            Some(until) if now < until => Step::Wait(until),
+            Some(_) => Step::Done(Err(Failure::NoEnd(REPORT_PATIENCE))),
+        }
+    }
     fn stop(&mut self) -> Vec<(NodeId, Order)> {
         vec![(self.route.sink(), Command::Stop)]
     }

@@ -157,7 +157,7 @@ impl Log {
                 self.report.degraded.push((group, chain));
             }
             pipeline::Event::Counted { group, counts } => self.report.counted.push((group, counts)),
-            pipeline::Event::RoundSent { .. } => {}
+            pipeline::Event::RoundSent { .. } | pipeline::Event::Report { .. } => {}
         }
         None
     }

@@ -228,7 +228,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if core::mem::take(&mut self.beacon_armed) {
             self.flood.take_back();
         }
-        (self.measuring, self.agenda, self.task) = (Measuring::Nothing, None, Task::Idle);
+        // What a sweep that is over measured may still be asked for.
+        if self.measuring.is_on() || matches!(self.measuring, Measuring::BeaconTurn(_)) {
+            self.measuring = Measuring::Nothing;
+        }
+        (self.agenda, self.task) = (None, Task::Idle);
         (self.tune, self.beacon, self.radio) = (None, None, Radio::Floods);
         (self.application, self.links) = (None, None);
         self.events.clear();

@@ -306,6 +306,23 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         }
     }
 
+    /// What this node reports of the last sweep; none where it took no part in it.
+    pub(crate) fn levels(&self) -> Option<FrameBuf> {
+        let parameters = self.measuring.sweep()?.parameters();
+        levels_frame(self.id, &self.table, parameters, self.battery).ok()
+    }
+    /// Takes what `from` reported of this sink's last sweep, which came another way than by a flood.
+    pub(crate) fn take_levels(&mut self, from: NodeId, content: &[u8]) {
+        let Ok(head) = Levels::parse(&mut Reader::new(content)) else {
+            return;
+        };
+        let parameters = self.swept(head.campaign).copied();
+        if let (Some(parameters), Ok(content)) = (parameters, FrameBuf::from_slice(content)) {
+            self.links = Some(Waiting::Levels(Rows::new(from, parameters, content)));
+            self.emit_battery(from, head.battery);
+        }
+    }
+
     /// Takes `from`'s report of a sweep.
     pub(super) fn sink_levels(&mut self, from: NodeId, content: FrameBuf) {
         let Ok(head) = Levels::parse(&mut Reader::new(&content)) else {

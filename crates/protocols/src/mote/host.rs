@@ -502,6 +502,8 @@ fn emit_pipeline(event: &pipeline::Event, w: &mut Writer<'_>) -> Result<(), Wire
             w.bytes(&c.digest)?.u16(c.packets)?.u16(c.first_round)?;
             w.u16(c.rounds)?.u64(c.last_packet.as_nanos())?;
         }
+        // The mote itself takes it.
+        Event::Report { .. } => return Err(WireError::Malformed),
         Event::Finished(end) => {
             w.u8(FINISHED)?.u8(number(&ENDS, end)?)?;
         }

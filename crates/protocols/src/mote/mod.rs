@@ -26,7 +26,7 @@ use waking::{Call, First, WakeUp};
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, End, Pipeline};
+use crate::pipeline::{self, End, HopSetup, Pipeline};
 use crate::ring::Fifo;
 use core::mem;
 use rendezvous::{Listening, Schedule, Which};
@@ -266,8 +266,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// Takes the events of the engines below, and acts on them.
     fn attend(&mut self, now: Instant) {
         while let Some(event) = self.pipeline.poll_event() {
+            use pipeline::Event::{Finished, Refused, Report};
+            if let Report { from, len } = event {
+                self.floods.take_levels(from, self.pipeline.report(len));
+                continue;
+            }
             self.emit(Event::Pipeline(event));
-            use pipeline::Event::{Finished, Refused};
             let is_done = matches!(event, Finished(_) | Refused(_));
             if is_done && self.duty == Duty::Transfer {
                 self.take_floods(now);
@@ -381,10 +385,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Takes `position` on `route`.
     fn join_hops(&mut self, now: Instant, route: HopRoute, position: u8) {
+        let is_asked = position == 0 && route.subject == hop::Subject::Report;
+        let report = is_asked.then(|| self.floods.levels()).flatten();
         self.floods.handle_command(now, floodnet::Command::Stop);
         self.duty = Duty::Transfer;
         self.pending_call = None;
-        let setup = hop_setup((route, position), &self.config, &self.timing);
+        let setup = HopSetup {
+            report,
+            ..hop_setup((route, position), &self.config, &self.timing)
+        };
         let start = pipeline::Command::StartHop(setup);
         self.pipeline.handle_command(now, start);
         self.emit(Event::Joined);

@@ -97,6 +97,7 @@ pub(super) fn hop_setup(
         position,
         control: config.glossy.channel,
         answer: phy::air_time(hop::CONTROL_BYTES) + pauses.forth * 2 + SLACK,
+        report: None,
         seed: u64::from(route.transfer) << 16 | u64::from(node.map_or(0, |node| node.get())),
     }
 }

@@ -3,7 +3,7 @@
 use super::adaptation::Chain;
 pub use super::end::End;
 use super::session::SetupError;
-use thalweg_units::Instant;
+use thalweg_units::{Instant, NodeId};
 use thalweg_wire::pipeline::{Counts, Group};
 
 /// An object is complete at the destination.
@@ -68,6 +68,14 @@ pub enum Event {
     },
     /// Destination: everything is there. The transfer goes on until the source knows.
     Complete(Complete),
+    /// Destination: another node's report of the last sweep is there, until the next event: see
+    /// [`super::Pipeline::report`]. For the layer that owns the floods.
+    Report {
+        /// Whose.
+        from: NodeId,
+        /// How many bytes.
+        len: u8,
+    },
     /// This node's part is over and its radio sleeps.
     Finished(End),
 }

@@ -106,6 +106,11 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
+    /// The `len` bytes of [`Event::Report`].
+    pub fn report(&mut self, len: u8) -> &[u8] {
+        let bytes = self.resources.packets.bytes_mut();
+        bytes.get(..usize::from(len)).unwrap_or_default()
+    }
     /// Whether [`Engine::poll_radio`] has an operation.
     pub fn wants_radio(&self) -> bool {
         self.resources.air.wants_radio()

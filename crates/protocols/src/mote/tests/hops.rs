@@ -1,13 +1,16 @@
 //! Transfers hop by hop along a row, whatever its links lose.
 
 use super::bench::{draw, id, net, object, Watched, MS};
+use crate::floodnet;
+use crate::linkprobe::NodeList;
 use crate::mote::{Command, Event, Refused};
 use crate::pipeline;
+use crate::sweep::{Sweep, SLOT};
 use std::boxed::Box;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::hop::{HopRoute, MAX_PAYLOAD};
+use thalweg_wire::hop::{HopRoute, Subject, MAX_PAYLOAD};
 use thalweg_wire::route::ObjectRange;
 
 /// From the last node of a row of `nodes` to node 0, on `channels` channels.
@@ -127,6 +130,35 @@ fn nobody_there_ends_and_another_sink_is_refused() {
     net.command(1, Command::FetchHops(route(2, 3, 4, ObjectRange::ALL)));
     let refused = |event: &Event| *event == Event::Refused(Refused::NotSink);
     assert!(net.take_events().iter().any(|(_, _, event)| refused(event)));
+}
+
+/// A node whose flooded report was lost is asked for it hop by hop.
+#[test]
+fn a_report_of_a_sweep_is_fetched() {
+    let mut net = row(5, 10, 3);
+    let nodes = NodeList::of((0..5).map(id)).unwrap();
+    let channels = [15, 26].map(|c| Channel::new(c).unwrap());
+    let channels = channels.into_iter().collect();
+    let sweep = Sweep::new(nodes, channels, 2, (SLOT, MS(200)), -86).unwrap();
+    net.command(0, Command::Sweep(sweep));
+    net.run_for(Duration::from_secs(20));
+    net.take_events();
+    let mut asked = route(3, 5, 3, ObjectRange::ALL);
+    asked.subject = Subject::Report;
+    net.command(0, Command::FetchHops(asked));
+    net.run_for(Duration::from_secs(3));
+    let links: Vec<_> = (net.take_events().into_iter())
+        .filter_map(|(_, node, event)| match event {
+            Event::Floods(floodnet::Event::Link(link)) if node == 0 => Some(link),
+            _ => None,
+        })
+        .collect();
+    assert!(links.len() >= 2, "{links:?}");
+    assert!(links
+        .iter()
+        .all(|link| link.to == id(4) && link.from == id(3)));
+    net.run_for(Duration::from_secs(1));
+    assert!((0..5).all(|n| net.engine(n).mote.is_idle()));
 }
 
 /// With one channel for all, neighbours collide, and everything arrives all the same.

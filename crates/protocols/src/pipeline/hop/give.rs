@@ -7,7 +7,10 @@ impl HopTransfer {
     pub(super) fn give_next(&mut self, now: Instant, cx: &mut Cx<'_>) {
         let info = cx.store.info();
         self.object = Some(info);
-        let total = 1 + self.pieces().count(info.len);
+        let total = match self.setup.route.subject {
+            Subject::Object => 1 + self.pieces().count(info.len),
+            Subject::Report => 1,
+        };
         let left = total.saturating_sub(u32::from(self.base));
         cx.stats.packets = u16::try_from(total - 1).unwrap_or(u16::MAX);
         cx.stats.rounds = 1;
@@ -88,6 +91,12 @@ impl HopTransfer {
             return Some(&room[..len]);
         }
         let info = self.object?;
+        if self.setup.route.subject == Subject::Report {
+            let report = self.setup.report.as_deref().unwrap_or_default();
+            let room = room.get_mut(..report.len())?;
+            room.copy_from_slice(report);
+            return Some(room);
+        }
         match number.checked_sub(1) {
             Some(piece) => self.pieces().read(piece, cx.store, Some(info.len), room),
             None => {

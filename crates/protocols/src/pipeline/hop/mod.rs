@@ -20,10 +20,11 @@ use crate::rng::Rng;
 use core::ops::ControlFlow::{self, Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Channel, Duration, Instant};
-use thalweg_wire::hop::{Block, Frame, HopRoute, Place, BLOCK, MAX_PAYLOAD};
+use thalweg_wire::hop::{Block, Frame, HopRoute, Place, Subject, BLOCK, MAX_PAYLOAD};
+use thalweg_wire::FrameBuf;
 
-/// How long a node calls the one before it.
-const CALLS: Duration = Duration::from_secs(10);
+/// How long a node calls the one before it, for an object and for a report.
+const CALLS: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(3)];
 /// How long a node that was called answers calls whose answer was lost.
 const HOLDS: Duration = Duration::from_millis(150);
 /// How long the next node may leave polls unanswered.
@@ -51,6 +52,15 @@ pub struct HopSetup {
     pub answer: Duration,
     /// For its pauses between polls.
     pub seed: u64,
+    /// What this source reports of the last sweep, where that is wanted.
+    pub report: Option<FrameBuf>,
+}
+
+impl HopSetup {
+    /// How long a node calls the one before it.
+    fn calls(&self) -> Duration {
+        CALLS[usize::from(self.route.subject == Subject::Report)]
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +136,7 @@ impl HopTransfer {
             phase: Phase::Calling,
             on_air: OnAir::Nothing,
             due: None,
-            gives_up: now + CALLS,
+            gives_up: now + setup.calls(),
             base: 0,
             block: None,
             here: 0,
@@ -140,7 +150,9 @@ impl HopTransfer {
         };
         cx.air.listen(setup.control, 0);
         if transfer.is_sink() {
-            cx.store.begin();
+            if setup.route.subject == Subject::Object {
+                cx.store.begin();
+            }
             transfer.call(cx);
         } else {
             transfer.answer_call(now, cx);
@@ -285,7 +297,7 @@ impl HopTransfer {
             Phase::Holding if is_due => {
                 let hops = u64::from(self.setup.route.hops());
                 self.listen(cx);
-                self.gives_up = at + CALLS + SILENCE + Duration::from_secs(1) * hops;
+                self.gives_up = at + self.setup.calls() + SILENCE + Duration::from_secs(1) * hops;
             }
             Phase::Polling | Phase::Sending if at >= self.gives_up => return Break(End::GaveUp),
             Phase::Polling if is_due => self.poll_next(cx),

@@ -34,7 +34,7 @@ impl HopTransfer {
 
     /// Keeps packet `number` at place `at` of its block; whether there was room for it, and it was one.
     fn keep(&mut self, cx: &mut Cx<'_>, number: u16, at: usize, payload: &[u8]) -> bool {
-        if !self.is_sink() {
+        if !self.is_sink() || self.setup.route.subject == Subject::Report {
             let place = cx.memory.get_mut(at * SLOT..at * SLOT + payload.len());
             let Some(place) = place.filter(|place| place.len() <= SLOT) else {
                 return false;
@@ -118,6 +118,10 @@ impl HopTransfer {
 
     /// A sink says how much of the range is there: its packets come in order.
     fn report(&self, cx: &mut Cx<'_>) {
+        if self.setup.route.subject == Subject::Report {
+            let (from, len) = (self.setup.route.source(), self.lens[0]);
+            let _ = cx.events.push(Event::Report { from, len });
+        }
         let Some(object) = self.object else { return };
         let packets = self.base.saturating_sub(1);
         let bytes = u32::from(packets) * u32::from(self.setup.route.payload());
