@@ -65,7 +65,6 @@ impl Reports<'_> {
             .filter_map(|node| Some((*node, self.plan(surveyed, *node)?)))
             .collect();
         plans.sort_by_key(|(_, plan)| plan.hops);
-        if std::env::var("DBG").is_ok() { eprintln!("t {} open {open:?} plans {:?}", network.now(), plans.iter().map(|(n,p)| (n.get(), p.hops)).collect::<Vec<_>>()); }
         for (node, plan) in plans {
             let mut job = ReportFetch::new(&plan, self.ids, (self.number)())?;
             let links = match run(network, &mut job, &mut |_| ControlFlow::Continue(())) {
@@ -73,7 +72,6 @@ impl Reports<'_> {
                 Err(Failure::NoEnd(_) | Failure::Refused(_)) => continue,
                 Err(why) => return Err(why),
             };
-            if std::env::var("DBG").is_ok() { eprintln!("  t {} {node} {} links, path {:?}", network.now(), links.len(), plan.paths[0]); }
             let index = |id: NodeId| self.ids.iter().position(|of| *of == id);
             for link in &links {
                 if let (Some(from), Some(to)) = (index(link.from), index(link.to)) {

@@ -8,6 +8,7 @@
 
 mod config;
 mod event;
+mod repeating;
 mod sink;
 #[cfg(test)]
 mod sweep_tests;
@@ -25,6 +26,7 @@ use crate::radio;
 use crate::ring::Fifo;
 use crate::sweep::{self, Sweeping};
 use core::ops::RangeInclusive;
+use repeating::Repeating;
 use sink::Task;
 use sweeps::answer_course;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
@@ -137,6 +139,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     table: LinkTable<NEIGHBOURS>,
     campaign: Campaign,
     measuring: Measuring,
+    repeating: Option<Repeating>,
     agenda: Option<Agenda>,
     task: Task<NODES>,
     /// The application's flood that this node takes part in, to report its end.
@@ -163,6 +166,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             table: LinkTable::EMPTY,
             campaign: Campaign::new(0),
             measuring: Measuring::Nothing,
+            repeating: None,
             agenda: None,
             task: Task::Idle,
             application: None,
@@ -232,7 +236,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if self.measuring.is_on() || matches!(self.measuring, Measuring::BeaconTurn(_)) {
             self.measuring = Measuring::Nothing;
         }
-        (self.agenda, self.task) = (None, Task::Idle);
+        (self.repeating, self.agenda, self.task) = (None, None, Task::Idle);
         (self.tune, self.beacon, self.radio) = (None, None, Radio::Floods);
         (self.application, self.links) = (None, None);
         self.events.clear();
@@ -336,6 +340,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 self.take_step(step);
             } else if let Some(step) = self.measuring.step_of_sweep(now) {
                 self.take_sweep_step(now, step);
+            } else if self.repeating_due().is_some_and(|due| due <= now) {
+                self.repeat_announcement(now);
             } else if self.agenda_due().is_some_and(|due| due <= now) {
                 self.report(now);
             } else if !self.run_task(now) {
@@ -504,7 +510,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     fn poll_timeout(&self) -> Option<Instant> {
         let own = [self.measuring.due(), self.agenda_due(), self.task_due()];
         own.into_iter()
-            .chain([self.flood.poll_timeout()])
+            .chain([self.repeating_due(), self.flood.poll_timeout()])
             .flatten()
             .min()
     }

@@ -1,10 +1,11 @@
 //! Sweeps: a node's role in one, and the sink's order. Missing reports are requested as in any other collection.
 
 use super::sink::{Announcing, Collection, Phase, Task, OWN_FRAME, START};
-use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
+use super::{lead, repeating, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
 use crate::collection::{Agenda, Ledger};
 use crate::glossy::Ring;
-use crate::sweep::{levels_frame, Rows, Slots, Step, Sweep, Sweeping, BEACON_BYTES, COPIES};
+use crate::sweep::{levels_frame, Rows, Slots, Step, Sweep, Sweeping};
+use crate::sweep::{BEACON_BYTES, COPIES, REACH};
 use thalweg_engine::{RadioEvent, When};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, HEADER_BYTES};
@@ -50,6 +51,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             _ => self.begin_sweep(parameters, begin, slot),
         }
         self.set_hops(relay.saturating_add(1));
+        self.note_announcement(reference, begin);
     }
 
     /// This node is so many hops from the sink.
@@ -190,6 +192,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     /// From one announcement to `nodes` to the next: all take as long as the longest.
     fn announcement_spacing(&self, nodes: &[NodeId]) -> Duration {
+        if self.config.reach > REACH {
+            return repeating::APART;
+        }
         let bits = match Slots::from(nodes, 0) {
             Some(slots) if usize::from(slots.next) == nodes.len() => slots.bits().len(),
             _ => Announcement::ADDRESSES / 8,
@@ -211,11 +216,16 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let parameters = sweep.parameters(self.campaign, report, self.config.levels_bytes);
         let nodes = sweep.nodes().as_slice();
         let reference = now + START.max(lead(&self.timing) + LEAD);
-        let floods = Slots::announcements(nodes) * u64::from(COPIES);
+        let announcements = Slots::announcements(nodes);
+        let copies = match sweep.reach() > REACH {
+            true => repeating::copies(announcements),
+            false => COPIES,
+        };
+        let floods = announcements * u64::from(copies);
         let begin = reference + self.announcement_spacing(nodes) * floods;
         let announcing = Announcing {
             rank: 0,
-            copies: COPIES,
+            copies,
             reference,
         };
         let slot = nodes.iter().position(|node| *node == self.id);
