@@ -60,6 +60,7 @@ impl Testbed {
             None => "measured links".to_owned(),
         };
         let (channels, assumed) = (trace.channels, trace.assumed.clone());
+        let labels = trace.labels.clone();
         let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
         let testbed = Self {
             name: stem,
@@ -72,6 +73,7 @@ impl Testbed {
             places: Places::Unknown,
             batteries: None,
             nodes,
+            labels,
             channels,
             physics: Physics::Measured(measured),
             assumed,

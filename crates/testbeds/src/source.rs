@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Location, Problem, TestbedError};
+use crate::reception::Reception;
 use crate::text::{beginning, GZIP};
 use crate::trace::Trace;
 use crate::{k7, matrix};
@@ -16,12 +17,12 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "
 const MAX_TOML: u64 = 16 << 20;
 
 /// Reads a K7 trace or a link matrix.
-pub(crate) fn read_links(path: &Path) -> Result<Trace, TestbedError> {
+pub(crate) fn read_links(path: &Path, reception: &Reception) -> Result<Trace, TestbedError> {
     let name = name_of(path);
     let (kind, reader) = open(path)?;
     match kind {
         Kind::K7 => k7::read_k7(reader, &name),
-        Kind::Matrix => matrix::read_matrix(reader, &name),
+        Kind::Matrix => matrix::read(reader, &name, reception),
         Kind::Toml => {
             let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
             Err(Problem::value("the link file", &name, expected).at(&name, Location::Whole))
