@@ -120,6 +120,9 @@ impl fmt::Display for Assumed {
             Self::Counts(n) => {
                 write!(f, "{} without a number of frames: all count alike", rows(n))
             }
+            Self::BothWays(1) => f.write_str(
+                "1 link measured in one direction only: the other was taken to be like it",
+            ),
             Self::BothWays(links) => write!(
                 f,
                 "{links} links measured in one direction only: the other was taken to be like it"

@@ -11,6 +11,14 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// A column of another program's files, under the first of `names` in errors.
+    pub(crate) const fn foreign(names: &'static [&'static str]) -> Self {
+        let name = match names {
+            [first, ..] => first,
+            [] => "",
+        };
+        Self { name, names }
+    }
     pub(crate) const fn names(&self) -> &'static [&'static str] {
         self.names
     }

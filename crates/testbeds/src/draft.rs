@@ -2,7 +2,7 @@
 //! all. What has a level and no ratio gets the ratio of that level. Nothing here knows what the file looks like.
 //! Tests: `matrix_tests.rs`, `import/`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thalweg_units::{Channel, ChannelSet};
 
@@ -109,6 +109,21 @@ impl Draft {
             sum.level_weight += heard;
         }
         Ok(())
+    }
+
+    /// Takes each direction that no row tells of to be like the other one; how many those are.
+    pub(crate) fn mirror(&mut self) -> usize {
+        let told: BTreeSet<(u16, u16)> = self.sums.keys().map(|(a, b, _)| (*a, *b)).collect();
+        let alone = |(a, b): &(u16, u16)| !told.contains(&(*b, *a));
+        let back = self.sums.iter().filter(|((a, b, _), _)| alone(&(*a, *b)));
+        let back: Vec<_> = back
+            .map(|((a, b, on), sum)| ((*b, *a, *on), *sum))
+            .collect();
+        // A copy was not measured again.
+        let once = |sum: Sum| Sum { rows: 1, ..sum };
+        self.sums
+            .extend(back.into_iter().map(|(key, sum)| (key, once(sum))));
+        told.iter().filter(|pair| alone(pair)).count()
     }
 
     /// The channels that links are on: those that rows name, or all.

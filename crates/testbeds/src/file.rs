@@ -360,7 +360,7 @@ impl Reader<'_> {
             let expected = "a testbed that is read from a file itself";
             return self.wrong("links.file", "file", &keys.file, expected);
         };
-        read_links(&folder.join(&keys.file), reception)
+        Ok(read_links(&folder.join(&keys.file), reception)?.trace)
     }
 
     /// Measured links between nodes that may be placed: then ids and order are the TOML's.

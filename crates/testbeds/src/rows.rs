@@ -325,6 +325,15 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn is_empty(&self, column: usize) -> bool {
         self.field(column).is_ok_and(columns::is_nothing)
     }
+    /// Whether a column has that text.
+    pub(crate) fn holds(&self, column: usize, text: &str) -> bool {
+        self.field(column).is_ok_and(|found| found == text)
+    }
+    /// Whether a column has nothing but zeros, as an address that is none.
+    pub(crate) fn holds_zeros(&self, column: usize) -> bool {
+        self.field(column)
+            .is_ok_and(|text| text.trim_matches(['0', '-', 'x']).is_empty())
+    }
     /// Whether a column has a number below zero.
     pub(crate) fn is_negative(&self, column: usize) -> bool {
         self.field(column).is_ok_and(|text| text.starts_with('-'))

@@ -6,35 +6,83 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Location, Problem, TestbedError};
+use crate::import::Format;
 use crate::reception::Reception;
 use crate::text::{beginning, GZIP};
 use crate::trace::Trace;
-use crate::{k7, matrix};
+use crate::{import, k7, matrix};
 
 /// The testbeds that need no file, with their TOML: those in `testbeds/`.
 pub(crate) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/testbeds.rs"));
 /// Most bytes of a testbed's TOML.
 const MAX_TOML: u64 = 16 << 20;
 
-/// Reads a K7 trace or a link matrix.
-pub(crate) fn read_links(path: &Path, reception: &Reception) -> Result<Trace, TestbedError> {
+/// Reads a file of links, which were measured with `reception`.
+pub(crate) fn read_links(path: &Path, reception: &Reception) -> Result<Links, TestbedError> {
     let name = name_of(path);
     let (kind, reader) = open(path)?;
-    match kind {
-        Kind::K7 => k7::read_k7(reader, &name),
-        Kind::Matrix => matrix::read(reader, &name, reception),
-        Kind::Toml => {
-            let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
-            Err(Problem::value("the link file", &name, expected).at(&name, Location::Whole))
-        }
+    let trace = kind.links(reader, &name, reception)?;
+    let found = trace.ok_or_else(|| {
+        let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
+        Problem::value("the link file", &name, expected).at(&name, Location::Whole)
+    });
+    let trace = found?;
+    let written = kind.name();
+    Ok(Links { written, trace })
+}
+
+/// A file of links, as read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Links {
+    /// What kind of file it is, for people: "a spreadsheet (XLSX)".
+    pub written: &'static str,
+    /// What it holds.
+    pub trace: Trace,
+}
+
+impl Links {
+    /// Reads whatever tells of links: a K7 trace, a CSV, or what another program wrote (`docs/testbeds.md`).
+    ///
+    /// # Errors
+    /// [`TestbedError`] with a line for each problem; a testbed's TOML is none of these.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, TestbedError> {
+        read_links(path.as_ref(), &Reception::default())
     }
 }
 
 /// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Toml,
     K7,
     Matrix,
+    Foreign(Format),
+}
+
+impl Kind {
+    /// The links of such a file; none of a testbed's TOML.
+    pub(crate) fn links(
+        self,
+        reader: impl Read,
+        name: &str,
+        reception: &Reception,
+    ) -> Result<Option<Trace>, TestbedError> {
+        let trace = match self {
+            Self::Toml => return Ok(None),
+            Self::K7 => k7::read_k7(reader, name),
+            Self::Matrix => matrix::read(reader, name, reception),
+            Self::Foreign(format) => import::read(format, reader, name, reception),
+        };
+        trace.map(Some)
+    }
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Toml => "a testbed's TOML",
+            Self::K7 => "a K7 trace",
+            Self::Matrix => "a CSV of links",
+            Self::Foreign(format) => format.name(),
+        }
+    }
 }
 
 /// What stands for standard input.
@@ -85,8 +133,11 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
     };
     let ends = path.extension().unwrap_or_default();
     let has = |ending: &str| ends.eq_ignore_ascii_case(ending);
+    let raw = start;
     let start = beginning(start);
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
+    if let (Some(format), false) = (Format::of(raw, &start), has("k7") || has("toml")) {
+        return Kind::Foreign(format);
+    }
     let lines = start.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !matches!(line, [] | [b'#', ..]));
     let line = lines.next().unwrap_or_default();
