@@ -40,11 +40,11 @@ impl Ratios {
     }
     /// Whether they are percent. A heading that says so is not believed where no value is above 1: a spreadsheet
     /// stores the 98 % that it shows as 0.98.
-    pub(crate) const fn are_percent(&self) -> bool {
+    pub(crate) fn are_percent(&self) -> bool {
         self.marked || (self.headed && !self.above_one.is_empty()) || self.many * 2 > self.some
     }
     /// What makes ratios of 0 to 1 of them.
-    pub(crate) const fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         if self.are_percent() {
             0.01
         } else {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use thalweg_medium::{EarId, Environment};
 use thalweg_units::{Channel, Dbm};
 
+use crate::reach::{hops, Reach};
 use crate::Site;
 
 /// What counts as a link.
@@ -173,19 +174,7 @@ impl Ratios {
         let neighbours = self.good_neighbours(options.good_prr);
         let from_sink = hops(&neighbours, sink);
         let reached: Vec<usize> = from_sink.iter().copied().flatten().collect();
-        let mut in_part = vec![false; nodes];
-        let (mut parts, mut diameter) = (0, 0);
-        for start in 0..nodes {
-            let from_start = hops(&neighbours, start);
-            let farthest = from_start.iter().copied().flatten().max().unwrap_or(0);
-            diameter = diameter.max(farthest);
-            if !in_part[start] {
-                parts += 1;
-                for (seen, hop) in in_part.iter_mut().zip(&from_start) {
-                    *seen |= hop.is_some();
-                }
-            }
-        }
+        let Reach { parts, diameter } = Reach::of(&neighbours);
         ChannelSummary {
             channel: channel.number(),
             links: count(0.0),
@@ -203,22 +192,6 @@ impl Ratios {
     }
 }
 
-/// Hops from `start` to every node over `neighbours`, none where there is no way.
-pub fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
-    let mut hops = vec![None; neighbours.len()];
-    let mut queue = std::collections::VecDeque::from([(start, 0)]);
-    while let Some((node, distance)) = queue.pop_front() {
-        match hops.get_mut(node) {
-            Some(place @ None) => *place = Some(distance),
-            _ => continue,
-        }
-        for next in neighbours.get(node).into_iter().flatten() {
-            queue.push_back((*next, distance + 1));
-        }
-    }
-    hops
-}
-
 fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut counts = Vec::new();
     for value in values {
@@ -228,11 +201,23 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     counts
 }
 
-/// A site in numbers, by channel, lowest first; before losses.
-pub fn summary(site: &Site, options: &SummaryOptions) -> Vec<ChannelSummary> {
+/// A site in numbers, by channel, lowest first; before losses. `watch` is told of each channel before it is looked at.
+pub fn summary_watched(
+    site: &Site,
+    options: &SummaryOptions,
+    mut watch: impl FnMut(Channel),
+) -> Vec<ChannelSummary> {
     let (sink, calm) = (site.testbed.sink_index(), site.undisturbed().environment);
-    let of = |channel| Ratios::of(&calm, channel, options).summary(channel, sink, options);
+    let of = |channel| {
+        watch(channel);
+        Ratios::of(&calm, channel, options).summary(channel, sink, options)
+    };
     site.testbed.channels.iter().map(of).collect()
+}
+
+/// The same unwatched.
+pub fn summary(site: &Site, options: &SummaryOptions) -> Vec<ChannelSummary> {
+    summary_watched(site, options, |_| ())
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Format {
             Some(json)
         } else if first.contains("frequency") && first.contains("mac") && first.contains(',') {
             Some(Self::Mercator)
-        } else if text.lines().any(|line| gains::is_one(line)) {
+        } else if text.lines().any(gains::is_one) {
             Some(Self::Gains)
         } else if text.contains("[INFO: ") || text.contains("[DBG : ") || low.contains("contiki-ng")
         {
