@@ -27,6 +27,9 @@ impl Column {
         let others = self.names.get(1..).unwrap_or_default().join(", ");
         match (self.name, others.as_str()) {
             (name, "") => format!("the column `{name}`"),
+            ("channel", others) => {
+                format!("and, unless all channels are meant, the column `channel` (or {others})")
+            }
             ("prr", others) => {
                 format!(
                     "the column `prr` (or {others}; or `sent` and `received`; or `rssi_dbm` alone)"

@@ -58,6 +58,9 @@ pub(crate) fn read(
     }
     if matches!(columns.quality, Quality::Lqi(_)) {
         assumed.push(Assumed::LevelsByLqi);
+        // Neighbour tables; end devices keep none.
+        let mirrored = draft.mirror();
+        assumed.extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
     }
     let factor = finished.ratios.factor();
     let mut trace = draft.finish(finished.names, factor, reception, source_name)?;

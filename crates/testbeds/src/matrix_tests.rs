@@ -29,8 +29,8 @@ fn every_error_names_the_line_and_what_was_expected() {
     refused("", "m.csv, line 1: the file is empty");
     refused("\n\n", "m.csv, line 1: the file is empty");
     refused("src,dst,channel\n", lacks);
-    let german = "lacks the column `dst` (or to, dest, destination, receiver, rx, target); it has `sender`, \
-                  `empfänger`, `kanal`, `pdr [%]`";
+    let german = "lacks the column `dst` (or to, dest, destination, receiver, rx, target), and, unless all channels \
+                  are meant, the column `channel` (or channels, ch); it has `sender`, `empfänger`, `kanal`, `pdr [%]`";
     refused("Sender;Empfänger;Kanal;PDR [%]\nP1;P2;15;100,0\n", german);
     refused(
         "src,dst,channel,prr\n1,2,26,\"1\n",

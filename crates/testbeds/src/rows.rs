@@ -174,7 +174,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
             // Without its columns no row can be read.
             if !self.missing.is_empty() {
                 let missing = std::mem::take(&mut self.missing);
-                let missing = missing.iter().map(|column| column.wanted()).collect();
+                // It may be missing, but one who finds other columns under wrong names will want its name as well.
+                let channel = Some(&columns::CHANNEL).filter(|c| self.find(c).is_none());
+                let missing = missing.into_iter().chain(channel);
+                let missing = missing.map(Column::wanted).collect();
                 let missing = Problem::MissingColumns(missing, self.headings());
                 self.faults
                     .push((Location::Line(self.header_line), missing));

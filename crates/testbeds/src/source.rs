@@ -135,7 +135,12 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
     let has = |ending: &str| ends.eq_ignore_ascii_case(ending);
     let raw = start;
     let start = beginning(start);
-    if let (Some(format), false) = (Format::of(raw, &start), has("k7") || has("toml")) {
+    let format = match Format::of(raw, &start) {
+        // Whatever its parts are called.
+        Some(Format::Zip) if has("xlsx") || has("xlsm") => Some(Format::Xlsx),
+        format => format,
+    };
+    if let (Some(format), false) = (format, has("k7") || has("toml")) {
         return Kind::Foreign(format);
     }
     let lines = start.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);

@@ -42,6 +42,8 @@ pub(crate) enum Format {
     Mercator,
     Contiki,
     Gains,
+    /// Health reports of SmartMesh, as a table.
+    SmartMesh,
 }
 
 impl Format {
@@ -70,6 +72,8 @@ impl Format {
             Some(json)
         } else if first.contains("frequency") && first.contains("mac") && first.contains(',') {
             Some(Self::Mercator)
+        } else if first.contains("neighborid") && first.contains("macaddress") {
+            Some(Self::SmartMesh)
         } else if text.lines().any(gains::is_one) {
             Some(Self::Gains)
         } else if text.contains("[INFO: ") || text.contains("[DBG : ") || low.contains("contiki-ng")
@@ -104,6 +108,7 @@ impl Format {
             Self::Mercator => "raw rows of mercator",
             Self::Contiki => "a Contiki-NG log",
             Self::Gains => "TOSSIM gains",
+            Self::SmartMesh => "health reports of SmartMesh",
         }
     }
 }
@@ -161,6 +166,11 @@ pub(crate) fn read(
     let lines = |reader| unpacked(reader).map_err(|e| reading(e).on_line(source_name, 1));
     let found = match format {
         Format::Xls | Format::Ods => return foreign("save it as XLSX or CSV"),
+        Format::SmartMesh => {
+            return foreign(
+                "rows name a mote by its address and its neighbour by number; name both alike, in columns `src` and `dst`",
+            )
+        }
         Format::Zip => return foreign("unpack it, and give the file of links"),
         Format::Xlsx => {
             let table = xlsx::table(&bytes(reader).map_err(whole)?).map_err(whole)?;

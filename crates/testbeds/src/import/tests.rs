@@ -324,6 +324,10 @@ fn what_cannot_be_read_is_named() {
             b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
             "(ODS): save it as XLSX or CSV",
         ),
+        (
+            b"macAddress,neighborId,rssi,numTxPackets,numTxFailures\n00-17-0D,2,-62,96,10\n",
+            "health reports of SmartMesh: rows name a mote by its address and its neighbour by number",
+        ),
         (b"PK\x03\x04 links.csv", "a ZIP archive: unpack it"),
         (b"{\"ieeeAddr\": ", "malformed JSON"),
         (b"<?xml version=\"1.0\"?><simconf>", "malformed XML"),
