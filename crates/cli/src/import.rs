@@ -93,6 +93,16 @@ pub(crate) fn run(asked: &Import<'_>) -> Result<(), Failure> {
     }
 }
 
+/// What was made of what the file leaves open, and what a CSV cannot hold.
+fn assumed(trace: &Trace) -> Vec<String> {
+    let visits = trace.visits.links.len();
+    let mean = (visits > 1).then(|| {
+        format!("a CSV has each link's mean over the {visits} visits; over the trace itself visits are played one by one")
+    });
+    let assumed = trace.assumed.iter().map(ToString::to_string);
+    assumed.chain(mean).collect()
+}
+
 impl Imported {
     fn new(asked: &Import<'_>, format: &'static str, trace: &Trace) -> Self {
         let together = |a: &thalweg_testbeds::TraceLink, b: &thalweg_testbeds::TraceLink| {
@@ -105,7 +115,7 @@ impl Imported {
             links: trace.links.chunk_by(together).count(),
             channels: trace.channels.iter().map(|c| c.number()).collect(),
             labels: labels(&trace.labels),
-            assumed: trace.assumed.iter().map(ToString::to_string).collect(),
+            assumed: assumed(trace),
             output: asked.output.map(|path| path.display().to_string()),
         }
     }

@@ -21,14 +21,7 @@ const MAX_TOML: u64 = 16 << 20;
 pub(crate) fn read_links(path: &Path, reception: &Reception) -> Result<Links, TestbedError> {
     let name = name_of(path);
     let (kind, reader) = open(path)?;
-    let trace = kind.links(reader, &name, reception)?;
-    let found = trace.ok_or_else(|| {
-        let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
-        Problem::value("the link file", &name, expected).at(&name, Location::Whole)
-    });
-    let trace = found?;
-    let written = kind.name();
-    Ok(Links { written, trace })
+    kind.read(reader, &name, reception)
 }
 
 /// A file of links, as read.
@@ -48,6 +41,15 @@ impl Links {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, TestbedError> {
         read_links(path.as_ref(), &Reception::default())
     }
+
+    /// The same of what a file called `name` has.
+    ///
+    /// # Errors
+    /// As [`Links::load`].
+    pub fn read(bytes: &[u8], name: &str) -> Result<Self, TestbedError> {
+        let kind = kind_of(bytes.get(..1 << 13).unwrap_or(bytes), Path::new(name));
+        kind.read(bytes, name, &Reception::default())
+    }
 }
 
 /// What a file holds.
@@ -57,7 +59,13 @@ pub(crate) enum Kind {
     K7,
     Matrix,
     Foreign(Format),
+    /// None of these.
+    Unknown,
 }
+
+/// What is told of a file that is none of them.
+const UNKNOWN: &str = "neither a testbed's TOML nor links that can be read; expected `name = ...`, a K7 trace, or a table with the \
+                       header src,dst,channel,prr[,rssi_dbm] whose columns are parted by commas, semicolons or tabs";
 
 impl Kind {
     /// The links of such a file; none of a testbed's TOML.
@@ -72,8 +80,25 @@ impl Kind {
             Self::K7 => k7::read_k7(reader, name),
             Self::Matrix => matrix::read(reader, name, reception),
             Self::Foreign(format) => import::read(format, reader, name, reception),
+            Self::Unknown => {
+                let unknown = Problem::Foreign(UNKNOWN.to_owned());
+                Err(unknown.at(name, Location::Whole))
+            }
         };
         trace.map(Some)
+    }
+    fn read(
+        self,
+        reader: impl Read,
+        name: &str,
+        reception: &Reception,
+    ) -> Result<Links, TestbedError> {
+        let found = self.links(reader, name, reception)?.ok_or_else(|| {
+            let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
+            Problem::value("the link file", name, expected).at(name, Location::Whole)
+        });
+        let (written, trace) = (self.name(), found?);
+        Ok(Links { written, trace })
     }
     const fn name(self) -> &'static str {
         match self {
@@ -81,6 +106,7 @@ impl Kind {
             Self::K7 => "a K7 trace",
             Self::Matrix => "a CSV of links",
             Self::Foreign(format) => format.name(),
+            Self::Unknown => "an unknown file",
         }
     }
 }
@@ -157,8 +183,10 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
         Kind::K7
     } else if is_packed || (line.iter().any(parts) && !line.contains(&b'=')) {
         Kind::Matrix
-    } else {
+    } else if line.is_empty() || line.starts_with(b"[") || line.contains(&b'=') {
         Kind::Toml
+    } else {
+        Kind::Unknown
     }
 }
 

@@ -132,7 +132,7 @@ fn labels_stand_beside_numbers() {
 #[test]
 fn what_cannot_be_read_is_named_where_a_network_is_expected() {
     let dir = tempfile::tempdir().unwrap();
-    let files: [(&str, &[u8], &str); 4] = [
+    let files: [(&str, &[u8], &str); 5] = [
         (
             "links.xlsx",
             b"PK\x03\x04",

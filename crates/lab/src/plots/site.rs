@@ -95,7 +95,9 @@ fn links(ratios: &Ratios, floors: &[u16]) -> Vec<Link> {
 fn node(site: &Site, n: usize, hops: Option<usize>, degree: usize) -> Node {
     let (testbed, is_sink) = (&site.testbed, n == site.testbed.sink_index());
     let name = testbed.id_of(n).map_or(String::new(), |id| id.to_string());
-    let named = testbed.id_of(n).map_or(String::new(), |id| testbed.named(id));
+    let named = testbed
+        .id_of(n)
+        .map_or(String::new(), |id| testbed.named(id));
     let hint = match hops {
         Some(hops) => format!("node {named}: {hops} hops, {degree} good links"),
         None => format!("node {named}: out of the sink's reach, {degree} good links"),
