@@ -11,12 +11,12 @@ use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::battery::Batteries;
+use crate::bounds::MAX_NODES;
 use crate::building::{Building, Crowd, Numbering};
 use crate::error::{Location, Problem, TestbedError};
 use crate::names::{Labels, MAX_NAME};
 use crate::propagation;
 use crate::reception::Reception;
-use crate::rows::MAX_NODES;
 use crate::source::read_links;
 use crate::testbed::{Measured, Node, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;

@@ -7,6 +7,7 @@
 
 mod assumed;
 mod battery;
+mod bounds;
 mod building;
 mod central;
 mod columns;
@@ -40,13 +41,14 @@ mod hostile_tests;
 
 pub use assumed::Assumed;
 pub use battery::{Batteries, Battery};
+pub use bounds::{MAX_NODES, MAX_ROWS};
 pub use building::{Building, Crowd, Numbering};
 pub use error::{Location, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
 pub use loss::{Loss, Losses};
 pub use matrix::read_matrix;
 pub use reach::hops;
-pub use rows::{MAX_NODES, MAX_ROWS};
+
 pub use site::{Site, SiteError, AGE};
 pub use source::Links;
 pub use station::{equip, Equipped, Station, StationError};

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use thalweg_units::NodeId;
 
+use crate::bounds::MAX_NODES;
 use crate::error::{printable, Location, Problem, MAX_PROBLEMS};
-use crate::rows::MAX_NODES;
 
 /// What a node may be called beside its number, by that number.
 pub(crate) type Labels = BTreeMap<NodeId, String>;

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use thalweg_units::{Channel, ChannelSet};
 
+use crate::bounds::MAX_ROWS;
 use crate::columns::{self, Column};
 use crate::error::{printable, Location, Problem, TestbedError, MAX_PROBLEMS};
 use crate::names::{whole, Names, NODE};
@@ -15,10 +16,6 @@ use crate::quotes;
 use crate::ratios::Ratios;
 use crate::text::reading;
 
-/// Most nodes of a testbed.
-pub const MAX_NODES: usize = 10_000;
-/// Most rows of a link file.
-pub const MAX_ROWS: u64 = 20_000_000;
 /// Mean RSSIs taken for real, dBm.
 const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;
 

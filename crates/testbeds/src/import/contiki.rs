@@ -38,8 +38,8 @@ pub(super) fn read(reader: impl BufRead, source_name: &str) -> Result<Found, Tes
     for (number, line) in (1..).zip(reader.split(b'\n')) {
         let line = line.map_err(|e| reading(e).on_line(source_name, number))?;
         log.read(&String::from_utf8_lossy(&line));
-        if number >= crate::rows::MAX_ROWS {
-            let problem = Problem::TooLarge("lines", crate::rows::MAX_ROWS);
+        if number >= crate::bounds::MAX_ROWS {
+            let problem = Problem::TooLarge("lines", crate::bounds::MAX_ROWS);
             return Err(problem.on_line(source_name, number));
         }
     }
