@@ -115,13 +115,12 @@ impl Names {
             );
             return (ids, labels);
         }
-        let mut ids = vec![NodeId::MAX; self.len()];
+        let mut ids: Vec<(u16, NodeId)> = Vec::with_capacity(self.numbers.len());
         for (number, index) in &self.numbers {
-            let (Ok(id), Some(place)) = (NodeId::new(*number), ids.get_mut(usize::from(*index)))
-            else {
+            let Ok(id) = NodeId::new(*number) else {
                 continue;
             };
-            *place = id;
+            ids.push((*index, id));
             let text = self.texts.get(usize::from(*index));
             if let Some(text) = text.filter(|text| is_hex(text)) {
                 labels.insert(id, text.to_string());
@@ -130,7 +129,8 @@ impl Names {
                 labels.insert(id, label.clone());
             }
         }
-        (ids, labels)
+        ids.sort_unstable();
+        (ids.into_iter().map(|(_, id)| id).collect(), labels)
     }
 }
 
