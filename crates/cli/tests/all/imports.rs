@@ -149,6 +149,11 @@ fn what_cannot_be_read_is_named_where_a_network_is_expected() {
             "a Contiki-NG log",
         ),
         (
+            "links.txt",
+            b"src dst prr\n1 2 0.9\n",
+            "links.txt: neither a testbed's TOML nor links that can be read; expected",
+        ),
+        (
             "sim.csc",
             b"<simconf/>",
             "a Cooja simulation whose radio medium (none) has no edges",
