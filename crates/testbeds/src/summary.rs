@@ -18,7 +18,7 @@ pub struct SummaryOptions {
     pub power_dbm: f64,
     /// Reception ratio from which two nodes are neighbours.
     pub neighbour_prr: f64,
-    /// Reception ratio, in both directions, from which a link is good; hops are counted over good links.
+    /// Reception ratio from which a link is good; hops are counted over links that are good in both directions.
     pub good_prr: f64,
     /// Difference between the two directions' ratios from which a pair is asymmetric.
     pub asymmetry: f64,
