@@ -92,12 +92,7 @@ impl fmt::Display for Assumed {
                 "{} tell of {links} links at several times: the mean of each was taken",
                 rows(n)
             ),
-            Self::RatiosByLevel { links, board, frame_bytes } => write!(
-                f,
-                "{} no reception ratio: {} the share of {frame_bytes}-byte frames that {board} receives at the link's level",
-                if *links == 1 { "1 link has".to_owned() } else { format!("{links} links have") },
-                if *links == 1 { "it got" } else { "they got" },
-            ),
+            Self::RatiosByLevel { links, board, frame_bytes } => by_level(f, *links, board, *frame_bytes),
             Self::LevelsByLqi => f.write_str(
                 "levels are those of the LQI: 0 is -87 dBm and 255 is -10 dBm, as Z-Stack has it; other stacks differ",
             ),
@@ -132,4 +127,15 @@ impl fmt::Display for Assumed {
             ),
         }
     }
+}
+
+fn by_level(f: &mut fmt::Formatter<'_>, links: usize, board: &str, bytes: u16) -> fmt::Result {
+    let (links, they) = match links {
+        1 => ("1 link has".to_owned(), "it"),
+        _ => (format!("{links} links have"), "they"),
+    };
+    write!(
+        f,
+        "{links} no reception ratio: {they} got the share of {bytes}-byte frames that {board} receives at the link's level"
+    )
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
-use thalweg_medium::{BuildingModel, MeasuredFrame, Placement, Position};
+use thalweg_medium::{BuildingModel, Placement, Position};
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
@@ -153,13 +153,7 @@ impl Reader<'_> {
             (None, Some(nodes), None) => (nodes, Physics::Placed { model }, ChannelSet::ALL),
             (None, placed, Some(keys)) => {
                 let frame_bytes = self.frame_bytes(keys)?;
-                let reception = Reception {
-                    board_name: board_name.to_owned(),
-                    chip: board.chip,
-                    frame: MeasuredFrame {
-                        psdu_bytes: frame_bytes,
-                    },
-                };
+                let reception = Reception::new(board_name, board.chip, frame_bytes);
                 let mut trace = self.links(keys, folder, &reception)?;
                 assumed.append(&mut trace.assumed);
                 labels.append(&mut trace.labels);

@@ -6,7 +6,7 @@ use thalweg_medium::MeasuredFrame;
 use thalweg_sim::boards;
 use thalweg_units::Dbm;
 
-use crate::testbed::Measured;
+use crate::testbed::{Measured, DEFAULT_BOARD};
 
 /// What the links of a file were measured with.
 #[derive(Debug, Clone)]
@@ -19,17 +19,20 @@ pub(crate) struct Reception {
 impl Default for Reception {
     /// That of a file that says nothing of it.
     fn default() -> Self {
-        Self {
-            board_name: crate::testbed::DEFAULT_BOARD.to_owned(),
-            chip: boards::telosb().chip,
-            frame: MeasuredFrame {
-                psdu_bytes: Measured::DEFAULT_FRAME_BYTES,
-            },
-        }
+        let chip = boards::telosb().chip;
+        Self::new(DEFAULT_BOARD, chip, Measured::DEFAULT_FRAME_BYTES)
     }
 }
 
 impl Reception {
+    /// That of frames of so many bytes of PSDU by the radio of a board.
+    pub(crate) fn new(board_name: &str, chip: &'static Chip, psdu_bytes: u16) -> Self {
+        Self {
+            board_name: board_name.to_owned(),
+            chip,
+            frame: MeasuredFrame { psdu_bytes },
+        }
+    }
     /// The ratio at each level.
     pub(crate) fn ratios(&self) -> impl Fn(f64) -> f64 {
         let levels = self.frame.levels(self.chip);
