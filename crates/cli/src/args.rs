@@ -12,11 +12,13 @@ use thalweg_units::{Channel, Duration, NodeId};
 
 mod client;
 mod station;
+mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
 pub(crate) use station::BasestationArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
+pub(crate) use testbed::TestbedCommand;
 
 use crate::address::Address;
 use crate::progress::Verbosity;
@@ -357,38 +359,6 @@ impl ObjectsCommand {
             | Self::Verify { remote, .. } => remote,
         }
     }
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TestbedCommand {
-    /// The built-in networks.
-    List {
-        /// Print a JSON array.
-        #[arg(long)]
-        json: bool,
-    },
-    /// One network: nodes, links, degrees and hops.
-    #[command(after_help = "\
-Examples:
-  thalweg testbed show indriya --svg indriya.svg
-  thalweg testbed show links.csv --json")]
-    Show {
-        /// A built-in name, a testbed TOML, a K7 link trace or a CSV of links.
-        #[arg(value_name = "NAME|FILE", value_parser = values::name)]
-        testbed: String,
-        /// The seed that draws what the testbed leaves open.
-        #[arg(long, value_name = "N", default_value_t = 1)]
-        seed: u64,
-        /// Draw the map as an SVG file.
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
-        /// Replace files that another program wrote.
-        #[arg(long)]
-        force: bool,
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]

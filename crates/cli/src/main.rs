@@ -14,6 +14,7 @@ mod failure;
 #[cfg(feature = "daemon")]
 mod gateway;
 mod gather;
+mod import;
 mod interrupt;
 mod manual;
 mod network;

@@ -30,9 +30,12 @@ pub(crate) const fn reason(by: SinkBy) -> &'static str {
 
 /// The line about the sink, where `to` are those of `--to`.
 pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
-    let named: Vec<String> = to.iter().map(ToString::to_string).collect();
+    let named: Vec<String> = to.iter().map(|id| testbed.named(*id)).collect();
     match &named[..] {
-        [] => format!("sink {}, {}", testbed.sink, reason(testbed.sink_by)),
+        [] => {
+            let sink = testbed.named(testbed.sink);
+            format!("sink {sink}, {}", reason(testbed.sink_by))
+        }
         [one] => format!("sink {one}, as --to says"),
         more => format!("sinks {}, as --to says", more.join(" ")),
     }
@@ -41,8 +44,12 @@ pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
 /// The line about both ends of one transfer from `source`, where `from` and `to` are those of the options.
 pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[NodeId]) -> String {
     let source = match from {
-        Some(named) => format!("source {named}, as --from says"),
-        None => format!("source {source}, chosen far away with many paths"),
+        Some(named) => format!("source {}, as --from says", testbed.named(named)),
+        None => {
+            let named = NodeId::new(source).map(|id| testbed.named(id));
+            let named = named.unwrap_or_else(|_| source.to_string());
+            format!("source {named}, chosen far away with many paths")
+        }
     };
     format!("{}; {source}\n", sink(testbed, to))
 }

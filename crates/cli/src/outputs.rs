@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Pcapng,
     Html,
     Json,
+    /// As `testbed import` writes it.
+    Csv,
 }
 
 impl Kind {
@@ -29,6 +31,7 @@ impl Kind {
             Self::Pcapng => "a pcapng capture",
             Self::Html => "a page",
             Self::Json => "a JSON file",
+            Self::Csv => "a CSV of links",
         }
     }
     /// What a file of this kind has at its head.
@@ -38,6 +41,7 @@ impl Kind {
             Self::Pcapng => &[0x0a, 0x0d, 0x0d, 0x0a],
             Self::Html => b"<html",
             Self::Json => b"{",
+            Self::Csv => b"# Links of",
         }
     }
 }

@@ -50,11 +50,15 @@ impl Table {
             let lines = row.iter().map(|cell| cell.split('\n').count());
             let high = lines.max().unwrap_or(1);
             for n in 0..high {
-                // Names stand at the foot.
+                // Names stand at the foot, all else begins at the head.
                 let part = |cell: &String| {
                     let lines: Vec<&str> = cell.split('\n').collect();
-                    let line = (n + lines.len()).checked_sub(high);
-                    line.map_or("", |line| lines[line]).to_owned()
+                    let line = match place {
+                        0 => (n + lines.len()).checked_sub(high),
+                        _ => Some(n),
+                    };
+                    let line = line.and_then(|line| lines.get(line));
+                    line.copied().unwrap_or_default().to_owned()
                 };
                 let row: Vec<String> = row.iter().map(part).collect();
                 text.push_str(self.line(&row, &widths).trim_end());
@@ -77,6 +81,22 @@ impl Table {
         });
         cells.collect::<Vec<_>>().join("  ")
     }
+}
+
+/// `text` in lines of at most `width` letters, broken between words. A longer word has a line to itself.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + length <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// A number times `factor` with `digits` behind the point, or a dash where there is none.
@@ -103,5 +123,19 @@ p3            178.5  x
 a longer one      -
 ";
         assert_eq!(table.render(), expected);
+    }
+
+    #[test]
+    fn long_cells_are_folded_between_words() {
+        assert_eq!(folded("one two  three", 7), "one two\n three");
+        assert_eq!(folded("", 5), "");
+        assert_eq!(folded("incomprehensible is", 5), "incomprehensible\nis");
+        let mut table = Table::of(&["name", "what"]);
+        table.row(["a".to_owned(), folded("two lines", 6)]);
+        assert!(
+            table.render().ends_with("a     two\n      lines\n"),
+            "{}",
+            table.render()
+        );
     }
 }

@@ -1,19 +1,24 @@
-//! `thalweg testbed list|show`.
+//! `thalweg testbed list|show`. Tests: `tests/all/networks.rs`.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_lab::plots;
-use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed, TestbedError};
+use thalweg_testbeds::{
+    summary_watched, ChannelSummary, Site, SummaryOptions, Testbed, TestbedError,
+};
 
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
+use crate::import::{self, Label};
 use crate::network;
 use crate::output::{print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
-use crate::table::{number, Table};
+use crate::progress::{Reporter, Verbosity};
+use crate::table::{folded, number, Table};
 
-/// Runs `testbed list` or `testbed show`.
+/// Runs `testbed list`, `testbed show` or `testbed import`.
 pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
     match command {
         TestbedCommand::List { json } => list(*json),
@@ -30,6 +35,17 @@ pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
             }
             show(testbed, *seed, svg.as_deref(), *json)
         }
+        TestbedCommand::Import {
+            file,
+            output,
+            force,
+            json,
+        } => import::run(&import::Import {
+            file,
+            output: output.as_deref(),
+            json: *json,
+            force: *force,
+        }),
     }
 }
 
@@ -40,6 +56,9 @@ struct Entry {
     nodes: usize,
     board: String,
     sink: u16,
+    /// The same for people, with its label.
+    #[serde(skip)]
+    sink_named: String,
     /// Why it is that node.
     sink_is: &'static str,
     description: String,
@@ -52,6 +71,7 @@ impl Entry {
             nodes: testbed.len(),
             board: testbed.board_name.clone(),
             sink: testbed.sink.get(),
+            sink_named: testbed.named(testbed.sink),
             sink_is: network::reason(testbed.sink_by),
             description: testbed.description.clone(),
         }
@@ -66,12 +86,24 @@ fn list(json: bool) -> Result<(), Failure> {
         return print_json(&entries);
     }
     let mut table = Table::of(&["name", ">nodes", "board", ">sink", "what it is"]);
+    let width = |of: fn(&Entry) -> &String| entries.iter().map(|e| of(e).len()).max();
+    let before = [width(|e| &e.name), width(|e| &e.board)]
+        .into_iter()
+        .flatten();
+    // Two columns of numbers, and what is between columns.
+    let before: usize = before.sum::<usize>() + "nodes".len() + "sink".len() + 4 * 2;
+    let room = WIDTH.saturating_sub(before).max(20);
     for e in entries {
         let (nodes, sink) = (e.nodes.to_string(), e.sink.to_string());
-        table.row([e.name, nodes, e.board, sink, e.description]);
+        table.row([e.name, nodes, e.board, sink, folded(&e.description, room)]);
     }
     print(&table.render())
 }
+
+/// Letters of a line of a terminal.
+const WIDTH: usize = 80;
+/// How long nothing is said.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What `testbed show --json` prints.
 #[derive(Debug, Serialize)]
@@ -81,20 +113,33 @@ struct Shown {
     seed: u64,
     options: SummaryOptions,
     channels: Vec<ChannelSummary>,
+    /// Its nodes that have labels.
+    labels: Vec<Label>,
     /// What its file leaves open, and what was made of it.
     assumed: Vec<String>,
 }
 
 fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let begin = Instant::now();
     let testbed = Testbed::load(name)?;
     let site = Site::new(testbed, seed);
     let options = SummaryOptions::default();
-    let channels = summary(&site, &options);
+    let mut reporter = Reporter::to_stderr(Verbosity::Normal);
+    let (mut done, total) = (0, site.testbed.channels.len() as u64);
+    let channels = summary_watched(&site, &options, |channel| {
+        if begin.elapsed() > PATIENCE {
+            let detail = format!("channel {channel}");
+            reporter.counted("counting hops", &detail, done, total);
+        }
+        done += 1;
+    });
+    reporter.finish();
     let shown = Shown {
         entry: Entry::new(&site.testbed),
         seed,
         options,
         channels,
+        labels: import::labels(&site.testbed.labels),
         assumed: site
             .testbed
             .assumed
@@ -115,23 +160,23 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
 fn text(shown: &Shown) -> String {
     let mut table = Table::of(&[
         ">channel",
-        ">good links",
-        ">mean degree",
-        ">max degree",
-        ">mean hops",
-        ">max hops",
+        ">good\nlinks",
+        ">mean\ndegree",
+        ">max\ndegree",
+        ">mean\nhops",
+        ">max\nhops",
         ">diameter",
         ">unreached",
-        ">asymmetric, %",
+        ">asymm-\netric, %",
     ]);
-    for c in &shown.channels {
+    for (channels, c) in alike(&shown.channels) {
         // Nobody is a hop away over no link.
         let of_links = |value: String| match c.good_links {
             0 => "-".to_owned(),
             _ => value,
         };
         table.row([
-            c.channel.to_string(),
+            channels,
             c.good_links.to_string(),
             number(Some(c.degree.mean), 1.0, 1),
             c.degree.max.to_string(),
@@ -143,23 +188,42 @@ fn text(shown: &Shown) -> String {
         ]);
     }
     let (entry, o, seed) = (&shown.entry, &shown.options, shown.seed);
+    let head = format!(
+        "{}: {} {} nodes, sink {}, {}, seed {seed}",
+        entry.name, entry.nodes, entry.board, entry.sink_named, entry.sink_is
+    );
+    let words = format!(
+        "A neighbour is heard with a reception ratio of {} at least, over a good link with {} at least; links are \
+         counted by direction. Hops are counted from the sink over links that are good in both directions. Frames of {} \
+         bytes at {} dBm.",
+        o.neighbour_prr, o.good_prr, o.psdu_bytes, o.power_dbm,
+    );
     format!(
-        "{}: {} {} nodes, sink {}, {}, seed {seed}\n{}\n\n{}{}\n\
-         A neighbour is heard with a reception ratio of {} at least; good links have {} in both\n\
-         directions. Hops are counted over good links from the sink; frames of {} bytes at {} dBm.\n",
-        entry.name,
-        entry.nodes,
-        entry.board,
-        entry.sink,
-        entry.sink_is,
-        entry.description,
+        "{}\n{}\n\n{}{}{}\n{}\n",
+        folded(&head, WIDTH),
+        folded(&entry.description, WIDTH),
         table.render(),
+        import::label_table(&shown.labels),
         warnings(shown),
-        o.neighbour_prr,
-        o.good_prr,
-        o.psdu_bytes,
-        o.power_dbm,
+        folded(&words, WIDTH),
     )
+}
+
+/// Channels in a row that are alike, such as all sixteen of a table that names none: as `11-26`, with one of them.
+fn alike(channels: &[ChannelSummary]) -> Vec<(String, &ChannelSummary)> {
+    let same = |a: &ChannelSummary, b: &ChannelSummary| {
+        let channel = a.channel;
+        *a == ChannelSummary {
+            channel,
+            ..b.clone()
+        } && b.channel == a.channel + 1
+    };
+    let named = channels.chunk_by(same).filter_map(|group| match group {
+        [one] => Some((one.channel.to_string(), one)),
+        [first, .., last] => Some((format!("{}-{}", first.channel, last.channel), first)),
+        [] => None,
+    });
+    named.collect()
 }
 
 /// What was assumed, and whether anything can travel.
@@ -180,7 +244,8 @@ fn warnings(shown: &Shown) -> String {
             "no node has a good link to the sink, node {sink}, on any channel"
         ));
     }
-    let lines: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
+    let note = |line: &String| folded(&format!("note: {line}"), WIDTH) + "\n";
+    let lines: String = lines.iter().map(note).collect();
     match lines.is_empty() {
         true => lines,
         false => format!("\n{lines}"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use thalweg_daemon::config::{Config, Transfers};
 use thalweg_lab::experiment::Experiment;
-use thalweg_testbeds::{read_k7, read_matrix, Testbed};
+use thalweg_testbeds::{matrix_text, read_k7, read_matrix, Links, Testbed};
 
 /// A K7 trace, plain or gzip.
 pub fn k7(bytes: &[u8]) {
@@ -19,6 +19,23 @@ pub fn matrix(bytes: &[u8]) {
     if let Err(error) = read_matrix(bytes, "x.csv") {
         let text = error.to_string();
         assert!(text.lines().all(|line| line.starts_with("x.csv")), "{text}");
+    }
+}
+
+/// Links as any program writes them: what is made of them as a CSV is read again.
+pub fn links(bytes: &[u8]) {
+    match Links::read(bytes, "x") {
+        Ok(links) => {
+            let text = matrix_text(&links.trace, &[links.written.to_owned()]);
+            // Ratios that four digits make zero are links no more.
+            if let Ok(again) = read_matrix(text.as_bytes(), "x.csv") {
+                assert!(again.links.len() <= links.trace.links.len());
+            }
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.lines().all(|line| line.starts_with('x')), "{text}");
+        }
     }
 }
 

@@ -13,7 +13,7 @@ mod line;
 mod mote;
 mod wire;
 
-pub use files::{config, experiment, k7, matrix, testbed};
+pub use files::{config, experiment, k7, links, matrix, testbed};
 pub use http::http;
 pub use line::{host, link};
 pub use mote::mote;
@@ -23,13 +23,14 @@ pub use wire::wire;
 pub type Target = fn(&[u8]);
 
 /// Every target, by its name in `fuzz/`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("wire", wire),
     ("host", host),
     ("link", link),
     ("mote", mote),
     ("k7", k7),
     ("matrix", matrix),
+    ("links", links),
     ("testbed", testbed),
     ("config", config),
     ("experiment", experiment),

@@ -76,7 +76,8 @@ impl Levels {
         }
     }
 
-    fn ratio_at(&self, level: Dbm) -> f64 {
+    /// The share of frames that is received at `level`, 0 to 1.
+    pub fn ratio_at(&self, level: Dbm) -> f64 {
         let place = (level.0 - self.lowest) / Self::STEP_DB;
         if place <= 0.0 {
             return 0.0;

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use thalweg_units::ChannelSet;
+
 /// Something that a file of measured links leaves open, and what was made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -11,8 +13,39 @@ pub enum Assumed {
     Levels(usize, usize),
     /// Reception ratios were read as percent.
     Percent,
-    /// So many rows name no channel.
+    /// So many rows name no channel, and none does.
     AllChannels(u64),
+    /// So many rows name no channel, and others name these.
+    NamedChannels(u64, ChannelSet),
+    /// So many rows without a channel were left out.
+    Unplaced(u64),
+    /// So many rows tell again of so many links.
+    Averaged(u64, usize),
+    /// So many links have a level and no ratio; the board, and PSDU bytes of a frame.
+    RatiosByLevel {
+        /// Links.
+        links: usize,
+        /// The board whose radio receives them.
+        board: String,
+        /// PSDU bytes of a frame.
+        frame_bytes: u16,
+    },
+    /// Levels were made of link quality indications.
+    LevelsByLqi,
+    /// Levels were made of OpenThread's link qualities.
+    LevelsByClass,
+    /// The ratio of a link is that of frames acknowledged.
+    Acknowledged,
+    /// Gains are levels at the receiver.
+    Gains,
+    /// A table with a row for each sender and a column for each receiver.
+    Square,
+    /// Senders that took turns so many times.
+    Campaign(usize),
+    /// What nodes of a running network counted.
+    Counters,
+    /// So many lines of a log, of so many, tell of no link.
+    OtherLines(u64, u64),
     /// So many rows are about a node and itself.
     SelfLinks(u64),
     /// So many rows lack a sender or a receiver.
@@ -40,9 +73,41 @@ impl fmt::Display for Assumed {
                 "{links} of {of} links have no RSSI: their levels were estimated from the reception ratios"
             ),
             Self::Percent => f.write_str("reception ratios were read as percent"),
-            Self::AllChannels(n) => {
-                write!(f, "{} without a channel: taken for every channel", rows(n))
+            Self::AllChannels(_) => {
+                f.write_str("no row names a channel: each was taken for all sixteen channels")
             }
+            Self::NamedChannels(n, named) => {
+                let named: Vec<String> = named.iter().map(|c| c.to_string()).collect();
+                let named = named.join(", ");
+                write!(f, "{} without a channel: taken for the channels that other rows name: {named}", rows(n))
+            }
+            Self::Unplaced(n) => {
+                write!(f, "{} without a channel: left out, since most have one", rows(n))
+            }
+            Self::Averaged(n, 1) => {
+                write!(f, "{} tell of the same link at several times: the mean was taken", rows(n))
+            }
+            Self::Averaged(n, links) => write!(
+                f,
+                "{} tell of {links} links at several times: the mean of each was taken",
+                rows(n)
+            ),
+            Self::RatiosByLevel { links, board, frame_bytes } => by_level(f, *links, board, *frame_bytes),
+            Self::LevelsByLqi => f.write_str(
+                "levels are those of the LQI: 0 is -87 dBm and 255 is -10 dBm, as Z-Stack has it; other stacks differ",
+            ),
+            Self::LevelsByClass => f.write_str(
+                "levels are those of the link qualities: 1, 2 and 3 are 5, 15 and 50 dB above -100 dBm, OpenThread's typical margins",
+            ),
+            Self::Acknowledged => f.write_str(
+                "a ratio is that of transmissions acknowledged, which takes both directions; either may be better",
+            ),
+            Self::Gains => f.write_str("a gain is the level at the receiver of a frame sent at 0 dBm"),
+            Self::Square => f.write_str("a square table: rows are senders, columns receivers; on all channels"),
+            Self::Campaign(1) => f.write_str("a campaign in which senders took turns once"),
+            Self::Campaign(visits) => write!(f, "a campaign in which senders took turns {visits} times"),
+            Self::Counters => f.write_str("counters of a running network: without a row there was no traffic"),
+            Self::OtherLines(n, of) => write!(f, "{n} of {of} lines tell of no link"),
             Self::SelfLinks(n) => write!(f, "{} about a node and itself: left out", rows(n)),
             Self::Nameless(n) => {
                 write!(f, "{} without a sender or receiver: left out", rows(n))
@@ -50,6 +115,9 @@ impl fmt::Display for Assumed {
             Self::Counts(n) => {
                 write!(f, "{} without a number of frames: all count alike", rows(n))
             }
+            Self::BothWays(1) => f.write_str(
+                "1 link measured in one direction only: the other was taken to be like it",
+            ),
             Self::BothWays(links) => write!(
                 f,
                 "{links} links measured in one direction only: the other was taken to be like it"
@@ -59,4 +127,15 @@ impl fmt::Display for Assumed {
             ),
         }
     }
+}
+
+fn by_level(f: &mut fmt::Formatter<'_>, links: usize, board: &str, bytes: u16) -> fmt::Result {
+    let (links, they) = match links {
+        1 => ("1 link has".to_owned(), "it"),
+        _ => (format!("{links} links have"), "they"),
+    };
+    write!(
+        f,
+        "{links} no reception ratio: {they} got the share of {bytes}-byte frames that {board} receives at the link's level"
+    )
 }

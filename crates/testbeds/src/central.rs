@@ -61,18 +61,28 @@ fn graph(nodes: usize, channels: ChannelSet, links: &[TraceLink]) -> Graph {
 
 /// How many nodes there are ways to, and what the cheapest take together.
 fn reach(graph: &Graph, start: usize) -> (usize, u64) {
-    let mut done = vec![false; graph.len()];
+    let mut cheapest = vec![None; graph.len()];
     let mut open = BinaryHeap::from([Reverse((0, start))]);
+    if let Some(first) = cheapest.get_mut(start) {
+        *first = Some(0);
+    }
     let (mut reached, mut total) = (0, 0);
     while let Some(Reverse((cost, node))) = open.pop() {
-        match done.get_mut(node) {
-            Some(seen @ false) => *seen = true,
-            _ => continue,
+        // A cheaper way was found since.
+        if cheapest.get(node).copied().flatten() != Some(cost) {
+            continue;
         }
         reached += 1;
         total += cost;
         for (next, more) in graph.get(node).into_iter().flatten() {
-            open.push(Reverse((cost + more, *next)));
+            match cheapest.get_mut(*next) {
+                // In a dense network few links are on a cheapest way, and only those are queued.
+                Some(known) if known.is_none_or(|known: u64| cost + more < known) => {
+                    *known = Some(cost + more);
+                    open.push(Reverse((cost + more, *next)));
+                }
+                _ => {}
+            }
         }
     }
     (reached, total)
@@ -108,5 +118,19 @@ mod tests {
         assert_eq!(of(4, &[&hub[..], &good[..]].concat()), 1);
         assert_eq!(of(4, &hub), 0);
         assert_eq!(of(3, &[(1, 2, 0.1)]), 0, "no link worth the name");
+    }
+
+    #[test]
+    fn cheapest_ways_may_have_more_hops() {
+        // From 0 to 2 directly at 9, or by way of 1 at 2 and 3; each node is counted once.
+        let graph = vec![
+            vec![(1, 2), (2, 9)],
+            vec![(0, 2), (2, 3)],
+            vec![(1, 3), (0, 9)],
+            vec![],
+        ];
+        assert_eq!(reach(&graph, 0), (3, 2 + 5));
+        assert_eq!(reach(&graph, 2), (3, 3 + 5));
+        assert_eq!(reach(&graph, 3), (1, 0));
     }
 }

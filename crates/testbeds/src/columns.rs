@@ -11,8 +11,32 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// A column of another program's files, under the first of `names` in errors.
+    pub(crate) const fn foreign(names: &'static [&'static str]) -> Self {
+        let name = match names {
+            [first, ..] => first,
+            [] => "",
+        };
+        Self { name, names }
+    }
     pub(crate) const fn names(&self) -> &'static [&'static str] {
         self.names
+    }
+    /// The column as an error that misses it calls it.
+    pub(crate) fn wanted(&self) -> String {
+        let others = self.names.get(1..).unwrap_or_default().join(", ");
+        match (self.name, others.as_str()) {
+            (name, "") => format!("the column `{name}`"),
+            ("channel", others) => {
+                format!("and, unless all channels are meant, the column `channel` (or {others})")
+            }
+            ("prr", others) => {
+                format!(
+                    "the column `prr` (or {others}; or `sent` and `received`; or `rssi_dbm` alone)"
+                )
+            }
+            (name, others) => format!("the column `{name}` (or {others})"),
+        }
     }
 }
 
@@ -29,7 +53,7 @@ columns! {
     /// The sender's number.
     SRC = "src" "from" "source" "sender" "tx";
     /// The receiver's number.
-    DST = "dst" "to" "dest" "destination" "receiver" "rx";
+    DST = "dst" "to" "dest" "destination" "receiver" "rx" "target";
     /// The channel, or a list as `[11;12]`; all of them where it is empty.
     CHANNEL = "channel" "channels" "ch";
     /// The packet reception ratio.
@@ -37,14 +61,20 @@ columns! {
     /// The mean RSSI of the frames received.
     RSSI = "rssi_dbm" "mean_rssi" "mean_rssi_dbm" "rssi";
     /// Frames that the ratio stands on.
-    TX_COUNT = "tx_count" "sent" "frames";
+    TX_COUNT = "tx_count" "sent" "frames" "numtxpackets";
+    /// Of these, those that arrived.
+    RECEIVED = "received" "rx_count" "acked";
+    /// Of these, those that did not.
+    FAILED = "failed" "lost" "numtxfailures";
+    /// The link quality indication of the frames received.
+    LQI = "lqi" "linkquality" "link_quality";
     /// When it was measured.
     DATETIME = "datetime" "timestamp" "time";
 }
 
 /// `heading` without what is no letter and no number, and without the word for percent.
 pub(crate) fn plain(heading: &str) -> String {
-    let words = heading.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = heading.split(|c: char| !c.is_alphanumeric());
     let words: Vec<&str> = words.filter(|w| !w.is_empty() && !is_percent(w)).collect();
     words.join("_")
 }
@@ -61,7 +91,7 @@ fn is_percent(word: &str) -> bool {
 
 /// Whether `value` says that there is none.
 pub(crate) fn is_nothing(value: &str) -> bool {
-    ["", "null", "none"]
+    ["", "null", "none", "nan"]
         .iter()
         .any(|no| value.eq_ignore_ascii_case(no))
 }

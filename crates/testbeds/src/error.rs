@@ -101,21 +101,24 @@ pub enum Problem {
     /// The TOML is malformed or has a key that no testbed has.
     #[error("{0}")]
     Toml(String),
-    /// The CSV header lacks columns: which, and the whole header.
-    #[error("the CSV header lacks the column `{names}`; expected `{1}`", names = .0.join("`, `"))]
-    MissingColumns(Vec<&'static str>, &'static str),
+    /// The CSV header lacks columns: which, with the names that would do, and the columns that it has.
+    #[error("the CSV header lacks {names}; it has {1}", names = .0.join(", "))]
+    MissingColumns(Vec<String>, String),
+    /// A quote that nothing closes.
+    #[error("the quote that opens in this line is not closed; expected `\"` at its end")]
+    OpenQuote,
+    /// A file of another program that cannot be read as it is: what it is, and what to do.
+    #[error("{0}")]
+    Foreign(String),
     /// A row has not the columns of the header: how many it has, and the header.
     #[error("the row has {0} columns, the header {1}")]
     Columns(usize, usize),
     /// A value that cannot be: of which quantity, the value, shortened, and what it should be.
     #[error("{0} is `{1}`; expected {2}")]
     Value(Box<str>, Box<str>, Box<str>),
-    /// A link from a node to itself.
-    #[error("node {0} has a link to itself; expected two different nodes")]
-    SelfLink(u16),
     /// A link that was given before: sender, receiver, channel (none stands for all).
     #[error("the link {0} -> {1} on {channels} is given twice; expected one row per link", channels = on(*.2))]
-    DuplicateLink(u16, u16, Option<u8>),
+    DuplicateLink(Box<str>, Box<str>, Option<u8>),
     /// A node id that two nodes share.
     #[error("node {0} is given twice; expected every node once")]
     DuplicateNode(u16),
@@ -124,7 +127,7 @@ pub enum Problem {
     UnknownNode(u16, usize),
     /// More different nodes than the header's `node_count` admits, and the id that is one too many.
     #[error("the header says {0} nodes, but this row names one more: {1}")]
-    HeaderNodes(u32, u16),
+    HeaderNodes(u32, Box<str>),
     /// A channel that the header or the testbed does not list, and those listed.
     #[error("channel {0} is not one of the channels listed: {1}")]
     UnlistedChannel(u8, String),

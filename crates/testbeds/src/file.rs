@@ -11,10 +11,12 @@ use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::battery::Batteries;
+use crate::bounds::MAX_NODES;
 use crate::building::{Building, Crowd, Numbering};
 use crate::error::{Location, Problem, TestbedError};
+use crate::names::{Labels, MAX_NAME};
 use crate::propagation;
-use crate::rows::MAX_NODES;
+use crate::reception::Reception;
 use crate::source::read_links;
 use crate::testbed::{Measured, Node, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
@@ -70,6 +72,7 @@ struct CrowdKeys {
 #[serde(deny_unknown_fields)]
 struct NodeKeys {
     id: u16,
+    label: Option<String>,
     x_m: f64,
     y_m: f64,
     z_m: Option<f64>,
@@ -140,7 +143,7 @@ impl Reader<'_> {
             }
         }
         let placed = file.nodes.as_deref().map(|n| self.nodes(n)).transpose()?;
-        let mut assumed = Vec::new();
+        let (mut assumed, mut labels) = (Vec::new(), Labels::new());
         let (nodes, physics, measured) = match (&file.building, placed, &file.links) {
             (Some(keys), None, None) => {
                 let (nodes, building) = self.building(keys)?;
@@ -149,10 +152,12 @@ impl Reader<'_> {
             }
             (None, Some(nodes), None) => (nodes, Physics::Placed { model }, ChannelSet::ALL),
             (None, placed, Some(keys)) => {
-                let mut trace = self.links(keys, folder)?;
-                assumed.append(&mut trace.assumed);
-                let channels = trace.channels;
                 let frame_bytes = self.frame_bytes(keys)?;
+                let reception = Reception::new(board_name, board.chip, frame_bytes);
+                let mut trace = self.links(keys, folder, &reception)?;
+                assumed.append(&mut trace.assumed);
+                labels.append(&mut trace.labels);
+                let channels = trace.channels;
                 let (nodes, measured) = self.measured(placed, trace, frame_bytes)?;
                 (nodes, Physics::Measured(measured), channels)
             }
@@ -166,6 +171,7 @@ impl Reader<'_> {
                 return self.fail("links", Problem::Physics("`[building]` and `[links]`"));
             }
         };
+        labels.extend(self.labels(file.nodes.as_deref().unwrap_or_default())?);
         let channels = self.channels(file.channels.as_deref(), measured)?;
         let sink = self.sink(file.sink, &nodes)?;
         let sink_by = match (file.sink, &physics) {
@@ -179,6 +185,7 @@ impl Reader<'_> {
             board_name: board_name.to_owned(),
             board,
             nodes,
+            labels,
             channels,
             sink,
             sink_by,
@@ -311,6 +318,23 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
+    /// The labels of `[[nodes]]`.
+    fn labels(&self, keys: &[NodeKeys]) -> Result<Labels, TestbedError> {
+        let mut labels = Labels::new();
+        for (index, node) in keys.iter().enumerate() {
+            let (Some(label), Ok(id)) = (&node.label, NodeId::new(node.id)) else {
+                continue;
+            };
+            let label = label.trim();
+            if label.is_empty() || label.chars().count() > MAX_NAME {
+                let key = format!("nodes[{index}].label");
+                return self.wrong(key, "label", label, "a name of 1 to 64 letters");
+            }
+            labels.insert(id, crate::error::printable(label));
+        }
+        Ok(labels)
+    }
+
     fn frame_bytes(&self, keys: &LinkKeys) -> Result<u16, TestbedError> {
         let bytes = keys.frame_bytes.unwrap_or(Measured::DEFAULT_FRAME_BYTES);
         if (3..=127).contains(&bytes) {
@@ -320,12 +344,17 @@ impl Reader<'_> {
         self.wrong("links.frame_bytes", "frame_bytes", bytes, expected)
     }
 
-    fn links(&self, keys: &LinkKeys, folder: Option<&Path>) -> Result<Trace, TestbedError> {
+    fn links(
+        &self,
+        keys: &LinkKeys,
+        folder: Option<&Path>,
+        reception: &Reception,
+    ) -> Result<Trace, TestbedError> {
         let Some(folder) = folder else {
             let expected = "a testbed that is read from a file itself";
             return self.wrong("links.file", "file", &keys.file, expected);
         };
-        read_links(&folder.join(&keys.file))
+        Ok(read_links(&folder.join(&keys.file), reception)?.trace)
     }
 
     /// Measured links between nodes that may be placed: then ids and order are the TOML's.

@@ -133,6 +133,7 @@ proptest! {
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         check(read_k7(&bytes[..], "in"))?;
         check(read_matrix(&bytes[..], "in"))?;
+        check(Links::read(&bytes, "in").map(|links| links.trace))?;
         let _ = Testbed::from_toml(&String::from_utf8_lossy(&bytes), "in");
     }
 
@@ -141,6 +142,10 @@ proptest! {
         check(read_k7(text.as_bytes(), "in"))?;
         check(read_matrix(text.as_bytes(), "in"))?;
         check(read_matrix(format!("src,dst,channel,prr\n{text}").as_bytes(), "in"))?;
+        for head in ["src,dst,rssi\n", "time,src,dst,sent,received\n", ",1,2,3\n1,,", "gain 1 2 -70\n"] {
+            let text = format!("{head}{text}");
+            check(Links::read(text.as_bytes(), "in").map(|links| links.trace))?;
+        }
         let _ = Testbed::from_toml(&text, "in");
     }
 

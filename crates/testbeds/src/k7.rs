@@ -18,9 +18,10 @@ use self::header::{Header, JSON_HEADER};
 use crate::assumed::Assumed;
 use crate::columns::{CHANNEL, DATETIME, DST, RSSI, SRC, TX_COUNT};
 use crate::error::{Problem, TestbedError};
+use crate::names::whole;
 use crate::rows::Rows;
 use crate::text::{reading, unpacked};
-use crate::trace::{NodeTable, Trace, Visits};
+use crate::trace::{Trace, TraceLink, Visits};
 
 /// The header that errors name.
 const HEADER: &str = "datetime,src,dst,channel,mean_rssi,pdr,tx_count";
@@ -53,31 +54,21 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
     let mut table = Table::default();
     table.read(&mut rows, &header);
     let is_none = rows.are_none();
-    let ratios = rows.finish()?;
+    let finished = rows.finish()?;
     if is_none {
         return Err(Problem::TooFew("rows", 1).on_line(source_name, 2));
     }
-    if ratios.are_percent() {
+    if finished.ratios.are_percent() {
         table.assumed.insert(0, Assumed::Percent);
         for row in &mut table.rows {
-            row.prr *= ratios.factor() as f32;
+            row.prr *= finished.ratios.factor() as f32;
         }
     }
 
     let listed = header.channels.unwrap_or(ChannelSet::ALL);
-    let mut ids = table.nodes.into_ids();
-    let counted = header.spacing_ms.is_none() && header.frames.is_none();
-    let (links, visits, more) = match counted || table.open > 0 {
-        true => {
-            let (links, more) = counters::links(&table.rows, listed);
-            (links, Visits::default(), more)
-        }
-        false => {
-            let spacing_ms = header.spacing_ms.unwrap_or(header::SPACING_MS);
-            let campaign = Campaign::new(spacing_ms, table.rows, ids.len());
-            (campaign.links(source_name)?, campaign.visits(), Vec::new())
-        }
-    };
+    let (mut ids, labels) = finished.names.settle();
+    let kind = Kind::of(&header, &table);
+    let (links, visits, assumed) = table.links(kind, &header, (listed, ids.len()), source_name)?;
     // A node that neither heard nor was heard has no row, but is there all the same: when ids
     // count from 0 or 1, the header's count says which they are.
     let count = header.nodes.unwrap_or(0);
@@ -91,22 +82,41 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
     }
     let mut trace = Trace {
         nodes: ids,
+        labels,
         channels: listed,
         links,
         visits,
         name: header.location,
-        assumed: table.assumed.into_iter().chain(more).collect(),
+        assumed,
     };
     trace.settle(source_name)?;
     Ok(trace)
 }
 
+/// What a trace was recorded of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Campaign,
+    Counters,
+}
+
+impl Kind {
+    /// Counters where the header tells nothing of the frames sent, or most rows name no channel.
+    fn of(header: &Header, table: &Table) -> Self {
+        let is_told = header.spacing_ms.is_some() || header.frames.is_some();
+        match is_told && table.open * 2 <= table.told {
+            true => Self::Campaign,
+            false => Self::Counters,
+        }
+    }
+}
+
 /// All rows, and what they leave open.
 #[derive(Default)]
 struct Table {
-    nodes: NodeTable,
     rows: Vec<Row>,
-    /// Rows without a channel.
+    /// Rows of a link, and those of them that name no channel.
+    told: u64,
     open: u64,
     assumed: Vec<Assumed>,
 }
@@ -143,18 +153,16 @@ impl Table {
                 own += 1;
                 continue;
             }
-            let (from, to) = match self.indices(header, (from, to), on) {
-                Ok(indices) => indices,
-                Err(problem) => {
-                    rows.fault(problem);
-                    continue;
-                }
-            };
+            if let Err(problem) = within(header, rows, to, on) {
+                rows.fault(problem);
+                continue;
+            }
             let (Some(at_s), Some(prr), Some(rssi_dbm), Some(frames)) =
                 (at_s, prr, rssi_dbm, frames)
             else {
                 continue;
             };
+            self.told += 1;
             self.open += u64::from(on.is_none());
             let mut each: Vec<_> = on.iter().flat_map(|c| c.iter()).map(Some).collect();
             if each.is_empty() {
@@ -171,7 +179,6 @@ impl Table {
             }));
         }
         let counts = [
-            (self.open, Assumed::AllChannels(self.open)),
             (own, Assumed::SelfLinks(own)),
             (nameless, Assumed::Nameless(nameless)),
             (uncounted, Assumed::Counts(uncounted)),
@@ -180,25 +187,59 @@ impl Table {
         self.assumed.extend(some.map(|(_, assumed)| assumed));
     }
 
-    /// The indices of a row's nodes; an error where the row has more nodes or channels than the header.
-    fn indices(
-        &mut self,
+    /// The links of a trace of that `kind`, on the channels `listed` among so many `nodes`; its visits, and all that was
+    /// assumed.
+    fn links(
+        mut self,
+        kind: Kind,
         header: &Header,
-        (from, to): (NodeId, NodeId),
-        on: Option<ChannelSet>,
-    ) -> Result<(u16, u16), Problem> {
-        let indices = (self.nodes.index(from)).and_then(|from| Ok((from, self.nodes.index(to)?)));
-        if let (Some(listed), Some(on)) = (header.channels, on) {
-            if let Some(beyond) = on.iter().find(|c| !listed.contains(*c)) {
-                return Err(Problem::unlisted(beyond, listed));
+        (listed, nodes): (ChannelSet, usize),
+        source_name: &str,
+    ) -> Result<(Vec<TraceLink>, Visits, Vec<Assumed>), TestbedError> {
+        let open = self.open;
+        let mut assumed = self.assumed;
+        match kind {
+            Kind::Counters => {
+                let (links, more) = counters::links(&self.rows, listed);
+                assumed.insert(0, Assumed::Counters);
+                assumed.extend((open == self.told).then_some(Assumed::AllChannels(open)));
+                if open > 0 && open < self.told {
+                    assumed.push(Assumed::NamedChannels(open, listed));
+                }
+                assumed.extend(more);
+                Ok((links, Visits::default(), assumed))
+            }
+            Kind::Campaign => {
+                self.rows.retain(|row| row.channel.is_some());
+                let spacing_ms = header.spacing_ms.unwrap_or(header::SPACING_MS);
+                let campaign = Campaign::new(spacing_ms, self.rows, nodes);
+                let visits = campaign.visits();
+                assumed.insert(0, Assumed::Campaign(visits.links.len().max(1)));
+                assumed.extend((open > 0).then_some(Assumed::Unplaced(open)));
+                Ok((campaign.links(source_name)?, visits, assumed))
             }
         }
-        match header.nodes {
-            Some(count) if self.nodes.len() > usize::from(count) => {
-                Err(Problem::HeaderNodes(count.into(), to.get()))
-            }
-            _ => indices,
+    }
+}
+
+/// Whether a row to the node `to` keeps to the header's nodes and channels.
+fn within<R: std::io::BufRead>(
+    header: &Header,
+    rows: &Rows<'_, R>,
+    to: u16,
+    on: Option<ChannelSet>,
+) -> Result<(), Problem> {
+    if let (Some(listed), Some(on)) = (header.channels, on) {
+        if let Some(beyond) = on.iter().find(|c| !listed.contains(*c)) {
+            return Err(Problem::unlisted(beyond, listed));
         }
+    }
+    match header.nodes {
+        Some(count) if rows.nodes() > usize::from(count) => {
+            let one_more = rows.text_of(to).into();
+            Err(Problem::HeaderNodes(count.into(), one_more))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -206,8 +247,8 @@ const TIME: &str = "a time as 2018-01-11T16:32:22.0";
 const FRAMES: &str = "the number of frames sent, at least 1";
 
 fn frames(text: &str) -> Option<u32> {
-    let number = text.parse().ok();
-    number.filter(|n| (1..=1_000_000_000).contains(n))
+    let number = whole(text).filter(|n| (1..=1_000_000_000).contains(n))?;
+    u32::try_from(number).ok()
 }
 
 /// Seconds since 1970 of `2018-01-11T16:32:22.0`; the fraction and anything after it are dropped.

@@ -145,8 +145,8 @@ fn bad_rows_name_their_line() {
     for (row, expected) in [
         ("", "no rows; expected at least 1"),
         (
-            "2018-01-11T10:00:00.0,0,1,26,-80,1.0",
-            "line 3: the row has 6 columns, the header 7",
+            "2018-01-11T10:00:00.0,0,1,26,-80",
+            "line 3: the row has 5 columns, the header 7",
         ),
         (
             "yesterday,0,1,26,-80,1.0,100",
@@ -225,10 +225,11 @@ fn counters_of_a_running_network_are_averaged_and_what_they_lack_is_counted() {
         [26]
     );
     let expected = [
-        Assumed::AllChannels(4),
+        Assumed::Counters,
         Assumed::SelfLinks(1),
         Assumed::Nameless(1),
         Assumed::Counts(1),
+        Assumed::NamedChannels(4, ChannelSet::ALL),
         Assumed::BothWays(2),
     ];
     assert_eq!(trace.assumed, expected);
@@ -264,4 +265,83 @@ fn every_round_is_a_visit() {
     let first = |links: &Vec<crate::TraceLink>| (links.len(), links[0].rssi_dbm.unwrap());
     let found: Vec<_> = visits.links.iter().map(first).collect();
     assert_eq!(found, [(3, -80.0), (3, -81.0), (3, -86.0)]);
+}
+
+/// Three rounds of two senders on one day, and three more so many hours later.
+fn days(later: u32, rows: impl Fn(&str) -> String) -> String {
+    let mut text = String::new();
+    for hour in [0, 1, 2, later, later + 1, later + 2] {
+        let (day, hour) = (hour / 24 + 1, hour % 24);
+        text += &rows(&format!("2025-05-{day:02} {hour:02}"));
+    }
+    text
+}
+
+#[test]
+fn pauses_between_days_are_no_visits() {
+    let row =
+        |hour: &str| format!("{hour}:00:00,0,1,26,-70,1.0,100\n{hour}:10:00,1,0,26,-70,1.0,100\n");
+    let near = with(&days(3, row)).unwrap();
+    for later in [40, 41, 500] {
+        let apart = with(&days(later, row)).unwrap();
+        assert_eq!(apart.visits, near.visits, "{later}");
+        assert_eq!(apart.links, near.links);
+    }
+    assert_eq!(near.visits.links.len(), 6);
+    assert!(near.visits.links.iter().all(|visit| visit.len() == 2));
+    assert!(near.assumed.contains(&Assumed::Campaign(6)));
+    // The second day begins half an hour after the full hour.
+    let odd = days(40, |hour| {
+        let minute = if hour < "2025-05-02" { 0 } else { 30 };
+        row(hour)
+            .replace(":00:00", &format!(":{minute:02}:00"))
+            .replace(":10:00", &format!(":{:02}:00", minute + 10))
+    });
+    assert_eq!(with(&odd).unwrap().visits, near.visits);
+}
+
+#[test]
+fn a_receiver_that_is_off_overnight_counts_as_off() {
+    // Receiver 2 hears node 0 on the first day alone, and nobody on the second.
+    let text = days(40, |hour| {
+        let heard = match hour < "2025-05-02" {
+            true => format!("{hour}:00:00,0,2,26,-70,1.0,100\n"),
+            false => String::new(),
+        };
+        format!("{heard}{hour}:00:00,0,1,26,-70,1.0,100\n{hour}:10:00,1,0,26,-70,1.0,100\n")
+    });
+    assert_eq!(prr(&with(&text).unwrap(), 0, 2), Some(1.0));
+}
+
+#[test]
+fn whole_numbers_may_be_written_with_a_point() {
+    let whole = with("2018-01-11T10:00:00,0,1,26,-80,1.0,100\n").unwrap();
+    for row in [
+        "2018-01-11T10:00:00,0,1,26,-80,1.0,100.0\n",
+        "2018-01-11T10:00:00,0,1,26.0,-80,1.0,100\n",
+        "2018-01-11T10:00:00,0.0,1.0,26,-80,1.0,100\n",
+        // The header says how many frames.
+        "2018-01-11T10:00:00,0,1,26,-80,1.0\n",
+    ] {
+        assert_eq!(with(row).as_ref(), Ok(&whole), "{row}");
+    }
+    assert!(with("2018-01-11T10:00:00,0,1,26,-80,1.0,100.5\n").is_err());
+}
+
+#[test]
+fn one_row_without_a_channel_does_not_make_a_campaign_counters() {
+    let rows = "2018-01-11T10:00:00,0,1,26,-80,1.0,100\n2018-01-11T11:00:00,0,2,26,-80,1.0,100\n\
+                2018-01-11T11:10:00,2,1,26,-80,1.0,100\n2018-01-11T12:00:00,0,1,26,-80,1.0,100\n";
+    let campaign = with(rows).unwrap();
+    let blank = with(&format!("{rows}2018-01-11T11:00:00,0,2,,-80,0,100\n")).unwrap();
+    assert_eq!(
+        (&blank.links, &blank.visits),
+        (&campaign.links, &campaign.visits)
+    );
+    let said: Vec<String> = blank.assumed.iter().map(ToString::to_string).collect();
+    assert!(
+        said[0].starts_with("a campaign in which senders took turns"),
+        "{said:?}"
+    );
+    assert!(said.contains(&"1 row without a channel: left out, since most have one".to_owned()));
 }

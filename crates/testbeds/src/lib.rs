@@ -7,17 +7,25 @@
 
 mod assumed;
 mod battery;
+mod bounds;
 mod building;
 mod central;
 mod columns;
+mod draft;
 mod error;
 mod file;
+mod import;
 mod k7;
 mod load;
 mod loss;
+mod lqi;
 mod matrix;
+mod names;
 mod propagation;
+mod quotes;
 mod ratios;
+mod reach;
+mod reception;
 mod rows;
 mod site;
 mod source;
@@ -26,20 +34,25 @@ mod summary;
 mod testbed;
 mod text;
 mod trace;
+mod written;
 
 #[cfg(test)]
 mod hostile_tests;
 
 pub use assumed::Assumed;
 pub use battery::{Batteries, Battery};
+pub use bounds::{MAX_NODES, MAX_ROWS};
 pub use building::{Building, Crowd, Numbering};
 pub use error::{Location, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
 pub use loss::{Loss, Losses};
 pub use matrix::read_matrix;
-pub use rows::{MAX_NODES, MAX_ROWS};
+pub use reach::hops;
+
 pub use site::{Site, SiteError, AGE};
+pub use source::Links;
 pub use station::{equip, Equipped, Station, StationError};
-pub use summary::{hops, summary, ChannelSummary, Ratios, Spread, SummaryOptions};
+pub use summary::{summary, summary_watched, ChannelSummary, Ratios, Spread, SummaryOptions};
 pub use testbed::{Measured, Node, Physics, Places, SinkBy, Testbed};
 pub use trace::{Trace, TraceLink, Visits};
+pub use written::matrix_text;

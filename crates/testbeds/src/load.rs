@@ -5,11 +5,12 @@ use std::path::Path;
 
 use thalweg_sim::boards;
 
-use crate::error::TestbedError;
+use crate::error::{Location, Problem, TestbedError};
+use crate::file;
+use crate::reception::Reception;
 use crate::source::{is_stdin, name_of, open, read_toml, Kind, BUILT_IN};
 use crate::testbed::{Measured, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
-use crate::{file, k7, matrix};
 
 impl Testbed {
     /// The built-in testbeds' names.
@@ -18,7 +19,8 @@ impl Testbed {
     }
 
     /// A built-in testbed by its name, else the one in the file of that name, or in standard input for `-`: a
-    /// testbed's TOML, a K7 link trace or a link matrix in CSV (gzip or plain), told apart by what it holds.
+    /// testbed's TOML, a K7 link trace, a link matrix in CSV (gzip or plain) or what another program wrote, told apart by
+    /// what it holds.
     /// (`./indriya` is a file even where `indriya` is built in.)
     ///
     /// # Errors
@@ -35,8 +37,11 @@ impl Testbed {
                 let text = read_toml(reader, &name)?;
                 file::parse(&text, &name, Some(path.parent().unwrap_or(Path::new(""))))
             }
-            Kind::K7 => Ok(Self::from_trace(k7::read_k7(reader, &name)?, path)),
-            Kind::Matrix => Ok(Self::from_trace(matrix::read_matrix(reader, &name)?, path)),
+            kind => {
+                let trace = kind.links(reader, &name, &Reception::default())?;
+                let none = || Problem::TooFew("links", 1).at(&name, Location::Whole);
+                Ok(Self::from_trace(trace.ok_or_else(none)?, path))
+            }
         }
     }
 
@@ -60,6 +65,7 @@ impl Testbed {
             None => "measured links".to_owned(),
         };
         let (channels, assumed) = (trace.channels, trace.assumed.clone());
+        let labels = trace.labels.clone();
         let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
         let testbed = Self {
             name: stem,
@@ -72,6 +78,7 @@ impl Testbed {
             places: Places::Unknown,
             batteries: None,
             nodes,
+            labels,
             channels,
             physics: Physics::Measured(measured),
             assumed,

@@ -1,153 +1,188 @@
 //! A link matrix: a table `src,dst,channel,prr[,rssi_dbm]`, one row per directed link and
-//! channel; columns in any order, others ignored. A pair without a row has no link.
-//! Tests: `matrix_tests.rs` and `hostile_tests.rs`.
+//! channel; columns in any order, others ignored. A pair without a row has no link. In place of `prr` there may be
+//! frames sent and received, or the level alone; a table with a row for each sender and a column for each receiver is
+//! read as well ([`square`]). Tests: `matrix_tests.rs` and `hostile_tests.rs`.
 
-use std::collections::BTreeSet;
+mod square;
+
 use std::io::{BufRead, Read};
-
-use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::assumed::Assumed;
 use crate::columns;
+use crate::draft::{Draft, Measure, Refused, Repeats};
 use crate::error::{Problem, TestbedError};
+use crate::lqi;
+use crate::reception::Reception;
 use crate::rows::Rows;
 use crate::text::{reading, unpacked};
-use crate::trace::{NodeTable, Trace, TraceLink, Visits};
+use crate::trace::Trace;
 
 /// The header that errors name.
 const HEADER: &str = "src,dst,channel,prr[,rssi_dbm]";
-
-/// One row; without channels it holds on all.
-struct Row {
-    from: NodeId,
-    to: NodeId,
-    channels: Option<ChannelSet>,
-    prr: f64,
-    rssi_dbm: Option<f64>,
-}
 
 /// Reads a link matrix, compressed or not; `source_name` is the file's name in errors.
 ///
 /// # Errors
 /// [`TestbedError`] with the lines of the rows that are not as they should be.
 pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError> {
+    read(reader, source_name, &Reception::default())
+}
+
+/// The same of links that were measured with `reception`.
+pub(crate) fn read(
+    reader: impl Read,
+    source_name: &str,
+    reception: &Reception,
+) -> Result<Trace, TestbedError> {
     let failed = |e| reading(e).on_line(source_name, 1);
     let mut reader = unpacked(reader).map_err(failed)?;
     if reader.fill_buf().map_err(failed)?.is_empty() {
         return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
-    let mut matrix = Matrix::default();
-    matrix.read(&mut rows);
-    let ratios = rows.finish()?;
-    let percent = ratios.are_percent().then_some(Assumed::Percent);
-    let open = matrix
-        .rows
-        .iter()
-        .filter(|row| row.channels.is_none())
-        .count() as u64;
-    let open = (open > 0).then_some(Assumed::AllChannels(open));
-    let (nodes, links) = matrix.links(ratios.factor(), source_name)?;
-    let mut trace = Trace {
-        nodes: nodes.into_ids(),
-        channels: matrix.channels(),
-        links,
-        visits: Visits::default(),
-        name: None,
-        assumed: percent.into_iter().chain(open).collect(),
+    let is_list = [&columns::SRC, &columns::DST].map(|c| rows.find(c).is_some());
+    if is_list == [false; 2] && rows.are_square() {
+        return square::read(rows, source_name, reception);
+    }
+    let columns = Columns::of(&mut rows);
+    let repeats = match rows.find(&columns::DATETIME) {
+        Some(_) => Repeats::Averaged,
+        None => Repeats::Wrong,
     };
-    trace.settle(source_name)?;
+    let mut draft = Draft::new(repeats);
+    read_rows(&mut rows, &columns, &mut draft);
+    let finished = rows.finish()?;
+    let mut assumed = Vec::new();
+    if finished.ratios.are_percent() && matches!(columns.quality, Quality::Ratio(_)) {
+        assumed.push(Assumed::Percent);
+    }
+    if matches!(columns.quality, Quality::Lqi(_)) {
+        assumed.push(Assumed::LevelsByLqi);
+        // Neighbour tables; end devices keep none.
+        let mirrored = draft.mirror();
+        assumed.extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
+    }
+    let factor = finished.ratios.factor();
+    let mut trace = draft.finish(finished.names, factor, reception, source_name)?;
+    assumed.append(&mut trace.assumed);
+    trace.assumed = assumed;
     Ok(trace)
 }
 
-/// All rows.
-#[derive(Default)]
-struct Matrix {
-    rows: Vec<Row>,
-    /// The links that rows give, each on a channel or on all.
-    given: BTreeSet<(NodeId, NodeId, Option<Channel>)>,
+/// Where the columns are.
+struct Columns {
+    src: usize,
+    dst: usize,
+    channel: Option<usize>,
+    quality: Quality,
+    rssi: Option<usize>,
+    /// Frames that a ratio stands on.
+    frames: Option<usize>,
 }
 
-impl Matrix {
-    fn read<R: BufRead>(&mut self, rows: &mut Rows<'_, R>) {
-        let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
-        let (channel, prr) = (rows.column(&columns::CHANNEL), rows.ratio_column());
+/// What tells how good a link is.
+#[derive(Debug, Clone, Copy)]
+enum Quality {
+    Ratio(usize),
+    /// Frames sent, and received.
+    Received(usize, usize),
+    /// Frames sent, and lost.
+    Failed(usize, usize),
+    Level,
+    Lqi(usize),
+}
+
+impl Columns {
+    fn of<R: BufRead>(rows: &mut Rows<'_, R>) -> Self {
         let rssi = rows.find(&columns::RSSI);
-        while rows.next_row() {
-            let from = rows.node(src);
-            let to = rows.node(dst);
-            let channels = rows.channels(channel);
-            let prr = rows.ratio(prr);
-            let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
-            let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
-                continue;
-            };
-            if from == to {
-                rows.fault(Problem::SelfLink(from.get()));
-                continue;
+        let sent = rows.find(&columns::TX_COUNT);
+        let (received, failed) = (rows.find(&columns::RECEIVED), rows.find(&columns::FAILED));
+        let lqi = rows.find(&columns::LQI);
+        let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
+        let quality = match (rows.find(&columns::PRR), sent, received, failed, rssi, lqi) {
+            (None, Some(sent), Some(received), ..) => Quality::Received(sent, received),
+            (None, Some(sent), None, Some(failed), ..) => Quality::Failed(sent, failed),
+            (None, _, _, _, Some(_), _) => Quality::Level,
+            (None, _, _, _, None, Some(lqi)) => Quality::Lqi(lqi),
+            _ => Quality::Ratio(rows.ratio_column()),
+        };
+        Self {
+            src,
+            dst,
+            channel: rows.find(&columns::CHANNEL),
+            quality,
+            rssi,
+            frames: sent,
+        }
+    }
+
+    /// What the current row tells of its link. Nothing if it has a fault, or tells nothing.
+    fn measure<R: BufRead>(&self, rows: &mut Rows<'_, R>) -> Option<Measure> {
+        let level = self.rssi.map_or(Some(None), |column| rows.rssi(column));
+        let counted = |sent: u32, received: u32, rows: &mut Rows<'_, R>| {
+            if sent == 0 || received > sent {
+                let expected = "frames sent, at least 1, and no more received than sent";
+                let found = format!("{received} of {sent}");
+                rows.fault(Problem::value("the row", &found, expected));
+                return None;
             }
-            let mut each: Vec<_> = channels.iter().flat_map(|c| c.iter()).map(Some).collect();
-            if each.is_empty() {
-                each.push(None);
+            Some((Some(f64::from(received) / f64::from(sent)), f64::from(sent)))
+        };
+        let (ratio, weight) = match self.quality {
+            Quality::Ratio(column) => {
+                let ratio = rows.ratio(column);
+                let sent = self.frames.filter(|column| !rows.is_empty(*column));
+                let sent = sent.map_or(Some(1), |column| rows.frames(column))?;
+                (Some(ratio?), f64::from(sent.max(1)))
             }
-            let mut each = each.into_iter();
-            if let Some(twice) = each.find(|on| !self.given.insert((from, to, *on))) {
-                let twice = twice.map(|on| on.number());
-                rows.fault(Problem::DuplicateLink(from.get(), to.get(), twice));
-                continue;
+            Quality::Received(sent, received) => {
+                let (sent, received) = (rows.frames(sent), rows.frames(received));
+                counted(sent?, received?, rows)?
             }
-            if let (Some(prr), Some(rssi_dbm)) = (prr, rssi_dbm) {
-                self.rows.push(Row {
-                    from,
-                    to,
-                    channels,
-                    prr,
+            Quality::Failed(sent, failed) => {
+                let (sent, failed) = (rows.frames(sent)?, rows.frames(failed)?);
+                counted(sent, sent.saturating_sub(failed), rows)?
+            }
+            // Where it is empty, nothing was heard.
+            Quality::Level => (None, 1.0),
+            Quality::Lqi(column) => {
+                let lqi = rows.number(column, lqi::EXPECTED, lqi::is_one)?;
+                let rssi_dbm = Some(lqi::level_dbm(lqi));
+                return Some(Measure {
+                    ratio: None,
                     rssi_dbm,
+                    weight: 1.0,
                 });
             }
-        }
+        };
+        Some(Measure {
+            ratio,
+            rssi_dbm: level?,
+            weight,
+        })
     }
+}
 
-    /// The channels that rows name; all where none does.
-    fn channels(&self) -> ChannelSet {
-        let named = self.rows.iter().filter_map(|row| row.channels);
-        let named: ChannelSet = named
-            .flat_map(|set| set.iter().collect::<Vec<_>>())
-            .collect();
-        match named.is_empty() && !self.rows.is_empty() {
-            true => ChannelSet::ALL,
-            false => named,
+fn read_rows<R: BufRead>(rows: &mut Rows<'_, R>, columns: &Columns, draft: &mut Draft) {
+    while rows.next_row() {
+        let (from, to) = (rows.node(columns.src), rows.node(columns.dst));
+        let channels = columns.channel.map_or(Some(None), |c| rows.channels(c));
+        let measure = columns.measure(rows);
+        let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
+            continue;
+        };
+        let nothing = Measure {
+            ratio: None,
+            rssi_dbm: None,
+            weight: 1.0,
+        };
+        // A row with a fault counts as given, so that its repetition is told as well.
+        let measure = measure.unwrap_or(nothing);
+        if let Err(Refused::Again(on)) = draft.add((from, to), channels, measure) {
+            let (from, to) = (rows.text_of(from).into(), rows.text_of(to).into());
+            let on = on.map(|on| on.number());
+            rows.fault(Problem::DuplicateLink(from, to, on));
         }
-    }
-
-    /// The nodes, and the links on each channel, ratios multiplied by `factor`. A row for all channels gives way to one
-    /// for a channel.
-    fn links(
-        &self,
-        factor: f64,
-        source_name: &str,
-    ) -> Result<(NodeTable, Vec<TraceLink>), TestbedError> {
-        let channels = self.channels();
-        let mut nodes = NodeTable::default();
-        let mut links = Vec::new();
-        let whole = |p: Problem| p.at(source_name, crate::error::Location::Whole);
-        for row in &self.rows {
-            let (from, to) = (nodes.index(row.from), nodes.index(row.to));
-            let (from, to) = (from.map_err(whole)?, to.map_err(whole)?);
-            let free = |c: &_| {
-                row.channels.is_some() || !self.given.contains(&(row.from, row.to, Some(*c)))
-            };
-            for channel in row.channels.unwrap_or(channels).iter().filter(free) {
-                links.push(TraceLink {
-                    from,
-                    to,
-                    channel,
-                    prr: row.prr * factor,
-                    rssi_dbm: row.rssi_dbm,
-                });
-            }
-        }
-        Ok((nodes, links))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::MAX_PROBLEMS;
+use crate::trace::TraceLink;
 
 fn read(text: &str) -> Result<Trace, String> {
     read_matrix(text.as_bytes(), "m.csv").map_err(|e| e.to_string())
@@ -23,10 +24,18 @@ fn every_error_names_the_line_and_what_was_expected() {
         assert!(error.contains(expected), "{text:?}: {error}");
         assert_eq!(error.lines().count(), 1);
     };
-    let lacks = "m.csv, line 1: the CSV header lacks the column `channel`";
+    let lacks = "m.csv, line 1: the CSV header lacks the column `prr` (or pdr; or `sent` and `received`; or \
+                 `rssi_dbm` alone); it has `src`, `dst`, `channel`";
     refused("", "m.csv, line 1: the file is empty");
     refused("\n\n", "m.csv, line 1: the file is empty");
-    refused("src,dst,prr\n", lacks);
+    refused("src,dst,channel\n", lacks);
+    let german = "lacks the column `dst` (or to, dest, destination, receiver, rx, target), and, unless all channels \
+                  are meant, the column `channel` (or channels, ch); it has `sender`, `empfänger`, `kanal`, `pdr [%]`";
+    refused("Sender;Empfänger;Kanal;PDR [%]\nP1;P2;15;100,0\n", german);
+    refused(
+        "src,dst,channel,prr\n1,2,26,\"1\n",
+        "line 2: the quote that opens",
+    );
     refused("a;b\n", "lacks the column `src`");
     refused("src,dst,channel,prr\n", "m.csv: no links");
     let twice = "line 3: the link 1 -> 2 on channel 26 is given twice";
@@ -38,7 +47,7 @@ fn every_error_names_the_line_and_what_was_expected() {
         ("1,2,26,-0.1", "prr is `-0.1`"),
         ("1,70000,26,1", "dst is `70000`; expected a node's number"),
         ("1,65535,26,1", "dst is `65535`"),
-        ("1,1,26,1", "line 2: node 1 has a link to itself"),
+        ("1,1,26,1", "m.csv: no links"),
         ("1,2,26,1\n1,2,26,0.5", twice),
     ] {
         refused(&format!("src,dst,channel,prr\n{rows}\n"), expected);
@@ -104,7 +113,155 @@ fn a_row_without_a_channel_holds_on_all() {
     let trace = read("src,dst,channel,prr\n1,2,25,0.5\n1,2,,0.9\n2,1,26,1\n").unwrap();
     let there: Vec<f64> = trace.links.iter().map(|l| l.prr).collect();
     assert_eq!(there, [0.5, 0.9, 1.0]);
-    assert_eq!(trace.assumed, [Assumed::AllChannels(1)]);
+    let expected = "1 row without a channel: taken for the channels that other rows name: 25, 26";
+    assert_eq!(trace.assumed[0].to_string(), expected);
+    // Without the column, or with it empty throughout, on all sixteen.
+    let bare = read("src,dst,prr\n1,2,0.9\n2,1,0.8\n").unwrap();
+    let empty = read("src,dst,channel,prr\n1,2,,0.9\n2,1,,0.8\n").unwrap();
+    assert_eq!(bare, empty);
+    assert_eq!((bare.links.len(), bare.assumed.len()), (32, 1));
+    let expected = "no row names a channel: each was taken for all sixteen channels";
+    assert_eq!(bare.assumed[0].to_string(), expected);
+}
+
+/// Sender, receiver and ratio of each link on the first channel, and what was assumed.
+fn ratios(text: &str) -> (Vec<(u16, u16, f64)>, Vec<String>) {
+    let trace = read(text).unwrap();
+    let first = trace.channels.iter().next();
+    let links = trace.links.iter().filter(|l| Some(l.channel) == first);
+    let id = |index: u16| trace.nodes[usize::from(index)].get();
+    let links = links.map(|l| (id(l.from), id(l.to), (l.prr * 1000.0).round() / 1000.0));
+    let assumed = trace.assumed.iter().map(ToString::to_string);
+    (links.collect(), assumed.collect())
+}
+
+#[test]
+fn frames_sent_and_received_are_a_ratio() {
+    let both = vec![(1, 2, 0.9), (2, 1, 0.8)];
+    let of = |text: &str| ratios(text).0;
+    assert_eq!(
+        of("src,dst,channel,sent,received\n1,2,26,100,90\n2,1,26,100,80.0\n"),
+        both
+    );
+    assert_eq!(
+        of("tx,rx,ch,sent,lost\n1,2,26,100,10\n2,1,26,50,10\n"),
+        both
+    );
+    let error = read("src,dst,sent,received\n1,2,10,11\n2,1,0,0\n").unwrap_err();
+    let expected =
+        "m.csv, line 2: the row is `11 of 10`; expected frames sent, at least 1, and no more \
+                    received than sent\nm.csv, line 3: the row is `0 of 0`";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn what_was_measured_on_several_days_is_averaged() {
+    let days = "time,src,dst,channel,prr,rssi\n2026-11-01T08:00,1,2,26,0.9,-80\n2026-11-01T08:00,2,1,26,0.9,-80\n\
+                2026-11-02T08:00,1,2,26,0.7,-84\n";
+    let (links, assumed) = ratios(days);
+    assert_eq!(links, [(1, 2, 0.8), (2, 1, 0.9)]);
+    assert_eq!(
+        assumed,
+        ["2 rows tell of the same link at several times: the mean was taken"]
+    );
+    // Weighted by the frames, levels by those received.
+    let counted =
+        read("time,src,dst,prr,sent,rssi\na,1,2,1,300,-70\nb,1,2,0.5,100,-90\nb,2,1,1,1,-70\n");
+    let link = counted.unwrap().links[0];
+    assert_eq!(link.prr, 0.875);
+    assert!((link.rssi_dbm.unwrap() - (-70.0 * 300.0 - 90.0 * 50.0) / 350.0).abs() < 1e-9);
+}
+
+#[test]
+fn names_become_numbers_and_stay_as_labels() {
+    let text = "source,target,channel,prr\nKüche Lampe,Coordinator,15,0.98\nCoordinator,Küche Lampe,15,0.95\n\
+                Flur,Küche Lampe,15,0.9\n0x00124b0018ed25fa,Flur,15,1\n";
+    let trace = read(text).unwrap();
+    let expected = ["Küche Lampe", "Coordinator", "Flur", "0x00124b0018ed25fa"];
+    assert!(trace.labels.values().eq(expected));
+    assert!(trace.nodes.iter().map(|n| n.get()).eq(1..=4));
+    assert_eq!(
+        ratios(text).0,
+        [(1, 2, 0.98), (2, 1, 0.95), (3, 1, 0.9), (4, 3, 1.0)]
+    );
+    let short =
+        read("src,dst,channel,prr\n0x0000,0x1a2b,15,0.98\n0x1a2b,0x0000,15,0.95\n").unwrap();
+    assert!(short.nodes.iter().map(|n| n.get()).eq([0, 0x1a2b]));
+    assert!(short.labels.values().eq(["0x0000", "0x1a2b"]));
+    // Numbers as a program writes them once a column has a gap; and a label in a remark.
+    let floats =
+        read("# node 2: pier\nsrc,dst,channel,prr\n1.0,2.0,26.0,0.9\n2,1,26,0.9\n").unwrap();
+    assert_eq!((floats.nodes.len(), floats.links.len()), (2, 2));
+    assert!(floats.labels.values().eq(["pier"]));
+}
+
+#[test]
+fn quotes_utf16_and_old_line_ends_are_read() {
+    let plain = read("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,0.9\n").unwrap();
+    let same = |text: &str| assert_eq!(read(text).unwrap(), plain, "{text}");
+    same("\"src\",\"dst\",\"channel\",\"prr\"\n\"1\",\"2\",\"26\",\"0.9\"\n\"2\",\"1\",\"26\",\"0,9\"\n");
+    same("note,src,dst,channel,prr\n\"a \"\"b\"\",\nc\",1,2,26,0.9\n,2,1,26,0.9\n");
+    same("src,dst,channel,prr\r1,2,26,0.9\r2,1,26,0.9\r");
+    let wide = "\u{feff}src\tdst\tchannel\tprr\r\n1\t2\t26\t0,9\r\n2\t1\t26\t0,9\r\n";
+    let wide: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(read_matrix(&wide[..], "m.csv").unwrap(), plain);
+    // What stands on two lines is one row, and the next is two lines on.
+    let error = read("src,dst,channel,prr,note\n1,2,26,0.9,\"a\nb\"\n1,2,26,x,\n").unwrap_err();
+    assert!(error.contains("line 4: prr is `x`"), "{error}");
+}
+
+#[test]
+fn self_links_are_left_out_and_counted() {
+    let (links, assumed) = ratios("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,0.9\n1,1,26,1\n");
+    assert_eq!(links.len(), 2);
+    assert_eq!(assumed, ["1 row about a node and itself: left out"]);
+}
+
+#[test]
+fn a_level_alone_has_the_ratio_of_the_board_at_that_level() {
+    let text = "from,to,rssi\n1,2,-72\n2,1,-94\n2,3,-110\n3,2,\n";
+    let trace = read(text).unwrap();
+    let on_first = |from| trace.links.iter().find(|l| l.from == from).map(|l| l.prr);
+    // Far above the sensitivity of a CC2420, and at its edge.
+    assert!(on_first(0).unwrap() > 0.999);
+    let weak = on_first(1).unwrap();
+    assert!((0.3..1.0).contains(&weak), "{weak}");
+    // The other way round: that ratio needs that level.
+    let levels = Reception::default().frame.levels(Reception::default().chip);
+    assert!((levels.needed(weak).0 + 94.0).abs() < 0.1);
+    let said = trace.assumed.iter().map(ToString::to_string);
+    let rule = "have no reception ratio: they got the share of 127-byte frames that telosb receives at the link's level";
+    assert_eq!(
+        said.filter(|a| a.contains(rule)).count(),
+        1,
+        "{:?}",
+        trace.assumed
+    );
+    // Link quality indications are levels on another scale.
+    let lqi = read("source,target,lqi\nlamp,hub,255\nhub,lamp,0\n").unwrap();
+    let levels: Vec<f64> = lqi.links.iter().map(|l| l.rssi_dbm.unwrap()).collect();
+    assert_eq!((levels[0], levels[16]), (-10.0, -87.0));
+    assert_eq!(lqi.assumed[0], Assumed::LevelsByLqi);
+}
+
+#[test]
+fn a_square_table_has_senders_in_rows() {
+    let (links, assumed) = ratios(",1,2,3\n1,,0.9,\n2,0.8,,0.4\n3,,0.5,1\n");
+    assert_eq!(links, [(1, 2, 0.9), (2, 1, 0.8), (2, 3, 0.4), (3, 2, 0.5)]);
+    let expected = "a square table: rows are senders, columns receivers; on all channels";
+    assert_eq!(assumed, [expected]);
+    let percent = ratios("node;1;2;3\n1;;90;\n2;80,0;;40\n3;;50;\n");
+    assert_eq!(percent.0, links);
+    let levels =
+        read("tx\\rx,pier,shed,barn\npier,0,-70,-90\nshed,-71,,0\nbarn,-72,-95,\n").unwrap();
+    assert_eq!(levels.links.len(), 5 * 16);
+    assert!(levels.labels.values().eq(["pier", "shed", "barn"]));
+    assert_eq!(levels.links[0].rssi_dbm, Some(-70.0));
+    let error = read(",1,2,3\n1,,0.9,\n2,0.8,,1.4\n").unwrap_err();
+    assert!(
+        error.contains("line 3: 3 is `1.4`; expected a ratio"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::error::{Location, Problem, MAX_PROBLEMS};
 #[derive(Debug, Default)]
 pub(crate) struct Ratios {
     headed: bool,
+    /// Whether a value has a `%`.
+    marked: bool,
     /// Values above 0, and of these those above 2.
     some: u64,
     many: u64,
@@ -22,7 +24,7 @@ impl Ratios {
     }
     /// A value with `%` behind it, in the unit of the file's other values.
     pub(crate) fn percent(&mut self, share: f64) -> f64 {
-        self.headed = true;
+        self.marked = true;
         share
     }
     /// Notes a value without unit.
@@ -36,12 +38,13 @@ impl Ratios {
             self.above_one.push((place, problem));
         }
     }
-    /// Whether they are percent.
-    pub(crate) const fn are_percent(&self) -> bool {
-        self.headed || self.many * 2 > self.some
+    /// Whether they are percent. A heading that says so is not believed where no value is above 1: a spreadsheet
+    /// stores the 98 % that it shows as 0.98.
+    pub(crate) fn are_percent(&self) -> bool {
+        self.marked || (self.headed && !self.above_one.is_empty()) || self.many * 2 > self.some
     }
     /// What makes ratios of 0 to 1 of them.
-    pub(crate) const fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         if self.are_percent() {
             0.01
         } else {

@@ -6,38 +6,55 @@
 use std::io::BufRead;
 use std::ops::Range;
 
-use thalweg_units::{Channel, ChannelSet, NodeId};
+use thalweg_units::{Channel, ChannelSet};
 
+use crate::bounds::MAX_ROWS;
 use crate::columns::{self, Column};
-use crate::error::{Location, Problem, TestbedError, MAX_PROBLEMS};
+use crate::error::{printable, Location, Problem, TestbedError, MAX_PROBLEMS};
+use crate::names::{whole, Names, NODE};
+use crate::quotes;
 use crate::ratios::Ratios;
 use crate::text::reading;
 
-/// Most nodes of a testbed.
-pub const MAX_NODES: usize = 10_000;
-/// Most rows of a link file.
-pub const MAX_ROWS: u64 = 20_000_000;
 /// Mean RSSIs taken for real, dBm.
 const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;
 
+/// Most lines that one row may stand on, by line breaks within quotes.
+const MAX_LINES: usize = 100;
+
+/// What a table held beside its rows.
+pub(crate) struct Finished {
+    /// By what its ratios are to be multiplied.
+    pub(crate) ratios: Ratios,
+    /// Its nodes.
+    pub(crate) names: Names,
+}
+
 /// The rows of a table whose first line, blank lines and lines that begin with `#` aside, names the columns.
-/// They are parted by commas, semicolons or tabs, whichever the header has most of.
+/// They are parted by commas, semicolons or tabs, whichever the header has most of, and may be quoted (RFC 4180).
 pub(crate) struct Rows<'a, R> {
     reader: R,
     source_name: &'a str,
     /// The current line, without its end, and its number.
     text: Vec<u8>,
     line: u64,
+    /// The line after which the next one comes, where the current row has several.
+    last_line: u64,
+    /// Whether the current row was looked at, but not yet taken.
+    held: bool,
     header_line: u64,
     delimiter: u8,
     fields: Vec<Range<usize>>,
     header: Vec<String>,
     /// The columns that the header has not.
-    missing: Vec<&'static str>,
+    missing: Vec<&'static Column>,
+    /// How many columns a row has at least.
+    needed: usize,
     rows: u64,
     /// The header that errors name.
     expected: &'static str,
     ratios: Ratios,
+    names: Names,
     faults: Vec<(Location, Problem)>,
 }
 
@@ -55,33 +72,70 @@ impl<'a, R: BufRead> Rows<'a, R> {
             source_name,
             text: Vec::new(),
             line: lines_before,
+            last_line: lines_before,
+            held: false,
             header_line: 0,
             delimiter: b',',
             fields: Vec::new(),
             header: Vec::new(),
             missing: Vec::new(),
+            needed: 0,
             rows: 0,
             expected,
             ratios: Ratios::default(),
+            names: Names::default(),
             faults: Vec::new(),
         };
         if !rows.advance().map_err(|p| rows.on_line(p))? {
             return Err(Problem::Empty(expected).on_line(source_name, lines_before + 1));
         }
         rows.header_line = rows.line;
-        if rows.text.starts_with(b"\xef\xbb\xbf") {
-            rows.text.drain(..3);
-        }
         let count = |d: &u8| rows.text.iter().filter(|b| *b == d).count();
         // Of equal ones the last is taken: the comma, which may stand for a decimal point in other tables.
         let delimiter = [b'\t', b';', b','].into_iter().max_by_key(count);
         rows.delimiter = delimiter.unwrap_or(b',');
-        rows.split();
+        rows.split().map_err(|p| rows.on_line(p))?;
         for index in 0..rows.fields.len() {
             let name = rows.field(index).map_err(|p| rows.on_line(p))?;
-            rows.header.push(name.to_ascii_lowercase());
+            rows.header.push(name.to_lowercase());
         }
         Ok(rows)
+    }
+
+    /// Whether the table is a square one: a row for each sender, a column for each receiver. Its first row begins
+    /// with a node that heads a column.
+    pub(crate) fn are_square(&mut self) -> bool {
+        let Ok(true) = self.advance() else {
+            return false;
+        };
+        self.held = true;
+        if self.split().is_err() {
+            return false;
+        }
+        let Ok(first) = self.field(0).map(str::to_lowercase) else {
+            return false;
+        };
+        let number = whole(&first);
+        let is_there = |name: &String| *name == first || number.is_some() && whole(name) == number;
+        let columns = self.header.get(1..).unwrap_or_default();
+        columns.len() > 1 && columns.iter().any(is_there)
+    }
+    /// How many columns the header has.
+    pub(crate) fn columns(&self) -> usize {
+        self.header.len()
+    }
+    /// The index of the node that heads a column.
+    pub(crate) fn headed(&mut self, column: usize) -> Option<u16> {
+        let text = self.heading(column).to_owned();
+        let place = Location::Line(self.header_line);
+        let problem = || Problem::value("the heading", &text, NODE);
+        match self.names.doubted(&text, || place.clone(), problem) {
+            Ok(index) => Some(index),
+            Err(problem) => {
+                self.faults.push((place, problem));
+                None
+            }
+        }
     }
 
     fn on_line(&self, problem: Problem) -> TestbedError {
@@ -94,11 +148,13 @@ impl<'a, R: BufRead> Rows<'a, R> {
         column.names().iter().find_map(is)
     }
     /// Where `column` is; a fault where the header has it not.
-    pub(crate) fn column(&mut self, column: &Column) -> usize {
-        self.find(column).unwrap_or_else(|| {
-            self.missing.push(column.name);
+    pub(crate) fn column(&mut self, column: &'static Column) -> usize {
+        let found = self.find(column).unwrap_or_else(|| {
+            self.missing.push(column);
             0
-        })
+        });
+        self.needed = self.needed.max(found + 1);
+        found
     }
     /// Where the column of reception ratios is; its heading may say that they are percent.
     pub(crate) fn ratio_column(&mut self) -> usize {
@@ -115,12 +171,20 @@ impl<'a, R: BufRead> Rows<'a, R> {
             // Without its columns no row can be read.
             if !self.missing.is_empty() {
                 let missing = std::mem::take(&mut self.missing);
-                let missing = Problem::MissingColumns(missing, self.expected);
+                // It may be missing, but one who finds other columns under wrong names will want its name as well.
+                let channel = Some(&columns::CHANNEL).filter(|c| self.find(c).is_none());
+                let missing = missing.into_iter().chain(channel);
+                let missing = missing.map(Column::wanted).collect();
+                let missing = Problem::MissingColumns(missing, self.headings());
                 self.faults
                     .push((Location::Line(self.header_line), missing));
                 return false;
             }
-            match self.advance() {
+            let advanced = match std::mem::take(&mut self.held) {
+                true => Ok(true),
+                false => self.advance(),
+            };
+            match advanced.and_then(|any| Ok(any && self.split().map(|()| true)?)) {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(problem) => {
@@ -133,11 +197,11 @@ impl<'a, R: BufRead> Rows<'a, R> {
                 self.fault(Problem::TooLarge("rows", MAX_ROWS));
                 return false;
             }
-            self.split();
             let (found, columns) = (self.fields.len(), self.header.len());
             let beyond = self.fields.get(columns..).unwrap_or_default();
-            // A decimal comma in a table of commas would shift all that follows.
-            if found < columns || beyond.iter().any(|field| !field.is_empty()) {
+            // A decimal comma in a table of commas would shift all that follows. Columns at the end that
+            // nothing needs may be missing.
+            if found < columns.min(self.needed) || beyond.iter().any(|field| !field.is_empty()) {
                 self.fault(Problem::Columns(found, columns));
                 continue;
             }
@@ -149,12 +213,12 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn are_none(&self) -> bool {
         self.rows == 0
     }
-    /// What is wrong with the table, if anything is, and by what its ratios are to be multiplied.
-    pub(crate) fn finish(mut self) -> Result<Ratios, TestbedError> {
+    /// What is wrong with the table, if anything is, and what it held beside its rows.
+    pub(crate) fn finish(mut self) -> Result<Finished, TestbedError> {
         if self.faults.len() < MAX_PROBLEMS {
-            let more = self.ratios.faults();
+            let more = self.ratios.faults().into_iter().chain(self.names.faults());
             let room = MAX_PROBLEMS - self.faults.len();
-            self.faults.extend(more.into_iter().take(room));
+            self.faults.extend(more.take(room));
         }
         let line = |place: &Location| match place {
             Location::Line(line) | Location::Cell { line, .. } => *line,
@@ -164,7 +228,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
         self.faults.truncate(MAX_PROBLEMS);
         let mut faults = self.faults.into_iter();
         let Some((place, problem)) = faults.next() else {
-            return Ok(self.ratios);
+            return Ok(Finished {
+                ratios: self.ratios,
+                names: self.names,
+            });
         };
         let mut error = problem.at(self.source_name, place);
         error.others = faults.collect();
@@ -173,31 +240,48 @@ impl<'a, R: BufRead> Rows<'a, R> {
 
     /// Reads the next line that is neither blank nor a remark.
     fn advance(&mut self) -> Result<bool, Problem> {
+        self.line = self.last_line;
         loop {
             self.text.clear();
-            let read = self.reader.read_until(b'\n', &mut self.text);
             self.line += 1;
-            if read.map_err(reading)? == 0 {
+            self.last_line = self.line;
+            if self.append()? == 0 {
                 return Ok(false);
             }
-            // Not tabs: the last columns may be empty.
-            let is_end = |b: &u8| matches!(b, b'\r' | b'\n' | b' ');
-            let end = self.text.iter().rposition(|b| !is_end(b));
-            self.text.truncate(end.map_or(0, |last| last + 1));
-            if !matches!(self.text.trim_ascii_start(), [] | [b'#', ..]) {
-                return Ok(true);
+            match self.text.trim_ascii_start() {
+                [] => {}
+                [b'#', ..] => {
+                    if let Ok(remark) = std::str::from_utf8(&self.text) {
+                        self.names.remark(remark);
+                    }
+                }
+                _ => return Ok(true),
             }
         }
     }
-    /// Fields are numbers and times: without quoting, a stray quote cannot swallow the file.
-    fn split(&mut self) {
-        self.fields.clear();
-        let mut from = 0;
-        let ends = (self.text.iter().enumerate()).filter(|(_, b)| **b == self.delimiter);
-        for end in ends.map(|(at, _)| at).chain([self.text.len()]) {
-            self.fields.push(from..end);
-            from = end + 1;
+    /// Appends a line to the current text, without its end; 0 where there is none.
+    fn append(&mut self) -> Result<usize, Problem> {
+        let read = self.reader.read_until(b'\n', &mut self.text);
+        let read = read.map_err(reading)?;
+        // Not tabs: the last columns may be empty.
+        let is_end = |b: &u8| matches!(b, b'\r' | b'\n' | b' ');
+        let end = self.text.iter().rposition(|b| !is_end(b));
+        self.text.truncate(end.map_or(0, |last| last + 1));
+        Ok(read)
+    }
+    /// Finds the fields of the current line, and of those after it if a quote is open at its end.
+    fn split(&mut self) -> Result<(), Problem> {
+        for _ in 0..MAX_LINES {
+            if quotes::split(&mut self.text, self.delimiter, &mut self.fields) {
+                return Ok(());
+            }
+            self.text.push(b' ');
+            if self.append()? == 0 {
+                break;
+            }
+            self.last_line += 1;
         }
+        Err(Problem::OpenQuote)
     }
 
     /// Notes that the current row is wrong.
@@ -214,12 +298,25 @@ impl<'a, R: BufRead> Rows<'a, R> {
         }
     }
 
-    /// The text of a column, without blanks and quotes around it.
+    /// The columns that the header has, for errors.
+    fn headings(&self) -> String {
+        let shown = self.header.iter().take(12).map(|h| {
+            let name: String = printable(h).chars().take(24).collect();
+            format!("`{name}`")
+        });
+        let more = match self.header.len() {
+            0..=12 => "",
+            _ => ", …",
+        };
+        shown.collect::<Vec<_>>().join(", ") + more
+    }
+
+    /// The text of a column, without blanks around it.
     fn field(&self, column: usize) -> Result<&str, Problem> {
         let range = self.fields.get(column).cloned().unwrap_or_default();
         let bytes = self.text.get(range).unwrap_or_default();
         let text = std::str::from_utf8(bytes).map_err(|_| Problem::NotText(self.expected))?;
-        Ok(text.trim().trim_matches('"').trim())
+        Ok(text.trim())
     }
     fn heading(&self, column: usize) -> &str {
         self.header.get(column).map_or("", String::as_str)
@@ -227,6 +324,19 @@ impl<'a, R: BufRead> Rows<'a, R> {
     /// Whether a column has nothing in it.
     pub(crate) fn is_empty(&self, column: usize) -> bool {
         self.field(column).is_ok_and(columns::is_nothing)
+    }
+    /// Whether a column has that text.
+    pub(crate) fn holds(&self, column: usize, text: &str) -> bool {
+        self.field(column).is_ok_and(|found| found == text)
+    }
+    /// Whether a column has nothing but zeros, as an address that is none.
+    pub(crate) fn holds_zeros(&self, column: usize) -> bool {
+        self.field(column)
+            .is_ok_and(|text| text.trim_matches(['0', '-', 'x']).is_empty())
+    }
+    /// Whether a column has a number below zero.
+    pub(crate) fn is_negative(&self, column: usize) -> bool {
+        self.field(column).is_ok_and(|text| text.starts_with('-'))
     }
     /// What `parse` makes of a column; else a fault that names what was `expected`.
     pub(crate) fn parsed<T>(
@@ -245,26 +355,52 @@ impl<'a, R: BufRead> Rows<'a, R> {
         self.fault_at(column, problem);
         None
     }
-    /// A number; where commas do not part columns, one may stand for the decimal point.
-    fn number(
+    /// A number; a comma that does not part columns, or is in quotes, may stand for the decimal point.
+    pub(crate) fn number(
         &mut self,
         column: usize,
         expected: &str,
         range: impl Fn(f64) -> bool,
     ) -> Option<f64> {
-        let comma = self.delimiter != b',';
         self.parsed(column, expected, |text| {
-            let number = match comma {
-                true => text.replacen(',', ".", 1).parse(),
-                false => text.parse(),
-            };
-            number.ok().filter(|n: &f64| n.is_finite() && range(*n))
+            let number = text.replacen(',', ".", 1).parse().ok();
+            number.filter(|n: &f64| n.is_finite() && range(*n))
+        })
+    }
+    /// A number of frames.
+    pub(crate) fn frames(&mut self, column: usize) -> Option<u32> {
+        self.parsed(column, "a number of frames, at most 1000000000", |text| {
+            let number = whole(text).and_then(|n| u32::try_from(n).ok());
+            number.filter(|n| *n <= 1_000_000_000)
         })
     }
 
-    pub(crate) fn node(&mut self, column: usize) -> Option<NodeId> {
-        let id = |text: &str| NodeId::new(text.parse().ok()?).ok();
-        self.parsed(column, "a node's number, 0..65533", id)
+    /// The index of the node that a column names.
+    pub(crate) fn node(&mut self, column: usize) -> Option<u16> {
+        let range = self.fields.get(column).cloned().unwrap_or_default();
+        let bytes = self.text.get(range).unwrap_or_default();
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            self.fault_at(column, Problem::NotText(self.expected));
+            return None;
+        };
+        let (text, place) = (text.trim(), self.cell(column));
+        let heading = self.header.get(column).map_or("", String::as_str);
+        let problem = || Problem::value(heading, text, NODE);
+        match self.names.doubted(text, || place.clone(), problem) {
+            Ok(index) => Some(index),
+            Err(problem) => {
+                self.faults.push((place, problem));
+                None
+            }
+        }
+    }
+    /// What the table calls a node.
+    pub(crate) fn text_of(&self, node: u16) -> &str {
+        self.names.text(node)
+    }
+    /// How many nodes rows have named.
+    pub(crate) fn nodes(&self) -> usize {
+        self.names.len()
     }
     /// Channels as `26` or `[11;12]`; none where the column is empty, which stands for all of them.
     pub(crate) fn channels(&mut self, column: usize) -> Option<Option<ChannelSet>> {
@@ -275,7 +411,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
         self.parsed(column, expected, |text| {
             let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
             let list = inner.unwrap_or(text).split([';', ' ', ',']);
-            let channels = list.map(|one| one.parse::<Channel>().ok());
+            let channels = list.map(|one| {
+                let number = u8::try_from(whole(one)?).ok()?;
+                Channel::new(number).ok()
+            });
             channels.collect::<Option<ChannelSet>>().map(Some)
         })
     }
@@ -283,7 +422,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn ratio(&mut self, column: usize) -> Option<f64> {
         let text = self.field(column).unwrap_or_default();
         if let Some(share) = text.strip_suffix('%') {
-            let share = share.trim().parse().ok();
+            let share = share.trim().replacen(',', ".", 1).parse().ok();
             let percent = |_: &str| share.filter(|p| (0.0..=100.0).contains(p));
             let share = self.parsed(column, "0 to 100 %", percent)?;
             return Some(self.ratios.percent(share));

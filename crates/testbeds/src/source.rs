@@ -6,34 +6,109 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Location, Problem, TestbedError};
+use crate::import::Format;
+use crate::reception::Reception;
 use crate::text::{beginning, GZIP};
 use crate::trace::Trace;
-use crate::{k7, matrix};
+use crate::{import, k7, matrix};
 
 /// The testbeds that need no file, with their TOML: those in `testbeds/`.
 pub(crate) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/testbeds.rs"));
 /// Most bytes of a testbed's TOML.
 const MAX_TOML: u64 = 16 << 20;
 
-/// Reads a K7 trace or a link matrix.
-pub(crate) fn read_links(path: &Path) -> Result<Trace, TestbedError> {
+/// Reads a file of links, which were measured with `reception`.
+pub(crate) fn read_links(path: &Path, reception: &Reception) -> Result<Links, TestbedError> {
     let name = name_of(path);
     let (kind, reader) = open(path)?;
-    match kind {
-        Kind::K7 => k7::read_k7(reader, &name),
-        Kind::Matrix => matrix::read_matrix(reader, &name),
-        Kind::Toml => {
-            let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
-            Err(Problem::value("the link file", &name, expected).at(&name, Location::Whole))
-        }
+    kind.read(reader, &name, reception)
+}
+
+/// A file of links, as read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Links {
+    /// What kind of file it is, for people: "a spreadsheet (XLSX)".
+    pub written: &'static str,
+    /// What it holds.
+    pub trace: Trace,
+}
+
+impl Links {
+    /// Reads whatever tells of links: a K7 trace, a CSV, or what another program wrote (`docs/testbeds.md`).
+    ///
+    /// # Errors
+    /// [`TestbedError`] with a line for each problem; a testbed's TOML is none of these.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, TestbedError> {
+        read_links(path.as_ref(), &Reception::default())
+    }
+
+    /// The same of what a file called `name` has.
+    ///
+    /// # Errors
+    /// As [`Links::load`].
+    pub fn read(bytes: &[u8], name: &str) -> Result<Self, TestbedError> {
+        let kind = kind_of(bytes.get(..1 << 13).unwrap_or(bytes), Path::new(name));
+        kind.read(bytes, name, &Reception::default())
     }
 }
 
 /// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Toml,
     K7,
     Matrix,
+    Foreign(Format),
+    /// None of these.
+    Unknown,
+}
+
+/// What is told of a file that is none of them.
+const UNKNOWN: &str = "neither a testbed's TOML nor links that can be read; expected `name = ...`, a K7 trace, or a table with the \
+                       header src,dst,channel,prr[,rssi_dbm] whose columns are parted by commas, semicolons or tabs";
+
+impl Kind {
+    /// The links of such a file; none of a testbed's TOML.
+    pub(crate) fn links(
+        self,
+        reader: impl Read,
+        name: &str,
+        reception: &Reception,
+    ) -> Result<Option<Trace>, TestbedError> {
+        let trace = match self {
+            Self::Toml => return Ok(None),
+            Self::K7 => k7::read_k7(reader, name),
+            Self::Matrix => matrix::read(reader, name, reception),
+            Self::Foreign(format) => import::read(format, reader, name, reception),
+            Self::Unknown => {
+                let unknown = Problem::Foreign(UNKNOWN.to_owned());
+                Err(unknown.at(name, Location::Whole))
+            }
+        };
+        trace.map(Some)
+    }
+    fn read(
+        self,
+        reader: impl Read,
+        name: &str,
+        reception: &Reception,
+    ) -> Result<Links, TestbedError> {
+        let found = self.links(reader, name, reception)?.ok_or_else(|| {
+            let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
+            Problem::value("the link file", name, expected).at(name, Location::Whole)
+        });
+        let (written, trace) = (self.name(), found?);
+        Ok(Links { written, trace })
+    }
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Toml => "a testbed's TOML",
+            Self::K7 => "a K7 trace",
+            Self::Matrix => "a CSV of links",
+            Self::Foreign(format) => format.name(),
+            Self::Unknown => "an unknown file",
+        }
+    }
 }
 
 /// What stands for standard input.
@@ -84,8 +159,16 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
     };
     let ends = path.extension().unwrap_or_default();
     let has = |ending: &str| ends.eq_ignore_ascii_case(ending);
+    let raw = start;
     let start = beginning(start);
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
+    let format = match Format::of(raw, &start) {
+        // Whatever its parts are called.
+        Some(Format::Zip) if has("xlsx") || has("xlsm") => Some(Format::Xlsx),
+        format => format,
+    };
+    if let (Some(format), false) = (format, has("k7") || has("toml")) {
+        return Kind::Foreign(format);
+    }
     let lines = start.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !matches!(line, [] | [b'#', ..]));
     let line = lines.next().unwrap_or_default();
@@ -100,8 +183,10 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
         Kind::K7
     } else if is_packed || (line.iter().any(parts) && !line.contains(&b'=')) {
         Kind::Matrix
-    } else {
+    } else if line.is_empty() || line.starts_with(b"[") || line.contains(&b'=') {
         Kind::Toml
+    } else {
+        Kind::Unknown
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use thalweg_medium::{EarId, Environment};
 use thalweg_units::{Channel, Dbm};
 
+use crate::reach::{hops, Reach};
 use crate::Site;
 
 /// What counts as a link.
@@ -17,7 +18,7 @@ pub struct SummaryOptions {
     pub power_dbm: f64,
     /// Reception ratio from which two nodes are neighbours.
     pub neighbour_prr: f64,
-    /// Reception ratio, in both directions, from which a link is good; hops are counted over good links.
+    /// Reception ratio from which a link is good; hops are counted over links that are good in both directions.
     pub good_prr: f64,
     /// Difference between the two directions' ratios from which a pair is asymmetric.
     pub asymmetry: f64,
@@ -173,19 +174,7 @@ impl Ratios {
         let neighbours = self.good_neighbours(options.good_prr);
         let from_sink = hops(&neighbours, sink);
         let reached: Vec<usize> = from_sink.iter().copied().flatten().collect();
-        let mut in_part = vec![false; nodes];
-        let (mut parts, mut diameter) = (0, 0);
-        for start in 0..nodes {
-            let from_start = hops(&neighbours, start);
-            let farthest = from_start.iter().copied().flatten().max().unwrap_or(0);
-            diameter = diameter.max(farthest);
-            if !in_part[start] {
-                parts += 1;
-                for (seen, hop) in in_part.iter_mut().zip(&from_start) {
-                    *seen |= hop.is_some();
-                }
-            }
-        }
+        let Reach { parts, diameter } = Reach::of(&neighbours);
         ChannelSummary {
             channel: channel.number(),
             links: count(0.0),
@@ -203,22 +192,6 @@ impl Ratios {
     }
 }
 
-/// Hops from `start` to every node over `neighbours`, none where there is no way.
-pub fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
-    let mut hops = vec![None; neighbours.len()];
-    let mut queue = std::collections::VecDeque::from([(start, 0)]);
-    while let Some((node, distance)) = queue.pop_front() {
-        match hops.get_mut(node) {
-            Some(place @ None) => *place = Some(distance),
-            _ => continue,
-        }
-        for next in neighbours.get(node).into_iter().flatten() {
-            queue.push_back((*next, distance + 1));
-        }
-    }
-    hops
-}
-
 fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut counts = Vec::new();
     for value in values {
@@ -228,11 +201,42 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     counts
 }
 
-/// A site in numbers, by channel, lowest first; before losses.
-pub fn summary(site: &Site, options: &SummaryOptions) -> Vec<ChannelSummary> {
+/// A site in numbers, by channel, lowest first; before losses. `watch` is told of each channel before it is looked at.
+pub fn summary_watched(
+    site: &Site,
+    options: &SummaryOptions,
+    mut watch: impl FnMut(Channel),
+) -> Vec<ChannelSummary> {
     let (sink, calm) = (site.testbed.sink_index(), site.undisturbed().environment);
-    let of = |channel| Ratios::of(&calm, channel, options).summary(channel, sink, options);
-    site.testbed.channels.iter().map(of).collect()
+    let mut found: Vec<ChannelSummary> = Vec::new();
+    let mut last: Option<Channel> = None;
+    for channel in site.testbed.channels.iter() {
+        watch(channel);
+        // A table without channels has the same links on all sixteen.
+        let same = last.filter(|last| are_alike(&calm, *last, channel));
+        let summary = match same.and(found.last()) {
+            Some(before) => ChannelSummary {
+                channel: channel.number(),
+                ..before.clone()
+            },
+            None => Ratios::of(&calm, channel, options).summary(channel, sink, options),
+        };
+        found.push(summary);
+        last = Some(channel);
+    }
+    found
+}
+
+/// Whether two channels have the same links.
+fn are_alike(environment: &Environment, a: Channel, b: Channel) -> bool {
+    let mut ears = 0..environment.ears.len() as u32;
+    let links = |from, channel| environment.links.heard_by(EarId(from), channel);
+    ears.all(|from| links(from, a) == links(from, b))
+}
+
+/// The same unwatched.
+pub fn summary(site: &Site, options: &SummaryOptions) -> Vec<ChannelSummary> {
+    summary_watched(site, options, |_| ())
 }
 
 #[cfg(test)]

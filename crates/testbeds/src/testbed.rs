@@ -1,6 +1,8 @@
 //! Testbeds: what a network is (nodes, board, channels, sink) and whence its physics come, before a
 //! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
 
+use std::collections::BTreeMap;
+
 use crate::assumed::Assumed;
 use crate::battery::Batteries;
 use crate::building::Building;
@@ -28,6 +30,8 @@ pub struct Testbed {
     pub board: Board,
     /// Its nodes, by index.
     pub nodes: Vec<Node>,
+    /// What nodes are called beside their numbers, where the file says so.
+    pub labels: BTreeMap<NodeId, String>,
     /// The channels that may be used: those listed in its file, or measured, or all.
     pub channels: ChannelSet,
     /// The node that data goes to by default; one of `nodes`.
@@ -215,6 +219,17 @@ impl Testbed {
     /// The index of node `id`, if the testbed has it.
     pub fn index_of(&self, id: NodeId) -> Option<usize> {
         self.nodes.iter().position(|n| n.id == id)
+    }
+    /// What node `id` is called beside its number, if anything.
+    pub fn label(&self, id: NodeId) -> Option<&str> {
+        self.labels.get(&id).map(String::as_str)
+    }
+    /// Node `id` for people: `12`, or `12 (pier-north)`.
+    pub fn named(&self, id: NodeId) -> String {
+        match self.label(id) {
+            Some(label) => format!("{id} ({label})"),
+            None => id.to_string(),
+        }
     }
     /// The id of the node with this index.
     pub fn id_of(&self, index: usize) -> Option<NodeId> {

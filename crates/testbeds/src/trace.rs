@@ -7,7 +7,6 @@ use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
 use crate::assumed::Assumed;
 use crate::error::{Location, Problem, TestbedError};
-use crate::rows::MAX_NODES;
 
 /// One measured link on one channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +40,8 @@ pub struct Visits {
 pub struct Trace {
     /// The nodes' ids, ascending; a link's indices point here.
     pub nodes: Vec<NodeId>,
+    /// What nodes are called beside their numbers.
+    pub labels: BTreeMap<NodeId, String>,
     /// The channels measured.
     pub channels: ChannelSet,
     /// The links, sorted by (from, to, channel), each once, reception ratio above zero.
@@ -82,33 +83,5 @@ impl Trace {
             self.assumed.push(Assumed::OneWay);
         }
         Ok(())
-    }
-}
-
-/// Node ids in order of appearance, with a bound on their number.
-#[derive(Debug, Default)]
-pub(crate) struct NodeTable {
-    ids: Vec<NodeId>,
-    index: BTreeMap<NodeId, u16>,
-}
-impl NodeTable {
-    /// The index of `id`, a new one if it was not seen before.
-    pub(crate) fn index(&mut self, id: NodeId) -> Result<u16, Problem> {
-        if let Some(index) = self.index.get(&id) {
-            return Ok(*index);
-        }
-        if self.ids.len() >= MAX_NODES {
-            return Err(Problem::TooLarge("nodes", MAX_NODES as u64));
-        }
-        let index = self.ids.len() as u16;
-        self.index.insert(id, index);
-        self.ids.push(id);
-        Ok(index)
-    }
-    pub(crate) fn len(&self) -> usize {
-        self.ids.len()
-    }
-    pub(crate) fn into_ids(self) -> Vec<NodeId> {
-        self.ids
     }
 }

@@ -78,6 +78,8 @@ fn files(folder: &Path) {
     for name in ["mysite.csv", "links.csv", "measured.csv"] {
         fs::write(folder.join(name), links).unwrap();
     }
+    // What a file is, its content says.
+    fs::write(folder.join("links.xlsx"), "gain 1 2 -70\ngain 2 1 -71\n").unwrap();
     for name in ["mysite.toml", "mine.toml"] {
         fs::copy(root().join("testbeds/line5.toml"), folder.join(name)).unwrap();
     }

@@ -10,6 +10,7 @@ mod experiments;
 #[cfg(feature = "daemon")]
 mod gateway;
 mod help;
+mod imports;
 mod line;
 mod networks;
 mod objects;

@@ -56,7 +56,8 @@ fn every_command_takes_the_same_sink_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("row.csv"), row(9, 1.0, 0.95)).unwrap();
     let of = |args: &str| done(dir.path(), args);
-    assert!(of("testbed show row.csv").contains(CENTRAL));
+    let shown = of("testbed show row.csv").replace('\n', " ");
+    assert!(shown.contains(CENTRAL), "{shown}");
     assert!(of("plan --testbed row.csv").contains(CENTRAL));
     let collected = of("collect --testbed row.csv --bytes 2000");
     assert!(collected.contains(CENTRAL), "{collected}");

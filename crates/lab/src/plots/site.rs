@@ -51,7 +51,7 @@ pub fn site(site: &Site) -> Map {
         subtitle: format!(
             "{} nodes, sink {}; channel {} at 0 dBm: {} good links, {:.1} neighbours a node, {} hops deep, {reach}",
             testbed.len(),
-            testbed.sink,
+            testbed.named(testbed.sink),
             numbers.channel,
             numbers.good_links,
             numbers.degree.mean,
@@ -95,9 +95,12 @@ fn links(ratios: &Ratios, floors: &[u16]) -> Vec<Link> {
 fn node(site: &Site, n: usize, hops: Option<usize>, degree: usize) -> Node {
     let (testbed, is_sink) = (&site.testbed, n == site.testbed.sink_index());
     let name = testbed.id_of(n).map_or(String::new(), |id| id.to_string());
+    let named = testbed
+        .id_of(n)
+        .map_or(String::new(), |id| testbed.named(id));
     let hint = match hops {
-        Some(hops) => format!("node {name}: {hops} hops, {degree} good links"),
-        None => format!("node {name}: out of the sink's reach, {degree} good links"),
+        Some(hops) => format!("node {named}: {hops} hops, {degree} good links"),
+        None => format!("node {named}: out of the sink's reach, {degree} good links"),
     };
     let node = match hops {
         Some(hops) => Node::new(name, BY_HOPS[hops.min(BY_HOPS.len() - 1)]),

@@ -1,7 +1,10 @@
 //! A K7 trace of a campaign: senders take turns, round after round, and all others listen. Silence has
 //! no row, so a link's ratio is taken over every round in which its sender sent and its receiver was hearing
 //! anyone at all. Times are seconds; only their differences matter.
-//! Where each sender takes its turn many times, a visit is one turn of each. Tests: `k7_tests.rs`.
+//! Where each sender takes its turn many times, a visit is one turn of each; times in which nobody measured, such as
+//! nights between days, are no visits. Tests: `k7_tests.rs`.
+
+use std::collections::BTreeMap;
 
 use super::Row;
 use crate::error::{Problem, TestbedError};
@@ -25,6 +28,27 @@ pub(super) struct Campaign {
 struct Round {
     at_s: i64,
     frames: u32,
+}
+
+/// The median of the times between rounds, seconds; 0 of a single one.
+fn usual_pause(rounds: &[Round]) -> i64 {
+    let mut pauses: Vec<i64> = pauses(rounds).collect();
+    pauses.sort_unstable();
+    pauses.get(pauses.len() / 2).copied().unwrap_or(0)
+}
+
+fn pauses(rounds: &[Round]) -> impl Iterator<Item = i64> + '_ {
+    rounds.windows(2).map(|pair| match pair {
+        [a, b] => b.at_s - a.at_s,
+        _ => 0,
+    })
+}
+
+/// Which of the times at which measuring began is the last up to `at_s`, and that time.
+fn session(begins_s: &[i64], at_s: i64) -> (usize, i64) {
+    let after = begins_s.partition_point(|begin| *begin <= at_s);
+    let session = after.saturating_sub(1);
+    (session, begins_s.get(session).copied().unwrap_or(at_s))
 }
 
 impl Campaign {
@@ -77,55 +101,63 @@ impl Campaign {
         let together = |a: &Row, b: &Row| (a.src, a.channel) == (b.src, b.channel);
         let turns = || self.rows.chunk_by(together);
         let mut pauses: Vec<i64> = turns()
-            .flat_map(|rows| {
-                let rounds = self.rounds(rows);
-                let pause = |pair: &[Round]| match pair {
-                    [a, b] => b.at_s - a.at_s,
-                    _ => 0,
-                };
-                rounds.windows(2).map(pause).collect::<Vec<_>>()
-            })
+            .flat_map(|rows| pauses(&self.rounds(rows)).collect::<Vec<_>>())
             .collect();
         pauses.sort_unstable();
         let Some(period) = pauses.get(pauses.len() / 2).map(|pause| (*pause).max(1)) else {
             return Visits::default();
         };
-        let begin_s = self.rows.iter().map(|row| row.at_s).min().unwrap_or(0);
-        let mut links: Vec<Vec<TraceLink>> = Vec::new();
+        let begins_s = self.begins(period);
+        let mut found: BTreeMap<(usize, i64), Vec<TraceLink>> = BTreeMap::new();
         for rows in turns() {
-            // The sender's turn within a visit.
-            let turn_s = rows.first().map_or(0, |row| (row.at_s - begin_s) % period);
+            let mut turn: Option<(usize, i64)> = None;
             for row in rows {
-                let visit = ((row.at_s - begin_s - turn_s + period / 2) / period) as usize;
-                // Sparse in time, or hostile: no campaign of so many rounds is read at all.
-                if visit > MAX_ROUNDS {
-                    return Visits::default();
-                }
+                let (session, begin_s) = session(&begins_s, row.at_s);
+                // The sender's turn within a visit.
+                let turn_s = match turn {
+                    Some((of, turn_s)) if of == session => turn_s,
+                    _ => (row.at_s - begin_s) % period,
+                };
+                turn = Some((session, turn_s));
+                let visit = (row.at_s - begin_s - turn_s + period / 2) / period;
                 let Some(channel) = row.channel else { continue };
-                if links.len() <= visit {
-                    links.resize_with(visit + 1, Vec::new);
-                }
-                if let Some(found) = links.get_mut(visit) {
-                    found.push(TraceLink {
-                        from: row.src,
-                        to: row.dst,
-                        channel,
-                        prr: f64::from(row.prr),
-                        rssi_dbm: row.rssi_dbm.map(f64::from),
-                    });
+                found.entry((session, visit)).or_default().push(TraceLink {
+                    from: row.src,
+                    to: row.dst,
+                    channel,
+                    prr: f64::from(row.prr),
+                    rssi_dbm: row.rssi_dbm.map(f64::from),
+                });
+                // Sparse in time, or hostile: no campaign of so many rounds is read at all.
+                if found.len() > MAX_ROUNDS {
+                    return Visits::default();
                 }
             }
         }
         // A visit that found less than half of what visits usually find was broken off.
-        let mut sizes: Vec<usize> = links.iter().map(Vec::len).collect();
+        let mut sizes: Vec<usize> = found.values().map(Vec::len).collect();
         sizes.sort_unstable();
         let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
+        let mut links: Vec<Vec<TraceLink>> = found.into_values().collect();
         links.retain(|links| 2 * links.len() >= usual);
         Visits {
             links,
             period: Duration::from_secs(period as u64),
             survey: None,
         }
+    }
+
+    /// When measuring began, and began again after a pause in which a whole visit would have had its place.
+    fn begins(&self, period: i64) -> Vec<i64> {
+        let mut times: Vec<i64> = self.rows.iter().map(|row| row.at_s).collect();
+        times.sort_unstable();
+        let mut begins: Vec<i64> = times.first().copied().into_iter().collect();
+        let pauses = times.windows(2).filter_map(|pair| match pair {
+            [a, b] if b - a > period => Some(*b),
+            _ => None,
+        });
+        begins.extend(pauses);
+        begins
     }
 
     fn rounds(&self, turns: &[Row]) -> Vec<Round> {
@@ -152,10 +184,7 @@ impl Campaign {
         let heard_s = self.heard_s.get(usize::from(row.dst))?;
         // Between two turns of a sender the receiver hears others; if it hears nobody for half
         // that long on either side, it was off.
-        let half_s = match rounds {
-            [first, .., last] => (last.at_s - first.at_s) / (2 * (rounds.len() as i64 - 1)),
-            _ => 0,
-        };
+        let half_s = usual_pause(rounds) / 2;
         let (mut sent, mut received) = (0.0, 0.0);
         let (mut level, mut level_weight) = (0.0, 0.0);
         for row in rows {

@@ -5,9 +5,9 @@ use std::io::BufRead;
 use serde_json::{Map, Value};
 use thalweg_units::{Channel, ChannelSet};
 
+use crate::bounds::MAX_NODES;
 use crate::columns::is_nothing;
 use crate::error::{Problem, TestbedError};
-use crate::rows::MAX_NODES;
 use crate::text::reading;
 
 /// What a K7 file starts with.

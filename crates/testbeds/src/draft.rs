@@ -1,0 +1,210 @@
+//! Links as the rows of a file give them, on their way to a [`Trace`]: each is a sum over its rows, on a channel or on
+//! all. What has a level and no ratio gets the ratio of that level. Nothing here knows what the file looks like.
+//! Tests: `matrix_tests.rs`, `import/`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thalweg_units::{Channel, ChannelSet};
+
+use crate::assumed::Assumed;
+use crate::error::{Location, Problem, TestbedError};
+use crate::names::Names;
+use crate::reception::Reception;
+use crate::trace::{Trace, TraceLink, Visits};
+
+/// What one row tells of a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Measure {
+    /// Share of frames received, in the file's unit; none where only the level is known.
+    pub(crate) ratio: Option<f64>,
+    /// Mean level, dBm.
+    pub(crate) rssi_dbm: Option<f64>,
+    /// Frames that it stands on, or 1.
+    pub(crate) weight: f64,
+}
+
+/// What rows that tell of the same link and channel are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Repeats {
+    /// A slip.
+    #[default]
+    Wrong,
+    /// Measured again: their mean is taken.
+    Averaged,
+}
+
+/// A row that cannot be added.
+pub(crate) enum Refused {
+    /// A node and itself.
+    Own,
+    /// Given before, on that channel or on all.
+    Again(Option<Channel>),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    ratio: f64,
+    weight: f64,
+    level: f64,
+    level_weight: f64,
+    rows: u32,
+}
+
+/// All links.
+#[derive(Default)]
+pub(crate) struct Draft {
+    repeats: Repeats,
+    sums: BTreeMap<(u16, u16, Option<Channel>), Sum>,
+    /// The channels that rows name.
+    named: ChannelSet,
+    /// Rows without a channel.
+    open: u64,
+    own: u64,
+}
+
+impl Draft {
+    pub(crate) fn new(repeats: Repeats) -> Self {
+        Self {
+            repeats,
+            ..Self::default()
+        }
+    }
+
+    /// Adds what a row tells of the link between two indices, on `channels` or on all.
+    pub(crate) fn add(
+        &mut self,
+        (from, to): (u16, u16),
+        channels: Option<ChannelSet>,
+        measure: Measure,
+    ) -> Result<(), Refused> {
+        if from == to {
+            self.own += 1;
+            return Err(Refused::Own);
+        }
+        let Some(channels) = channels else {
+            self.open += 1;
+            return self.sum((from, to, None), measure);
+        };
+        for channel in channels.iter() {
+            self.named = self.named.with(channel);
+            self.sum((from, to, Some(channel)), measure)?;
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, key: (u16, u16, Option<Channel>), measure: Measure) -> Result<(), Refused> {
+        let sum = self.sums.entry(key).or_default();
+        sum.rows += 1;
+        if sum.rows > 1 && self.repeats == Repeats::Wrong {
+            return Err(Refused::Again(key.2));
+        }
+        if let Some(ratio) = measure.ratio {
+            sum.ratio += ratio * measure.weight;
+            sum.weight += measure.weight;
+        }
+        if let Some(dbm) = measure.rssi_dbm {
+            // The mean over frames received, as each row's is.
+            let heard = measure.weight * measure.ratio.unwrap_or(1.0);
+            sum.level += dbm * heard;
+            sum.level_weight += heard;
+        }
+        Ok(())
+    }
+
+    /// Takes each direction that no row tells of to be like the other one; how many those are.
+    pub(crate) fn mirror(&mut self) -> usize {
+        let told: BTreeSet<(u16, u16)> = self.sums.keys().map(|(a, b, _)| (*a, *b)).collect();
+        let alone = |(a, b): &(u16, u16)| !told.contains(&(*b, *a));
+        let back = self.sums.iter().filter(|((a, b, _), _)| alone(&(*a, *b)));
+        let back: Vec<_> = back
+            .map(|((a, b, on), sum)| ((*b, *a, *on), *sum))
+            .collect();
+        // A copy was not measured again.
+        let once = |sum: Sum| Sum { rows: 1, ..sum };
+        self.sums
+            .extend(back.into_iter().map(|(key, sum)| (key, once(sum))));
+        told.iter().filter(|pair| alone(pair)).count()
+    }
+
+    /// The channels that links are on: those that rows name, or all.
+    pub(crate) fn channels(&self) -> ChannelSet {
+        match self.named.is_empty() {
+            true => ChannelSet::ALL,
+            false => self.named,
+        }
+    }
+
+    /// The trace, ratios multiplied by `factor`. A row for all channels gives way to one for a channel.
+    pub(crate) fn finish(
+        self,
+        names: Names,
+        factor: f64,
+        reception: &Reception,
+        source_name: &str,
+    ) -> Result<Trace, TestbedError> {
+        let channels = self.channels();
+        let ratios = reception.ratios();
+        let (mut links, mut by_level) = (Vec::new(), 0);
+        for (&(from, to, on), sum) in &self.sums {
+            let level = (sum.level_weight > 0.0).then(|| sum.level / sum.level_weight);
+            let measured = (sum.weight > 0.0).then(|| (sum.ratio / sum.weight * factor).min(1.0));
+            let Some(prr) = measured.or_else(|| level.map(&ratios)) else {
+                continue;
+            };
+            by_level += usize::from(measured.is_none());
+            let each: ChannelSet = on.map_or(channels, |channel| [channel].into_iter().collect());
+            let given = |c: Channel| self.sums.contains_key(&(from, to, Some(c)));
+            for channel in each.iter().filter(|c| on.is_some() || !given(*c)) {
+                links.push(TraceLink {
+                    from,
+                    to,
+                    channel,
+                    prr,
+                    rssi_dbm: level.map(|dbm| dbm.clamp(-120.0, 20.0)),
+                });
+            }
+        }
+        let (nodes, labels) = names.settle();
+        let mut trace = Trace {
+            nodes,
+            labels,
+            channels,
+            links,
+            visits: Visits::default(),
+            name: None,
+            assumed: self.assumed(by_level, reception),
+        };
+        if trace.links.is_empty() {
+            return Err(Problem::TooFew("links", 1).at(source_name, Location::Whole));
+        }
+        trace.settle(source_name)?;
+        Ok(trace)
+    }
+
+    fn assumed(&self, by_level: usize, reception: &Reception) -> Vec<Assumed> {
+        let mut assumed = Vec::new();
+        if self.open > 0 {
+            assumed.push(match self.named.is_empty() {
+                true => Assumed::AllChannels(self.open),
+                false => Assumed::NamedChannels(self.open, self.named),
+            });
+        }
+        if self.own > 0 {
+            assumed.push(Assumed::SelfLinks(self.own));
+        }
+        let again = self.sums.values().filter(|sum| sum.rows > 1);
+        let (again, rows) =
+            again.fold((0, 0), |(n, rows), sum| (n + 1, rows + u64::from(sum.rows)));
+        if again > 0 {
+            assumed.push(Assumed::Averaged(rows, again));
+        }
+        if by_level > 0 {
+            assumed.push(Assumed::RatiosByLevel {
+                links: by_level,
+                board: reception.board_name.clone(),
+                frame_bytes: reception.frame.psdu_bytes,
+            });
+        }
+        assumed
+    }
+}

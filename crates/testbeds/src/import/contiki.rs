@@ -1,0 +1,207 @@
+//! Contiki-NG's logs of many nodes. Each line must say whose it is: `ID:2` (Cooja), `;m3-12;` (FIT IoT-LAB), or a number
+//! after the time. Two kinds of lines tell of links: `Link Stats` with frames sent and acknowledged to a neighbour, and
+//! where there are none, `RPL` with a neighbour's ETX (128 is one transmission). Both count transmissions until an
+//! acknowledgement, so both directions of a link have one ratio. Tests: `tests.rs`.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use super::Found;
+use crate::assumed::Assumed;
+use crate::draft::Measure;
+use crate::error::{Location, Problem, TestbedError};
+use crate::text::reading;
+
+/// An ETX of one transmission.
+const ONE: f64 = 128.0;
+
+/// Who tells of whom, and what.
+struct Told {
+    own: Box<str>,
+    neighbour: u64,
+    measure: Measure,
+}
+
+#[derive(Default)]
+struct Log {
+    lines: u64,
+    /// Lines of links that do not say whose they are.
+    nameless: u64,
+    counted: Vec<Told>,
+    metrics: Vec<Told>,
+    /// Nodes by link-layer address.
+    addresses: BTreeMap<u64, Box<str>>,
+}
+
+pub(super) fn read(reader: impl BufRead, source_name: &str) -> Result<Found, TestbedError> {
+    let mut log = Log::default();
+    for (number, line) in (1..).zip(reader.split(b'\n')) {
+        let line = line.map_err(|e| reading(e).on_line(source_name, number))?;
+        log.read(&String::from_utf8_lossy(&line));
+        if number >= crate::bounds::MAX_ROWS {
+            let problem = Problem::TooLarge("lines", crate::bounds::MAX_ROWS);
+            return Err(problem.on_line(source_name, number));
+        }
+    }
+    log.found().map_err(|p| p.at(source_name, Location::Whole))
+}
+
+impl Log {
+    fn read(&mut self, line: &str) {
+        self.lines += 1;
+        let own = own(line);
+        if let Some((_, address)) = line.split_once("Link-layer address: ") {
+            if let (Some(own), Some(address)) = (own, address_of(address)) {
+                self.addresses.insert(address, own.into());
+            }
+        }
+        let (told, metrics) = match (counted(line), metric(line)) {
+            (Some(told), _) => (told, false),
+            (None, Some(told)) => (told, true),
+            (None, None) => return,
+        };
+        let Some(own) = own else {
+            self.nameless += 1;
+            return;
+        };
+        let (neighbour, measure) = told;
+        let told = Told {
+            own: own.into(),
+            neighbour,
+            measure,
+        };
+        match metrics {
+            true => self.metrics.push(told),
+            false => self.counted.push(told),
+        }
+    }
+
+    fn found(self) -> Result<Found, Problem> {
+        let is_counted = !self.counted.is_empty();
+        let told = match is_counted {
+            true => &self.counted,
+            false => &self.metrics,
+        };
+        if told.is_empty() {
+            return Err(Problem::Foreign(self.lack()));
+        }
+        let mut found = Found::new();
+        for Told {
+            own,
+            neighbour,
+            measure,
+        } in told
+        {
+            let neighbour = self.name(*neighbour);
+            found.add(own, &neighbour, *measure)?;
+        }
+        let others = self.lines - told.len() as u64;
+        found.assumed.push(Assumed::Acknowledged);
+        found.assumed.push(Assumed::OtherLines(others, self.lines));
+        let mirrored = found.draft.mirror();
+        found
+            .assumed
+            .extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
+        Ok(found)
+    }
+
+    /// Why no link was found.
+    fn lack(&self) -> String {
+        match self.nameless {
+            0 => "a Contiki-NG log without links; expected lines of `Link Stats` (`LINK_STATS_CONF_PACKET_COUNTERS`) or of `RPL` with `nbr:`".to_owned(),
+            n => format!(
+                "a Contiki-NG log whose lines of links ({n}) do not say which node wrote them; expected `ID:2` (Cooja), `;m3-2;` (IoT-LAB) or `TIME 2` before each"
+            ),
+        }
+    }
+
+    /// The node with that address.
+    fn name(&self, address: u64) -> String {
+        if let Some(known) = self.addresses.get(&address) {
+            return known.to_string();
+        }
+        let [a, b, c, d] = [48, 32, 16, 0].map(|by| (address >> by) as u16);
+        match a == b && b == c && c == d {
+            // Cooja's nodes have their number in each group.
+            true => d.to_string(),
+            false => format!("{a:04x}.{b:04x}.{c:04x}.{d:04x}"),
+        }
+    }
+}
+
+/// The node that wrote a line.
+fn own(line: &str) -> Option<&str> {
+    let before = line.split('[').next()?;
+    if let Some((_, id)) = before.split_once("ID:") {
+        return id
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .filter(|id| !id.is_empty());
+    }
+    if let Some(name) = before
+        .split(';')
+        .nth(1)
+        .filter(|name| !name.trim().is_empty())
+    {
+        return Some(name.trim());
+    }
+    let mut words = before
+        .split([' ', '\t', ':'])
+        .filter(|word| !word.is_empty());
+    let (time, id) = (words.next()?, words.next()?);
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    (is_number(time) && id.bytes().all(|b| b.is_ascii_digit()) && words.next().is_none())
+        .then_some(id)
+}
+
+/// A link-layer address as `0012.4b00.0000.0002`, `00124b0000000002` or `00:12:4b:...`.
+fn address_of(text: &str) -> Option<u64> {
+    let word = text.split_whitespace().next()?;
+    let digits: String = word
+        .chars()
+        .filter(|c| !matches!(c, '.' | ':' | '-'))
+        .collect();
+    (digits.len() == 16).then(|| u64::from_str_radix(&digits, 16).ok())?
+}
+
+/// The interface's address in a link-local one, `fe80::212:4b00:0:2`, in which a bit is turned.
+fn of_ip(text: &str) -> Option<u64> {
+    let address: std::net::Ipv6Addr = text.parse().ok()?;
+    let [.., a, b, c, d] = address.segments();
+    let groups = [a, b, c, d].map(u64::from);
+    let [a, b, c, d] = groups;
+    Some((a << 48 | b << 32 | c << 16 | d) ^ 0x0200_0000_0000_0000)
+}
+
+/// The neighbour and the ratio of a line of `Link Stats`.
+fn counted(line: &str) -> Option<(u64, Measure)> {
+    let (_, told) = line.split_once("num packets:")?;
+    let value = |key: &str| {
+        told.split_whitespace()
+            .find_map(|word| word.strip_prefix(key))
+    };
+    let sent: u32 = value("tx=")?.parse().ok()?;
+    let acked: u32 = value("ack=")?.parse().ok()?;
+    let address = address_of(value("to=")?)?;
+    let measure = Measure {
+        ratio: Some(f64::from(acked.min(sent)) / f64::from(sent)),
+        rssi_dbm: None,
+        weight: f64::from(sent),
+    };
+    (sent > 0).then_some((address, measure))
+}
+
+/// The neighbour and the ratio of a line of `RPL`: `nbr: ADDRESS RANK, METRIC => ...`.
+fn metric(line: &str) -> Option<(u64, Measure)> {
+    let (_, told) = line.split_once("nbr: ")?;
+    let mut words = told.split([' ', ',']).filter(|word| !word.is_empty());
+    let address = of_ip(words.next()?)?;
+    let metric: u32 = words.nth(1)?.parse().ok()?;
+    let ratio = Some((ONE / f64::from(metric.max(1))).min(1.0));
+    let measure = Measure {
+        ratio,
+        rssi_dbm: None,
+        weight: 1.0,
+    };
+    (metric > 0).then_some((address, measure))
+}

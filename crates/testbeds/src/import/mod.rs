@@ -1,0 +1,215 @@
+//! Links as other programs write them: which program it was, by what a file begins with, and a reader for each. All
+//! end in a [`Draft`]. A file that cannot be read is named, with what to do instead. Tests: `tests.rs`.
+
+mod contiki;
+mod cooja;
+mod gains;
+mod mercator;
+mod thread;
+mod xlsx;
+mod zigbee;
+mod zip;
+
+use std::io::{BufRead, Read};
+
+use serde_json::Value;
+
+use crate::assumed::Assumed;
+use crate::draft::{Draft, Measure, Repeats};
+use crate::error::{Location, Problem, TestbedError};
+use crate::names::Names;
+use crate::reception::Reception;
+use crate::text::{reading, unpacked};
+use crate::trace::Trace;
+
+/// Most bytes of a file that is read as a whole.
+const MAX_WHOLE: u64 = 64 << 20;
+
+/// What another program wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// A workbook of Excel and its like.
+    Xlsx,
+    /// What Excel wrote before 2007.
+    Xls,
+    /// A spreadsheet of OpenOffice and its like.
+    Ods,
+    /// Another archive.
+    Zip,
+    Cooja,
+    ZigbeeMap,
+    Thread,
+    Mercator,
+    Contiki,
+    Gains,
+    /// Health reports of SmartMesh, as a table.
+    SmartMesh,
+}
+
+impl Format {
+    /// What a file is that begins so, unpacked as `text`; none for a K7 trace, a CSV or a testbed.
+    pub(crate) fn of(start: &[u8], text: &[u8]) -> Option<Self> {
+        if start.starts_with(b"PK\x03\x04") {
+            let has = |what: &[u8]| start.windows(what.len()).any(|w| w == what);
+            return Some(match (has(b"opendocument.spreadsheet"), has(b"xl/")) {
+                (true, _) => Self::Ods,
+                (false, true) => Self::Xlsx,
+                // Which parts come first is the writer's choice.
+                (false, false) if has(b"[Content_Types].xml") || has(b"_rels/") => Self::Xlsx,
+                (false, false) => Self::Zip,
+            });
+        }
+        if start.starts_with(b"\xd0\xcf\x11\xe0") {
+            return Some(Self::Xls);
+        }
+        let text = String::from_utf8_lossy(text);
+        let text = text.trim_start();
+        let low = text.to_lowercase();
+        let first = low.lines().next().unwrap_or_default();
+        if low.starts_with("<?xml") || low.starts_with("<simconf") {
+            Some(Self::Cooja)
+        } else if let (true, Some(json)) = (low.starts_with(['{', '[']), Self::of_json(&low)) {
+            Some(json)
+        } else if first.contains("frequency") && first.contains("mac") && first.contains(',') {
+            Some(Self::Mercator)
+        } else if first.contains("neighborid") && first.contains("macaddress") {
+            Some(Self::SmartMesh)
+        } else if text.lines().any(gains::is_one) {
+            Some(Self::Gains)
+        } else if text.contains("[INFO: ") || text.contains("[DBG : ") || low.contains("contiki-ng")
+        {
+            Some(Self::Contiki)
+        } else {
+            None
+        }
+    }
+
+    fn of_json(low: &str) -> Option<Self> {
+        let has = |key: &str| low.contains(&format!("\"{key}\""));
+        if has("ieeeaddr") || (has("nodes") && has("links")) || has("networkmap") {
+            Some(Self::ZigbeeMap)
+        } else if has("rloc16") || has("routedata") || has("extaddress") || has("leaderdata") {
+            Some(Self::Thread)
+        } else {
+            None
+        }
+    }
+
+    /// What it is, for people.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Xlsx => "a spreadsheet (XLSX)",
+            Self::Xls => "a spreadsheet of old (XLS)",
+            Self::Ods => "an OpenDocument spreadsheet (ODS)",
+            Self::Zip => "a ZIP archive",
+            Self::Cooja => "a Cooja simulation",
+            Self::ZigbeeMap => "a zigbee2mqtt network map",
+            Self::Thread => "OpenThread diagnostics",
+            Self::Mercator => "raw rows of mercator",
+            Self::Contiki => "a Contiki-NG log",
+            Self::Gains => "TOSSIM gains",
+            Self::SmartMesh => "health reports of SmartMesh",
+        }
+    }
+}
+
+/// A file's links, on the way to a trace.
+struct Found {
+    names: Names,
+    draft: Draft,
+    assumed: Vec<Assumed>,
+}
+
+impl Found {
+    fn new() -> Self {
+        Self {
+            names: Names::default(),
+            draft: Draft::new(Repeats::Averaged),
+            assumed: Vec::new(),
+        }
+    }
+    /// Adds a link on all channels. Links of a node to itself are counted.
+    fn add(&mut self, from: &str, to: &str, measure: Measure) -> Result<(), Problem> {
+        let (from, to) = (self.names.index(from)?, self.names.index(to)?);
+        let _ = self.draft.add((from, to), None, measure);
+        Ok(())
+    }
+    fn trace(mut self, reception: &Reception, source_name: &str) -> Result<Trace, TestbedError> {
+        let mut trace = self.draft.finish(self.names, 1.0, reception, source_name)?;
+        self.assumed.append(&mut trace.assumed);
+        trace.assumed = self.assumed;
+        Ok(trace)
+    }
+}
+
+/// A level and no ratio.
+const fn level(dbm: f64) -> Measure {
+    Measure {
+        ratio: None,
+        rssi_dbm: Some(dbm),
+        weight: 1.0,
+    }
+}
+
+/// Reads a file that is of that `format`.
+pub(crate) fn read(
+    format: Format,
+    reader: impl Read,
+    source_name: &str,
+    reception: &Reception,
+) -> Result<Trace, TestbedError> {
+    let foreign = |what: &str| {
+        let what = format!("{}: {what}", format.name());
+        Err(Problem::Foreign(what).at(source_name, Location::Whole))
+    };
+    let whole = |problem: Problem| problem.at(source_name, Location::Whole);
+    let lines = |reader| unpacked(reader).map_err(|e| reading(e).on_line(source_name, 1));
+    let found = match format {
+        Format::Xls | Format::Ods => return foreign("save it as XLSX or CSV"),
+        Format::SmartMesh => {
+            return foreign(
+                "rows name a mote by its address and its neighbour by number; name both alike, in columns `src` and `dst`",
+            )
+        }
+        Format::Zip => return foreign("unpack it, and give the file of links"),
+        Format::Xlsx => {
+            let table = xlsx::table(&bytes(reader).map_err(whole)?).map_err(whole)?;
+            return crate::matrix::read(table.as_bytes(), source_name, reception);
+        }
+        Format::Mercator => return mercator::read(lines(reader)?, source_name, reception),
+        Format::Gains => gains::read(lines(reader)?, source_name)?,
+        Format::Contiki => contiki::read(lines(reader)?, source_name)?,
+        Format::Cooja => cooja::read(&text(lines(reader)?).map_err(whole)?, source_name)?,
+        Format::ZigbeeMap => {
+            let map = json(lines(reader)?).map_err(whole)?;
+            zigbee::read(&map).map_err(whole)?
+        }
+        Format::Thread => {
+            let diagnostics = json(lines(reader)?).map_err(whole)?;
+            thread::read(&diagnostics).map_err(whole)?
+        }
+    };
+    found.trace(reception, source_name)
+}
+
+fn bytes(reader: impl Read) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    let mut reader = reader.take(MAX_WHOLE + 1);
+    reader.read_to_end(&mut bytes).map_err(reading)?;
+    match bytes.len() as u64 > MAX_WHOLE {
+        true => Err(Problem::TooLarge("bytes", MAX_WHOLE)),
+        false => Ok(bytes),
+    }
+}
+
+fn text(reader: impl BufRead) -> Result<String, Problem> {
+    String::from_utf8(bytes(reader)?).map_err(|_| Problem::NotText("XML or JSON"))
+}
+
+fn json(reader: impl BufRead) -> Result<Value, Problem> {
+    let text = text(reader)?;
+    serde_json::from_str(&text).map_err(|e| Problem::Foreign(format!("malformed JSON: {e}")))
+}
+
+#[cfg(test)]
+mod tests;

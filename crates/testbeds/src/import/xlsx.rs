@@ -1,0 +1,158 @@
+//! The first sheet of a workbook (XLSX, ISO/IEC 29500-1, SpreadsheetML) as a table in CSV: a line for each row, so that
+//! errors name the row. Formulas count with the value that is stored beside them. Tests: `tests.rs`.
+
+use roxmltree::{Document, Node};
+
+use super::cooja::xml;
+use super::zip::Archive;
+use crate::error::Problem;
+
+/// Most bytes of the table.
+const MAX_TABLE: usize = 64 << 20;
+/// Most rows of a sheet, as the format has it, and most columns that are read.
+const MAX_ROW: usize = 1 << 20;
+const MAX_COLUMN: usize = 1 << 14;
+/// Where the first sheet is if the workbook does not say.
+const USUAL: &str = "worksheets/sheet1.xml";
+
+/// The table on the first sheet of the workbook `bytes`.
+pub(super) fn table(bytes: &[u8]) -> Result<String, Problem> {
+    let archive = Archive::open(bytes)?;
+    let target = first_sheet(&archive)?;
+    let path = match target.strip_prefix('/') {
+        Some(absolute) => absolute.to_owned(),
+        None => format!("xl/{target}"),
+    };
+    let lack = || Problem::Foreign("a spreadsheet without a sheet".to_owned());
+    let sheet = archive.text(&path)?.ok_or_else(lack)?;
+    let shared = archive.text("xl/sharedStrings.xml")?;
+    let shared = shared.as_deref().map_or(Ok(Vec::new()), strings)?;
+    rows(&xml(&sheet)?, &shared)
+}
+
+/// The part with the first sheet that the workbook names.
+fn first_sheet(archive: &Archive<'_>) -> Result<String, Problem> {
+    let book = archive.text("xl/workbook.xml")?;
+    let links = archive.text("xl/_rels/workbook.xml.rels")?;
+    let (Some(book), Some(links)) = (book, links) else {
+        return Ok(USUAL.to_owned());
+    };
+    let (book, links) = (xml(&book)?, xml(&links)?);
+    let sheet = book.descendants().find(|n| n.has_tag_name_of("sheet"));
+    let id = sheet.and_then(|n| n.attributes().find(|a| a.name() == "id"));
+    let target = id.and_then(|id| {
+        let mut all = links.descendants();
+        let link = all.find(|n| n.attribute("Id") == Some(id.value()))?;
+        link.attribute("Target").map(str::to_owned)
+    });
+    Ok(target.unwrap_or_else(|| USUAL.to_owned()))
+}
+
+/// Names without their namespace, of which writers choose the prefix.
+trait LocalName {
+    fn has_tag_name_of(&self, name: &str) -> bool;
+}
+impl LocalName for Node<'_, '_> {
+    fn has_tag_name_of(&self, name: &str) -> bool {
+        self.is_element() && self.tag_name().name() == name
+    }
+}
+
+/// The strings that cells name by number.
+fn strings(text: &str) -> Result<Vec<String>, Problem> {
+    let document = xml(text)?;
+    let items = document.root_element().children();
+    let items = items.filter(|n| n.has_tag_name_of("si"));
+    Ok(items.map(written).collect())
+}
+
+/// All text of a string, without the way it is spoken.
+fn written(of: Node<'_, '_>) -> String {
+    let parts = of.descendants().filter(|n| {
+        let is_spoken = n.parent().is_some_and(|p| p.has_tag_name_of("rPh"));
+        n.has_tag_name_of("t") && !is_spoken
+    });
+    parts.filter_map(|n| n.text()).collect()
+}
+
+fn rows(sheet: &Document<'_>, shared: &[String]) -> Result<String, Problem> {
+    let mut table = String::new();
+    let mut last = 0;
+    let too_large = || Problem::TooLarge("bytes of text", MAX_TABLE as u64);
+    for row in sheet.descendants().filter(|n| n.has_tag_name_of("row")) {
+        let number = row.attribute("r").and_then(|r| r.parse().ok());
+        let number: usize = number.unwrap_or(last + 1);
+        if number <= last || number > MAX_ROW {
+            let expected = "rows in ascending order, at most 1048576";
+            return Err(Problem::value("row", &number.to_string(), expected));
+        }
+        // The first row begins the first line.
+        table.extend(std::iter::repeat_n('\n', number - last.max(1)));
+        last = number;
+        let mut column = 0;
+        for cell in row.children().filter(|n| n.has_tag_name_of("c")) {
+            let place = cell.attribute("r").and_then(column_of).unwrap_or(column);
+            if place < column || place > MAX_COLUMN {
+                let reference = cell.attribute("r").unwrap_or_default();
+                return Err(Problem::value(
+                    "cell",
+                    reference,
+                    "cells in ascending order",
+                ));
+            }
+            // Before the first column there is no comma.
+            let commas = place + 1 - column.max(1);
+            table.extend(std::iter::repeat_n(',', commas));
+            quote(&value(cell, shared), &mut table);
+            column = place + 1;
+        }
+        if table.len() > MAX_TABLE {
+            return Err(too_large());
+        }
+    }
+    table.push('\n');
+    Ok(table)
+}
+
+/// The column of a reference as `B3`, from 0.
+fn column_of(reference: &str) -> Option<usize> {
+    let letters = reference.bytes().take_while(u8::is_ascii_uppercase).take(4);
+    let number = letters.fold(0, |n, letter| n * 26 + usize::from(letter - b'A') + 1);
+    number.checked_sub(1)
+}
+
+/// What a cell shows, but for its format.
+fn value(cell: Node<'_, '_>, shared: &[String]) -> String {
+    let child = |name: &str| cell.children().find(|n| n.has_tag_name_of(name));
+    let stored = child("v").and_then(|n| n.text()).unwrap_or_default();
+    match cell.attribute("t") {
+        Some("s") => {
+            let index = stored.trim().parse::<usize>().ok();
+            index
+                .and_then(|i| shared.get(i))
+                .cloned()
+                .unwrap_or_default()
+        }
+        Some("inlineStr") => child("is").map(written).unwrap_or_default(),
+        // An error such as #DIV/0! is no value.
+        Some("e") => String::new(),
+        _ => stored.to_owned(),
+    }
+}
+
+fn quote(text: &str, table: &mut String) {
+    let is_plain = |c: char| !matches!(c, ',' | ';' | '\t' | '"' | '\n' | '\r');
+    if text.chars().all(is_plain) {
+        table.push_str(text);
+        return;
+    }
+    table.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => table.push_str("\"\""),
+            '\n' | '\r' => table.push(' '),
+            c => table.push(c),
+        }
+    }
+    table.push('"');
+}
