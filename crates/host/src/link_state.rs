@@ -399,7 +399,13 @@ impl LinkState {
             Style::Hops => usize::from(hop::MAX_HOPS),
             Style::Paths | Style::Chains => LONGEST,
         };
-        let found = match seek(&route) {
+        let mut sought = seek(&route);
+        if matches!(sought, Err(PlanError::TooFewChannels { .. })) {
+            // One path needs fewer channels than two groups.
+            route.max_paths = Some(1);
+            sought = seek(&route);
+        }
+        let found = match sought {
             // Longer routes than a pipeline takes would have more paths: as many as there are within its length.
             Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)
                 .filter_map(|hops| {

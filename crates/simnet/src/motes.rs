@@ -252,6 +252,13 @@ pub fn place(testbed: &Testbed) -> link_state::Place {
     }
 }
 
+/// What the nodes of `site` agree on: floods on its control channel, with slots for its boards.
+pub fn flood_config(site: &Site) -> floodnet::Config {
+    let mut config = floodnet::Config::default().on(&site.board.timing);
+    config.glossy.channel = site.testbed.control;
+    config
+}
+
 /// Describes `site` before its links are measured, with `sink` as base station. Pipelines take `channels`; without them
 /// those of P3, or on measured links the four that link the network best.
 pub fn description(site: &Site, sink: NodeId, channels: Option<&[Channel]>) -> Description {
@@ -301,8 +308,7 @@ impl Motes {
                 false => RunError::Board(site.testbed.board_name.clone()),
             });
         }
-        let config = floodnet::Config::default().on(&site.board.timing);
-        Self::open_with(site, config, seed)
+        Self::open_with(site, flood_config(site), seed)
     }
 
     /// The same with floods as `config` has them. Pipelines run on boards with a CC2420; any board's

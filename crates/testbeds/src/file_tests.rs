@@ -177,6 +177,7 @@ fn every_error_names_the_key_or_line() {
         (&format!("name = \"a\"\nboard = \"toaster\"\n{two}"), "key `board`: no board and no file is called \"toaster\"; built in are ideal, "),
         (&format!("name = \"a\"\nsink = 3\n{two}"), "key `sink`: node 3 is not one of the testbed's 2"),
         (&format!("name = \"a\"\nchannels = [26, 27]\n{two}"), "key `channels[1]`: channel is `27`"),
+        (&format!("name = \"a\"\ncontrol_channel = 10\n{two}"), "key `control_channel`: channel is `10`"),
         (&format!("name = \"a\"\nchannels = []\n{two}"), "key `channels`: no channels"),
         (&format!("name = \"a\"\n{two}\n{building}"), "key `nodes`: expected exactly one of"),
         ("name = \"a\"\nnodes = []", "key `nodes`: no pair of nodes"),

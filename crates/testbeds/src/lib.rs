@@ -10,6 +10,7 @@ mod battery;
 mod building;
 mod central;
 mod columns;
+mod control;
 mod error;
 mod file;
 mod k7;
