@@ -18,7 +18,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
-    plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest, Style,
+    plan, Currents, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest, Style,
 };
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::hop;
@@ -114,8 +114,10 @@ pub struct Place {
     pub order: RelayOrder,
     /// The noise floor of its radios.
     pub floor: Dbm,
-    /// The costs of its boards where they are not those of P3's code.
+    /// The costs of its boards; those of P3's code where they are not known.
     pub timing: Option<BoardTiming>,
+    /// What its boards draw.
+    pub currents: Currents,
 }
 
 impl Place {
@@ -363,6 +365,7 @@ impl LinkState {
         let (scheme, size) = (request.protocol.scheme, (packets, request.payload));
         let timing = self.place.timing.as_ref();
         route.transfer = transfer(route.transfer, scheme, size, timing);
+        route.transfer.currents = self.place.currents;
         route
     }
 

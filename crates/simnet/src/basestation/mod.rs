@@ -13,7 +13,7 @@ pub use stream::{Listener, Pty};
 
 use crate::battery::Powered;
 use crate::collect::Object;
-use crate::motes::{carries_pipelines, flood_config, RunError};
+use crate::motes::{check_pipelines, flood_config, RunError};
 use crate::offers::{Change, Offers};
 use session::Session;
 use std::collections::VecDeque;
@@ -132,9 +132,8 @@ impl BaseStation {
         if nodes > MAX_NODES {
             return Err(RunError::TooManyNodes { nodes });
         }
-        if !carries_pipelines(board) {
-            return Err(RunError::Board(testbed.board_name.clone()));
-        }
+        let named = |lack| RunError::Board(testbed.board_name.clone(), lack);
+        check_pipelines(board).map_err(named)?;
         let id = setup.node.unwrap_or(testbed.sink);
         let node = testbed.index_of(id).unwrap_or(testbed.sink_index());
         let config = flood_config(site);

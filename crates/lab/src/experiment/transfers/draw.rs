@@ -17,7 +17,7 @@ use thalweg_planner::Style;
 use thalweg_planner::{
     plan, Dated, FusedLinks, LinkModel, LinkQualities, Plan, PlanError, RouteRequest, Topology,
 };
-use thalweg_simnet::motes::copying;
+use thalweg_simnet::motes::currents;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Db, Duration};
 
@@ -341,9 +341,10 @@ impl Transfers {
         }
         request.model = model;
         let packets = cell.bytes.div_ceil(u32::from(cell.payload.bytes())).max(1);
-        let timing = copying(&drawn.site.board);
+        let board = &drawn.site.board;
         let size = (packets, cell.payload);
-        request.transfer = transfer(request.transfer, variant.scheme, size, timing.as_ref());
+        request.transfer = transfer(request.transfer, variant.scheme, size, Some(&board.timing));
+        request.transfer.currents = currents(board);
         let request = variant.request(&request);
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
         let ids = [pair.source, pair.sink, cell.max_paths.unwrap_or(0)].map(|n| n as u64);
