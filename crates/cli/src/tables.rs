@@ -140,7 +140,7 @@ fn notes(report: &Report) -> String {
         let metrics = f.metrics.join(", ");
         let _ = writeln!(text, "{metrics}: of {} of {all} rows ({})", f.count, f.rows);
     }
-    for line in report.seeds_notes() {
+    for line in report.routes_notes().chain(report.seeds_notes()) {
         let _ = writeln!(text, "{line}");
     }
     for (metric, why) in &report.nothing {

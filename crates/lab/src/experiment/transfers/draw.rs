@@ -1,7 +1,7 @@
 //! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
 
 use super::rate::single_hop_rate;
-use super::{Cell, Ends, Transfers};
+use super::{Cell, Ends, Transfers, Wanted};
 use crate::experiment::context::{in_order, RunContext};
 use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::sites::survey_once;
@@ -159,7 +159,10 @@ impl Transfers {
                 let pair = self.farthest(&site, &routing, model);
                 vec![pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?]
             }
-            Ends::Drawn => self.pairs(&site, &routing, model),
+            Ends::Drawn => match &self.routes {
+                Wanted::Named(named) => self.named(named, &site, &routing, model)?,
+                Wanted::Drawn(count) => self.pairs(*count as usize, &site, (&routing, model)),
+            },
         };
         if pairs.is_empty() {
             return Err(unfit(format!(
@@ -175,8 +178,12 @@ impl Transfers {
     }
 
     /// Pairs of nodes drawn at random from what is known of links.
-    fn pairs(&self, site: &Site, routing: &SurveyOutcome, model: LinkModel) -> Vec<Pair> {
-        let count = self.routes as usize;
+    fn pairs(
+        &self,
+        count: usize,
+        site: &Site,
+        (routing, model): (&SurveyOutcome, LinkModel),
+    ) -> Vec<Pair> {
         let request = PairRequest {
             order: PairOrder::Random,
             floors: self.route.floors,
@@ -201,6 +208,38 @@ impl Transfers {
         };
         let lengths = or_none(&self.hops).into_iter();
         lengths.flat_map(of_length).collect()
+    }
+
+    /// The pairs of nodes that `named` says. One that no links join is a row that says so.
+    fn named(
+        &self,
+        named: &[[u16; 2]],
+        site: &Site,
+        routing: &SurveyOutcome,
+        model: LinkModel,
+    ) -> Result<Vec<Pair>> {
+        let unfit = |why: String| ExperimentError::unfit(site, why);
+        let request = self.request(&site.testbed, (0, 0), None, model);
+        let topology = Topology::new(&routing.links, request.routing_channel, &request.rule);
+        let pair = |ends: &[u16; 2]| {
+            let known = |id: u16| site.testbed.nodes.iter().position(|n| n.id.get() == id);
+            let index =
+                |id| known(id).ok_or_else(|| unfit(format!("routes: there is no node {id}")));
+            let (source, sink) = (index(ends[0])?, index(ends[1])?);
+            if source == sink {
+                let why = format!("routes: node {} is both source and sink", ends[0]);
+                return Err(unfit(why));
+            }
+            let shortest = topology.hops_from(sink)[source].unwrap_or(0);
+            Ok(Pair {
+                source,
+                sink,
+                shortest,
+                hops: shortest,
+                paths: 1,
+            })
+        };
+        named.iter().map(pair).collect()
     }
 
     /// The way to the sink from the node that is the most hops away; of several the last.

@@ -37,9 +37,9 @@ keys! {
     pub struct Transfers {
         /// Testbed, by name or file.
         pub testbed: String,
-        /// Routes drawn per seed (20).
-        #[serde(default = "number::<20, _>")]
-        pub routes: u32,
+        /// Routes drawn per seed (20), or which: source and sink of each, as `[[12, 1], [45, 1]]`.
+        #[serde(default)]
+        pub routes: Wanted,
         /// Between whom: `drawn` if nothing is said, or `farthest`, the way to the testbed's sink from the node that is the most hops away. Then
         /// only the survey of those that plan chains is made, and all protocols plan by it.
         #[serde(default)]
@@ -108,6 +108,35 @@ fn published() -> SurveyKind {
     SurveyKind::Published
 }
 
+/// How many routes, or which.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a number of routes, or source and sink of each, as [[12, 1], [45, 1]]"
+)]
+pub(super) enum Wanted {
+    /// So many are drawn.
+    Drawn(u32),
+    /// From the first node to the second.
+    Named(Vec<[u16; 2]>),
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Drawn(20)
+    }
+}
+
+impl Wanted {
+    /// How many.
+    fn count(&self) -> usize {
+        match self {
+            Self::Drawn(count) => *count as usize,
+            Self::Named(pairs) => pairs.len(),
+        }
+    }
+}
+
 /// Which routes are drawn.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -165,7 +194,11 @@ impl Kind for Transfers {
     }
 
     fn check(&self) -> Result<(), String> {
-        within("routes", &[self.routes], 1..=10_000)?;
+        within("routes", &[self.routes.count()], 1..=10_000)?;
+        let is_drawn = matches!(self.routes, Wanted::Drawn(_)) || self.hops.is_empty();
+        expect("hops", is_drawn, "none where `routes` names nodes")?;
+        let is_drawn = matches!(self.routes, Wanted::Drawn(_)) || self.ends == Ends::Drawn;
+        expect("ends", is_drawn, "none where `routes` names nodes")?;
         within("packets", &[self.packets], 1..=u32::from(MAX_PACKETS))?;
         within("bytes", &self.bytes, 1..=u32::MAX)?;
         some("payload", &self.payload)?;
@@ -196,7 +229,7 @@ impl Kind for Transfers {
     }
 
     fn parts(&self) -> u64 {
-        u64::from(self.routes) * self.hops.len().max(1) as u64
+        (self.routes.count() * self.hops.len().max(1)) as u64
     }
 
     fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
@@ -209,6 +242,16 @@ impl Kind for Transfers {
 
     fn routes_key(&self) -> Option<&'static str> {
         Some("routes")
+    }
+
+    fn sought(&self) -> Option<String> {
+        let RouteSpec {
+            max_hops,
+            min_paths,
+            ..
+        } = self.route;
+        let paths = if min_paths == 1 { "path" } else { "paths" };
+        Some(format!("{max_hops} hops at most, {min_paths} {paths}"))
     }
 
     fn explains(&self) -> Option<&dyn Explains> {
