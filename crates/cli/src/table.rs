@@ -1,5 +1,10 @@
 //! Plain aligned tables for the terminal.
 
+/// A terminal's usual width.
+const NARROW: usize = 80;
+/// The last column has as much room in any case.
+const LEAST: usize = 20;
+
 /// Where a column's cells stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -37,6 +42,21 @@ impl Table {
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
+    /// The same no wider than a terminal usually is: words of the last column go on in the next line.
+    pub(crate) fn render_narrow(mut self) -> String {
+        let last = self.align.len().saturating_sub(1);
+        let widest = |at: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let before: usize = (0..last).map(|at| widest(at) + 2).sum();
+        let room = NARROW.saturating_sub(before).max(LEAST);
+        for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(last)) {
+            *cell = in_lines(cell, room);
+        }
+        self.render()
+    }
+
     /// The table as text: columns two spaces apart, a rule under the heading, whose names may have several lines.
     pub(crate) fn render(&self) -> String {
         let width = |column: usize| {
@@ -50,11 +70,15 @@ impl Table {
             let lines = row.iter().map(|cell| cell.split('\n').count());
             let high = lines.max().unwrap_or(1);
             for n in 0..high {
-                // Names stand at the foot.
+                // Names in the heading stand at the foot, cells at the head.
                 let part = |cell: &String| {
                     let lines: Vec<&str> = cell.split('\n').collect();
-                    let line = (n + lines.len()).checked_sub(high);
-                    line.map_or("", |line| lines[line]).to_owned()
+                    let line = match place {
+                        0 => (n + lines.len()).checked_sub(high),
+                        _ => Some(n),
+                    };
+                    let line = line.and_then(|line| lines.get(line));
+                    line.copied().unwrap_or_default().to_owned()
                 };
                 let row: Vec<String> = row.iter().map(part).collect();
                 text.push_str(self.line(&row, &widths).trim_end());
@@ -77,6 +101,22 @@ impl Table {
         });
         cells.collect::<Vec<_>>().join("  ")
     }
+}
+
+/// `text` in lines of at most `room` characters, as far as its words allow.
+fn in_lines(text: &str, room: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// A number times `factor` with `digits` behind the point, or a dash where there is none.
@@ -103,5 +143,16 @@ p3            178.5  x
 a longer one      -
 ";
         assert_eq!(table.render(), expected);
+    }
+
+    #[test]
+    fn words_that_do_not_fit_go_on_below_their_column() {
+        let mut table = Table::of(&["name", "what it is"]);
+        table.row(["a", &"word ".repeat(30)]);
+        let text = table.render_narrow();
+        assert!(text.lines().all(|line| line.len() <= NARROW), "{text}");
+        assert_eq!(text.split_whitespace().filter(|w| *w == "word").count(), 30);
+        let third = text.lines().nth(3).unwrap();
+        assert!(third.starts_with("      word word"), "{text}");
     }
 }

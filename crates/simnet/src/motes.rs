@@ -71,7 +71,10 @@ impl RunError {
 
 /// Whether pipelines, surveys and floods run over nodes that are such boards, by the first radio of each; else what
 /// that lacks.
-pub(crate) fn check_pipelines(board: &Board) -> Result<(), String> {
+///
+/// # Errors
+/// What it lacks, in a few words.
+pub fn check_pipelines(board: &Board) -> Result<(), String> {
     let Chip {
         name, phy, band, ..
     } = board.chip;
