@@ -174,7 +174,7 @@ fn every_error_names_the_key_or_line() {
         ("description = \"x\"", "t.toml, line 1: missing field `name`"),
         ("name = \"\"", "key `name`: name is ``; expected a name"),
         ("name = \"a\"", "expected exactly one of"),
-        (&format!("name = \"a\"\nboard = \"toaster\"\n{two}"), "key `board`: no board and no file is called \"toaster\"; built in are ideal, "),
+        (&format!("name = \"a\"\nboard = \"toaster\"\n{two}"), "key `board`: no board and no file is called \"toaster\"; built in are cc2538, "),
         (&format!("name = \"a\"\nsink = 3\n{two}"), "key `sink`: node 3 is not one of the testbed's 2"),
         (&format!("name = \"a\"\nchannels = [26, 27]\n{two}"), "key `channels[1]`: channel is `27`"),
         (&format!("name = \"a\"\ncontrol_channel = 10\n{two}"), "key `control_channel`: channel is `10`"),

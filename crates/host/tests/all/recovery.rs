@@ -214,6 +214,7 @@ fn pair() -> (Collector, LinkState, PlanRequest) {
             order: RelayOrder::Random,
             floor: Dbm(-95.0),
             timing: None,
+            currents: thalweg_planner::Currents::TELOSB,
         },
         positions: None,
         sink: id(1),
