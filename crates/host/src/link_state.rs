@@ -18,7 +18,8 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
-    plan, Currents, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest, Style,
+    plan, Currents, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
+    Style,
 };
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::hop;

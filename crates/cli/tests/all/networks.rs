@@ -230,7 +230,7 @@ fn links_of_any_channels_are_collected_over_and_the_control_channel_is_said() {
             "{out}"
         );
     }
-    let (status, _, err) = collect("--from 4", &[15]);
+    let (status, _, err) = collect("--from 4 --protocol p3", &[15]);
     assert_eq!(status, Some(2), "{err}");
     assert!(
         err.contains("a route of 3 hops needs 2 different ones"),
