@@ -159,6 +159,10 @@ pub(crate) struct CollectArgs {
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
     pub(crate) channels: Option<List<Channel>>,
+    /// The control channel, on which floods go and idle nodes listen [default: the testbed's: 26, or on measured links
+    /// the one on which floods reach most nodes].
+    #[arg(long, value_name = "N", value_parser = values::channel)]
+    pub(crate) control_channel: Option<Channel>,
     /// Object bytes in a packet, 1 to 118 [default: as many as a frame of the protocol holds; of rcrt 64].
     #[arg(long, value_name = "BYTES", value_parser = values::payload)]
     pub(crate) payload: Option<u8>,
@@ -199,7 +203,7 @@ pub(crate) struct CollectArgs {
     pub(crate) all_nodes: bool,
     /// Do it in the network behind this base station: a serial port, the pseudo-terminal of `thalweg basestation`, or
     /// tcp:HOST:PORT. --testbed names its nodes, --bytes the length that a plan expects.
-    #[arg(long, value_name = "PORT", conflicts_with_all = ["file", "loss", "age", "at", "pcap", "explain", "all_nodes", "to"])]
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["file", "loss", "age", "at", "pcap", "explain", "all_nodes", "to", "control_channel"])]
     pub(crate) port: Option<String>,
     /// The speed of the serial port.
     #[arg(long, value_name = "BAUD", default_value_t = 1_000_000, requires = "port", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
@@ -207,7 +211,7 @@ pub(crate) struct CollectArgs {
     /// Have the `thalweg gateway` at this address fetch it, such as http://127.0.0.1:8654; its configuration says how.
     /// Ctrl-C cancels the job.
     #[arg(long, value_name = "URL", value_parser = Address::parse, conflicts_with_all = ["testbed", "to", "file", "bytes",
-        "protocol", "channels", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "at", "seed",
+        "protocol", "channels", "control_channel", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "at", "seed",
         "port", "baud", "pcap", "explain", "force"])]
     pub(crate) gateway: Option<Address>,
     /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
@@ -263,6 +267,10 @@ pub(crate) struct PlanArgs {
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
     pub(crate) channels: Option<List<Channel>>,
+    /// The control channel, on which floods go and idle nodes listen [default: the testbed's: 26, or on measured links
+    /// the one on which floods reach most nodes].
+    #[arg(long, value_name = "N", value_parser = values::channel)]
+    pub(crate) control_channel: Option<Channel>,
     /// Object bytes in a packet, 1 to 118.
     #[arg(long, value_name = "BYTES", default_value_t = values::MAX_PAYLOAD, value_parser = values::payload)]
     pub(crate) payload: u8,

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg::{Explain, Network, Object};
-use thalweg_host::link_state::CLEAN_CHANNELS;
+use thalweg_host::collector::clean_channels;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::{Family, Pipelined};
 use thalweg_host::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
 use thalweg_simnet::campaign::{empty, CampaignError, InWave, Settings, Sources};
 use thalweg_simnet::fetch::CollectRequest;
 use thalweg_testbeds::{Site, Station, Testbed};
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
 use crate::failure::{one_line, Failure, Stop};
@@ -144,11 +144,10 @@ fn settings(
     sinks: &[NodeId],
     request: &CollectRequest,
 ) -> Settings {
-    let clean = || CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
-    let channels = request
-        .channels
-        .clone()
-        .unwrap_or_else(|| clean().collect());
+    let offered = site.testbed.channels;
+    let channels = (request.channels.clone())
+        .or_else(|| clean_channels(offered))
+        .unwrap_or_else(|| offered.iter().collect());
     let stations = sinks.iter().map(|node| Station::Node(*node)).collect();
     let (object, measured) = (request.object.clone(), channels.into_iter().collect());
     let mut settings = Settings::of(site, variant, stations, measured, object, request.payload);
@@ -226,6 +225,8 @@ fn description(args: &CollectArgs, testbed: &Testbed, object: &Object) -> Result
         object: String,
         protocol: String,
         channels: Option<Vec<u8>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        control_channel: Option<u8>,
         payload: u8,
         paths: Option<u8>,
         hops: Option<u8>,
@@ -257,6 +258,7 @@ fn description(args: &CollectArgs, testbed: &Testbed, object: &Object) -> Result
             .channels
             .as_ref()
             .map(|list| list.0.iter().map(|c| c.number()).collect()),
+        control_channel: args.control_channel.map(|c| c.number()),
         payload: args.payload.unwrap_or(MAX_PAYLOAD),
         paths: args.paths,
         hops: args.hops,

@@ -213,6 +213,9 @@ fn check_takes(args: &CollectArgs, network: &Network) -> Result<(), Failure> {
         return Err(Failure::input(line));
     }
     network.check_options()?;
+    if args.control_channel.is_some() {
+        network.pipeline("control-channel")?;
+    }
     let given = [
         (args.explain.is_some(), "explain", OptionName::Explain),
         (args.all_nodes, "all-nodes", OptionName::AllNodes),

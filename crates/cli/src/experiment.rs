@@ -58,7 +58,7 @@ fn list(json: bool) -> Result<(), Failure> {
         let cost = cost.map(rounded);
         table.row([e.id, &seeds, &claims, &cost.unwrap_or_default(), e.title]);
     }
-    let text = table.render();
+    let text = table.render_narrow();
     print(&format!(
         "{text}\ncost: processor time of all seeds on one core\n"
     ))

@@ -1,6 +1,7 @@
 //! `thalweg gateway`: the daemon with its page, over a base station's line or a simulated network.
 
 use std::io::{self, Write};
+use std::slice;
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Serves until somebody asks it to stop.
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
-    let config = config(args)?;
+    let mut config = config(args)?;
     if args.check {
         return crate::output::print("the configuration is fine\n");
     }
@@ -33,9 +34,10 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         // Standard error may be closed, and saying so there ends a thread.
         .log_internal_errors(false)
         .init();
+    let testbeds = testbeds(&mut config)?;
     let mut stations = Vec::new();
-    for of in config.networks() {
-        stations.push(station(of, args)?);
+    for (of, testbed) in config.networks().iter().zip(testbeds) {
+        stations.push(station(of, testbed, args)?);
     }
     let stop = Interrupt::on_signals();
     let daemon = Daemon::start_all(&config, stations)?;
@@ -54,9 +56,37 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     }
 }
 
-/// The network that `of` names.
-fn station(of: &NetworkConfig, args: &GatewayArgs) -> Result<Station, Failure> {
+/// The testbeds of all networks. From now on the configuration names each control channel, and no two stations of one
+/// building may share one.
+fn testbeds(config: &mut Config) -> Result<Vec<Testbed>, Failure> {
+    let networks = match config.stations.is_empty() {
+        true => slice::from_mut(&mut config.network),
+        false => &mut config.stations[..],
+    };
+    let load = |of: &mut NetworkConfig| {
+        let testbed = testbed(of)?;
+        of.control = Some(testbed.control);
+        Ok(testbed)
+    };
+    let testbeds = networks.iter_mut().map(load);
+    let testbeds: Vec<Testbed> = testbeds.collect::<Result<_, Failure>>()?;
+    config.check().map_err(Failure::Input)?;
+    Ok(testbeds)
+}
+
+/// The testbed that `of` names, with floods on the channel that it says.
+fn testbed(of: &NetworkConfig) -> Result<Testbed, Failure> {
     let testbed = Testbed::load(&of.testbed)?;
+    match of.control {
+        Some(control) => {
+            (testbed.flooding_on(control)).map_err(|why| Failure::Input(format!("control: {why}")))
+        }
+        None => Ok(testbed),
+    }
+}
+
+/// The network that `of` names.
+fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<Station, Failure> {
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, of.seed);
     let line = of.line().map_err(|why| named_port(&why))?;
@@ -71,7 +101,7 @@ fn station(of: &NetworkConfig, args: &GatewayArgs) -> Result<Station, Failure> {
         }
         None => {
             let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;
-            Station::new(of, network.flooding_on(of.control))
+            Station::new(of, network)
         }
     })
 }

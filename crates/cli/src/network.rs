@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use thalweg_testbeds::{Assumed, SinkBy, Testbed};
-use thalweg_units::NodeId;
+use thalweg_testbeds::{Assumed, Physics, SinkBy, Testbed};
+use thalweg_units::{Channel, NodeId};
 
 use crate::progress::Verbosity;
 
@@ -51,5 +51,14 @@ pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[N
             format!("source {named}, chosen far away with many paths")
         }
     };
-    format!("{}; {source}\n", sink(testbed, to))
+    format!("{}; {source}\n{}", sink(testbed, to), control(testbed))
+}
+
+/// The line about the control channel; none where it is 26 without a choice.
+fn control(testbed: &Testbed) -> String {
+    let is_measured = matches!(testbed.physics, Physics::Measured(_));
+    match is_measured || testbed.control != Channel::LAST {
+        true => format!("control channel {}\n", testbed.control),
+        false => String::new(),
+    }
 }

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-/// Where no bar is drawn, a line is written so often.
-const LINES: Duration = Duration::from_secs(60);
 /// The time left is shown after so much has passed.
 const FIRST: Duration = Duration::from_secs(2);
 
@@ -12,17 +10,14 @@ const FIRST: Duration = Duration::from_secs(2);
 pub(crate) struct Pace {
     step: String,
     begun: Instant,
-    last_line: Instant,
 }
 
 impl Pace {
     /// Of a step that begins now.
     pub(crate) fn new() -> Self {
-        let now = Instant::now();
         Self {
             step: String::new(),
-            begun: now,
-            last_line: now,
+            begun: Instant::now(),
         }
     }
 
@@ -35,15 +30,6 @@ impl Pace {
         let left = left(self.begun.elapsed(), done, total);
         left.map(|left| format!("{} left", rounded(left)))
             .unwrap_or_default()
-    }
-
-    /// Whether a minute has passed since this was last true, or since the step began.
-    pub(crate) fn is_minute(&mut self) -> bool {
-        let passed = self.last_line.elapsed() >= LINES;
-        if passed {
-            self.last_line = Instant::now();
-        }
-        passed
     }
 }
 

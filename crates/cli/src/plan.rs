@@ -31,7 +31,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         .payload(Some(args.payload))
         .paths(args.paths)
         .hops(args.hops)
-        .random_object(args.bytes);
+        .random_object(args.bytes)
+        .control_channel(args.control_channel)?;
     let protocol = network.pipeline("protocol")?;
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
@@ -26,7 +27,12 @@ pub(crate) struct Reporter {
     /// Which of many jobs this is; empty where there is one.
     context: String,
     say: Verbosity,
+    /// When the last line was written that stays.
+    last_line: Instant,
 }
+
+/// Where no bar is drawn, a step that goes on gets a line so often.
+const LINES: Duration = Duration::from_secs(10);
 
 /// How much progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,12 +58,8 @@ impl Reporter {
             step: String::new(),
             context: String::new(),
             say,
+            last_line: Instant::now(),
         }
-    }
-
-    /// Whether a bar shows how far a step is.
-    pub(crate) fn has_bar(&self) -> bool {
-        self.bar.is_some()
     }
 
     /// Names which of many jobs is running, such as its node.
@@ -81,6 +83,7 @@ impl Reporter {
         if self.say == Verbosity::Quiet {
             return;
         }
+        self.last_line = Instant::now();
         match &self.bar {
             Some(bar) => bar.suspend(|| plain_line(text)),
             None => plain_line(text),
@@ -100,20 +103,7 @@ impl Reporter {
             name.clone_into(&mut self.step);
         }
         let Some(bar) = &self.bar else {
-            // One of many jobs ends in a line of its own; its steps would drown it.
-            let is_shown = match self.say {
-                Verbosity::Quiet => false,
-                Verbosity::Normal => self.context.is_empty(),
-                Verbosity::Verbose => true,
-            };
-            if new && is_shown {
-                let context = match self.context.as_str() {
-                    "" => String::new(),
-                    context => format!("{context}: "),
-                };
-                plain_line(&format!("thalweg: {context}{name}"));
-            }
-            return;
+            return self.show_line(new, name, detail, count);
         };
         // Before the style, which draws.
         if let Some((done, total)) = count {
@@ -132,6 +122,32 @@ impl Reporter {
             context => format!("{context}  "),
         };
         bar.set_message(context + detail);
+    }
+
+    /// A line for a step that is new, and for one that goes on now and then.
+    fn show_line(&mut self, new: bool, name: &str, detail: &str, count: Option<(u64, u64)>) {
+        // One of many jobs ends in a line of its own; its steps would drown it.
+        let is_shown = match self.say {
+            Verbosity::Quiet => false,
+            Verbosity::Normal => self.context.is_empty(),
+            Verbosity::Verbose => true,
+        };
+        let goes_on = self.last_line.elapsed() >= LINES;
+        if !(goes_on || new && is_shown) {
+            return;
+        }
+        let mut line = String::from("thalweg: ");
+        if !self.context.is_empty() {
+            line.push_str(&format!("{}: ", self.context));
+        }
+        line.push_str(name);
+        if let (true, Some((done, total))) = (goes_on, count) {
+            line.push_str(&format!(": {done} of {total}"));
+            if !detail.is_empty() {
+                line.push_str(&format!(", {detail}"));
+            }
+        }
+        self.line(&line);
     }
 }
 

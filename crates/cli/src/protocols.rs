@@ -3,6 +3,7 @@
 use serde::Serialize;
 use thalweg_host::registry::{Hardware, OptionName, Origin, Protocol, PROTOCOLS};
 use thalweg_sim::boards;
+use thalweg_simnet::motes::check_pipelines;
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
@@ -25,9 +26,8 @@ impl Shown {
         for name in boards::names() {
             let board = boards::load(name).map_err(Failure::job)?;
             let fits = match protocol.hardware() {
-                Hardware::Synchronous | Hardware::Tree => {
-                    *board.chip == thalweg_medium::chip::CC2420
-                }
+                Hardware::Synchronous => check_pipelines(&board).is_ok(),
+                Hardware::Tree => *board.chip == thalweg_medium::chip::CC2420,
                 Hardware::TwoRadios => board.second.is_some(),
             };
             if fits {
@@ -64,14 +64,21 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&all);
     }
-    let mut table = Table::of(&["protocol", "origin", "needs", "commands", "what it is"]);
+    let mut table = Table::of(&["protocol", "origin", "needs", "what it is"]);
     for p in &all {
         let origin = match p.origin {
             Origin::Published => "published",
             Origin::Ours => "ours",
         };
-        let commands = p.commands.join(" ");
-        table.row([p.name, origin, p.needs.about(), &commands, p.about]);
+        table.row([p.name, origin, p.needs.about(), p.about]);
     }
-    print(&table.render())
+    let of = |command: &str| {
+        let known = all.iter().filter(|p| p.commands.contains(&command));
+        known.map(|p| p.name).collect::<Vec<_>>().join(" ")
+    };
+    let [plan, timeline] = ["plan", "timeline"].map(of);
+    print(&format!(
+        "{}\n`collect` knows all of them\n`plan` knows {plan}\n`timeline` knows {timeline}\n",
+        table.render_narrow()
+    ))
 }

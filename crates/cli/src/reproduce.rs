@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         if let Some(out) = &args.out {
             let folder = out.join(&experiment.id);
             make_folder(&folder)?;
-            write_report(&folder, &report)?;
+            write_report(&folder, &report, runner.losses())?;
         }
         reports.push(report);
         if let Some(page) = &page {

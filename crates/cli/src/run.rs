@@ -1,11 +1,14 @@
 //! `thalweg run`: one experiment, its results as a table or as JSON, its rows and figures as files.
 
+use std::collections::BTreeSet;
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use thalweg_lab::experiment::{Experiment, Explained, Refused, Report, RunOption};
+use thalweg_lab::experiment::{Experiment, Explained, Manifest, Refused, Report, RunOption};
 use thalweg_lab::results::{csv, Extent, Judged};
+use thalweg_testbeds::Losses;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -40,6 +43,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         Some(name) => runner.within(name)?,
         None => runner,
     };
+    if let (Some(folder), false) = (&args.out, args.force) {
+        let new = Manifest::of(
+            &experiment,
+            &seeds,
+            runner.losses(),
+            command(),
+            BTreeSet::new(),
+        );
+        check_folder(folder, &new)?;
+    }
     if let Some(file) = &args.pcap {
         runner.capture(&experiment, &seeds, file)?;
     }
@@ -52,14 +65,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let shown = match args.json {
         true => {
             let losses = explained.map(|e| losses_json(&experiment.id, e));
-            json_lines(&report.results)? + &losses.transpose()?.unwrap_or_default()
+            json_lines(&report.results)?
+                + &routes_json(&report)?
+                + &losses.transpose()?.unwrap_or_default()
         }
         false => text(&report) + &explained.map(losses_text).unwrap_or_default(),
     };
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
     if let Some(folder) = &args.out {
-        write_report(folder, &report)?;
+        write_report(folder, &report, runner.losses())?;
     }
     if let Some(explained) = explained {
         write_explained(args, explained)?;
@@ -139,6 +154,19 @@ fn losses_text(explained: &Explained) -> String {
     text
 }
 
+/// One JSON object for each seed that had fewer routes than were asked for, a line each.
+fn routes_json(report: &Report) -> Result<String, Failure> {
+    let mut text = String::new();
+    for ((seed, found, wanted), note) in report.routes_short().zip(report.routes_notes()) {
+        let id = &report.experiment.id;
+        let line = serde_json::json!({
+            "id": id, "seed": seed, "routes_found": found, "routes_wanted": wanted, "note": note,
+        });
+        let _ = writeln!(text, "{line}");
+    }
+    Ok(text)
+}
+
 /// One JSON object a protocol, a line each.
 fn losses_json(id: &str, explained: &Explained) -> Result<String, Failure> {
     let mut text = String::new();
@@ -163,11 +191,43 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))
 }
 
-/// Writes rows, results and figures of `report` to `folder`.
-pub(crate) fn write_report(folder: &Path, report: &Report) -> Result<(), Failure> {
-    let rows = serde_json::to_string(&report.rows).map_err(Failure::job)?;
+/// What a folder of rows is of.
+const MANIFEST: &str = "manifest.json";
+
+/// The command and its options.
+fn command() -> Vec<String> {
+    let words = env::args_os().skip(1);
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Refuses a folder that holds rows of something else.
+fn check_folder(folder: &Path, new: &Manifest) -> Result<(), Failure> {
+    let text = fs::read_to_string(folder.join(MANIFEST));
+    let earlier = text
+        .ok()
+        .and_then(|text| serde_json::from_str::<Manifest>(&text).ok());
+    match earlier.and_then(|earlier| earlier.differs(new)) {
+        None => Ok(()),
+        Some(what) => Err(Failure::Input(format!(
+            "--out {}: holds rows {what}; name another folder, or say --force",
+            folder.display()
+        ))),
+    }
+}
+
+/// Writes manifest, rows, results and figures of `report`, whose links had `losses`, to `folder`.
+pub(crate) fn write_report(folder: &Path, report: &Report, losses: &Losses) -> Result<(), Failure> {
+    let labelled = report.labelled_rows();
+    let columns = labelled.iter().flat_map(|row| row.0.keys().cloned());
+    let (experiment, seeds) = (&report.experiment, &report.seeds);
+    let manifest = Manifest::of(experiment, seeds, losses, command(), columns.collect());
+    let manifest = serde_json::to_string_pretty(&manifest).map_err(Failure::job)?;
+    let rows = serde_json::to_string(&labelled).map_err(Failure::job)?;
     let results = serde_json::to_string_pretty(&report.results).map_err(Failure::job)?;
-    write_file(&folder.join("rows.csv"), &csv(&report.rows))?;
+    write_file(&folder.join(MANIFEST), &format!("{manifest}\n"))?;
+    write_file(&folder.join("rows.csv"), &csv(&labelled))?;
     write_file(&folder.join("rows.json"), &format!("{rows}\n"))?;
     write_file(&folder.join("results.json"), &format!("{results}\n"))?;
     for (name, svg) in &report.figures {

@@ -103,6 +103,11 @@ impl Runner {
         })
     }
 
+    /// The losses on every network.
+    pub(crate) fn losses(&self) -> &Losses {
+        self.sites.losses()
+    }
+
     /// The rows of `run` with `seeds`; `id` names it in the progress.
     pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
         let observer = |done: u64, total: u64| self.show(id, done, total);
@@ -175,9 +180,6 @@ impl Runner {
         }
         let left = pace.left(id, done, total);
         reporter.counted(id, &left, done, total);
-        if !reporter.has_bar() && pace.is_minute() {
-            reporter.line(&format!("thalweg: {id}: {done} of {total}, {left}"));
-        }
         ControlFlow::Continue(())
     }
 

@@ -31,7 +31,7 @@ fn pipeline(report: &Report, ends: &str) -> String {
     };
     let survey = report.survey.as_ref().map_or_else(String::new, |survey| {
         let (measuring_s, collecting_s) = (survey.measuring_s, survey.collecting_s);
-        format!("links measured in {measuring_s:.1} s, collected in {collecting_s:.1} s{age}\n")
+        format!("links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n")
     });
     let text = format!(
         "{}, seed {}: node {} to node {}, {}, channels {}\n{ends}{survey}\n",
@@ -208,7 +208,7 @@ fn link_table(s: &Stream) -> String {
 fn survey_line(survey: &DualSurveyCost) -> String {
     let of = |cost: &SurveyCost| {
         format!(
-            "measured in {:.1} s, collected in {:.1} s",
+            "measured in {:.1} s, tables collected in {:.1} s",
             cost.measuring_s, cost.collecting_s
         )
     };

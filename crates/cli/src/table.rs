@@ -1,5 +1,10 @@
 //! Plain aligned tables for the terminal.
 
+/// A terminal's usual width.
+const NARROW: usize = 80;
+/// The last column has as much room in any case.
+const LEAST: usize = 20;
+
 /// Where a column's cells stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -37,6 +42,21 @@ impl Table {
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
+    /// The same no wider than a terminal usually is: words of the last column go on in the next line.
+    pub(crate) fn render_narrow(mut self) -> String {
+        let last = self.align.len().saturating_sub(1);
+        let widest = |at: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let before: usize = (0..last).map(|at| widest(at) + 2).sum();
+        let room = NARROW.saturating_sub(before).max(LEAST);
+        for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(last)) {
+            *cell = folded(cell, room);
+        }
+        self.render()
+    }
+
     /// The table as text: columns two spaces apart, a rule under the heading, whose names may have several lines.
     pub(crate) fn render(&self) -> String {
         let width = |column: usize| {
@@ -50,7 +70,7 @@ impl Table {
             let lines = row.iter().map(|cell| cell.split('\n').count());
             let high = lines.max().unwrap_or(1);
             for n in 0..high {
-                // Names stand at the foot, all else begins at the head.
+                // Names in the heading stand at the foot, cells at the head.
                 let part = |cell: &String| {
                     let lines: Vec<&str> = cell.split('\n').collect();
                     let line = match place {
@@ -137,5 +157,16 @@ a longer one      -
             "{}",
             table.render()
         );
+    }
+
+    #[test]
+    fn words_that_do_not_fit_go_on_below_their_column() {
+        let mut table = Table::of(&["name", "what it is"]);
+        table.row(["a", &"word ".repeat(30)]);
+        let text = table.render_narrow();
+        assert!(text.lines().all(|line| line.len() <= NARROW), "{text}");
+        assert_eq!(text.split_whitespace().filter(|w| *w == "word").count(), 30);
+        let third = text.lines().nth(3).unwrap();
+        assert!(third.starts_with("      word word"), "{text}");
     }
 }

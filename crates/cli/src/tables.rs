@@ -140,7 +140,7 @@ fn notes(report: &Report) -> String {
         let metrics = f.metrics.join(", ");
         let _ = writeln!(text, "{metrics}: of {} of {all} rows ({})", f.count, f.rows);
     }
-    for line in report.seeds_notes() {
+    for line in report.routes_notes().chain(report.seeds_notes()) {
         let _ = writeln!(text, "{line}");
     }
     for (metric, why) in &report.nothing {
@@ -154,15 +154,39 @@ fn notes(report: &Report) -> String {
         let (label, why) = (r.measured.label(), excused(r));
         let _ = writeln!(text, "within its band again: {label}: {why}");
     }
-    for r in &report.results {
-        if let Some(what) = fitted(r) {
-            let _ = writeln!(text, "[F] {}: {what}", r.measured.label());
-        }
-    }
+    text.push_str(&fits(report));
     match text.is_empty() {
         true => text,
         false => format!("\n{text}"),
     }
+}
+
+/// What results owe to constants that were fitted to them: each constant once.
+fn fits(report: &Report) -> String {
+    let mut fits: Vec<(String, Vec<(String, String)>)> = Vec::new();
+    for r in &report.results {
+        let Some(what) = fitted(r) else { continue };
+        let (constant, moved) = what.rsplit_once("; ").unwrap_or((&what, ""));
+        let of_it = (r.measured.label(), moved.to_owned());
+        match fits.iter_mut().find(|(known, _)| known == constant) {
+            Some((_, results)) => results.push(of_it),
+            None => fits.push((constant.to_owned(), vec![of_it])),
+        }
+    }
+    let mut text = String::new();
+    for (constant, results) in fits {
+        if let [(label, moved)] = &results[..] {
+            let _ = writeln!(text, "[F] {label}: {constant}; {moved}");
+            continue;
+        }
+        let _ = writeln!(text, "[F] {constant}; with a tenth less and a tenth more:");
+        for (label, moved) in results {
+            let short = moved.replacen("a tenth less gives ", "", 1);
+            let short = short.replacen(", a tenth more ", ", ", 1);
+            let _ = writeln!(text, "    {label}: {short}");
+        }
+    }
+    text
 }
 
 /// An interval; nothing where the value is exact.

@@ -23,7 +23,8 @@ pub(crate) fn network(args: &CollectArgs) -> Result<Network, Failure> {
         .hops(args.hops)
         .age(args.age)
         .at(args.at)
-        .losses(args.loss.clone());
+        .losses(args.loss.clone())
+        .control_channel(args.control_channel)?;
     Ok(network.object(object(args)?))
 }
 

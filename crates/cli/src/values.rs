@@ -119,7 +119,7 @@ pub(crate) fn channels(text: &str) -> Parsed<List<Channel>> {
     Ok(List(list))
 }
 
-fn channel(text: &str) -> Parsed<Channel> {
+pub(crate) fn channel(text: &str) -> Parsed<Channel> {
     text.parse()
         .map_err(|e| format!("{e}, not \"{}\"", text.trim()))
 }

@@ -16,6 +16,8 @@ const RADIUS: f64 = 13.0;
 const BAR: f64 = 92.0;
 /// The least loss that fills a bar, so that a good transfer does not look like a bad one.
 const LEAST_FULL: f64 = 0.05;
+/// A node that stood by.
+const STOOD_BY: &str = "#e4e7ea";
 /// The edge of a node.
 const EDGE: &str = "stroke-width=\"0.8\"";
 
@@ -73,6 +75,8 @@ pub enum Voice {
     Spoke,
     /// Kept most of them back.
     KeptBack,
+    /// Stood by for others, and had little to do.
+    StoodBy,
 }
 
 /// What one sub-group made of a hop.
@@ -193,17 +197,19 @@ impl Stages {
         let middle = self.y(member.stage, member.lane);
         let y = middle - step * (count - 1.0) / 2.0 + step * before;
         let at = (x(member.stage), y);
-        let ground = match member.stage {
-            0 => SOURCE.to_owned(),
+        let ground = match (member.stage, member.voice) {
+            (0, _) => SOURCE.to_owned(),
+            (_, Voice::StoodBy) => STOOD_BY.to_owned(),
             _ => colour(member.received),
         };
         let line = match member.voice {
             Voice::KeptBack => kept_back(),
-            Voice::Spoke => format!("stroke=\"{INK}\" {EDGE}"),
+            Voice::Spoke | Voice::StoodBy => format!("stroke=\"{INK}\" {EDGE}"),
         };
         let style = fill(&ground) + " " + &line;
         svg.circle(at, RADIUS, &style, Some(&member.hint));
-        let dark = member.stage == 0 || !(0.6..=0.96).contains(&member.received);
+        let light = member.voice == Voice::StoodBy || (0.6..=0.96).contains(&member.received);
+        let dark = member.stage == 0 || !light;
         let ink = if dark { "#ffffff" } else { INK };
         let at = (at.0, at.1 + 3.5);
         svg.text(at, Anchor::Middle, 10.0, ink, &member.name);
@@ -235,7 +241,14 @@ impl Stages {
         let dashed = format!("fill=\"none\" {}", kept_back());
         svg.circle((x + 4.0, y), 7.0, &dashed, None);
         let at = (x + 17.0, y + 4.0);
-        svg.text(at, Anchor::Start, 12.0, INK, "kept most packets back");
+        let name = "kept most packets back";
+        svg.text(at, Anchor::Start, 12.0, INK, name);
+        if self.nodes.iter().any(|n| n.voice == Voice::StoodBy) {
+            let x = at.0 + text_width(name, 12.0) + 22.0;
+            let style = fill(STOOD_BY) + &format!(" stroke=\"{INK}\" {EDGE}");
+            svg.circle((x, y), 7.0, &style, None);
+            svg.text((x + 13.0, at.1), Anchor::Start, 12.0, INK, "stood by");
+        }
         for (at, note) in self.notes.iter().enumerate() {
             let y = height - 36.0 + 18.0 * at as f64;
             svg.text((24.0, y), Anchor::Start, 12.0, FAINT, note);

@@ -18,7 +18,8 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
-    plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest, Style,
+    plan, Currents, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
+    Style,
 };
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::hop;
@@ -114,8 +115,10 @@ pub struct Place {
     pub order: RelayOrder,
     /// The noise floor of its radios.
     pub floor: Dbm,
-    /// The costs of its boards where they are not those of P3's code.
+    /// The costs of its boards; those of P3's code where they are not known.
     pub timing: Option<BoardTiming>,
+    /// What its boards draw.
+    pub currents: Currents,
 }
 
 impl Place {
@@ -363,6 +366,7 @@ impl LinkState {
         let (scheme, size) = (request.protocol.scheme, (packets, request.payload));
         let timing = self.place.timing.as_ref();
         route.transfer = transfer(route.transfer, scheme, size, timing);
+        route.transfer.currents = self.place.currents;
         route
     }
 
@@ -399,7 +403,13 @@ impl LinkState {
             Style::Hops => usize::from(hop::MAX_HOPS),
             Style::Paths | Style::Chains => LONGEST,
         };
-        let found = match seek(&route) {
+        let mut sought = seek(&route);
+        if matches!(sought, Err(PlanError::TooFewChannels { .. })) {
+            // One path needs fewer channels than two groups.
+            route.max_paths = Some(1);
+            sought = seek(&route);
+        }
+        let found = match sought {
             // Longer routes than a pipeline takes would have more paths: as many as there are within its length.
             Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)
                 .filter_map(|hops| {

@@ -73,7 +73,8 @@ impl Hardware {
     /// In words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Synchronous | Self::Tree => "a CC2420",
+            Self::Synchronous => "one radio",
+            Self::Tree => "a CC2420",
             Self::TwoRadios => "two radios",
         }
     }

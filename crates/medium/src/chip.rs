@@ -275,6 +275,32 @@ pub const NRF52840: Chip = Chip {
     ..CC2420
 };
 
+/// Texas Instruments CC2538: sensitivity -97 dBm, +7 dBm, adjacent channel rejection 44 dB (data sheet SWRS096, "Features"
+/// and "RF receive section"). The rejection two channels away is assumed: the CC2420's. The leaks are 1 dB from the
+/// rejections, as the CC2420's.
+pub const CC2538: Chip = Chip {
+    name: "CC2538",
+    noise_floor: Dbm(-97.5),
+    sensitivity: Dbm(-97.0),
+    max_tx_power: Dbm(7.0),
+    adjacent: AdjacentRejection {
+        above: Db(45.0),
+        below: Db(45.0),
+        far: Db(54.0),
+    },
+    ..CC2420
+};
+
+/// Silicon Labs EFR32MG1 (Mighty Gecko) in its IEEE 802.15.4 mode: sensitivity -99 dBm, +19.5 dBm (data sheet, "Feature
+/// list"). The rejections are assumed: what is usual for the class.
+pub const EFR32MG: Chip = Chip {
+    name: "EFR32MG",
+    noise_floor: Dbm(-99.5),
+    sensitivity: Dbm(-99.0),
+    max_tx_power: Dbm(19.5),
+    ..NRF52840
+};
+
 /// Chipcon CC1000 on Mica2 (433 MHz, 38.4 kBaud Manchester): thermal noise of the 30 kHz band plus
 /// 12 dB noise figure is -117 dBm, the rest of the effective -110 dBm is the demodulator's loss;
 /// sensitivity about -101 dBm at a bit error rate of 1e-3 (data sheet SWRS048). 0.4 of an

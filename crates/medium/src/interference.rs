@@ -52,6 +52,10 @@ impl Interference {
     pub fn none() -> Self {
         Self::default()
     }
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.sources.iter().flatten().all(Option::is_none)
+    }
     /// `sources` by floor and band; `ears`: the floor of each, and the power of each band there.
     pub fn new(sources: Vec<[Option<Source>; BANDS]>, ears: Vec<(u16, [f32; BANDS])>) -> Self {
         Self { sources, ears }

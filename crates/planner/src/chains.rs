@@ -7,7 +7,7 @@
 //! improved relay by relay. Nothing is drawn. Tests: tests/all/chains.rs.
 
 use crate::backups;
-use crate::channels::{StageChannels, REUSE_DISTANCE};
+use crate::channels::{needed, reuse_distance, StageChannels};
 use crate::interference::Stages;
 use crate::link_model::Expected;
 use crate::links::Hop;
@@ -292,16 +292,22 @@ impl Search<'_> {
     }
 
     /// Calls `visit` with every order of channels (indices into the list) for stages 0..=`hops` in which
-    /// none comes twice within the distance of reuse.
+    /// none comes twice within the distance of reuse; of one chain over fewer channels, those that send in one cycle differ.
     fn orders(&self, hops: usize, order: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize])) {
         if order.len() == hops + 1 {
             return visit(order);
         }
         // The source listens for NACKs, the sink for data: they may share a channel.
         let first = usize::from(order.len() == hops);
-        let recent = first.max(order.len().saturating_sub(REUSE_DISTANCE - 1));
-        for at in 0..self.channels.len() {
-            if !order[recent..].contains(&at) {
+        let (len, channels) = (order.len(), self.channels.len());
+        let recent = first.max(len.saturating_sub(reuse_distance(channels) - 1));
+        let paired = self.count == Count::One && channels < needed(hops, 2);
+        for at in 0..channels {
+            let near = match paired {
+                true => &order[first.max(len.saturating_sub(2))..first.max(len.saturating_sub(1))],
+                false => &order[recent..],
+            };
+            if !near.contains(&at) {
                 order.push(at);
                 self.orders(hops, order, visit);
                 order.pop();

@@ -2,7 +2,8 @@
 //!
 //! The faithful rule counts a fixed list back from the sink; [`Assignment::Best`] chooses by measured
 //! qualities. Invariant: two stages fewer than [`REUSE_DISTANCE`] hops apart differ in channel, so that
-//! what they do in one cycle does not collide. Not modelled: how far interference reaches.
+//! what they do in one cycle does not collide. Where there are fewer channels, see [`needed`]. Not modelled: how far
+//! interference reaches.
 //! Tests: `channels_tests.rs`.
 
 use std::collections::BTreeMap;
@@ -10,6 +11,23 @@ use thalweg_units::Channel;
 
 /// Hops after which a channel may be used again (P3 gets by on four channels on any route).
 pub const REUSE_DISTANCE: usize = 4;
+/// The same where there are but three channels: then a stage hears the next sender on its channel from two hops away.
+const LEAST_REUSE_DISTANCE: usize = 3;
+
+/// Hops after which a channel is used again where there are so many.
+pub(crate) fn reuse_distance(channels: usize) -> usize {
+    channels.clamp(LEAST_REUSE_DISTANCE, REUSE_DISTANCE)
+}
+
+/// How many channels a route of `hops` hops needs at least. With two groups all stages send in each cycle. One path's
+/// send in alternate cycles, so that neighbouring stages may share a channel.
+pub(crate) fn needed(hops: usize, paths: usize) -> usize {
+    match (paths, hops) {
+        (1, 0..=2) => 1,
+        (1, _) => 2,
+        _ => hops.min(LEAST_REUSE_DISTANCE),
+    }
+}
 
 /// How channels are given to stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,6 +78,12 @@ pub fn counted_back(channels: &[Channel], hops: usize) -> Vec<Channel> {
     let mut stages: Vec<Channel> = channels.iter().copied().cycle().take(hops + 1).collect();
     stages.reverse();
     stages
+}
+
+/// The same for one path where two groups would need more channels: each serves two neighbouring stages.
+pub(crate) fn counted_back_in_pairs(channels: &[Channel], hops: usize) -> Vec<Channel> {
+    let pairs: Vec<Channel> = channels.iter().flat_map(|&c| [c, c]).collect();
+    counted_back(&pairs, hops)
 }
 
 /// An order for a set of channels, to be counted back from the sink: the routing channel first if it

@@ -15,6 +15,16 @@ fn the_sink_gets_the_first_and_the_source_follows_the_same_rule() {
 }
 
 #[test]
+fn one_path_over_few_channels_never_sends_twice_on_one_in_a_cycle() {
+    assert_eq!([1, 2, 3, 8].map(|hops| needed(hops, 1)), [1, 1, 2, 2]);
+    assert_eq!([1, 2, 3, 8].map(|hops| needed(hops, 2)), [1, 2, 3, 3]);
+    let stages = counted_back_in_pairs(&channels(&[26, 15]), 6);
+    assert_eq!(stages, channels(&[15, 26, 26, 15, 15, 26, 26]));
+    // Stages two apart send in the same cycles.
+    assert!(stages.windows(3).all(|near| near[0] != near[2]));
+}
+
+#[test]
 fn spreading_the_papers_channels() {
     let order = spread_order(&channels(&[15, 20, 25, 26]), Channel::LAST);
     assert_eq!(order, channels(&[26, 20, 25, 15]));

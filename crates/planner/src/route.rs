@@ -7,7 +7,7 @@
 //! Tests: tests/all/plans.rs.
 
 use crate::chain_plan::plan_chains;
-use crate::channels::{self, Assignment, REUSE_DISTANCE};
+use crate::channels::{self, Assignment};
 use crate::evidence::{Basis, Evidence};
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::hop_route::plan_hops;
@@ -412,15 +412,18 @@ fn assign(
             None => warnings.push(Warning::NoChoiceOfChannels),
         }
     }
-    let needed = hops.min(REUSE_DISTANCE);
-    if request.channels.len() < needed {
+    let (given, needed) = (request.channels.len(), channels::needed(hops, paths));
+    if given < needed {
         return Err(PlanError::TooFewChannels {
-            given: request.channels.len(),
+            given,
             needed,
             hops,
         });
     }
-    let channels = channels::counted_back(&request.channels, hops);
+    let channels = match given < channels::needed(hops, 2) {
+        true => channels::counted_back_in_pairs(&request.channels, hops),
+        false => channels::counted_back(&request.channels, hops),
+    };
     if balanced {
         draft.balance(paths, &channels);
     }

@@ -36,3 +36,4 @@ pub use hooks::{
 };
 pub use mcu::BackgroundRuns;
 pub use network::{Network, NetworkError, Remake, SimError, Stop};
+pub use radio::misfit;

@@ -11,12 +11,12 @@ use crate::strength::Fluctuation;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use thalweg_engine::{
-    Abilities, Ability, Answering, Assessment, Caps, Cca, Condition, Hear, OpId, RadioOp, Software,
-    Wants,
+    Abilities, Ability, Answering, Assessment, Caps, Cca, Condition, Hear, Misfit, OpId, RadioId,
+    RadioOp, Software, Wants,
 };
 use thalweg_medium::chip::Modem;
 use thalweg_medium::random;
-use thalweg_medium::Able;
+use thalweg_medium::{Able, Air, Medium};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, MilliWatts, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
@@ -397,6 +397,13 @@ pub(crate) fn caps(board: &Board, able: Able, channels: ChannelSet) -> Caps {
         power: [LEAST_POWER, board.chip.max_tx_power],
         after_rx_step: board.sync_step,
     }
+}
+
+/// What the first radio of `board` lacks of what an engine `wants`, in an air of synchronous senders.
+pub fn misfit(board: &Board, wants: &Wants) -> Option<Misfit> {
+    let lack = caps(board, Medium::ABLE, ChannelSet::ALL).lacks(wants)?;
+    let radio = RadioId(0);
+    Some(Misfit { radio, lack })
 }
 
 /// All chips go down to about this.

@@ -7,7 +7,7 @@
 use crate::battery::Powered;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_engine::{BoardTiming, Engine, Software};
+use thalweg_engine::{Engine, RadioId};
 use thalweg_host::collector::{
     clean_channels, Collector, Description, LineLoss, Observations, ProtocolPlan, Transfer,
 };
@@ -20,14 +20,15 @@ use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
 use thalweg_host::waves::{Start, Wave, WaveResult};
-use thalweg_medium::chip::CC2420;
+use thalweg_medium::chip::{Band, Chip, Phy};
 use thalweg_medium::random::stream;
-use thalweg_planner::{Place, Plan, RelayOrder};
+use thalweg_planner::{Currents, Place, Plan, RelayOrder};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_sim::{Board, Network as Simulation, NetworkError, Observer, SimError};
+use thalweg_sim::{misfit, Board, Network as Simulation, NetworkError, Observer, SimError};
 use thalweg_testbeds::{Physics, Places, Site, Testbed};
 use thalweg_units::{Channel, Duration, Instant, NodeId, SimTime};
+use thalweg_wire::phy;
 use thalweg_wire::route::Scheme;
 
 /// Why a simulated network did not do what it should.
@@ -39,9 +40,9 @@ pub enum RunError {
         /// How many it has.
         nodes: usize,
     },
-    /// No engine does all of this on such a board.
-    #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward)")]
-    Board(String),
+    /// The board cannot carry pipelines: its name, and what it lacks.
+    #[error("board {0}: pipelines, surveys and floods need a radio of IEEE 802.15.4 at 250 kbit/s in the 2.4 GHz band that starts frames on time; {1}")]
+    Board(String, String),
     /// The simulator could not be set up.
     #[error("simulation: {0}")]
     Network(#[from] NetworkError),
@@ -63,20 +64,47 @@ impl RunError {
         use RunError::{Board, Failed, TooManyNodes};
         matches!(
             self,
-            TooManyNodes { .. } | Board(_) | Failed(Failure::Unfit(_))
+            TooManyNodes { .. } | Board(..) | Failed(Failure::Unfit(_))
         )
     }
 }
 
-/// Whether pipelines run over nodes that are such boards.
-pub(crate) fn carries_pipelines(board: &Board) -> bool {
-    *board.chip == CC2420
+/// Whether pipelines, surveys and floods run over nodes that are such boards, by the first radio of each; else what
+/// that lacks.
+///
+/// # Errors
+/// What it lacks, in a few words.
+pub fn check_pipelines(board: &Board) -> Result<(), String> {
+    let Chip {
+        name, phy, band, ..
+    } = board.chip;
+    if *phy != Phy::OQPSK_250K || *band != Band::Ghz2_4 {
+        return Err(format!("its {name} has other frames, or another band"));
+    }
+    let config = floodnet::Config::default();
+    let node = Node::new(NodeId::MAX, config, board.timing, Default::default());
+    let wants = node.wants(RadioId(0));
+    match wants.and_then(|wants| misfit(board, &wants)) {
+        Some(misfit) => Err(format!("with its {name}, {misfit}")),
+        None => Ok(()),
+    }
 }
 
-/// How long boards take that copy packets between radio and memory, which planners count with; none of other boards.
-pub fn copying(board: &Board) -> Option<BoardTiming> {
-    let copies = carries_pipelines(board) && board.timing.software != Software::Overlapped;
-    copies.then_some(board.timing)
+/// What a board draws, for predicted energy. Code of serial boards runs for as long as a frame's copies take, that of
+/// others while the frame is on the air.
+pub fn currents(board: &Board) -> Currents {
+    let (drawn, timing) = (board.currents, board.timing);
+    let on_air = phy::air_time(phy::MAX_MPDU).as_secs_f64();
+    let runs = match timing.software.is_serial() {
+        true => (timing.forward_software.as_secs_f64() / on_air).min(1.0),
+        false => 1.0,
+    };
+    Currents {
+        receive_ma: drawn.radio_receive_ma,
+        send_ma: drawn.radio_transmit_ma,
+        code_ma: drawn.mcu_active_ma * runs,
+        supply_v: drawn.supply_v,
+    }
 }
 
 /// A network of simulated nodes and its host's line to them.
@@ -248,8 +276,16 @@ pub fn place(testbed: &Testbed) -> link_state::Place {
             Places::Known => RelayOrder::NearestLine,
         },
         floor: board.chip.noise_floor,
-        timing: copying(board),
+        timing: Some(board.timing),
+        currents: currents(board),
     }
+}
+
+/// What the nodes of `site` agree on: floods on its control channel, with slots for its boards.
+pub fn flood_config(site: &Site) -> floodnet::Config {
+    let mut config = floodnet::Config::default().on(&site.board.timing);
+    config.glossy.channel = site.testbed.control;
+    config
 }
 
 /// Describes `site` before its links are measured, with `sink` as base station. Pipelines take `channels`; without them
@@ -294,19 +330,16 @@ impl Motes {
     /// # Errors
     /// [`RunError`].
     pub fn open(site: &Site, seed: u64) -> Result<Self, RunError> {
-        if !carries_pipelines(&site.board) {
-            let nodes = site.testbed.len();
-            return Err(match nodes > MAX_NODES {
-                true => RunError::TooManyNodes { nodes },
-                false => RunError::Board(site.testbed.board_name.clone()),
-            });
+        let nodes = site.testbed.len();
+        if nodes > MAX_NODES {
+            return Err(RunError::TooManyNodes { nodes });
         }
-        let config = floodnet::Config::default().on(&site.board.timing);
-        Self::open_with(site, config, seed)
+        let named = |lack| RunError::Board(site.testbed.board_name.clone(), lack);
+        check_pipelines(&site.board).map_err(named)?;
+        Self::open_with(site, flood_config(site), seed)
     }
 
-    /// The same with floods as `config` has them. Pipelines run on boards with a CC2420; any board's
-    /// radio can survey its links.
+    /// The same with floods as `config` has them, on any board: radios of other bands can survey their links, too.
     ///
     /// # Errors
     /// [`RunError`].

@@ -17,9 +17,8 @@ use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice,
 use thalweg_host::transfer::pipeline::{Node, Order};
 use thalweg_host::transfer::session::SessionRequest;
 use thalweg_medium::random::derive;
-use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_units::{Duration, NodeId};
 
 use crate::convergecast;
 use crate::motes::{description, Motes, RunError, SimNetwork};
@@ -40,7 +39,6 @@ pub struct Simulated {
     site: Site,
     speed: f64,
     bytes: u32,
-    control: Channel,
 }
 
 impl Simulated {
@@ -50,18 +48,7 @@ impl Simulated {
     /// [`RunError`] where they cannot carry pipelines.
     pub fn new(site: Site, speed: f64, bytes: u32) -> Result<Self, RunError> {
         Motes::open(&site, 0)?;
-        Ok(Self {
-            site,
-            speed,
-            bytes,
-            control: Channel::LAST,
-        })
-    }
-
-    /// The same with floods on channel `control`.
-    #[must_use]
-    pub fn flooding_on(self, control: Channel) -> Self {
-        Self { control, ..self }
+        Ok(Self { site, speed, bytes })
     }
 }
 
@@ -89,9 +76,7 @@ impl Connector for Simulated {
     fn open(&mut self) -> Result<Self::Network, NetworkFault> {
         let broken = |why: RunError| NetworkFault::Broken(Box::new(why));
         let seed = derive(self.site.seed, "gateway", &[]);
-        let mut config = floodnet::Config::default().on(&self.site.board.timing);
-        config.glossy.channel = self.control;
-        let motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
+        let motes = Motes::open(&self.site, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
         let mut nodes = motes.nodes;
         nodes.hear(&[testbed.sink_index()]);

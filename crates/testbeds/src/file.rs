@@ -33,6 +33,7 @@ struct File {
     board: Option<String>,
     sink: Option<u16>,
     channels: Option<Vec<u8>>,
+    control_channel: Option<u8>,
     /// Whether planners know where nodes are.
     #[serde(default)]
     places: Places,
@@ -173,6 +174,10 @@ impl Reader<'_> {
         };
         labels.extend(self.labels(file.nodes.as_deref().unwrap_or_default())?);
         let channels = self.channels(file.channels.as_deref(), measured)?;
+        let control = match file.control_channel {
+            Some(named) => self.control(named, measured)?,
+            None => Testbed::control_of(nodes.len(), channels, &physics),
+        };
         let sink = self.sink(file.sink, &nodes)?;
         let sink_by = match (file.sink, &physics) {
             (Some(_), _) => SinkBy::File,
@@ -187,6 +192,7 @@ impl Reader<'_> {
             nodes,
             labels,
             channels,
+            control,
             sink,
             sink_by,
             places: file.places,
@@ -407,6 +413,18 @@ impl Reader<'_> {
             return self.fail("channels", Problem::TooFew("channels", 1));
         }
         Ok(channels)
+    }
+
+    fn control(&self, number: u8, measured: ChannelSet) -> Result<Channel, TestbedError> {
+        const KEY: &str = "control_channel";
+        let Ok(channel) = Channel::new(number) else {
+            let expected = "a channel of the 2.4 GHz band, 11..26";
+            return self.wrong(KEY, "channel", number, expected);
+        };
+        match measured.contains(channel) {
+            true => Ok(channel),
+            false => self.fail(KEY, Problem::unlisted(channel, measured)),
+        }
     }
 
     fn sink(&self, sink: Option<u16>, nodes: &[Node]) -> Result<NodeId, TestbedError> {

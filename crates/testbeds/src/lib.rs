@@ -11,6 +11,7 @@ mod bounds;
 mod building;
 mod central;
 mod columns;
+mod control;
 mod draft;
 mod error;
 mod file;

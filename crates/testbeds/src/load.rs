@@ -67,8 +67,10 @@ impl Testbed {
         let (channels, assumed) = (trace.channels, trace.assumed.clone());
         let labels = trace.labels.clone();
         let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
+        let physics = Physics::Measured(measured);
         let testbed = Self {
             name: stem,
+            control: Self::control_of(nodes.len(), channels, &physics),
             description,
             board_name: DEFAULT_BOARD.to_owned(),
             board: boards::telosb(),
@@ -80,7 +82,7 @@ impl Testbed {
             nodes,
             labels,
             channels,
-            physics: Physics::Measured(measured),
+            physics,
             assumed,
         };
         testbed.settled()

@@ -7,12 +7,14 @@ use crate::assumed::Assumed;
 use crate::battery::Batteries;
 use crate::building::Building;
 use crate::central;
+use crate::control;
+use crate::error::Problem;
 use crate::trace::{Trace, TraceLink, Visits};
 use serde::Deserialize;
 use thalweg_medium::random::derive;
 use thalweg_medium::{BuildingModel, Change, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
-use thalweg_units::{ChannelSet, Db, Dbm, Duration, NodeId};
+use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration, NodeId};
 
 /// The board of nodes whose file names none.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
@@ -34,6 +36,9 @@ pub struct Testbed {
     pub labels: BTreeMap<NodeId, String>,
     /// The channels that may be used: those listed in its file, or measured, or all.
     pub channels: ChannelSet,
+    /// The control channel, on which floods go and idle nodes listen: its file's, or 26, or on measured links that on
+    /// which floods reach most nodes.
+    pub control: Channel,
     /// The node that data goes to by default; one of `nodes`.
     pub sink: NodeId,
     /// Why it is that node.
@@ -269,6 +274,28 @@ impl Testbed {
     /// The index of the sink.
     pub fn sink_index(&self) -> usize {
         self.index_of(self.sink).unwrap_or(0)
+    }
+
+    /// The same with floods on channel `control`.
+    ///
+    /// # Errors
+    /// In one line, where links were measured and none on that channel.
+    pub fn flooding_on(mut self, control: Channel) -> Result<Self, String> {
+        let is_measured = matches!(self.physics, Physics::Measured(_));
+        if is_measured && !self.channels.contains(control) {
+            let name = &self.name;
+            let why = Problem::unlisted(control, self.channels);
+            return Err(format!("{name}: {why}"));
+        }
+        self.control = control;
+        Ok(self)
+    }
+    /// The control channel where no file names one: 26, or on measured links as `control.rs` chooses.
+    pub(crate) fn control_of(nodes: usize, channels: ChannelSet, physics: &Physics) -> Channel {
+        match physics {
+            Physics::Measured(measured) => control::channel(nodes, channels, &measured.links),
+            _ => Channel::LAST,
+        }
     }
 
     /// The same with the built-in board `name` at every node.

@@ -125,6 +125,20 @@ impl Network {
         self.request.channels = channels;
         self
     }
+    /// The control channel, on which floods go and idle nodes listen; `None` for the testbed's.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where links were measured and none on that channel.
+    pub fn control_channel(mut self, control: Option<Channel>) -> Result<Self, Error> {
+        if let Some(control) = control {
+            let testbed = Testbed::clone(&self.testbed).flooding_on(control);
+            self.testbed = Arc::new(testbed.map_err(|why| Error::Option {
+                option: "control-channel",
+                why,
+            })?);
+        }
+        Ok(self)
+    }
     /// Object bytes in a packet, 1 to [`MAX_PAYLOAD`]; `None` for as many as a frame of the protocol holds.
     #[must_use]
     pub fn payload(self, bytes: Option<u8>) -> Self {

@@ -504,3 +504,42 @@ fn an_object_larger_than_a_transfer_goes_in_parts_and_is_one_again() {
     let told = String::from_utf8(out.stderr).unwrap();
     assert!(told.contains("part 2 of 2"), "{told}");
 }
+
+#[test]
+fn what_a_link_loses_by_itself_is_not_put_down_to_foreign_traffic() {
+    let dir = tempfile::tempdir().unwrap();
+    let explain = |testbed: &str| {
+        let args = [
+            "--from",
+            "3",
+            "--to",
+            "1",
+            "--bytes",
+            "5000",
+            "--protocol",
+            "pip",
+        ];
+        let lossy = [
+            "collect",
+            "--loss",
+            "2-1:0.3",
+            "--explain",
+            "--testbed",
+            testbed,
+        ];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        let output = command
+            .current_dir(dir.path())
+            .args(lossy)
+            .args(args)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // A bench without Wi-Fi or bursts.
+    let text = explain("line5");
+    assert!(
+        text.contains("link's own loss") && !text.contains("Wi-Fi"),
+        "{text}"
+    );
+}

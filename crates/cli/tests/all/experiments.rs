@@ -339,3 +339,89 @@ fn a_dead_relay_or_a_restarted_sink_ends_pip_and_shows_in_the_rows() {
     let why = row("sink-reboots", "pip")["failure"].as_str().unwrap();
     assert!(why.ends_with("restarted"), "{why}");
 }
+
+#[test]
+fn rows_say_what_they_are_of_and_are_not_replaced_by_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+    write("mine.toml", LINE);
+    write("other.toml", &LINE.replace("'mine'", "'other'"));
+    let run = |file: &str, more: &[&str]| {
+        let args = ["run", file, "--seeds", "1", "--out", "o"];
+        thalweg(dir.path(), &[&args[..], more].concat())
+    };
+    assert_eq!(run("mine.toml", &[]).0, 0);
+    let read = |name: &str| -> serde_json::Value {
+        let text = fs::read_to_string(dir.path().join("o").join(name)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let (rows, manifest) = (read("rows.json"), read("manifest.json"));
+    assert_eq!(rows[0]["experiment"], "mine");
+    assert_eq!(rows[0]["testbed"], "line5");
+    assert_eq!(manifest["columns"]["goodput_kbps"], "kbit/s");
+    assert_eq!(manifest["seeds"], serde_json::json!([1]));
+    assert!(
+        manifest["inputs"]["experiment mine"].is_string(),
+        "{manifest}"
+    );
+    // Rows of the same run may be replaced, and others by force.
+    assert_eq!(run("mine.toml", &[]).0, 0);
+    for (file, more, of) in [
+        ("other.toml", &[][..], "of the experiment \"mine\""),
+        ("mine.toml", &["--routes", "2"], "of routes = 1"),
+        ("mine.toml", &["--loss", "1-2:0.1"], "without losses"),
+    ] {
+        let (status, _, error) = run(file, more);
+        assert!(status == 2 && error.contains(of), "{error}");
+        assert_eq!(rows, read("rows.json"), "{of}");
+    }
+    assert_eq!(run("other.toml", &["--force"]).0, 0);
+    assert_eq!(read("rows.json")[0]["experiment"], "other");
+}
+
+#[test]
+fn routes_that_were_not_found_are_said_and_named_ones_are_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |routes: &str, more: &[&str]| {
+        let text = LINE.replace("routes = 1", &format!("routes = {routes}"));
+        // A single value is a list of one.
+        let text = text.replace(
+            "packets = 10",
+            "bytes = 1180\nchannels = [15, 20, 25, 26]\npayload = 118",
+        );
+        fs::write(dir.path().join("mine.toml"), text).unwrap();
+        let args = ["run", "mine.toml", "--seeds", "1"];
+        thalweg(dir.path(), &[&args[..], more].concat())
+    };
+    let (_, text, error) = run("30", &["--out", "o"]);
+    let found = "seed 1: 12 of 30 routes were found (4 hops at most, 1 path)";
+    assert!(text.contains(found), "{text}{error}");
+    let rows = fs::read_to_string(dir.path().join("o/rows.json")).unwrap();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&rows).unwrap();
+    let of = |row: &serde_json::Value| row["routes_found"] == 12 && row["routes_wanted"] == 30;
+    assert!(rows.iter().all(of), "{rows:?}");
+    // P3's plan of links that were measured on one channel predicts nothing.
+    assert!(rows[0].get("predicted_kbps").is_none(), "{}", rows[0]);
+    let (_, json, _) = run("30", &["--json"]);
+    assert!(json.contains("\"routes_found\":12"), "{json}");
+    let (status, text, _) = run("[[5, 1], [3, 1]]", &["--out", "n"]);
+    assert!(status == 0 && !text.contains("were found"), "{text}");
+    let rows = fs::read_to_string(dir.path().join("n/rows.json")).unwrap();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&rows).unwrap();
+    let ends: Vec<_> = rows
+        .iter()
+        .map(|row| (row["source"].as_u64(), row["sink"].as_u64()))
+        .collect();
+    let (far, near) = ((Some(5), Some(1)), (Some(3), Some(1)));
+    assert_eq!(ends, [far, far, near, near]);
+    let (status, _, error) = run("[[5, 99]]", &[]);
+    assert!(
+        status == 2 && error.contains("there is no node 99"),
+        "{error}"
+    );
+    let (status, _, error) = run("\"all\"", &[]);
+    assert!(
+        status == 2 && error.contains("as [[12, 1], [45, 1]]"),
+        "{error}"
+    );
+}

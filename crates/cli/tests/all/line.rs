@@ -82,6 +82,9 @@ fn an_object_is_collected_over_the_line_and_a_killed_base_station_is_waited_for(
 #[test]
 fn ports_that_are_none_end_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
+    let mica =
+        "name = \"m\"\nboard = \"mica2\"\n[building]\nnodes = 4\nlength_m = 20\nwidth_m = 9\n";
+    fs::write(dir.path().join("mica.toml"), mica).unwrap();
     let cases = [
         (
             &["collect", "--port", "tcp:nowhere"][..],
@@ -103,7 +106,11 @@ fn ports_that_are_none_end_in_one_line() {
             "not for --protocol lpht",
         ),
         (&["collect", "--baud", "9600"], 2, "--port"),
-        (&["basestation", "--testbed", "office12"], 2, "board"),
+        (
+            &["basestation", "--testbed", "mica.toml"],
+            2,
+            "board mica2: ",
+        ),
         (
             &["basestation", "--testbed", "line5", "--to", "77"],
             2,

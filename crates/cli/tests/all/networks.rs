@@ -200,3 +200,47 @@ fn the_testbed_of_the_guide_collects_with_any_seed() {
         );
     }
 }
+
+#[test]
+fn links_of_any_channels_are_collected_over_and_the_control_channel_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    // Node 3 is two hops away, node 4 three; there is no channel 26.
+    let links = |channels: &[u8]| {
+        let mut text = String::from("src,dst,channel,prr\n");
+        for (channel, near) in channels.iter().flat_map(|c| [1, 2, 3].map(|n| (c, n))) {
+            let far = near + 1;
+            let _ = writeln!(text, "{near},{far},{channel},1\n{far},{near},{channel},1");
+        }
+        text
+    };
+    let collect = |options: &str, channels: &[u8]| {
+        let args = format!("collect --testbed - --bytes 5000 --to 1 {options}");
+        run(dir.path(), &args, &links(channels))
+    };
+    for (options, channels, control) in [
+        ("--from 3", &[15][..], 15),
+        ("--from 4", &[15, 20], 20),
+        ("--from 4", &[15, 20, 25], 25),
+        ("--from 4 --control-channel 15", &[15, 20, 25], 15),
+        ("--from 4", &[15, 20, 25, 26], 26),
+    ] {
+        let (status, out, err) = collect(options, channels);
+        assert_eq!(status, Some(0), "{channels:?}: {err}");
+        assert!(
+            out.contains(&format!("\ncontrol channel {control}\n")),
+            "{out}"
+        );
+    }
+    let (status, _, err) = collect("--from 4 --protocol p3", &[15]);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(
+        err.contains("a route of 3 hops needs 2 different ones"),
+        "{err}"
+    );
+    let (status, _, err) = collect("--control-channel 26", &[15, 20]);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(
+        err.contains("channel 26 is not one of the channels listed: 15 20"),
+        "{err}"
+    );
+}

@@ -46,9 +46,9 @@ pub struct NetworkConfig {
     /// The channels of surveys and transfers; chosen by what the network offers where none are named.
     #[serde(deserialize_with = "channels")]
     pub channels: Option<Vec<Channel>>,
-    /// The channel of floods, to which idle nodes listen: the nodes' own setting.
-    #[serde(deserialize_with = "channel")]
-    pub control: Channel,
+    /// The control channel, to which idle nodes listen: the nodes' own setting; the testbed's where none is named.
+    #[serde(deserialize_with = "channel", alias = "control_channel")]
+    pub control: Option<Channel>,
 }
 
 impl Default for NetworkConfig {
@@ -63,7 +63,7 @@ impl Default for NetworkConfig {
             name: None,
             building: None,
             channels: None,
-            control: Channel::LAST,
+            control: None,
         }
     }
 }
@@ -81,7 +81,7 @@ impl NetworkConfig {
     /// The channels on which it is heard; none where it is not said which.
     fn heard_on(&self) -> Option<ChannelSet> {
         let own = self.channels.as_ref()?.iter().copied();
-        Some(own.chain([self.control]).collect())
+        Some(own.chain([self.control.unwrap_or(Channel::LAST)]).collect())
     }
 }
 
@@ -160,8 +160,9 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
         ))),
     }
 }
-fn channel<'de, D: Deserializer<'de>>(from: D) -> Result<Channel, D::Error> {
-    Channel::new(u8::deserialize(from)?).map_err(D::Error::custom)
+fn channel<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Channel>, D::Error> {
+    let named = Channel::new(u8::deserialize(from)?);
+    named.map(Some).map_err(D::Error::custom)
 }
 fn channels<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Channel>>, D::Error> {
     let numbers = Vec::<u8>::deserialize(from)?;

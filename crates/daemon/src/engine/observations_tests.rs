@@ -26,6 +26,7 @@ fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
                 order: RelayOrder::Random,
                 floor: Dbm(-95.5),
                 timing: None,
+                currents: thalweg_planner::Currents::TELOSB,
             },
             positions: None,
             channels: None,

@@ -25,12 +25,13 @@ fn other() -> Station {
     let control = Channel::new(17).unwrap();
     let config = NetworkConfig {
         channels: Some(channels.to_vec()),
-        control,
+        control: Some(control),
         ..named("south")
     };
-    let site = Site::new(Testbed::load("floor21").unwrap(), SEED + 1);
-    let network = Simulated::new(site, 500.0, BYTES).unwrap();
-    Station::new(&config, network.flooding_on(control))
+    let testbed = Testbed::load("floor21").unwrap();
+    let testbed = testbed.flooding_on(control).unwrap();
+    let network = Simulated::new(Site::new(testbed, SEED + 1), 500.0, BYTES);
+    Station::new(&config, network.unwrap())
 }
 
 #[test]

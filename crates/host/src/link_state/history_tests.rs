@@ -32,6 +32,7 @@ fn link_state() -> LinkState {
         order: RelayOrder::Random,
         floor: Dbm(-95.5),
         timing: None,
+        currents: thalweg_planner::Currents::TELOSB,
     };
     let draw = (drawn as super::super::Draw, 1);
     LinkState::new(place, links(), 0, None, draw)

@@ -10,7 +10,7 @@ use thalweg_host::collector::{Collector, Description, FetchRequest, LineLoss, Tr
 use thalweg_host::job::{Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, Place, PlanRequest};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
-use thalweg_host::recovery::{settle, survey};
+use thalweg_host::recovery::{settle, survey, Reports};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::Assembly;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
@@ -135,7 +135,19 @@ fn surveyed(
     let ids = [id(1), id(2), id(3)];
     let kind = Survey::sweep(ChannelSet::ALL);
     let make = || SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
-    survey(field, broken, missed, make, &mut |_| Continue(()))
+    let reports = Reports {
+        ids: &ids,
+        sink: id(1),
+        floor: Dbm(-95.0),
+        number: &mut || 1,
+    };
+    survey(
+        field,
+        (broken, missed),
+        make,
+        reports,
+        &mut |_| Continue(()),
+    )
 }
 
 #[test]
@@ -214,6 +226,7 @@ fn pair() -> (Collector, LinkState, PlanRequest) {
             order: RelayOrder::Random,
             floor: Dbm(-95.0),
             timing: None,
+            currents: thalweg_planner::Currents::TELOSB,
         },
         positions: None,
         sink: id(1),

@@ -71,6 +71,10 @@ impl Kind for Asymmetry {
         Some("transfers.testbed")
     }
 
+    fn sought(&self) -> Option<String> {
+        self.transfers.sought()
+    }
+
     fn routes_key(&self) -> Option<&'static str> {
         Some("transfers.routes")
     }

@@ -254,14 +254,15 @@ impl Kept<'_> {
 
 /// A run's keys, the losses, and digests of the files that keys name.
 fn described(kind: &str, keys: &toml::Table, losses: &Losses) -> String {
+    format!("{kind}\n{keys}\n{losses:?}\n{:?}", files_of(keys))
+}
+
+/// The files that `keys` name, and those that these name in turn, with their digests.
+pub(super) fn files_of(keys: &toml::Table) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
-    named(
-        &Value::Table(keys.clone()),
-        Path::new(""),
-        DEPTH,
-        &mut files,
-    );
-    format!("{kind}\n{keys}\n{losses:?}\n{files:?}")
+    let keys = Value::Table(keys.clone());
+    named(&keys, Path::new(""), DEPTH, &mut files);
+    files
 }
 
 /// Adds to `files` those that texts in `value` name, and those that these name in turn, with their digests.
@@ -290,7 +291,7 @@ fn named(value: &Value, folder: &Path, depth: usize, files: &mut BTreeMap<PathBu
     }
 }
 
-fn hex(digest: Sha256) -> String {
+pub(super) fn hex(digest: Sha256) -> String {
     let bytes = digest.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

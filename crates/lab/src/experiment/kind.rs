@@ -48,6 +48,11 @@ pub trait Kind: Debug + Send + Sync {
         self.testbed_key().map(|_| phy::MAX_PSDU)
     }
 
+    /// What it draws routes by, where it may find fewer than were asked for, such as "6 hops at most, 3 paths".
+    fn sought(&self) -> Option<String> {
+        None
+    }
+
     /// Tells where packets were lost, where it can.
     fn explains(&self) -> Option<&dyn Explains> {
         None
@@ -91,6 +96,27 @@ pub struct Key {
     pub name: &'static str,
     /// What it says, with unit, range and default.
     pub about: &'static str,
+    /// What its value is.
+    pub shape: Shape,
+}
+
+/// What the value of a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One value.
+    One,
+    /// A list; in files a single value is a list of one.
+    List,
+}
+
+impl Shape {
+    /// That of the type called `name`.
+    pub(super) const fn of(name: &str) -> Self {
+        match name.as_bytes() {
+            [b'V', b'e', b'c', ..] => Self::List,
+            _ => Self::One,
+        }
+    }
 }
 
 /// Declares the keys of the kind called by the first word. Doc comments are what users read of them.
@@ -111,6 +137,7 @@ macro_rules! keys {
                 $crate::experiment::kind::Key {
                     name: stringify!($key),
                     about: concat!($($says),+),
+                    shape: $crate::experiment::kind::Shape::of(stringify!($Type)),
                 },
             )+];
         }

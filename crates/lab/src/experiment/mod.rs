@@ -20,6 +20,7 @@ mod journal;
 mod journal_tests;
 mod kind;
 mod link_channels;
+mod manifest;
 mod neighbourhood;
 mod network;
 mod overhead;
@@ -58,7 +59,8 @@ pub static KINDS: &[Entry] = &[
 pub use context::{ProgressObserver, RunContext, Threads};
 pub use explained::{Explained, ExplainedTransfer};
 pub use journal::{Journal, Kept};
-pub use kind::{Captures, Explains, Key, Keyed, Kind};
+pub use kind::{Captures, Explains, Key, Keyed, Kind, Shape};
+pub use manifest::Manifest;
 pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};

@@ -1,11 +1,13 @@
 //! A report: an experiment's results beside the paper's, with what they were measured of.
 //! Tests: `tests.rs`.
 
+use super::manifest::labelled;
 use super::spec::Experiment;
 use crate::results::{
     filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Extent, Filtered, Judged,
-    MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED,
+    MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED, SEED,
 };
+use std::collections::BTreeSet;
 
 /// The results of an experiment.
 #[derive(Debug, Clone)]
@@ -85,6 +87,34 @@ impl Report {
                 true => format!("{metric}: of {least} of {all} seeds"),
                 false => format!("{metric}: of {least} to {most} of {all} seeds"),
             })
+    }
+
+    /// Its rows, each with the experiment and the testbed that it is of.
+    pub fn labelled_rows(&self) -> Vec<Row> {
+        labelled(&self.experiment, &self.rows)
+    }
+    /// Seeds that had fewer routes than were asked for: seed, routes found, routes asked for.
+    pub fn routes_short(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let of_row = |row: &Row| {
+            let number = |column| row.number(column).map(|n| n as u64);
+            let seed = number(SEED)?;
+            Some((seed, number("routes_found")?, number("routes_wanted")?))
+        };
+        let short = self.rows.iter().filter_map(of_row);
+        short.collect::<BTreeSet<_>>().into_iter()
+    }
+    /// The same in words, a line each.
+    pub fn routes_notes(&self) -> impl Iterator<Item = String> + '_ {
+        let by = self.experiment.run.sought();
+        let by = by.map(|by| format!(" ({by})")).unwrap_or_default();
+        // A statistic is taken of each seed's routes, and then averaged over seeds.
+        let weight = match self.seeds.len() {
+            0 | 1 => "",
+            _ => "; a seed weighs the same in means, however few routes it has",
+        };
+        self.routes_short().map(move |(seed, found, wanted)| {
+            format!("seed {seed}: {found} of {wanted} routes were found{by}{weight}")
+        })
     }
 
     /// How many results lie in their bands.

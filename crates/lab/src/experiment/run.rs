@@ -3,7 +3,8 @@
 //! A flag overwrites the key that a kind has for it, and the whole is read and checked again; a kind without
 //! such a key refuses it. Tests: `run_tests.rs`.
 
-use super::kind::{Key, Keyed, Kind};
+use super::kind::{Key, Keyed, Kind, Shape};
+use super::transfers::Transfers;
 use super::KINDS;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
@@ -11,6 +12,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use toml::{Table, Value};
+
+/// The other name of `max_paths`, which the option has.
+const PATHS: &str = "paths";
 
 /// A kind as files name it.
 #[derive(Debug)]
@@ -80,9 +84,25 @@ impl TryFrom<Table> for Run {
         };
         let entry = KINDS.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| format!("run.kind: {name:?} is none of {}", names()))?;
+        make_lists(&mut keys, entry.keys);
+        if let Some(Value::Table(transfers)) = keys.get_mut("transfers") {
+            make_lists(transfers, Transfers::KEYS);
+        }
         let kind = (entry.parse)(keys.clone()).map_err(|error| with_key(&error))?;
         kind.check()?;
         Ok(Self { entry, keys, kind })
+    }
+}
+
+/// Makes single values lists of one where `known` has lists.
+fn make_lists(keys: &mut Table, known: &[Key]) {
+    let is_list = |key: &str| {
+        let mut lists = known.iter().filter(|k| k.shape == Shape::List);
+        key == PATHS || lists.any(|k| k.name == key)
+    };
+    let lists = keys.iter_mut().filter(|(key, _)| is_list(key));
+    for (_, value) in lists.filter(|(_, value)| !value.is_array()) {
+        *value = Value::Array(vec![value.clone()]);
     }
 }
 
@@ -153,6 +173,16 @@ impl Run {
     /// Its kind's name, and its keys as options have overwritten them.
     pub(super) fn keys(&self) -> (&'static str, &Table) {
         (self.entry.name, &self.keys)
+    }
+
+    /// The network that it names, where it has one.
+    pub fn testbed(&self) -> Option<&str> {
+        let path = self.testbed_key()?;
+        let value = match path.split_once('.') {
+            Some((table, key)) => self.keys.get(table)?.get(key),
+            None => self.keys.get(path),
+        };
+        value.and_then(Value::as_str)
     }
 
     /// Does what `option` asks for from now on.

@@ -110,7 +110,7 @@ impl Sites {
         self.later(Site::with_all_radios(self.testbed(testbed)?, seed)?)
     }
     /// The losses on every site.
-    pub(super) fn losses(&self) -> &Losses {
+    pub fn losses(&self) -> &Losses {
         &self.losses
     }
     /// As its transfers find it, the losses injected.

@@ -133,8 +133,10 @@ fn legend(plan: &Plan) -> Vec<Key> {
         Key::line(LINK, 2.0, Stroke::Solid, "their paths"),
         Key::marks(Shape::Square, &[FAINT], "even packets"),
         Key::line(OTHER_LINK, 2.0, Stroke::Dashed, "their paths"),
-        Key::line(FAINT, 3.0, Stroke::Solid, "PIP's path"),
     ]);
+    if plan.paths.contains(&plan.pip.path) {
+        legend.push(Key::line(FAINT, 3.0, Stroke::Solid, "PIP's path"));
+    }
     legend
 }
 

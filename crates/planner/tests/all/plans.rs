@@ -348,8 +348,8 @@ fn requests_that_will_not_do() {
         "channel 26 is listed twice"
     );
     assert_eq!(
-        fail(&|r| r.channels.truncate(3)),
-        "3 channel(s) given; a route of 4 hops needs 4 different ones"
+        fail(&|r| r.channels.truncate(2)),
+        "2 channel(s) given; a route of 4 hops needs 3 different ones"
     );
     assert_eq!(
         fail(&|r| r.hops = Some(3)),

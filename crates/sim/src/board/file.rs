@@ -11,7 +11,7 @@ use crate::clock::ClockModel;
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use thalweg_engine::BoardTiming;
-use thalweg_medium::chip::{Chip, AT86RF212, AT86RF231, CC1000, CC2420, NRF52840};
+use thalweg_medium::chip::{Chip, AT86RF212, AT86RF231, CC1000, CC2420, CC2538, EFR32MG, NRF52840};
 use thalweg_units::{Db, Dbm, Duration};
 use toml::{Table, Value};
 
@@ -111,20 +111,24 @@ struct Second {
 #[serde(rename_all = "lowercase")]
 enum ChipName {
     Cc2420,
+    Cc2538,
     Cc1000,
     At86rf231,
     At86rf212,
     Nrf52840,
+    Efr32mg,
 }
 
 impl ChipName {
     const fn chip(&self) -> &'static Chip {
         match self {
             Self::Cc2420 => &CC2420,
+            Self::Cc2538 => &CC2538,
             Self::Cc1000 => &CC1000,
             Self::At86rf231 => &AT86RF231,
             Self::At86rf212 => &AT86RF212,
             Self::Nrf52840 => &NRF52840,
+            Self::Efr32mg => &EFR32MG,
         }
     }
 }

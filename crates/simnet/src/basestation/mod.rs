@@ -13,7 +13,7 @@ pub use stream::{Listener, Pty};
 
 use crate::battery::Powered;
 use crate::collect::Object;
-use crate::motes::{carries_pipelines, RunError};
+use crate::motes::{check_pipelines, flood_config, RunError};
 use crate::offers::{Change, Offers};
 use session::Session;
 use std::collections::VecDeque;
@@ -24,7 +24,6 @@ use store::{Piece, StationStore};
 use thalweg_host::line::Stream;
 use thalweg_host::network::NetworkFault;
 use thalweg_host::transfer::pipeline::{Order, MAX_NODES};
-use thalweg_protocols::floodnet;
 use thalweg_protocols::line::station::{self, max_order_bytes, Event, Sources, MAX_EVENT_BYTES};
 use thalweg_protocols::line::{Link, LinkEvent};
 use thalweg_protocols::mote::{Command, Mote};
@@ -133,12 +132,11 @@ impl BaseStation {
         if nodes > MAX_NODES {
             return Err(RunError::TooManyNodes { nodes });
         }
-        if !carries_pipelines(board) {
-            return Err(RunError::Board(testbed.board_name.clone()));
-        }
+        let named = |lack| RunError::Board(testbed.board_name.clone(), lack);
+        check_pipelines(board).map_err(named)?;
         let id = setup.node.unwrap_or(testbed.sink);
         let node = testbed.index_of(id).unwrap_or(testbed.sink_index());
-        let config = floodnet::Config::default().on(&board.timing);
+        let config = flood_config(site);
         let engines = testbed.nodes.iter().map(|at| {
             let store = match at.id == id {
                 true => StationStore::spooling(match setup.baud {

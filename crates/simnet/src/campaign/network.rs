@@ -100,6 +100,12 @@ impl Settings {
     ) -> Self {
         let mut route = RouteRequest::new(0, 0);
         route.rule.floor = site.board.chip.noise_floor;
+        // As in P3, where that is measured; else floods reach most nodes on the control channel.
+        let routing = [Channel::LAST, site.testbed.control].into_iter();
+        let routing = routing
+            .chain(channels.iter())
+            .find(|c| channels.contains(*c));
+        route.routing_channel = routing.unwrap_or(Channel::LAST);
         route.transfer.cycle.payload_bytes = usize::from(payload.bytes());
         let mut route = variant.request(&route);
         let cycle = route.transfer.cycle;
@@ -113,7 +119,7 @@ impl Settings {
         let alone = stations.iter().map(Station::radios).sum::<usize>() == 1;
         let survey = match (alone, variant.style) {
             (true, Style::Paths) => Survey {
-                channels: [Channel::LAST].into_iter().collect(),
+                channels: [route.routing_channel].into_iter().collect(),
                 interval: Duration::from_millis(100),
                 ..Survey::of(channels)
             },

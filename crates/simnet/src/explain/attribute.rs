@@ -109,6 +109,7 @@ impl<'a> Attribution<'a> {
                 node: terms.id(*node),
                 stage,
                 group: *group,
+                part: layout.part(*node),
             })
         });
         RouteMap {
@@ -206,7 +207,12 @@ impl<'a> Attribution<'a> {
                     return Self::collision(hop, interferer)
                 }
                 OnAir::AdjacentChannel => return Cause::AdjacentChannel,
-                OnAir::External => return Cause::External,
+                OnAir::External => {
+                    return match self.log.environment().interference.is_none() {
+                        true => Cause::Link,
+                        false => Cause::External,
+                    }
+                }
                 OnAir::BeatNull => return Cause::BeatNull,
                 OnAir::Weak | OnAir::Deaf => {}
             },

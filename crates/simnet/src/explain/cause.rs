@@ -17,8 +17,10 @@ pub enum Cause {
     Collision,
     /// A frame on another channel.
     AdjacentChannel,
-    /// Wi-Fi and other foreign traffic; on measured links all that their trace lost.
+    /// Wi-Fi and other foreign traffic.
     External,
+    /// Where there is no such traffic: what a measured link lost, or a loss that was injected.
+    Link,
     /// The senders cancelled each other: the strongest alone would have been right.
     BeatNull,
     /// The receiver has a usable sender, but was sending, turning around, or broke off.
@@ -39,11 +41,12 @@ pub enum Cause {
 
 impl Cause {
     /// All, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SelfInterference,
         Self::Collision,
         Self::AdjacentChannel,
         Self::External,
+        Self::Link,
         Self::BeatNull,
         Self::Busy,
         Self::NotListening,
@@ -60,6 +63,7 @@ impl Cause {
             Self::Collision => "collision",
             Self::AdjacentChannel => "adjacent channel",
             Self::External => "Wi-Fi, external",
+            Self::Link => "link's own loss",
             Self::BeatNull => "beat null",
             Self::Busy => "receiver busy",
             Self::NotListening => "not listening",
@@ -76,7 +80,7 @@ impl Cause {
             Self::SelfInterference => colour::SELF_INTERFERENCE,
             Self::Collision => colour::COLLISION,
             Self::AdjacentChannel => colour::ADJACENT_CHANNEL,
-            Self::External => colour::EXTERNAL,
+            Self::External | Self::Link => colour::EXTERNAL,
             Self::BeatNull => colour::CANCELLED,
             Self::Busy => colour::BUSY,
             Self::NotListening => colour::AWAY,

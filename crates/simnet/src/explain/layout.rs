@@ -1,7 +1,7 @@
 //! The stages, sub-groups and channels of a transfer's route. Tests: `tests.rs`.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Groups, Route};
@@ -29,6 +29,24 @@ impl SubGroup {
     }
 }
 
+/// What a node is on a route for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// It is source, relay or sink.
+    #[default]
+    Planned,
+    /// It stands by for one that fails.
+    StandsBy,
+}
+
+impl Part {
+    /// Whether it is a planned node's.
+    pub(super) fn is_planned(&self) -> bool {
+        *self == Self::Planned
+    }
+}
+
 /// What a frame's group means where there are `groups`.
 const fn group_of(groups: Groups, of: Group) -> SubGroup {
     match (groups, of) {
@@ -47,6 +65,8 @@ pub(super) struct Layout {
     /// The sink's for the even group, where that is another.
     pub(super) last_even: Option<Channel>,
     place: BTreeMap<usize, usize>,
+    /// Those that stand by.
+    backups: BTreeSet<usize>,
     groups: Groups,
 }
 
@@ -74,8 +94,10 @@ impl Layout {
         let place = (stages.iter().enumerate())
             .flat_map(|(at, stage)| stage.iter().map(move |(n, _)| (*n, at)))
             .collect();
+        let backups = route.backup_relays().iter().chain(route.alternates());
         Self {
             stages,
+            backups: backups.filter_map(|m| index(m.node)).collect(),
             channels: (0..=hops).map(|stage| route.channels.of(stage)).collect(),
             last_even: route.last_even,
             place,
@@ -83,6 +105,13 @@ impl Layout {
         }
     }
 
+    /// What node `n` is there for.
+    pub(super) fn part(&self, n: usize) -> Part {
+        match self.backups.contains(&n) {
+            true => Part::StandsBy,
+            false => Part::Planned,
+        }
+    }
     /// H.
     pub(super) fn hops(&self) -> usize {
         self.stages.len() - 1

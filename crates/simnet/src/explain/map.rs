@@ -4,7 +4,7 @@
 //! the next hop. Tests: `tests.rs`.
 
 use super::cause::Causes;
-use super::layout::SubGroup;
+use super::layout::{Part, SubGroup};
 use serde::{Deserialize, Serialize};
 
 /// What became of a transfer's frames, stage by stage. Nodes are named as the testbed does.
@@ -63,6 +63,9 @@ pub struct MapNode {
     pub stage: usize,
     /// Whose packets it handles.
     pub group: SubGroup,
+    /// Whether it stands by.
+    #[serde(default, skip_serializing_if = "Part::is_planned")]
+    pub part: Part,
 }
 
 /// A round of packets.

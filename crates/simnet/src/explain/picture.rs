@@ -1,7 +1,7 @@
 //! A loss map's first round as a picture ([`thalweg_draw::stages`]). Tests: `tests.rs`.
 
 use super::cause::{Cause, Causes};
-use super::layout::SubGroup;
+use super::layout::{Part, SubGroup};
 use super::map::{HopLoss, LossMap, MapNode, RouteMap};
 use super::text::{lost_by, sum};
 use thalweg_draw::stages::{Hop, Lane, Member, Stages, Voice};
@@ -75,7 +75,12 @@ impl RouteMap {
     }
 
     fn member(&self, hops: &[HopLoss], at: &MapNode) -> Member {
-        let MapNode { node, stage, group } = *at;
+        let MapNode {
+            node,
+            stage,
+            group,
+            part,
+        } = *at;
         let (mut got, mut of, mut lost) = (0, 0, Causes::default());
         for hop in hops.iter().filter(|h| h.stage == stage) {
             for r in hop.receivers.iter().filter(|r| r.node == node) {
@@ -101,9 +106,11 @@ impl RouteMap {
             stage,
             lane: lane(group),
             received: f64::from(got) / f64::from(of.max(1)),
-            voice: match stage < self.hops && had > 0 && 2 * sent < had {
-                true => Voice::KeptBack,
-                false => Voice::Spoke,
+            voice: match (stage < self.hops && had > 0 && 2 * sent < had, part) {
+                // Some of the packets pass it by, and others it has no call to send.
+                (_, Part::StandsBy) if 2 * sent < of => Voice::StoodBy,
+                (true, _) => Voice::KeptBack,
+                (false, _) => Voice::Spoke,
             },
             hint,
         }

@@ -14,7 +14,7 @@ use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
 use thalweg_wire::host::Carries;
 
-use crate::motes::{carries_pipelines, description, RunError};
+use crate::motes::{check_pipelines, description, RunError};
 
 /// How long a greeting is waited for; it comes every half second.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -37,9 +37,8 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
     /// # Errors
     /// [`RunError`] where the nodes cannot carry pipelines, or `site` does not have the base station that greets.
     pub fn new(address: O, site: Site, bytes: u32) -> Result<Self, RunError> {
-        if !carries_pipelines(&site.board) {
-            return Err(RunError::Board(site.testbed.board_name.clone()));
-        }
+        let named = |lack| RunError::Board(site.testbed.board_name.clone(), lack);
+        check_pipelines(&site.board).map_err(named)?;
         let network = Self::greeted(&address).ok();
         let station = network.as_ref().and_then(LineNetwork::station);
         let sink = station.map_or(site.testbed.sink, |about| about.node);

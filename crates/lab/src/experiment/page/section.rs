@@ -174,7 +174,10 @@ fn notes(html: &mut String, report: &Report) {
     });
     let nothing = report.nothing.iter();
     let nothing = nothing.map(|(metric, why)| format!("{metric}: nothing: {why}"));
-    for note in of_some.chain(report.seeds_notes()).chain(nothing) {
+    for note in (report.routes_notes().chain(of_some))
+        .chain(report.seeds_notes())
+        .chain(nothing)
+    {
         let _ = writeln!(html, "<p><small>{}</small></p>", escaped(&note));
     }
 }

@@ -1,7 +1,7 @@
 //! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
 
 use super::rate::single_hop_rate;
-use super::{Cell, Ends, Transfers};
+use super::{Cell, Ends, Transfers, Wanted};
 use crate::experiment::context::{in_order, RunContext};
 use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::sites::survey_once;
@@ -17,8 +17,8 @@ use thalweg_planner::Style;
 use thalweg_planner::{
     plan, Dated, FusedLinks, LinkModel, LinkQualities, Plan, PlanError, RouteRequest, Topology,
 };
-use thalweg_simnet::motes::copying;
-use thalweg_testbeds::Site;
+use thalweg_simnet::motes::currents;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Db, Duration};
 
 /// How many hops more than the fewest routes of a given length may have.
@@ -144,10 +144,13 @@ impl Transfers {
         lab.go_on()?;
         let site = lab.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
-        let mut wanted = self.channel_list();
-        wanted.push(self.routing_channel());
-        if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
-            return Err(unfit(format!("channel {missing} is not available")));
+        let (mut wanted, offered) = (self.channel_list(&site.testbed), site.testbed.channels);
+        wanted.push(self.routing_channel(&site.testbed));
+        if let Some(missing) = wanted.iter().find(|c| !offered.contains(**c)) {
+            let offered: Vec<String> = offered.iter().map(|c| c.to_string()).collect();
+            let offered = offered.join(" ");
+            let why = format!("channel {missing} is not available; the testbed has {offered}");
+            return Err(unfit(why));
         }
         let routing = self.routing((&self.testbed, &site), self.first_world(), lab)?;
         let model = LinkModel::learned(&routing.links, site.board.chip.noise_floor);
@@ -156,7 +159,10 @@ impl Transfers {
                 let pair = self.farthest(&site, &routing, model);
                 vec![pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?]
             }
-            Ends::Drawn => self.pairs(seed, &routing, model),
+            Ends::Drawn => match &self.routes {
+                Wanted::Named(named) => self.named(named, &site, &routing, model)?,
+                Wanted::Drawn(count) => self.pairs(*count as usize, &site, (&routing, model)),
+            },
         };
         if pairs.is_empty() {
             return Err(unfit(format!(
@@ -172,13 +178,17 @@ impl Transfers {
     }
 
     /// Pairs of nodes drawn at random from what is known of links.
-    fn pairs(&self, seed: u64, routing: &SurveyOutcome, model: LinkModel) -> Vec<Pair> {
-        let count = self.routes as usize;
+    fn pairs(
+        &self,
+        count: usize,
+        site: &Site,
+        (routing, model): (&SurveyOutcome, LinkModel),
+    ) -> Vec<Pair> {
         let request = PairRequest {
             order: PairOrder::Random,
             floors: self.route.floors,
             min_hops: self.route.min_hops,
-            route: self.request((0, 0), None, model),
+            route: self.request(&site.testbed, (0, 0), None, model),
             ..PairRequest::new(count)
         };
         let of_length = |hops: Option<usize>| {
@@ -190,7 +200,7 @@ impl Transfers {
                 request.count = count * LOOKED_AT;
             }
             let ids = hops.map(|hops| hops as u64);
-            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, ids.as_slice());
+            let mut rng = stream(derive(site.seed, "routes", &[]), &self.draw, ids.as_slice());
             let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
             pairs.retain(|pair| hops.is_none_or(|hops| pair.hops == hops));
             pairs.truncate(count);
@@ -200,10 +210,42 @@ impl Transfers {
         lengths.flat_map(of_length).collect()
     }
 
+    /// The pairs of nodes that `named` says. One that no links join is a row that says so.
+    fn named(
+        &self,
+        named: &[[u16; 2]],
+        site: &Site,
+        routing: &SurveyOutcome,
+        model: LinkModel,
+    ) -> Result<Vec<Pair>> {
+        let unfit = |why: String| ExperimentError::unfit(site, why);
+        let request = self.request(&site.testbed, (0, 0), None, model);
+        let topology = Topology::new(&routing.links, request.routing_channel, &request.rule);
+        let pair = |ends: &[u16; 2]| {
+            let known = |id: u16| site.testbed.nodes.iter().position(|n| n.id.get() == id);
+            let index =
+                |id| known(id).ok_or_else(|| unfit(format!("routes: there is no node {id}")));
+            let (source, sink) = (index(ends[0])?, index(ends[1])?);
+            if source == sink {
+                let why = format!("routes: node {} is both source and sink", ends[0]);
+                return Err(unfit(why));
+            }
+            let shortest = topology.hops_from(sink)[source].unwrap_or(0);
+            Ok(Pair {
+                source,
+                sink,
+                shortest,
+                hops: shortest,
+                paths: 1,
+            })
+        };
+        named.iter().map(pair).collect()
+    }
+
     /// The way to the sink from the node that is the most hops away; of several the last.
     fn farthest(&self, site: &Site, surveyed: &SurveyOutcome, model: LinkModel) -> Option<Pair> {
         let sink = site.testbed.sink_index();
-        let request = self.request((sink, sink), None, model);
+        let request = self.request(&site.testbed, (sink, sink), None, model);
         let topology = Topology::new(&surveyed.links, request.routing_channel, &request.rule);
         let hops = topology.hops_from(sink).into_iter().enumerate();
         let hops = hops.filter_map(|(node, hops)| Some((hops.filter(|_| node != sink)?, node)));
@@ -218,9 +260,9 @@ impl Transfers {
     }
 
     /// Whether all plan by the survey of those that plan chains, which routes are drawn from then.
-    fn all_chains(&self) -> bool {
+    fn all_chains(&self, testbed: &Testbed) -> bool {
         let all = self.protocols.iter().all(|v| v.style == Style::Chains);
-        let seen = self.channel_list().contains(&self.routing_channel());
+        let seen = (self.channel_list(testbed)).contains(&self.routing_channel(testbed));
         self.ends == Ends::Farthest || (all && seen)
     }
 
@@ -231,10 +273,12 @@ impl Transfers {
         world: World,
         lab: &RunContext<'_>,
     ) -> Result<Arc<SurveyOutcome>> {
-        if self.all_chains() {
-            return lab.survey_later(of, self.survey_of_all(world.beacon_ms), self.last_survey());
+        let testbed = &of.1.testbed;
+        if self.all_chains(testbed) {
+            let survey = self.survey_of_all(testbed, world.beacon_ms);
+            return lab.survey_later(of, survey, self.last_survey());
         }
-        let channels = [self.routing_channel()].into_iter().collect();
+        let channels = [self.routing_channel(testbed)].into_iter().collect();
         let survey = Self::survey(channels, world.beacon_ms);
         lab.survey_later(of, survey, Duration::ZERO)
     }
@@ -247,10 +291,11 @@ impl Transfers {
         lab: &RunContext<'_>,
     ) -> Result<Option<Chained>> {
         let any = self.protocols.iter().any(|v| v.style == Style::Chains);
-        if !any && !self.all_chains() {
+        let testbed = &of.1.testbed;
+        if !any && !self.all_chains(testbed) {
             return Ok(None);
         }
-        let survey = self.survey_of_all(world.beacon_ms);
+        let survey = self.survey_of_all(testbed, world.beacon_ms);
         let newest = |back: u32| {
             let before = u64::from(back) * u64::from(self.apart_s);
             let begins = self
@@ -310,7 +355,7 @@ impl Transfers {
         changed: &Site,
         lab: &RunContext<'_>,
     ) -> Result<Drawn> {
-        let survey = self.survey_of_all(drawn.world.beacon_ms);
+        let survey = self.survey_of_all(&changed.testbed, drawn.world.beacon_ms);
         let surveyed = survey_once(changed, survey, &mut |_| lab.flow())?;
         Ok(Drawn {
             pipeline: Some(self.chained(changed, vec![Arc::new(surveyed)])?),
@@ -328,15 +373,17 @@ impl Transfers {
     ) -> std::result::Result<Plan, PlanError> {
         let pair = &drawn.pairs[route];
         let (links, model) = drawn.picture(variant, cell.age);
-        let mut request = self.request((pair.source, pair.sink), cell.max_paths, drawn.model);
+        let (testbed, ends) = (&drawn.site.testbed, (pair.source, pair.sink));
+        let mut request = self.request(testbed, ends, cell.max_paths, drawn.model);
         if !self.hops.is_empty() {
             request = exactly(request, pair.hops);
         }
         request.model = model;
         let packets = cell.bytes.div_ceil(u32::from(cell.payload.bytes())).max(1);
-        let timing = copying(&drawn.site.board);
+        let board = &drawn.site.board;
         let size = (packets, cell.payload);
-        request.transfer = transfer(request.transfer, variant.scheme, size, timing.as_ref());
+        request.transfer = transfer(request.transfer, variant.scheme, size, Some(&board.timing));
+        request.transfer.currents = currents(board);
         let request = variant.request(&request);
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
         let ids = [pair.source, pair.sink, cell.max_paths.unwrap_or(0)].map(|n| n as u64);
@@ -347,13 +394,14 @@ impl Transfers {
     /// What P3 and PIP ask of the planner.
     fn request(
         &self,
+        testbed: &Testbed,
         (source, sink): (usize, usize),
         max_paths: Option<usize>,
         model: LinkModel,
     ) -> RouteRequest {
         let mut request = RouteRequest::new(source, sink).trusting(model);
-        request.routing_channel = self.routing_channel();
-        request.channels = spread_order(&self.channel_list(), request.routing_channel);
+        request.routing_channel = self.routing_channel(testbed);
+        request.channels = spread_order(&self.channel_list(testbed), request.routing_channel);
         request.min_paths = self.route.min_paths;
         request.max_paths = max_paths;
         request.max_hops = self.route.max_hops;

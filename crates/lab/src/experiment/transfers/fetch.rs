@@ -2,7 +2,8 @@
 
 use super::draw::Drawn;
 use super::mishap::Mishap;
-use super::{Cell, Transfers};
+use super::{Cell, Ends, Transfers};
+use crate::experiment::kind::Kind as _;
 use crate::experiment::Result;
 use crate::results::{name_of, Row, SEED};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ pub(in crate::experiment) const OUTCOME: &str =
 
 /// Columns of a transfer over a route that was drawn.
 pub(in crate::experiment) const ROUTE: &str =
-    "route protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
+    "route routes_found routes_wanted protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
     utilisation_without_overhead predicted_kbps predicted_energy_j max_paths route_hops mishap";
 
 /// What of a cell has a part in a plan: how many paths it may have, how old its links are, and bytes of object and payload.
@@ -226,6 +227,11 @@ impl Transfers {
             .with("beacon_ms", drawn.world.beacon_ms)
             .with("age_s", drawn.age(cell.age).as_secs_f64())
             .with("rate_kbps", drawn.rate_kbps);
+        let (found, wanted) = (drawn.pairs.len(), self.parts() as usize);
+        if found < wanted && self.ends == Ends::Drawn {
+            row.set("routes_found", found);
+            row.set("routes_wanted", wanted);
+        }
         row.set_some("change_db", drawn.world.change_db);
         if self.surveys != [1] {
             row.set("surveys", drawn.world.surveys);
@@ -306,7 +312,9 @@ impl Transfers {
             Scheme::Pip(_) | Scheme::PipCit | Scheme::HopByHop => &plan.pip.prediction,
             Scheme::P3 | Scheme::Thalweg => &plan.prediction,
         };
-        row.set("predicted_kbps", predicted.goodput_kbps);
+        // None where the plan's channels were not measured, or nothing is expected to end.
+        let kbps = Some(predicted.goodput_kbps).filter(|kbps| *kbps > 0.0);
+        row.set_some("predicted_kbps", kbps);
         row.set_some("predicted_energy_j", predicted.energy_j);
         row
     }

@@ -26,7 +26,7 @@ use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyKind};
 use thalweg_planner::pairs::Floors;
-use thalweg_testbeds::AGE;
+use thalweg_testbeds::{Testbed, AGE};
 use thalweg_units::{Channel, ChannelSet, Duration};
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::PayloadSize;
@@ -37,9 +37,9 @@ keys! {
     pub struct Transfers {
         /// Testbed, by name or file.
         pub testbed: String,
-        /// Routes drawn per seed (20).
-        #[serde(default = "number::<20, _>")]
-        pub routes: u32,
+        /// Routes drawn per seed (20), or which: source and sink of each, as `[[12, 1], [45, 1]]`.
+        #[serde(default)]
+        pub routes: Wanted,
         /// Between whom: `drawn` if nothing is said, or `farthest`, the way to the testbed's sink from the node that is the most hops away. Then
         /// only the survey of those that plan chains is made, and all protocols plan by it.
         #[serde(default)]
@@ -50,12 +50,11 @@ keys! {
         /// Names the draw: two experiments with the same name see the same routes.
         #[serde(default)]
         pub draw: String,
-        /// Pipeline channels, the set that stages take turns with (15, 20, 25, 26).
-        #[serde(default = "clean_channels")]
+        /// Pipeline channels, the set that stages take turns with (15, 20, 25, 26: those of them that the testbed has, or if none all that it has).
+        #[serde(default)]
         pub channels: Vec<u8>,
-        /// The channel on which routes are sought (26).
-        #[serde(default = "number::<26, _>")]
-        pub routing_channel: u8,
+        /// The channel on which routes are sought (26; the control channel of a testbed that lacks it).
+        pub routing_channel: Option<u8>,
         /// Payload bytes of a packet, 1 to 118 (118).
         #[serde(default = "list::<118, _>")]
         pub payload: Vec<u8>,
@@ -109,8 +108,33 @@ fn published() -> SurveyKind {
     SurveyKind::Published
 }
 
-fn clean_channels() -> Vec<u8> {
-    CLEAN_CHANNELS.to_vec()
+/// How many routes, or which.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a number of routes, or source and sink of each, as [[12, 1], [45, 1]]"
+)]
+pub(super) enum Wanted {
+    /// So many are drawn.
+    Drawn(u32),
+    /// From the first node to the second.
+    Named(Vec<[u16; 2]>),
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Drawn(20)
+    }
+}
+
+impl Wanted {
+    /// How many.
+    fn count(&self) -> usize {
+        match self {
+            Self::Drawn(count) => *count as usize,
+            Self::Named(pairs) => pairs.len(),
+        }
+    }
 }
 
 /// Which routes are drawn.
@@ -170,7 +194,11 @@ impl Kind for Transfers {
     }
 
     fn check(&self) -> Result<(), String> {
-        within("routes", &[self.routes], 1..=10_000)?;
+        within("routes", &[self.routes.count()], 1..=10_000)?;
+        let is_drawn = matches!(self.routes, Wanted::Drawn(_)) || self.hops.is_empty();
+        expect("hops", is_drawn, "none where `routes` names nodes")?;
+        let is_drawn = matches!(self.routes, Wanted::Drawn(_)) || self.ends == Ends::Drawn;
+        expect("ends", is_drawn, "none where `routes` names nodes")?;
         within("packets", &[self.packets], 1..=u32::from(MAX_PACKETS))?;
         within("bytes", &self.bytes, 1..=u32::MAX)?;
         some("payload", &self.payload)?;
@@ -178,9 +206,8 @@ impl Kind for Transfers {
         let fits = |c: &Cell| c.bytes.div_ceil(c.payload.bytes().into()) <= MAX_PACKETS.into();
         let fit = self.cells().iter().all(fits);
         expect("bytes", fit, "no more than 16384 packets")?;
-        some("channels", &self.channels)?;
         within("channels", &self.channels, 11..=26)?;
-        within("routing_channel", &[self.routing_channel], 11..=26)?;
+        within("routing_channel", self.routing_channel.as_slice(), 11..=26)?;
         some("protocols", &self.protocols)?;
         let known = self.baseline.is_none_or(|b| self.protocols.contains(&b));
         expect("baseline", known, "one of the protocols")?;
@@ -202,7 +229,7 @@ impl Kind for Transfers {
     }
 
     fn parts(&self) -> u64 {
-        u64::from(self.routes) * self.hops.len().max(1) as u64
+        (self.routes.count() * self.hops.len().max(1)) as u64
     }
 
     fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
@@ -215,6 +242,16 @@ impl Kind for Transfers {
 
     fn routes_key(&self) -> Option<&'static str> {
         Some("routes")
+    }
+
+    fn sought(&self) -> Option<String> {
+        let RouteSpec {
+            max_hops,
+            min_paths,
+            ..
+        } = self.route;
+        let paths = if min_paths == 1 { "path" } else { "paths" };
+        Some(format!("{max_hops} hops at most, {min_paths} {paths}"))
     }
 
     fn explains(&self) -> Option<&dyn Explains> {
@@ -292,8 +329,8 @@ impl Transfers {
         }
     }
     /// How links on all `channels` are surveyed for those that plan chains.
-    fn survey_of_all(&self, beacon_ms: u32) -> Survey {
-        let channels = self.channel_list().into_iter().collect();
+    fn survey_of_all(&self, testbed: &Testbed, beacon_ms: u32) -> Survey {
+        let channels = self.channel_list(testbed).into_iter().collect();
         match self.survey {
             SurveyKind::Published => Self::survey(channels, beacon_ms),
             SurveyKind::Sweep => Survey {
@@ -326,11 +363,29 @@ impl Transfers {
             surveys: self.surveys.first().copied().unwrap_or(1),
         }
     }
-    fn routing_channel(&self) -> Channel {
-        Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
+    /// The channel on which routes are sought in `testbed`.
+    fn routing_channel(&self, testbed: &Testbed) -> Channel {
+        let said = self.routing_channel.and_then(|c| Channel::new(c).ok());
+        let usual = || match testbed.channels.contains(Channel::LAST) {
+            true => Channel::LAST,
+            false => testbed.control,
+        };
+        said.unwrap_or_else(usual)
     }
-    fn channel_list(&self) -> Vec<Channel> {
-        let channels = self.channels.iter();
-        channels.filter_map(|c| Channel::new(*c).ok()).collect()
+    /// The pipeline channels in `testbed`.
+    fn channel_list(&self, testbed: &Testbed) -> Vec<Channel> {
+        let named = |list: &[u8]| -> Vec<Channel> {
+            let list = list.iter();
+            list.filter_map(|c| Channel::new(*c).ok()).collect()
+        };
+        if !self.channels.is_empty() {
+            return named(&self.channels);
+        }
+        let mut usual = named(&CLEAN_CHANNELS);
+        usual.retain(|c| testbed.channels.contains(*c));
+        match usual.is_empty() {
+            true => testbed.channels.iter().collect(),
+            false => usual,
+        }
     }
 }

@@ -65,3 +65,40 @@ fn p3_finds_and_wakes_its_relays_on_copying_nodes_twice() {
     assert!(baseline.verified, "{baseline:?}");
     assert!(report.outcome.summary.goodput_kbps > baseline.goodput_kbps);
 }
+
+#[test]
+fn every_board_with_such_a_radio_fetches_as_its_plan_foretells() {
+    // Four links, as good on every board.
+    let mut texts = String::from("src,dst,channel,prr\n");
+    for (channel, near) in [15, 20, 25, 26]
+        .into_iter()
+        .flat_map(|c| [1, 2].map(|n| (c, n)))
+    {
+        let far = near + 1;
+        texts.push_str(&format!(
+            "{near},{far},{channel},1\n{far},{near},{channel},1\n"
+        ));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("three.csv");
+    std::fs::write(&path, texts).unwrap();
+    for board in ["telosb", "nrf52840", "cc2538", "efr32mg", "opal"] {
+        let testbed = Testbed::load(&path).unwrap().with_board(board).unwrap();
+        let mut quiet = |_: &str, _| Continue(());
+        let ends = (Some(NodeId::new(1).unwrap()), Pipelined::PIP);
+        let surveyed = Surveyed::open(Site::new(testbed, 1), ends, None, &mut quiet).unwrap();
+        let report = fetch(&surveyed, 3, Pipelined::PIP);
+        let outcome = &report.outcome.summary;
+        assert!(outcome.verified, "{board}: {outcome:?}");
+        let off = outcome.goodput_kbps / report.predicted.goodput_kbps - 1.0;
+        assert!(off.abs() < 0.1, "{board}: {off}");
+        let expected_j = report.predicted.energy_j.unwrap();
+        let off = outcome.energy_j.unwrap() / expected_j - 1.0;
+        assert!(off.abs() < 0.25, "{board}: {off}");
+    }
+    let mica2 = Testbed::load("line5").unwrap().with_board("mica2").unwrap();
+    let mut quiet = |_: &str, _| Continue(());
+    let refused = Surveyed::open(Site::new(mica2, 1), (None, Pipelined::P3), None, &mut quiet);
+    let why = refused.err().unwrap().to_string();
+    assert!(why.contains("its CC1000 has other frames"), "{why}");
+}
