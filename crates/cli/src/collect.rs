@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use thalweg::{Explain, Maps, Network, Report};
-use thalweg_host::registry::{Family, OptionName, Pipelined};
+use thalweg_host::registry::{Family, OptionName};
 use thalweg_host::store::{Fate, Store, StoreError, StoredObject, DATABASE};
 use thalweg_testbeds::Testbed;
+use thalweg_wire::route::Scheme;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -155,8 +156,8 @@ fn finish(
     }
     match (remembered?, args.protocol.family) {
         (Some(_), _) => Ok(()),
-        (None, Family::Pipeline(of)) if of != Pipelined::P3 => {
-            let hint = "; `--protocol p3` goes over several paths";
+        (None, Family::Pipeline(of)) if of.scheme != Scheme::Thalweg => {
+            let hint = "; `--protocol thalweg`, the default, goes on hop by hop";
             Err(Failure::Job(not_whole(report.summary()) + hint))
         }
         (None, _) => Err(Failure::Job(not_whole(report.summary()))),

@@ -24,7 +24,7 @@ use thalweg_planner::{
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::hop;
 use thalweg_wire::pipeline::MAX_PACKETS;
-use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
+use thalweg_wire::route::{PayloadSize, Scheme, MAX_MEMBERS};
 
 /// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
 /// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
@@ -88,7 +88,7 @@ pub enum PlanRequestError {
         heard: String,
     },
     /// The route is longer, or has more relays, than a wake-up message holds.
-    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {LONGEST} and {MAX_MEMBERS}")]
+    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {longest} and {MAX_MEMBERS}")]
     TooLong {
         /// The source.
         from: NodeId,
@@ -96,6 +96,8 @@ pub enum PlanRequestError {
         hops: usize,
         /// Its relays.
         relays: usize,
+        /// The most hops.
+        longest: usize,
     },
     /// There is no route.
     #[error("{0}")]
@@ -208,6 +210,14 @@ pub fn packets(bytes: u64, payload: u8, max: u32) -> Result<u32, PlanRequestErro
             payload,
             max,
         }),
+    }
+}
+
+/// The longest route of a style, in hops.
+fn longest(style: Style) -> usize {
+    match style {
+        Style::Hops => usize::from(hop::MAX_HOPS),
+        Style::Paths | Style::Chains => LONGEST,
     }
 }
 
@@ -395,13 +405,34 @@ impl LinkState {
         route.detour = attempt as f64;
         let ids = [source as u64, self.sink as u64, attempt];
         let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
+        let p = self.seek(route, ids).map_err(|why| self.named(&why))?;
+        let relays: usize = p.stages.iter().map(Vec::len).sum();
+        if p.hops <= longest(p.style) && relays <= MAX_MEMBERS {
+            return Ok(p);
+        }
+        if request.protocol.scheme == Scheme::Thalweg && p.style != Style::Hops {
+            let hops = PlanRequest {
+                from: Some(self.id(source)),
+                protocol: Pipelined::HOP_BY_HOP,
+                ..*request
+            };
+            return self.plan_attempt(&hops, attempt);
+        }
+        let (from, hops, longest) = (self.id(source), p.hops, longest(p.style));
+        Err(PlanRequestError::TooLong {
+            from,
+            hops,
+            relays,
+            longest,
+        })
+    }
+
+    /// The plan for `route`; `ids` draw what is left to chance. Where it is longer than a pipeline takes, the one of those
+    /// that are not has the most paths.
+    fn seek(&self, mut route: RouteRequest, ids: &[u64]) -> Result<Plan, PlanError> {
         let seek = |route: &RouteRequest| {
             let mut rng = (self.draw)(self.seed, "plan", ids);
             plan(&self.links, route, &mut rng)
-        };
-        let longest = match route.style {
-            Style::Hops => usize::from(hop::MAX_HOPS),
-            Style::Paths | Style::Chains => LONGEST,
         };
         let mut sought = seek(&route);
         if matches!(sought, Err(PlanError::TooFewChannels { .. })) {
@@ -409,31 +440,22 @@ impl LinkState {
             route.max_paths = Some(1);
             sought = seek(&route);
         }
-        let found = match sought {
-            // Longer routes than a pipeline takes would have more paths: as many as there are within its length.
-            Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)
-                .filter_map(|hops| {
-                    seek(&RouteRequest {
-                        hops: Some(hops),
-                        ..route.clone()
-                    })
-                    .ok()
-                })
-                .max_by_key(|p| (p.path_count(), std::cmp::Reverse(p.hops)))
-                .map_or(Ok(p), Ok),
-            found => found,
-        };
-        let p = found.map_err(|why| self.named(&why))?;
-        let relays: usize = p.stages.iter().map(Vec::len).sum();
-        if p.hops > longest || relays > MAX_MEMBERS {
-            let (hops, relays) = (p.hops, relays);
-            return Err(PlanRequestError::TooLong {
-                from: self.id(source),
-                hops,
-                relays,
-            });
+        let p = sought?;
+        let longest = longest(p.style);
+        if p.hops <= longest || route.hops.is_some() {
+            return Ok(p);
         }
-        Ok(p)
+        let of_length = |hops: usize| {
+            let hops = Some(hops);
+            let shorter = seek(&RouteRequest {
+                hops,
+                ..route.clone()
+            });
+            shorter.ok().filter(|shorter| shorter.style == p.style)
+        };
+        let shorter = (p.shortest..=longest).filter_map(of_length);
+        let best = shorter.max_by_key(|p| (p.path_count(), std::cmp::Reverse(p.hops)));
+        Ok(best.unwrap_or(p))
     }
 
     fn id(&self, index: usize) -> NodeId {

@@ -59,15 +59,35 @@ fn quicker(
     request: &RouteRequest,
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
-    let time = |plan: &Plan| plan.prediction.time_s.unwrap_or(f64::INFINITY);
     match planned {
         Ok(plan) if !plan.may_be_quicker_by_hops() => Ok(plan),
-        Ok(plan) => match plan_hops(links, request, rng) {
-            Ok(hops) if time(&hops) < time(&plan) => Ok(hops),
-            _ => Ok(plan),
-        },
+        Ok(plan) => {
+            let goodput = plan.prediction.goodput_kbps * certainty(&plan, links);
+            match plan_hops(links, request, rng) {
+                Ok(hops) if hops.prediction.goodput_kbps > goodput => Ok(hops),
+                _ => Ok(plan),
+            }
+        }
         Err(why) => plan_hops(links, request, rng).map_err(|_| why),
     }
+}
+
+/// The share of packets that cross all hops of `plan` if its links lose as much as was counted on all their channels, and
+/// one frame more: few beacons cannot tell a good link from a fair one, and a pipeline depends on all of them at once.
+fn certainty(plan: &Plan, links: &LinkQualities) -> f64 {
+    let (mut received, mut sent) = (0.0, 0.0);
+    for hop in plan.paths.iter().flat_map(|path| path.windows(2)) {
+        for (from, to) in [(hop[0], hop[1]), (hop[1], hop[0])] {
+            for quality in Channel::all().filter_map(|on| links.quality(from, to, on)) {
+                // A ratio of an unknown number of frames stands for many.
+                let count = quality.sent.map_or(1e3, f64::from);
+                received += quality.prr * count;
+                sent += count;
+            }
+        }
+    }
+    let lost = (sent - received + 1.0) / (sent + 2.0);
+    (1.0 - lost).powi(plan.hops as i32)
 }
 
 /// A plan of lean chains where those are asked for and there are any, else of paths.

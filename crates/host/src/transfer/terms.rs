@@ -57,7 +57,7 @@ pub fn transfer(
 /// A pipeline is left for a path hop by hop after so many times what was foreseen.
 const OVERDUE: f64 = 3.0;
 /// And no sooner than this: broken transfers that find another route take some seconds.
-const SOONEST: Duration = Duration::from_secs(10);
+const SOONEST: Duration = Duration::from_secs(6);
 
 /// Terms of a transfer besides its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl TransferTerms {
         Self { payload, ..self }
     }
     /// The same for Thalweg over `plan` where a path hop by hop may follow: it is taken after three times what was foreseen,
-    /// and no sooner than after ten seconds.
+    /// and no sooner than after six seconds.
     #[must_use]
     pub fn with_last_resort(self, plan: &Plan) -> Self {
         let foreseen = plan.prediction.time_s.unwrap_or(0.0);

@@ -20,7 +20,7 @@ use thalweg_host::survey::SurveyCost;
 use thalweg_host::transfer::pipeline::{Node, Order, TransferTerms};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
-use thalweg_planner::{LinkQualities, Plan};
+use thalweg_planner::{LinkQualities, Plan, Style};
 use thalweg_protocols::mote::Event;
 use thalweg_sim::{BoardError, Capture};
 use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
@@ -298,7 +298,8 @@ impl Surveyed {
         let (mut assembly, mut collector) = (Assembly::default(), self.collector.clone());
         let nodes = &mut motes.nodes;
         let mut report = collector.fetch(nodes, &request, &mut assembly, &mut onlooker)?;
-        if protocol.has_paths() && report.parts == 1 {
+        let is_pipeline = request.plan.style != Style::Hops;
+        if protocol.has_paths() && is_pipeline && report.parts == 1 {
             let pip = collector.compare(nodes, &request, &mut onlooker)?;
             report.baseline = Some(pip);
         }
