@@ -17,7 +17,7 @@ use thalweg_units::NodeId;
 
 /// Where no more than one of so many nodes is missing, it is probably off: one survey that does not bring it is enough.
 /// Where links are weak many are missing, and come in a few seconds later.
-const FEW: usize = 20;
+const FEW: usize = 40;
 /// Then so many surveys in a row may bring none.
 const IN_VAIN: u32 = 3;
 /// The most surveys in a row, where each lacks nodes.

@@ -11,7 +11,7 @@ use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{Feed, Prediction};
 use crate::request::{RouteRequest, Style, Transfer};
 use crate::topology::LinkRule;
-use crate::{Group, LinkModel, Member};
+use crate::{Group, Member};
 use rand::Rng;
 use thalweg_units::{Channel, Duration};
 use thalweg_wire::hop::{BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS};
@@ -19,8 +19,8 @@ use thalweg_wire::phy::air_time;
 
 /// Frames that the margin of a link counts for beside those that were counted: a few beacons say little.
 const PRIOR_FRAMES: f64 = 4.0;
-/// What is taken of a direction that was not heard, as a share of the other.
-const ONE_WAY: f64 = 0.3;
+/// The same where nothing was heard in that direction.
+const UNHEARD_FRAMES: f64 = 1.0;
 /// A link over which less gets through is none.
 const LEAST: f64 = 0.02;
 /// Nodes so many hops apart listen on different channels.
@@ -50,51 +50,81 @@ fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
     data / forth + rounds * control / (forth * back) / block
 }
 
-/// What gets through from one node to another on a channel, 0..=1: the model's word on the margin, then what was counted
-/// there and on all channels.
-fn delivery(
-    links: &LinkQualities,
-    (from, to): (usize, usize),
-    on: Channel,
-    model: &LinkModel,
-) -> f64 {
-    let Some(quality) = links.quality(from, to, on) else {
-        // A few beacons may all be lost, or the report on them. Links are alike in both directions, more or less.
-        let back = links
-            .quality(to, from, on)
-            .filter(|back| back.sent.is_some());
-        return back.map_or(0.0, |back| ONE_WAY * back.prr);
-    };
-    if quality.sent.is_none() {
-        return quality.prr;
-    }
-    let of = |quality: &LinkQuality| {
-        let sent = quality.sent.map_or(0.0, f64::from);
-        (quality.prr * sent, sent)
-    };
-    let all = Channel::all().filter_map(|channel| links.quality(from, to, channel));
-    let (received, sent) = all
-        .map(|quality| of(&quality))
-        .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
-    let (here, here_sent) = of(&quality);
-    let margin = model.power(&quality).map(|power| power - model.floor);
-    let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
-    let expected = expected * (1.0 - model.steady_loss());
-    (expected * PRIOR_FRAMES + here + received) / (PRIOR_FRAMES + here_sent + sent)
-}
-
 /// The least cost from node to node over the channels, and the channels by cost.
 struct Costs<'a> {
     links: &'a LinkQualities,
     request: &'a RouteRequest,
     channels: Vec<Channel>,
+    /// Whether each node has said what it heard.
+    has_reported: Vec<bool>,
 }
 
-impl Costs<'_> {
-    fn on(&self, from: usize, to: usize, channel: Channel) -> f64 {
+impl<'a> Costs<'a> {
+    fn new(links: &'a LinkQualities, request: &'a RouteRequest) -> Self {
+        let measured = links.channels();
+        let channels = request.channels.iter().copied();
+        let channels = channels.filter(|channel| measured.contains(*channel));
+        let mut has_reported = vec![false; links.nodes()];
+        for channel in measured.iter() {
+            for from in 0..links.nodes() {
+                for (to, _) in links.heard_from(from, channel) {
+                    has_reported[to] = true;
+                }
+            }
+        }
+        Self {
+            links,
+            request,
+            channels: channels.collect(),
+            has_reported,
+        }
+    }
+
+    /// Frames received and sent, as far as is known of a link on a channel: where nothing was heard, and the other direction
+    /// was, so many were lost as came there.
+    fn counted(&self, from: usize, to: usize, on: Channel) -> (f64, f64) {
+        let sent = |quality: LinkQuality| quality.sent.map_or(0.0, f64::from);
+        match self.links.quality(from, to, on) {
+            Some(here) => (here.prr * sent(here), sent(here)),
+            None if self.has_reported[to] => {
+                let back = self.links.quality(to, from, on);
+                (0.0, back.map_or(0.0, sent))
+            }
+            None => (0.0, 0.0),
+        }
+    }
+
+    /// What gets through from one node to another on a channel, 0..=1: the model's word on the margin, then what was counted
+    /// there and on all channels. A direction in which nothing was heard is taken from the other where that was measured:
+    /// a few beacons may all be lost, or the report on them.
+    fn delivery(&self, from: usize, to: usize, on: Channel) -> f64 {
         let model = &self.request.model;
-        let forth = delivery(self.links, (from, to), channel, model);
-        let back = delivery(self.links, (to, from), channel, model);
+        let here = self.links.quality(from, to, on);
+        let Some(known) = here.or(self.links.quality(to, from, on)) else {
+            return 0.0;
+        };
+        if known.sent.is_none() {
+            return here.map_or(0.0, |here| here.prr);
+        }
+        let margin = model.power(&known).map(|power| power - model.floor);
+        let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
+        let expected = expected * (1.0 - model.steady_loss());
+        let prior = match here {
+            Some(_) => PRIOR_FRAMES,
+            None => UNHEARD_FRAMES,
+        };
+        let (here, here_sent) = self.counted(from, to, on);
+        let all = Channel::all().map(|channel| self.counted(from, to, channel));
+        let (received, sent) = all.fold((here, here_sent), |a, b| (a.0 + b.0, a.1 + b.1));
+        // Of a node without a report half is taken.
+        (expected * prior + received) / (prior + sent + f64::from(!self.has_reported[to]))
+    }
+
+    fn on(&self, from: usize, to: usize, channel: Channel) -> f64 {
+        let (forth, back) = (
+            self.delivery(from, to, channel),
+            self.delivery(to, from, channel),
+        );
         cost(forth, back, &self.request.transfer)
     }
     fn least(&self, from: usize, to: usize) -> f64 {
@@ -123,15 +153,7 @@ pub(crate) fn plan_hops(
     request: &RouteRequest,
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
-    let measured = links.channels();
-    let channels: Vec<Channel> = (request.channels.iter().copied())
-        .filter(|channel| measured.contains(*channel))
-        .collect();
-    let costs = Costs {
-        links,
-        request,
-        channels,
-    };
+    let costs = Costs::new(links, request);
     let path = cheapest(&costs, rng).ok_or_else(|| unreachable(&costs))?;
     let listens = listening(&costs, &path);
     Ok(plan_of(&costs, path, listens))
@@ -221,7 +243,7 @@ fn hop_costs(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<f64>
 }
 
 fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Prediction {
-    let (request, model) = (costs.request, &costs.request.model);
+    let request = costs.request;
     let transfer = &request.transfer;
     let each = hop_costs(costs, path, listens);
     let block = f64::from(BLOCK);
@@ -239,8 +261,8 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
     let bits = f64::from(transfer.packets) * transfer.cycle.payload_bytes as f64 * 8.0;
     let currents = &transfer.currents;
     let watts = currents.listening_w() + currents.code_ma * 1e-3 * currents.supply_v;
-    let forth = |hop: &[usize], on: Channel| delivery(costs.links, (hop[0], hop[1]), on, model);
     let deliveries = path.windows(2).zip(&listens[1..]);
+    let forth = |hop: &[usize], on: Channel| costs.delivery(hop[0], hop[1], on);
     Prediction {
         hop_delivery: vec![deliveries.map(|(hop, on)| forth(hop, *on)).collect()],
         group_delivery: vec![1.0],

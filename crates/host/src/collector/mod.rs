@@ -45,6 +45,8 @@ pub const LAST_RESORT: Retry = Retry {
     attempts: 6,
     mode: RetryMode::NewPlan,
 };
+/// Detours that a path hop by hop takes, at most.
+const DETOURS: u64 = 3;
 /// How long to wait for a line that is down.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often to start a job again after a loss of its line.
@@ -305,8 +307,23 @@ impl Collector {
             pause: SETTLING,
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
-        let attempt = |choice: &ProtocolPlan, attempt| {
-            let carried = self.transfer(network, request, choice, attempt, observer)?;
+        // A path hop by hop that brought a part and broke off may do so again: the next part takes another.
+        let mut broken = 0;
+        let attempt = |choice: &ProtocolPlan, attempt: Attempt| {
+            let mut choice = choice.clone();
+            let is_broken = broken > 0 && attempt.tried == 0;
+            if let (Pipelined::HOP_BY_HOP, true) = (choice.protocol, is_broken) {
+                let detour = link_state.plan_attempt(&hops, broken).ok();
+                choice.plan = detour.map_or(choice.plan, Arc::new);
+            }
+            let carried = self.transfer(network, request, &choice, attempt, observer)?;
+            let is_short = |segment: &Segment| {
+                let left = segment.bytes.len() < attempt.range.len as usize;
+                left && segment.has_next(attempt.range.offset)
+            };
+            if carried.1.as_ref().is_some_and(is_short) {
+                broken = (broken + 1).min(DETOURS);
+            }
             station_lost.set(self.station_lost);
             Ok::<_, K::Error>(carried)
         };
