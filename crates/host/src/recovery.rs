@@ -41,7 +41,7 @@ pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Fai
 }
 
 /// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it again
-/// where tables are missing of nodes that were not `missed` before, as long as that brings one of them, or where the
+/// where tables are missing, or links to the sink, of nodes that were not `missed` before, as long as that brings one of them, or where the
 /// station was not free. What was counted, time and energy add up.
 ///
 /// # Errors
@@ -76,9 +76,9 @@ where
         match (surveyed, best.take()) {
             (Ok(now), None) => best = Some(now),
             (Ok(now), Some(before)) => {
-                let lacked = before.missing.len();
+                let lacked = reports.lacking(&before).len();
                 let both = joined(before, &now);
-                in_vain = match both.missing.len() < lacked {
+                in_vain = match reports.lacking(&both).len() < lacked {
                     true => 0,
                     false => in_vain + 1,
                 };
@@ -93,9 +93,10 @@ where
         }
         if let Some(best) = best.take_if(|best| {
             let is_old = |node: &NodeId| missed.contains(node);
-            let is_few = best.missing.len() * FEW <= best.links.nodes();
+            let lacking = reports.lacking(best);
+            let is_few = lacking.len() * FEW <= best.links.nodes();
             let is_vain = in_vain > if is_few { 0 } else { IN_VAIN };
-            made == SURVEYS || is_vain || best.missing.iter().all(is_old)
+            made == SURVEYS || is_vain || lacking.iter().all(is_old)
         }) {
             return Ok(best);
         }

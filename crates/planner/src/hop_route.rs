@@ -31,10 +31,6 @@ const HANDOVER: Duration = Duration::from_millis(6);
 /// Nodes answer calls for so long before data flows.
 const CALL: Duration = Duration::from_millis(150);
 
-/// No route of two hops or more carries as much, in kbit/s, over links without loss; and no pipeline of one path carries
-/// more.
-pub(crate) const BOUND_KBPS: f64 = 115.0;
-
 /// What a transfer hop by hop takes over a link, in seconds a packet.
 fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
     if forth < LEAST || back < LEAST {

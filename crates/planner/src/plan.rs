@@ -7,7 +7,6 @@
 use crate::channels::StageChannels;
 use crate::evidence::Basis;
 use crate::groups::{Group, Member};
-use crate::hop_route::BOUND_KBPS;
 use crate::predict::{Feed, Prediction};
 use crate::request::Style;
 use crate::topology::LinkRule;
@@ -176,6 +175,10 @@ pub struct Plan {
     /// What it was made from, where it may have to be made again.
     pub(crate) basis: Option<Arc<Basis>>,
 }
+
+/// No path hop by hop of two hops or more carries as much, in kbit/s, over links without loss; and no pipeline of one path
+/// carries more.
+const BOUND_KBPS: f64 = 115.0;
 
 impl Plan {
     /// On which channel each stage hears each group.

@@ -9,7 +9,7 @@ use crate::transfer::hops::ReportFetch;
 use crate::transfer::pipeline::Order;
 use rand_pcg::Pcg64Mcg;
 use std::ops::ControlFlow;
-use thalweg_planner::{plan, LinkModel, Plan, RouteRequest, Style};
+use thalweg_planner::{plan, LinkModel, Plan, RouteRequest, Style, Topology};
 use thalweg_protocols::mote;
 use thalweg_units::{Channel, Dbm, NodeId};
 
@@ -87,6 +87,25 @@ impl Reports<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The nodes that `surveyed` lacks, or to which no chain of links leads, in whatever direction they were heard: all
+    /// their links may have been bad for those seconds.
+    pub(super) fn lacking(&self, surveyed: &SurveyOutcome) -> Vec<NodeId> {
+        let links = &surveyed.links;
+        let edges = links.channels().iter().flat_map(|channel| {
+            (0..links.nodes()).flat_map(move |from| {
+                let heard = links.heard_from(from, channel);
+                heard.map(move |(to, _)| (from, to))
+            })
+        });
+        let topology = Topology::from_edges(links.nodes(), edges);
+        let sink = self.ids.iter().position(|id| *id == self.sink);
+        let hops = topology.hops_from(sink.unwrap_or(0));
+        let is_linked = |at: usize| hops.get(at).is_some_and(Option::is_some);
+        let lacks = |(at, id): &(usize, &NodeId)| !is_linked(*at) || surveyed.missing.contains(id);
+        let lacking = self.ids.iter().enumerate().filter(lacks);
+        lacking.map(|(_, id)| *id).collect()
     }
 
     /// The path from `node` to the base station, over links that were heard in one direction at least.

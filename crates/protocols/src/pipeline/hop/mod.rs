@@ -254,10 +254,10 @@ impl HopTransfer {
                     self.hold(now);
                 }
             }
-            Frame::Called { transfer, by } if transfer == own && by + 1 == self.position() => {
-                if self.phase == Phase::Calling {
-                    self.hold(now);
-                }
+            Frame::Called { transfer, by }
+                if transfer == own && by + 1 == self.position() && self.phase == Phase::Calling =>
+            {
+                self.hold(now);
             }
             Frame::Data {
                 transfer,
