@@ -27,6 +27,7 @@ fn the_example_explains_every_key_and_has_the_defaults() {
         (network, "name"),
         (network, "building"),
         (network, "channels"),
+        (network, "control"),
         (mqtt, "host"),
         (mqtt, "user"),
         (mqtt, "password_file"),

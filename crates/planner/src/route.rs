@@ -47,7 +47,9 @@ pub fn plan(
         return plan_hops(links, request, rng);
     }
     match request.backups {
+        // Hops that were asked for are a pipeline's.
         Backups::None => plan_pipeline(links, request, rng),
+        Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng),
         Backups::Relays => quicker(plan_pipeline(links, request, rng), links, request, rng),
     }
 }

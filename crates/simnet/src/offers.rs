@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use thalweg_host::transfer::pipeline::Order;
 use thalweg_protocols::mote::Command;
 use thalweg_units::NodeId;
+use thalweg_wire::hop::Subject;
 
 /// The source of the transfer before may still be sending.
 const IN_MEMORY: usize = 2;
@@ -24,10 +25,11 @@ pub(crate) struct Offers(VecDeque<NodeId>);
 impl Offers {
     /// The changes before `order`.
     pub(crate) fn change(&mut self, order: &Order) -> Vec<Change> {
-        let (Command::Fetch(route) | Command::FetchTogether { route, .. }) = order else {
-            return Vec::new();
+        let source = match order {
+            Command::Fetch(route) | Command::FetchTogether { route, .. } => route.source,
+            Command::FetchHops(route) if route.subject == Subject::Object => route.source(),
+            _ => return Vec::new(),
         };
-        let source = route.source;
         if let Some(at) = self.0.iter().position(|node| *node == source) {
             // Now the latest.
             self.0.remove(at);
@@ -47,7 +49,8 @@ impl Offers {
 mod tests {
     use super::*;
     use thalweg_units::Channel;
-    use thalweg_wire::route::{Channels, Route, Scheme};
+    use thalweg_wire::hop::HopRoute;
+    use thalweg_wire::route::{Channels, ObjectRange, Route, Scheme};
 
     #[test]
     fn the_last_two_nodes_fetched_from_have_their_objects() {
@@ -62,5 +65,12 @@ mod tests {
         assert_eq!(offers.change(&fetch(5)), []);
         let gone = Change::Withdraw(id(6));
         assert_eq!(offers.change(&fetch(7)), [gone, offer(7)]);
+        // A path hop by hop ends at an object, too.
+        let nodes = [(id(8), Channel::LAST), (id(1), Channel::LAST)];
+        let mut hops = HopRoute::new(2, &nodes, ObjectRange::ALL, 100).unwrap();
+        let changed = offers.change(&Order::FetchHops(hops));
+        assert_eq!(changed, [Change::Withdraw(id(5)), offer(8)]);
+        hops.subject = Subject::Report;
+        assert_eq!(offers.change(&Order::FetchHops(hops)), []);
     }
 }

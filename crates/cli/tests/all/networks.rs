@@ -157,13 +157,12 @@ fn networks_that_carry_nothing_say_what_is_wrong() {
         "{shown}"
     );
     assert!(!shown.contains("0.00"), "{shown}");
-    let (status, _, err) = run(dir.path(), "plan --testbed weak.csv", "");
-    assert_eq!(status, Some(2));
-    assert!(
-        err.contains("its best link is with node 2 on channel 26 (0.30 towards it"),
-        "{err}"
-    );
-    assert!(err.contains("a route needs 0.7 both ways"), "{err}");
+    // No pipeline gets far over such links; blocks do, hop by hop.
+    let planned = done(dir.path(), "plan --testbed weak.csv");
+    assert!(planned.contains("one path of 4 hops"), "{planned}");
+    assert!(planned.contains("HOP-BY-HOP"), "{planned}");
+    let (status, _, err) = run(dir.path(), "plan --protocol p3 --testbed weak.csv", "");
+    assert_eq!(status, Some(2), "{err}");
     let one_way = "src,dst,channel,prr\n1,2,26,1\n2,3,26,1\n";
     let (_, out, _) = run(dir.path(), "testbed show -", one_way);
     assert!(

@@ -115,6 +115,25 @@ enum LineNotice {
     Silent(NodeId),
 }
 
+/// The bytes of an object that came over the line.
+#[derive(Debug, Default)]
+struct Received {
+    bytes: Vec<u8>,
+    /// How many came: each once, in any order.
+    count: usize,
+}
+
+impl Received {
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// How long to wait for an object's last bytes on the line.
+const BYTES_PATIENCE: Duration = Duration::from_secs(5);
+/// How often to look for them.
+const BYTES_CHECK: Duration = Duration::from_millis(2);
+
 /// What worker and network share.
 #[derive(Debug, Default)]
 struct Shared {
@@ -126,7 +145,7 @@ struct Shared {
     /// Why the line could not be opened the last time.
     closed: Option<String>,
     /// The object that is being received.
-    received: Vec<u8>,
+    received: Received,
     readings: Readings,
 }
 
@@ -343,9 +362,14 @@ impl Network for LineNetwork {
 
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
         self.check_station(station)?;
-        let mut bytes = std::mem::take(&mut lock(&self.shared).received);
-        bytes.truncate(len);
-        Ok(bytes)
+        // The end of a transfer is reported as soon as its last packet is there; bytes may still be on the line.
+        let until = Wall::now() + BYTES_PATIENCE;
+        while lock(&self.shared).received.count < len && Wall::now() < until {
+            std::thread::sleep(BYTES_CHECK);
+        }
+        let mut received = std::mem::take(&mut lock(&self.shared).received);
+        received.bytes.truncate(len);
+        Ok(received.bytes)
     }
 
     fn joules(&mut self, _node: NodeId) -> Option<f64> {

@@ -352,6 +352,8 @@ impl Worker {
                 let (from, end) = (offset as usize, offset as usize + bytes.len());
                 if end <= MAX_BYTES {
                     let received = &mut lock(&self.shared).received;
+                    received.count += bytes.len();
+                    let received = &mut received.bytes;
                     if received.len() < end {
                         received.resize(end, 0);
                     }

@@ -1,5 +1,5 @@
 //! Surveys after a transfer that broke off: not before its relays have given it up, once more where nodes are
-//! missing, and no more often than that.
+//! missing, and no more often than brings some of them.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{self, Continue};
@@ -16,7 +16,7 @@ use thalweg_host::segments::Assembly;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{Order, SETTLING};
 use thalweg_planner::{LinkQualities, RelayOrder};
-use thalweg_protocols::collection::Missing;
+use thalweg_protocols::collection::{LinkReport, Missing};
 use thalweg_protocols::floodnet::{Event as Flood, Refused};
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
@@ -84,6 +84,15 @@ impl Network for Scripted {
         match self.script.pop_front() {
             Some(Ends::Without(missing)) => {
                 tell(Flood::Measured { nodes: 3, time });
+                for node in missing..2 {
+                    tell(Flood::Link(LinkReport {
+                        from: id(2 + node),
+                        to: id(1),
+                        channel: Channel::LAST,
+                        received: 2,
+                        rssi: Dbm(-60.0),
+                    }));
+                }
                 for node in 0..missing {
                     tell(Flood::Missing(Missing {
                         node: id(2 + node),
@@ -169,12 +178,13 @@ fn a_survey_begins_when_relays_have_given_up_and_not_before() {
 }
 
 #[test]
-fn a_survey_that_lacks_nodes_is_made_again_once() {
+fn a_survey_that_lacks_nodes_is_made_again() {
     use Ends::{Never, Refused, Without};
     for (script, surveys, missing) in [
         (&[Without(1), Without(0)][..], 2, 0),
-        (&[Without(2), Without(1), Without(0)], 2, 1),
-        (&[Without(1), Without(2)], 2, 1),
+        (&[Without(2), Without(1), Without(0)], 3, 0),
+        (&[Without(1), Without(2), Never], 3, 1),
+        (&[Without(1); 9], 5, 1),
         (&[Without(1), Never], 2, 1),
         (&[Refused, Without(0)], 2, 0),
         (&[Without(0), Without(0)], 1, 0),

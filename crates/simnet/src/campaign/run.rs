@@ -113,7 +113,7 @@ pub fn empty(
     for (&source, object) in &objects {
         motes.offer(source, object.clone());
     }
-    let surveyed = match settings.is_thalweg() {
+    let surveyed = match settings.is_ours() {
         true => motes.survey_all(sinks[0], settings.survey, observer)?,
         false => motes.survey(sinks[0], settings.survey, observer)?,
     };
@@ -180,6 +180,10 @@ impl Settings {
         request.tries = CANDIDATES;
         request
     }
+    /// Whether it is to bring everything, and not as published.
+    fn is_ours(&self) -> bool {
+        matches!(self.scheme, Scheme::Thalweg | Scheme::HopByHop)
+    }
     fn is_thalweg(&self) -> bool {
         self.scheme == Scheme::Thalweg
     }
@@ -211,6 +215,11 @@ struct Run<'a> {
 impl Run<'_> {
     /// Wave after wave, until every source is done or left over.
     fn in_waves(&mut self) -> Result<(), CampaignError> {
+        if self.settings.scheme == Scheme::HopByHop {
+            // Such transfers have the network to themselves.
+            let sources = std::mem::take(&mut self.attempts);
+            self.leftover.extend(sources);
+        }
         while let Some(&least) = self.attempts.values().min() {
             let partial = self.partial.take();
             let ready = self.ready(least, partial)?;
@@ -258,7 +267,10 @@ impl Run<'_> {
 
     /// The plans of a leftover source, the best first: routes of its own, then paths hop by hop.
     fn plans_of_leftover(&mut self, source: usize) -> Vec<Plan> {
-        let mut plans = self.waves.plans_of(source, Backups::Relays, &mut self.rng);
+        let mut plans = match self.settings.scheme {
+            Scheme::HopByHop => Vec::new(),
+            _ => (self.waves).plans_of(source, Backups::Relays, &mut self.rng),
+        };
         for attempt in 0..HOP_PLANS {
             plans.extend(self.waves.hop_plans_of(source, attempt, &mut self.rng));
         }

@@ -326,7 +326,8 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
         choice: &ProtocolPlan,
         (_, terms): (&Attempt, &TransferTerms),
     ) -> Result<(), CollectError> {
-        if self.maps.is_some() {
+        // What is lost on a hop is repeated there: a map of losses shows pipelines.
+        if self.maps.is_some() && choice.plan.style != Style::Hops {
             let scheme = choice.protocol.scheme;
             self.recorder = Some(Recorder::start(nodes, &choice.plan, scheme, terms)?);
         }
