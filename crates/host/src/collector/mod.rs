@@ -8,25 +8,22 @@
 
 mod description;
 mod report;
+mod run;
 
 pub use description::{clean_channels, Description};
 pub use report::{Details, Report};
+pub use run::Observations;
 
-use crate::job::{run, Failure, Progress, Retry, RetryMode, Watch};
-use crate::line::LineError;
-use crate::link_state::{hop_observations, HopObservation, LinkState, PlanRequest};
-use crate::network::{Network, NetworkFault, NetworkTime, Notice};
+use crate::job::{Failure, Progress, Retry, RetryMode, Watch};
+use crate::link_state::{HopObservation, LinkState, PlanRequest};
+use crate::network::{Network, NetworkTime};
 use crate::outcome::Outcome;
 use crate::recovery::{self, Reports};
 use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
 use crate::survey::{SurveyCost, SurveyJob, SurveyOutcome};
 use crate::transfer::account::{expected, Account};
-use crate::transfer::hops::{hop_route, HopFetch};
-use crate::transfer::pipeline::{
-    settling, Fetch, Fetched, Order, TransferJob, TransferTerms, SETTLING,
-};
-use crate::transfer::reroute::Reroute;
+use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,17 +39,11 @@ pub const RETRY: Retry = Retry {
 };
 /// The same for Thalweg, whose further plans go hop by hop.
 pub const LAST_RESORT: Retry = Retry {
-    attempts: 6,
+    attempts: 4,
     mode: RetryMode::NewPlan,
 };
 /// Detours that a path hop by hop takes, at most.
 const DETOURS: u64 = 3;
-/// How long to wait for a line that is down.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often to start a job again after a loss of its line.
-const LINE_LOSSES: u32 = 3;
-/// How often to check a line that is down.
-const LINE_CHECK: Duration = Duration::from_secs(1);
 
 /// What a collector does where the line to its base station is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,11 +238,72 @@ impl Collector {
     }
 
     /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer
-    /// breaks off, over other plans: Thalweg's hop by hop, six times in all, others' by P3, three times in all.
+    /// breaks off, over other plans: Thalweg's hop by hop, four times in all, others' by P3, three times in all. Where all of
+    /// Thalweg's failed, links are measured again, and the rest is fetched by what they are now.
     ///
     /// # Errors
     /// Those of `observer`, and [`Failure`] where there is no outcome at all; a failed transfer is a report.
     pub fn fetch<F, K>(
+        &mut self,
+        network: &mut F,
+        request: &FetchRequest<'_>,
+        assembly: &mut Assembly,
+        observer: &mut K,
+    ) -> Result<Report, K::Error>
+    where
+        F: Network<Order = Order, Event = Event>,
+        K: TransferObserver<F>,
+    {
+        let failed = self.fetch_over(network, request, assembly, observer)?;
+        if failed.object.is_some() || !request.has_last_resort() || self.station_lost {
+            return Ok(failed);
+        }
+        let began = network.now();
+        let protocol = request.plan_request.protocol;
+        let mut watch = |progress| observer.progress("", progress);
+        let surveyed = match self.survey(network, protocol, &[], &mut watch) {
+            Err(Failure::Cancelled) => return Err(Failure::Cancelled.into()),
+            surveyed => surveyed,
+        };
+        let link_state = surveyed.map(|surveyed| {
+            let links = self.description.link_state(surveyed.links);
+            links.measured_at(network.now())
+        });
+        let plan_request = PlanRequest {
+            from: Some(self.description.id(request.plan.source)),
+            ..request.plan_request
+        };
+        let planned = link_state.map(|links| (links.plan(&plan_request), links));
+        let Ok((Ok(plan), link_state)) = planned else {
+            return Ok(failed);
+        };
+        let pause_s = network.now().since(began).as_secs_f64();
+        let request = FetchRequest {
+            link_state: &link_state,
+            plan_request,
+            plan: Arc::new(plan),
+            survey: None,
+            retry: request.retry,
+        };
+        let mut report = self.fetch_over(network, &request, assembly, observer)?;
+        let summary = &mut report.outcome.summary;
+        summary.add_failed(&failed.outcome.summary, pause_s);
+        if let Some(survey) = &failed.survey {
+            // Its energy is among that of what failed.
+            summary.after(survey.seconds(), Some(0.0));
+        }
+        let of_second = std::mem::take(&mut report.tried);
+        Ok(Report {
+            outcome: report.outcome,
+            object: report.object,
+            parts: report.parts,
+            tried: [failed.tried.clone(), of_second].concat(),
+            ..failed
+        })
+    }
+
+    /// The same over the links of `request` alone.
+    fn fetch_over<F, K>(
         &mut self,
         network: &mut F,
         request: &FetchRequest<'_>,
@@ -481,139 +533,4 @@ impl Collector {
         }
         Ok((Outcome { summary, details }, fetched.segment))
     }
-
-    /// Runs the job of one transfer, and adds what it shows of nodes and hops to `observations`.
-    fn run_fetch<F>(
-        &mut self,
-        network: &mut F,
-        choice: &ProtocolPlan,
-        terms: &TransferTerms,
-        watch: Watch<'_>,
-        observations: &mut Observations,
-    ) -> Result<Fetched, Failure>
-    where
-        F: Network<Order = Order, Event = Event>,
-    {
-        let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
-        let (number, ids) = (self.transfers.wrapping_add(1), &self.description.place.ids);
-        if scheme == Scheme::HopByHop {
-            let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
-            return self.run_job(network, job, scheme, watch, observations);
-        }
-        let job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
-        let fetched = self.run_job(network, job, scheme, watch, observations)?;
-        let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
-        let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));
-        let (now, ids) = (network.now(), &self.description.place.ids);
-        (observations.hops).extend(hop_observations((plan, ids), packets, &fetched, now));
-        Ok(fetched)
-    }
-
-    /// Runs `job` of `scheme`, and adds the nodes that took part to `observations`.
-    fn run_job<F>(
-        &mut self,
-        network: &mut F,
-        mut job: impl TransferJob,
-        scheme: Scheme,
-        watch: Watch<'_>,
-        observations: &mut Observations,
-    ) -> Result<Fetched, Failure>
-    where
-        F: Network<Order = Order, Event = Event>,
-    {
-        let ids = &self.description.place.ids;
-        let began = network.now();
-        let fetched = run(network, &mut job, watch);
-        self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
-        self.station_lost = matches!(fetched, Err(Failure::Restarted(_) | Failure::Refused(_)));
-        let fetched = match fetched {
-            Err(why) if is_retryable(&why) => {
-                let joules = ids.iter().map(|id| network.joules(*id)).collect();
-                Ok(job.abandon(&why, joules))
-            }
-            fetched => fetched,
-        };
-        let now = network.now();
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.segment.is_some());
-        let is_settled = is_whole && settling(scheme).is_zero();
-        self.broken = (!is_settled).then_some(now);
-        // Nodes that missed the end listen for that much longer.
-        let rest = match is_settled {
-            true => Duration::ZERO,
-            false => SETTLING,
-        };
-        observations.on_time += now.since(began) + rest;
-        observations.add_participants(job.participants());
-        fetched
-    }
-
-    /// Runs `job`, and runs it again after a loss of the line if this collector waits for lines.
-    fn with_line_retries<F: Network, X>(
-        &mut self,
-        network: &mut F,
-        mut job: impl FnMut(&mut Self, &mut F) -> Result<X, Failure>,
-    ) -> Result<X, Failure> {
-        let (mut losses, mut until) = (0, None);
-        loop {
-            let why = match job(self, network) {
-                Err(why) if self.line_loss == LineLoss::Waits => why,
-                done => return done,
-            };
-            let now = network.now();
-            // A line that is still down does not count as another loss.
-            match &why {
-                Failure::Silent(_) | Failure::Restarted(_) | Failure::Refused(_)
-                    if losses < LINE_LOSSES =>
-                {
-                    losses += 1;
-                    (until, self.broken) = (None, Some(now));
-                }
-                Failure::Network(why) if is_line_down(why) => {}
-                _ => return Err(why),
-            }
-            if now >= *until.get_or_insert(now + PATIENCE) {
-                return Err(why);
-            }
-            // Drop what the station still reports of the earlier job.
-            while network.now() < now + LINE_CHECK {
-                if let Notice::Cancelled = network.next(now + LINE_CHECK)? {
-                    return Err(Failure::Cancelled);
-                }
-            }
-        }
-    }
-}
-
-/// What a transfer shows of nodes and hops, over all its attempts.
-#[derive(Debug, Default)]
-pub struct Observations {
-    participants: Vec<NodeId>,
-    on_time: Duration,
-    hops: Vec<HopObservation>,
-}
-
-impl Observations {
-    fn add_participants(&mut self, nodes: &[NodeId]) {
-        for node in nodes {
-            if !self.participants.contains(node) {
-                self.participants.push(*node);
-            }
-        }
-    }
-}
-
-/// Whether the line is down, and may come back.
-fn is_line_down(why: &NetworkFault) -> bool {
-    let NetworkFault::Broken(why) = why else {
-        return false;
-    };
-    matches!(why.downcast_ref(), Some(LineError::Down { .. }))
-}
-
-/// Whether a transfer that failed like this may be tried over another plan.
-const fn is_retryable(why: &Failure) -> bool {
-    matches!(
-        why,
-        Failure::Restarted(_) | Failure::Refused(_) | Failure::NoEnd(_)
-    )
 }

@@ -107,8 +107,8 @@ pub struct Wave {
 
 /// Plans one wave after the other of the same network.
 #[derive(Debug)]
-pub struct Waves<'a> {
-    links: &'a LinkQualities,
+pub struct Waves {
+    links: LinkQualities,
     request: WaveRequest,
     /// Hops to each sink, without other sinks between.
     hops: Vec<Vec<Option<usize>>>,
@@ -124,9 +124,9 @@ struct Taken<'w> {
     earshot: Earshot,
 }
 
-impl<'a> Waves<'a> {
+impl Waves {
     /// Over `links`, as `request` says.
-    pub fn new(links: &'a LinkQualities, request: WaveRequest) -> Self {
+    pub fn new(links: &LinkQualities, request: WaveRequest) -> Self {
         let route = &request.route;
         let hops = (request.sinks.iter())
             .map(|&sink| {
@@ -140,7 +140,7 @@ impl<'a> Waves<'a> {
         let channels = request.channels.iter().copied().collect();
         let expected = Expected::new(links, channels, &request.route.model);
         Self {
-            links,
+            links: links.clone(),
             request,
             hops,
             goodput_alone: BTreeMap::new(),
@@ -214,7 +214,7 @@ impl<'a> Waves<'a> {
         let into = |(_, at): (usize, usize)| {
             let sink = sinks[at];
             let others = |node: usize| node != sink && sinks.contains(&node);
-            let free = without(self.links, &measured, others);
+            let free = without(&self.links, &measured, others);
             let route = RouteRequest {
                 source,
                 sink,
@@ -235,7 +235,7 @@ impl<'a> Waves<'a> {
             let others = |node: usize| node != sink && sinks.contains(&node);
             let mut measured = self.request.channels.clone();
             measured.push(self.request.route.routing_channel);
-            let free = without(self.links, &measured, others);
+            let free = without(&self.links, &measured, others);
             let route = RouteRequest {
                 source,
                 sink,
@@ -381,7 +381,7 @@ impl<'a> Waves<'a> {
             ..self.request.route.clone()
         };
         // Which relays there are does not depend on the pipeline's channels: those come after.
-        let free = without(self.links, &[routing], others);
+        let free = without(&self.links, &[routing], others);
         let draft = RouteRequest {
             channels: (self.request.channels.iter().copied().take(REUSE_DISTANCE)).collect(),
             ..route.clone()
@@ -406,7 +406,7 @@ impl<'a> Waves<'a> {
         };
         let mut measured = order.clone();
         measured.push(routing);
-        let free = without(self.links, &measured, others);
+        let free = without(&self.links, &measured, others);
         let route = RouteRequest {
             channels: order.clone(),
             ..route
@@ -440,7 +440,7 @@ impl<'a> Waves<'a> {
         let routing = self.request.route.routing_channel;
         let mut measured = channels.clone();
         measured.push(routing);
-        let free = free_links(self.links, &measured, others, |from, to, channel| {
+        let free = free_links(&self.links, &measured, others, |from, to, channel| {
             taken.earshot.disturbs(from, to, channel)
         });
         let on = |channels: Vec<Channel>| {

@@ -39,6 +39,8 @@ const fn linger(scheme: Scheme) -> Duration {
 const LEAST_SHARE: f64 = 0.6;
 /// How many sources of each distance are tried for a place in a wave.
 const CANDIDATES: usize = 12;
+/// How often links are measured for the sources that are left.
+const SURVEYS: u32 = 4;
 /// How many paths hop by hop are tried into each base station.
 const HOP_PLANS: u32 = 4;
 /// How often a source is tried.
@@ -197,7 +199,7 @@ struct Run<'a> {
     motes: Motes,
     /// What each source offers.
     objects: BTreeMap<usize, Arc<[u8]>>,
-    waves: Waves<'a>,
+    waves: Waves,
     rng: Stream,
     /// Attempts so far of each source that is still to come in waves.
     attempts: BTreeMap<usize, u32>,
@@ -380,32 +382,61 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Fetches from each of the leftover sources with the network to itself.
+    /// Fetches from each of the leftover sources with the network to itself. Where that fails, links have changed: they are
+    /// measured again.
     fn one_by_one(&mut self) -> Result<(), CampaignError> {
-        let leftover = std::mem::take(&mut self.leftover);
-        let count = leftover.len();
-        for (done, (source, attempts)) in leftover.into_iter().enumerate() {
-            go_on((self.observer)(Progress::Wave {
-                number: self.campaign.waves,
-                transfers: 1,
-                left: count - done,
-            }))?;
-            let leftover = Leftover {
-                attempts,
-                plans: self.plans_of_leftover(source),
-                object: self.objects.get(&source).map_or(&[], |object| &**object),
-                scheme: self.settings.scheme,
-                terms: self.settings.terms,
-                pause: linger(self.settings.scheme),
-            };
-            let (motes, campaign) = (&mut self.motes, &mut self.campaign);
-            let object = alone::fetch(motes, leftover, campaign, self.observer)?;
-            let id = motes.nodes.ids()[source];
-            let mut of_source = campaign.transfers.iter().rev();
-            if let Some(row) = of_source.find(|row| row.summary.source == id) {
-                go_on((self.turns)(row, object.as_deref()))?;
+        for again in (0..SURVEYS).rev() {
+            let leftover = std::mem::take(&mut self.leftover);
+            let count = leftover.len();
+            for (done, (source, attempts)) in leftover.into_iter().enumerate() {
+                go_on((self.observer)(Progress::Wave {
+                    number: self.campaign.waves,
+                    transfers: 1,
+                    left: count - done,
+                }))?;
+                let object = self.alone(source, attempts)?;
+                if object.is_none() && again > 0 && self.settings.is_ours() {
+                    self.leftover.push((source, attempts));
+                    continue;
+                }
+                let id = self.motes.nodes.ids()[source];
+                let mut of_source = self.campaign.transfers.iter().rev();
+                if let Some(row) = of_source.find(|row| row.summary.source == id) {
+                    go_on((self.turns)(row, object.as_deref()))?;
+                }
             }
+            if self.leftover.is_empty() {
+                break;
+            }
+            self.survey_again()?;
         }
+        Ok(())
+    }
+
+    /// Fetches from `source`, which has nothing beside it.
+    fn alone(&mut self, source: usize, attempts: u32) -> Result<Option<Vec<u8>>, CampaignError> {
+        let leftover = Leftover {
+            attempts,
+            plans: self.plans_of_leftover(source),
+            object: self.objects.get(&source).map_or(&[], |object| &**object),
+            scheme: self.settings.scheme,
+            terms: self.settings.terms,
+            pause: linger(self.settings.scheme),
+        };
+        let (motes, campaign) = (&mut self.motes, &mut self.campaign);
+        Ok(alone::fetch(motes, leftover, campaign, self.observer)?)
+    }
+
+    /// Measures links once more, for the plans of those that are left.
+    fn survey_again(&mut self) -> Result<(), CampaignError> {
+        let (settings, sinks) = (self.settings, self.sinks);
+        let surveyed = self
+            .motes
+            .survey_all(sinks[0], settings.survey, self.observer)?;
+        self.campaign.add(Phase::Measuring, surveyed.measuring);
+        self.campaign.add(Phase::Collecting, surveyed.collecting);
+        let request = settings.waves(&surveyed.links, sinks);
+        self.waves = Waves::new(&surveyed.links, request);
         Ok(())
     }
 
