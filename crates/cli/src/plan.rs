@@ -45,7 +45,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         false => {
             let to = args.to.as_slice();
             let ends = network::ends(testbed, shown.source, args.from, to);
-            print(&text(&shown, protocol, &ends))
+            print(&text(&shown, protocol.over(&plan), &ends))
         }
     };
     if let Some(path) = &args.svg {

@@ -4,7 +4,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use thalweg_planner::{Backups, RouteRequest, Style};
+use thalweg_planner::{Backups, Plan, RouteRequest, Style};
 use thalweg_protocols::fastforward::Version;
 use thalweg_units::ChannelSet;
 use thalweg_wire::pipeline::Format;
@@ -263,6 +263,14 @@ impl Pipelined {
         match self.style {
             Style::Chains | Style::Hops => Survey::short(channels),
             Style::Paths => Survey::of(channels),
+        }
+    }
+    /// What carries an object over `plan`, which was made for it: where that is a path hop by hop, that does.
+    #[must_use]
+    pub fn over(self, plan: &Plan) -> Self {
+        match plan.style {
+            Style::Hops => Self::HOP_BY_HOP,
+            Style::Paths | Style::Chains => self,
         }
     }
     /// What it asks of the planner, given what the published protocols ask.

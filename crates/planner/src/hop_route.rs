@@ -14,7 +14,7 @@ use crate::topology::LinkRule;
 use crate::{Group, Member};
 use rand::Rng;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::hop::{BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS};
+use thalweg_wire::hop::{BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS, MAX_PAYLOAD};
 use thalweg_wire::phy::air_time;
 
 /// Frames that the margin of a link counts for beside those that were counted: a few beacons say little.
@@ -149,10 +149,22 @@ pub(crate) fn plan_hops(
     request: &RouteRequest,
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
+    let request = &in_blocks(request);
     let costs = Costs::new(links, request);
     let path = cheapest(&costs, rng).ok_or_else(|| unreachable(&costs))?;
     let listens = listening(&costs, &path);
     Ok(plan_of(&costs, path, listens))
+}
+
+/// `request` with the packets that blocks have room for.
+fn in_blocks(request: &RouteRequest) -> RouteRequest {
+    let mut request = request.clone();
+    let transfer = &mut request.transfer;
+    let bytes = transfer.packets as usize * transfer.cycle.payload_bytes;
+    let most = usize::from(MAX_PAYLOAD);
+    transfer.cycle.payload_bytes = transfer.cycle.payload_bytes.clamp(1, most);
+    transfer.packets = bytes.div_ceil(transfer.cycle.payload_bytes) as u32;
+    request
 }
 
 /// Dijkstra's path from source to sink, of at most [`MAX_HOPS`] hops: a longer one is none.

@@ -16,6 +16,7 @@ use crate::links::LinkQualities;
 use crate::paths::{self, PathSet, Query};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience, Prediction};
+use crate::protocol_constants;
 use crate::request::{Backups, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style};
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
@@ -75,7 +76,8 @@ fn quicker(
 }
 
 /// The share of packets that cross all hops of `plan` if its links lose as much as was counted on all their channels, and
-/// one frame more: few beacons cannot tell a good link from a fair one, and a pipeline depends on all of them at once.
+/// one frame more, and long frames so much more than beacons: few beacons cannot tell a good link from a fair one, and a
+/// pipeline depends on all of them at once.
 fn certainty(plan: &Plan, links: &LinkQualities) -> f64 {
     let (mut received, mut sent) = (0.0, 0.0);
     for hop in plan.paths.iter().flat_map(|path| path.windows(2)) {
@@ -88,7 +90,7 @@ fn certainty(plan: &Plan, links: &LinkQualities) -> f64 {
             }
         }
     }
-    let lost = (sent - received + 1.0) / (sent + 2.0);
+    let lost = protocol_constants::of_long_frames((sent - received + 1.0) / (sent + 2.0));
     (1.0 - lost).powi(plan.hops as i32)
 }
 

@@ -364,6 +364,7 @@ impl Network {
         let protocol = self.pipeline("plan")?;
         let request = self.request()?.plan_request(protocol);
         let plan = links.plan(&request)?;
+        let protocol = protocol.over(&plan);
         // The packets that will be sent: slim ones hold more.
         let terms = protocol.terms(TransferTerms {
             payload: request.payload,

@@ -81,9 +81,10 @@ pub(super) fn run(
         payload: request.payload,
         ..TransferTerms::default()
     };
-    let payload = request.protocol.terms(faithful).payload.bytes();
+    let protocol = request.protocol.over(&plan);
+    let payload = protocol.terms(faithful).payload.bytes();
     let of = (request.bytes, payload);
-    let planned = PlanSummary::new(&link_state, request.protocol.name, of, &plan);
+    let planned = PlanSummary::new(&link_state, protocol.name, of, &plan);
     let outcome = serde_json::to_string(&planned).unwrap_or_default();
     station
         .store()

@@ -27,7 +27,7 @@ use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_planner::{Plan, Style};
+use thalweg_planner::Plan;
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::route::{ObjectRange, Scheme};
@@ -66,10 +66,7 @@ pub struct ProtocolPlan {
 impl ProtocolPlan {
     /// `plan`, which was made for `protocol`: where it is a path hop by hop, that carries the object.
     pub fn new(plan: Arc<Plan>, protocol: Pipelined) -> Self {
-        let protocol = match plan.style {
-            Style::Hops => Pipelined::HOP_BY_HOP,
-            Style::Paths | Style::Chains => protocol,
-        };
+        let protocol = protocol.over(&plan);
         Self { plan, protocol }
     }
 }

@@ -4,7 +4,7 @@
 //! sink alone; packets arrive in order, so a transfer that breaks off brings the beginning of what was asked for.
 
 use super::log::Log;
-use super::pipeline::{refused, Fetched, Order, TransferJob};
+use super::pipeline::{refused, Fetched, Order, Readings, TransferJob};
 use super::terms::TransferTerms;
 use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
@@ -65,7 +65,7 @@ pub struct HopFetch {
     until: NetworkTime,
     log: Log,
     /// What nodes had spent when it began and at the end, in joules; none without meters.
-    energy: [Vec<Option<f64>>; 2],
+    energy: Readings,
     progress: VecDeque<Progress>,
     failed: Option<Failure>,
 }
@@ -79,26 +79,22 @@ impl HopFetch {
             nodes: ids.to_vec(),
             state: State::New,
             until: NetworkTime::ZERO,
-            energy: [Vec::new(), Vec::new()],
+            energy: Readings::default(),
             progress: VecDeque::new(),
             failed: None,
         }
     }
 
-    /// What the nodes that `of` says have spent since it began, in joules.
-    fn spent(&self, of: impl Fn(&NodeId) -> bool) -> Option<f64> {
-        let [before, after] = &self.energy;
-        let each = self.nodes.iter().zip(before.iter().zip(after));
-        let each = each.filter(|(node, _)| of(node));
-        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
-            .sum()
-    }
-
     fn output(&mut self) -> Fetched {
-        let is_metered = self.energy.iter().all(|read| !read.is_empty());
-        let spent = |of: &dyn Fn(&NodeId) -> bool| is_metered.then(|| self.spent(of)).flatten();
-        let joules = spent(&|node| self.route.nodes().contains(node));
-        let network_joules = spent(&|_| true);
+        let is_metered = !self.energy.before.is_empty() && !self.energy.after.is_empty();
+        let spent = |of: &dyn Fn(&NodeId) -> bool| self.energy.spent(&self.nodes, of);
+        let (joules, network_joules) = match is_metered {
+            true => (
+                spent(&|node| self.route.nodes().contains(node)),
+                spent(&|_| true),
+            ),
+            false => (None, None),
+        };
         let log = &mut self.log;
         let segment = log.segment();
         let failure = segment.is_none().then(|| log.failure());
@@ -128,15 +124,9 @@ impl TransferJob for HopFetch {
     fn participants(&self) -> &[NodeId] {
         self.route.nodes()
     }
-    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
-        if joules.iter().all(Option::is_some) {
-            self.energy[1] = joules;
-        }
-        Fetched {
-            segment: None,
-            failure: Some(why.to_string()),
-            ..self.output()
-        }
+    fn so_far(&mut self, joules: Option<Vec<Option<f64>>>) -> Fetched {
+        self.energy.after = joules.unwrap_or(std::mem::take(&mut self.energy.after));
+        self.output()
     }
 }
 
@@ -169,11 +159,16 @@ impl Job for HopFetch {
         }
     }
     fn on_meters(&mut self, joules: Vec<Option<f64>>) {
-        (self.energy, self.state) = match (self.state, std::mem::take(&mut self.energy)) {
-            (State::Begun, [_, after]) => ([joules, after], State::Following),
-            (_, [before, _]) if self.log.complete.is_some() => ([before, joules], State::Taking),
-            (_, [before, _]) => ([before, joules], State::Done),
-        };
+        if self.state == State::Begun {
+            self.energy.before = joules;
+            self.state = State::Following;
+        } else {
+            self.energy.after = joules;
+            self.state = match self.log.complete {
+                Some(_) => State::Taking,
+                None => State::Done,
+            };
+        }
     }
     fn on_bytes(&mut self, _station: NodeId, bytes: Vec<u8>) {
         self.log.bytes = Some(bytes);

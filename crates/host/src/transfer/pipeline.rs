@@ -145,7 +145,7 @@ pub struct Fetch {
     held: u32,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none without meters.
-    energy: [Vec<Option<f64>>; 2],
+    energy: Readings,
     progress: VecDeque<Progress>,
     failed: Option<Failure>,
 }
@@ -186,7 +186,7 @@ impl Fetch {
             attempt: 0,
             failures: 0,
             held: 0,
-            energy: [Vec::new(), Vec::new()],
+            energy: Readings::default(),
             progress: VecDeque::new(),
             failed: None,
         }
@@ -259,20 +259,14 @@ impl Fetch {
         }
     }
 
-    /// What the nodes that `of` says have spent since the floods began, in joules.
-    fn spent(&self, of: impl Fn(&NodeId) -> bool) -> Option<f64> {
-        let [before, after] = &self.energy;
-        let each = self.nodes.iter().zip(before.iter().zip(after));
-        let each = each.filter(|(node, _)| of(node));
-        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
-            .sum()
-    }
-
     fn output(&mut self) -> Fetched {
         let participants = |node: &NodeId| self.participants.contains(node);
-        let (joules, network_joules) = match self.energy[1].is_empty() {
+        let (joules, network_joules) = match self.energy.after.is_empty() {
             true => (None, None),
-            false => (self.spent(participants), self.spent(|_| true)),
+            false => (
+                self.energy.spent(&self.nodes, participants),
+                self.energy.spent(&self.nodes, |_| true),
+            ),
         };
         let log = &mut self.log;
         let segment = log.segment();
@@ -304,8 +298,35 @@ pub trait TransferJob: Job<Order = Order, Event = mote::Event, Output = Fetched>
     fn attempts(&self) -> u32;
     /// The nodes that took part in any attempt so far.
     fn participants(&self) -> &[NodeId];
+    /// The result so far. Where all meters were read at the end, all nodes had spent so many `joules` by then.
+    fn so_far(&mut self, joules: Option<Vec<Option<f64>>>) -> Fetched;
+
     /// The result where the job failed for the reason `why`, when all nodes had spent so many `joules`.
-    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched;
+    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+        let is_read = joules.iter().all(Option::is_some);
+        Fetched {
+            segment: None,
+            failure: Some(why.to_string()),
+            ..self.so_far(is_read.then_some(joules))
+        }
+    }
+}
+
+/// What all nodes had spent when a transfer began and at its end, in joules; none without meters.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    pub(super) before: Vec<Option<f64>>,
+    pub(super) after: Vec<Option<f64>>,
+}
+
+impl Readings {
+    /// What those of `nodes`, all nodes, that `of` says have spent meanwhile.
+    pub(super) fn spent(&self, nodes: &[NodeId], of: impl Fn(&NodeId) -> bool) -> Option<f64> {
+        let each = nodes.iter().zip(self.before.iter().zip(&self.after));
+        let each = each.filter(|(node, _)| of(node));
+        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
+            .sum()
+    }
 }
 
 impl TransferJob for Fetch {
@@ -315,15 +336,9 @@ impl TransferJob for Fetch {
     fn participants(&self) -> &[NodeId] {
         &self.participants
     }
-    fn abandon(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
-        if joules.iter().all(Option::is_some) {
-            self.energy[1] = joules;
-        }
-        Fetched {
-            segment: None,
-            failure: Some(why.to_string()),
-            ..self.output()
-        }
+    fn so_far(&mut self, joules: Option<Vec<Option<f64>>>) -> Fetched {
+        self.energy.after = joules.unwrap_or(std::mem::take(&mut self.energy.after));
+        self.output()
     }
 }
 
@@ -356,11 +371,11 @@ impl Job for Fetch {
     fn on_meters(&mut self, joules: Vec<Option<f64>>) {
         match self.state {
             State::Awake => {
-                self.energy[0] = joules;
+                self.energy.before = joules;
                 self.state = State::Following;
             }
             _ => {
-                self.energy[1] = joules;
+                self.energy.after = joules;
                 self.state = State::Lingering;
             }
         }
@@ -386,7 +401,7 @@ impl Job for Fetch {
                 (self.state, self.until) = (State::Waking, now + self.patience);
                 Step::Order(self.route.sink, Command::Fetch(self.route))
             }
-            State::Awake if self.energy[0].is_empty() => Step::Meter(self.nodes.clone()),
+            State::Awake if self.energy.before.is_empty() => Step::Meter(self.nodes.clone()),
             State::Awake => {
                 self.state = State::Following;
                 self.poll(now)
