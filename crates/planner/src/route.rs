@@ -76,7 +76,7 @@ fn quicker(
 }
 
 /// The share of packets that cross all hops of `plan` if its links lose as much as was counted on all their channels, and
-/// one frame more, and long frames so much more than beacons: few beacons cannot tell a good link from a fair one, and a
+/// half a frame more, and long frames so much more than beacons: few beacons cannot tell a good link from a fair one, and a
 /// pipeline depends on all of them at once.
 fn certainty(plan: &Plan, links: &LinkQualities) -> f64 {
     let (mut received, mut sent) = (0.0, 0.0);
@@ -90,7 +90,7 @@ fn certainty(plan: &Plan, links: &LinkQualities) -> f64 {
             }
         }
     }
-    let lost = protocol_constants::of_long_frames((sent - received + 1.0) / (sent + 2.0));
+    let lost = protocol_constants::of_long_frames((sent - received + 0.5) / (sent + 1.0));
     (1.0 - lost).powi(plan.hops as i32)
 }
 
