@@ -11,7 +11,7 @@ use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::beacon::Beacon;
 use thalweg_wire::flood::{self, Campaign, Course, Ntx};
 use thalweg_wire::pipeline::{Format, Group, Head, Header, Kind, Tag, MAX_HOPS};
-use thalweg_wire::{FrameBuf, Reader};
+use thalweg_wire::{dispatch, mac, FrameBuf, Reader};
 
 const NODES: usize = 16;
 /// Time-outs of one instant, at most.
@@ -168,6 +168,16 @@ fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
             };
             FrameBuf::build(|w| {
                 header(hop, number).emit_as(format, w)?;
+                w.bytes(content).map(|_| ())
+            })
+        }
+        // Calls, packets, polls and answers of a transfer hop by hop.
+        15 => {
+            let which = r.u8().ok()?;
+            let content = rest(r)?;
+            FrameBuf::build(|w| {
+                mac::emit(which, w)?;
+                w.u8(dispatch::HOP_CALL + which % 5)?;
                 w.bytes(content).map(|_| ())
             })
         }

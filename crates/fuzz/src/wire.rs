@@ -5,7 +5,7 @@ use thalweg_units::Duration;
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::pipeline::{Format, Head, Header, Kind, Nack, Request, MAX_PACKETS};
 use thalweg_wire::route::{Assembler, Route, WakeUpTurn, MAX_SEGMENT_BYTES};
-use thalweg_wire::{addressed, flood, forward, ifrc, rcrt, report, stream, sweep, tree};
+use thalweg_wire::{addressed, flood, forward, hop, ifrc, rcrt, report, stream, sweep, tree};
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
 /// `read` of what `one` writes is `one`.
@@ -35,6 +35,10 @@ pub fn wire(bytes: &[u8]) {
     if let Ok(announce) = Announce::parse(bytes) {
         let read = |bytes: &[u8]| Announce::parse(bytes) == Ok(announce);
         again(announce, |a, w| a.emit(w), read);
+    }
+    if let Ok(frame) = hop::Frame::parse(bytes) {
+        let written = frame.frame().expect("it was read from a frame");
+        assert_eq!(hop::Frame::parse(&written), Ok(frame));
     }
     reports(bytes);
     let _ = sweep::Announcement::parse(bytes);
