@@ -265,12 +265,17 @@ impl<'a> Frame<'a> {
         let frame = match kind {
             dispatch::HOP_CALLED => Self::Called { transfer, by },
             dispatch::HOP_DATA => {
-                return Ok(Self::Data {
-                    transfer,
-                    by,
-                    number: r.u16()?,
-                    payload: r.rest(),
-                })
+                let (number, payload) = (r.u16()?, r.rest());
+                // No frame holds more.
+                return match payload.len() <= usize::from(MAX_PAYLOAD) {
+                    true => Ok(Self::Data {
+                        transfer,
+                        by,
+                        number,
+                        payload,
+                    }),
+                    false => Err(WireError::Malformed),
+                };
             }
             dispatch::HOP_POLL => {
                 let (base, count) = (r.u16()?, r.u8()?);

@@ -218,21 +218,22 @@ impl HopTransfer {
     pub(super) fn answered(&mut self, now: Instant, cx: &mut Cx<'_>, answer: TxAnswer) -> Flow {
         cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
         match core::mem::replace(&mut self.on_air, OnAir::Nothing) {
-            OnAir::Call => {
+            OnAir::Call if self.phase == Phase::Calling => {
                 let pause = self.pause(self.setup.answer);
                 self.due = Some(now + self.setup.answer + pause);
             }
             OnAir::Called if self.phase == Phase::Calling => self.due = Some(now),
-            OnAir::Poll => {
+            OnAir::Poll if self.phase == Phase::Polling => {
                 let pause = match self.polls {
                     0..=QUICK_POLLS => Duration::ZERO,
                     _ => POLLS_APART + self.pause(POLLS_APART),
                 };
                 self.due = Some(now + self.setup.answer + pause);
             }
-            OnAir::Data => self.send_next(cx),
+            OnAir::Data if self.phase == Phase::Sending => self.send_next(cx),
             OnAir::Ack => self.acknowledged(now, cx),
-            OnAir::Called | OnAir::Nothing => {}
+            // An answer may come before the frame that it answers is said to be out.
+            _ => {}
         }
         Continue(())
     }
@@ -320,7 +321,8 @@ impl HopTransfer {
         let due = self.due.unwrap_or(self.gives_up);
         match self.phase {
             Phase::Holding => due,
-            _ => due.min(self.gives_up),
+            Phase::Calling | Phase::Polling => due.min(self.gives_up),
+            Phase::Taking | Phase::Sending | Phase::Lingering => self.gives_up,
         }
     }
 }
