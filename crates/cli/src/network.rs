@@ -48,7 +48,7 @@ pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[N
         None => {
             let named = NodeId::new(source).map(|id| testbed.named(id));
             let named = named.unwrap_or_else(|_| source.to_string());
-            format!("source {named}, chosen far away with many paths")
+            format!("source {named}, chosen far away")
         }
     };
     format!("{}; {source}\n{}", sink(testbed, to), control(testbed))
