@@ -2,8 +2,8 @@
 //!
 //! Every hop repeats what it lost, so a link's cost is the time that a packet takes over it on average, with its share of
 //! polls and answers. A relay receives and sends by turns: a route is as fast as the slowest two hops in a row allow.
-//! Costs are summed as squares, which avoids slow hops. A hop's channel is the one with the least
-//! cost, times the number of nodes within three hops that listen there. What is not known: losses that come in bursts, other traffic. Tests:
+//! Costs are summed as squares, which avoids slow hops. A hop's channel is the one with the least cost, times the number
+//! of nodes within three hops that listen there. What is not known: losses that come in bursts, other traffic. Tests:
 //! `hop_route_tests.rs`.
 
 use crate::links::{LinkQualities, LinkQuality};
