@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use thalweg::{Explain, Maps, Network, Report};
-use thalweg_host::registry::{Family, OptionName};
+use thalweg_host::registry::{Family, OptionName, Pipelined};
 use thalweg_host::store::{Fate, Store, StoreError, StoredObject, DATABASE};
 use thalweg_testbeds::Testbed;
 use thalweg_wire::route::Scheme;
@@ -126,6 +126,11 @@ fn finish(
         let line = "thalweg: the store had the same object already; it was left as it is";
         watch.reporter.line(line);
     }
+    if maps.is_some() && report.summary().protocol == Pipelined::HOP_BY_HOP.name {
+        let line =
+            "thalweg: --explain has no map of what went hop by hop: relays repeat what is lost";
+        watch.reporter.line(line);
+    }
     if args.json {
         output::print_json(&Printed {
             stored: kept.map(|kept| Stored::of(report, kept)),
@@ -135,7 +140,7 @@ fn finish(
     } else {
         let from = args.from.first().copied();
         let ends = network::ends(testbed, report.summary().source.get(), from, &args.to);
-        let mut text = shown::report(report, &ends);
+        let mut text = shown::report(report, args.protocol.name, &ends);
         if let Some(kept) = kept {
             text.push_str(&format!(
                 "\n{} bytes, whole, sha256 {}\nstored as {}\n",

@@ -41,17 +41,17 @@ pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
     }
 }
 
-/// The line about both ends of one transfer from `source`, where `from` and `to` are those of the options.
+/// The lines about both ends of one transfer from `source`, where `from` and `to` are those of the options.
 pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[NodeId]) -> String {
     let source = match from {
         Some(named) => format!("source {}, as --from says", testbed.named(named)),
         None => {
             let named = NodeId::new(source).map(|id| testbed.named(id));
             let named = named.unwrap_or_else(|_| source.to_string());
-            format!("source {named}, chosen far away")
+            format!("source {named}, a far node of the planner's choice")
         }
     };
-    format!("{}; {source}\n{}", sink(testbed, to), control(testbed))
+    format!("{}\n{source}\n{}", sink(testbed, to), control(testbed))
 }
 
 /// The line about the control channel; none where it is 26 without a choice.

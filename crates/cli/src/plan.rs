@@ -14,7 +14,7 @@ use crate::network;
 use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
-use crate::table::{number, Table};
+use crate::table::{folded, number, Table, NARROW};
 
 /// Plans, and writes the results.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
@@ -63,8 +63,10 @@ fn text(plan: &Plan, protocol: Pipelined, ends: &str) -> String {
             let hops = plural(hops, "hop", "hops");
             let (source, sink, path) = (plan.source, plan.sink, list(&plan.pip.path));
             format!(
-                "{}: node {source} to node {sink}, one path of {hops}\n{ends}\n{path}\n",
-                plan.testbed
+                "{}: node {source} to node {sink}, one path of {hops}\n{ends}\n{}\n{}",
+                plan.testbed,
+                folded(&path, NARROW),
+                channels(plan, protocol)
             )
         }
     };
@@ -105,6 +107,16 @@ fn text(plan: &Plan, protocol: Pipelined, ends: &str) -> String {
         text.push_str(&format!("note: {note}\n"));
     }
     text
+}
+
+/// The channels on which the nodes of a path hop by hop listen; other paths take turns with theirs.
+fn channels(plan: &Plan, protocol: Pipelined) -> String {
+    if protocol.scheme != Scheme::HopByHop {
+        return String::new();
+    }
+    let channels = plan.stages.iter().map(|stage| u16::from(stage.channel));
+    let channels: Vec<u16> = channels.collect();
+    folded(&format!("channels {}", list(&channels)), NARROW) + "\n"
 }
 
 fn list(nodes: &[u16]) -> String {

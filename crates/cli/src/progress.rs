@@ -235,7 +235,11 @@ impl Watch {
                 reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
             }
             Progress::WakingUp => {
-                reporter.step(&format!("{}: waking up", label.to_uppercase()), "");
+                let name = match label {
+                    "" => "waking up".to_owned(),
+                    protocol => format!("{}: waking up", protocol.to_uppercase()),
+                };
+                reporter.step(&name, "");
             }
             Progress::Packets {
                 round,
@@ -243,7 +247,10 @@ impl Watch {
                 rate,
             } => {
                 let (name, on_air) = match self.protocol.family {
-                    Family::Pipeline(_) => (format!("{} round {round}", label.to_uppercase()), ""),
+                    Family::Pipeline(_) => {
+                        let name = format!("{} round {round}", label.to_uppercase());
+                        (name.trim_start().to_owned(), "")
+                    }
                     _ => ("stream".to_owned(), " on the air"),
                 };
                 let detail = format!("packets, {:.1} kbit/s{on_air}", rate.kbps());

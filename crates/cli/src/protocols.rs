@@ -7,7 +7,7 @@ use thalweg_simnet::motes::check_pipelines;
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::table::Table;
+use crate::table::{folded, Table, NARROW};
 
 #[derive(Debug, Serialize)]
 struct Shown {
@@ -77,8 +77,9 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
         known.map(|p| p.name).collect::<Vec<_>>().join(" ")
     };
     let [plan, timeline] = ["plan", "timeline"].map(of);
+    let plan = folded(&format!("`plan` knows {plan}"), NARROW);
     print(&format!(
-        "{}\n`collect` knows all of them\n`plan` knows {plan}\n`timeline` knows {timeline}\n",
+        "{}\n`collect` knows all of them\n{plan}\n`timeline` knows {timeline}\n",
         table.render_narrow()
     ))
 }

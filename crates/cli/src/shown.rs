@@ -2,24 +2,25 @@
 
 use thalweg_host::collector::{Details, Report};
 use thalweg_host::outcome::Outcome;
+use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::SurveyCost;
 use thalweg_planner::Prediction;
 use thalweg_simnet::fetch;
 use thalweg_simnet::streams::{Collected, DualSurveyCost, Stream};
 
 use crate::output::plural;
-use crate::table::{number, Align, Table};
+use crate::table::{folded, number, Align, Table, NARROW};
 
-/// A transfer of any family; `ends` is the line that says why its nodes are those.
-pub(crate) fn report(report: &fetch::Report, ends: &str) -> String {
+/// A transfer of any family, by protocol `asked`; `ends` are the lines that say why its nodes are those.
+pub(crate) fn report(report: &fetch::Report, asked: &str, ends: &str) -> String {
     match report {
-        fetch::Report::Pipeline(report) => pipeline(report, ends),
+        fetch::Report::Pipeline(report) => pipeline(report, asked, ends),
         fetch::Report::Stream(report) => stream(report, ends),
     }
 }
 
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
-fn pipeline(report: &Report, ends: &str) -> String {
+fn pipeline(report: &Report, asked: &str, ends: &str) -> String {
     let o = &report.outcome.summary;
     let mut channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     if let (Some(last), Some(even)) = (channels.last_mut(), report.last_even) {
@@ -33,15 +34,22 @@ fn pipeline(report: &Report, ends: &str) -> String {
         let (measuring_s, collecting_s) = (survey.measuring_s, survey.collecting_s);
         format!("links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n")
     });
-    let text = format!(
-        "{}, seed {}: node {} to node {}, {}, channels {}\n{ends}{survey}\n",
+    let hops = match report.tried.is_empty() {
+        true => o.hops as usize,
+        false => channels.len().saturating_sub(1),
+    };
+    let head = format!(
+        "{}, seed {}: node {} to node {}, {}, channels {}",
         o.testbed,
         o.seed,
         o.source,
         o.sink,
-        plural(o.hops, "hop", "hops"),
+        plural(hops, "hop", "hops"),
         channels.join(" "),
     );
+    let head = folded(&head, NARROW);
+    let course = course(report, asked);
+    let text = format!("{head}\n{ends}{survey}{course}\n");
     let mut heading = vec![
         (String::new(), Align::Left),
         (o.protocol.to_uppercase(), Align::Right),
@@ -69,6 +77,35 @@ fn pipeline(report: &Report, ends: &str) -> String {
     };
     text + &table.render() + &parts
 }
+
+/// How an object came that did not come as it was asked for; nothing of others.
+fn course(report: &Report, asked: &str) -> String {
+    let (o, tried) = (&report.outcome.summary, &report.tried);
+    let line = match tried.first() {
+        Some(first) => {
+            let more: Vec<&str> = tried[1..].iter().map(|name| spoken(name)).collect();
+            format!(
+                "{first} broke off, then {}; hops, channels and \"expected\" are of the first plan\n",
+                more.join(", then ")
+            )
+        }
+        None if asked != HOP_BY_HOP && o.protocol == HOP_BY_HOP => {
+            "hop by hop from the start: no pipeline is expected to be as quick\n".to_owned()
+        }
+        None => return String::new(),
+    };
+    folded(&line, NARROW)
+}
+
+/// A protocol as people say it.
+fn spoken(name: &'static str) -> &'static str {
+    match name {
+        HOP_BY_HOP => "hop by hop",
+        name => name,
+    }
+}
+
+const HOP_BY_HOP: &str = Pipelined::HOP_BY_HOP.name;
 
 /// A row's name, its value of an outcome, and what the planner had expected.
 type Row = (

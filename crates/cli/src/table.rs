@@ -1,7 +1,7 @@
 //! Plain aligned tables for the terminal.
 
 /// A terminal's usual width.
-const NARROW: usize = 80;
+pub(crate) const NARROW: usize = 80;
 /// The last column has as much room in any case.
 const LEAST: usize = 20;
 

@@ -95,7 +95,7 @@ pub(crate) fn name(text: &str) -> Parsed<String> {
 
 /// A node's number.
 pub(crate) fn node(text: &str) -> Parsed<NodeId> {
-    let wanted = "a node's number is from 0 to 65533";
+    let wanted = "a node's number is from 0 to 65533; `thalweg testbed show` has those of names";
     let number: u16 = text.trim().parse().map_err(|_| wanted.to_owned())?;
     NodeId::new(number).map_err(|_| wanted.to_owned())
 }

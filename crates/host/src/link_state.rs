@@ -88,7 +88,7 @@ pub enum PlanRequestError {
         heard: String,
     },
     /// The route is longer, or has more relays, than a wake-up message holds.
-    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {longest} and {MAX_MEMBERS}")]
+    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {longest} and {MAX_MEMBERS}{}", longer(*longest))]
     TooLong {
         /// The source.
         from: NodeId,
@@ -218,6 +218,22 @@ fn longest(style: Style) -> usize {
     match style {
         Style::Hops => usize::from(hop::MAX_HOPS),
         Style::Paths | Style::Chains => LONGEST,
+    }
+}
+
+/// What takes longer routes, where that is not what was asked.
+fn longer(longest: usize) -> String {
+    match longest {
+        LONGEST => format!("; `thalweg` and `hop-by-hop` take {} hops", hop::MAX_HOPS),
+        _ => String::new(),
+    }
+}
+
+/// What takes weaker links, where that is not what was asked.
+const fn weaker(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Thalweg | Scheme::HopByHop => "",
+        _ => "; `thalweg` and `hop-by-hop` take weaker links too",
     }
 }
 
@@ -405,7 +421,9 @@ impl LinkState {
         route.detour = attempt as f64;
         let ids = [source as u64, self.sink as u64, attempt];
         let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
-        let p = self.seek(route, ids).map_err(|why| self.named(&why))?;
+        let p = self
+            .seek(route, ids)
+            .map_err(|why| self.named(&why, request.protocol.scheme))?;
         let relays: usize = p.stages.iter().map(Vec::len).sum();
         if p.hops <= longest(p.style) && relays <= MAX_MEMBERS {
             return Ok(p);
@@ -463,7 +481,7 @@ impl LinkState {
     }
 
     /// The planner's error in the testbed's names for nodes.
-    fn named(&self, why: &PlanError) -> PlanRequestError {
+    fn named(&self, why: &PlanError, scheme: Scheme) -> PlanRequestError {
         let id = |n: &usize| self.place.name_of(*n);
         PlanRequestError::Plan(match why {
             PlanError::Unreachable {
@@ -475,10 +493,11 @@ impl LinkState {
                 ..
             } => format!(
                 "no route from node {} to node {} on channel {channel}: node {} reaches {reached} \
-                 other nodes, at most {far} hops away",
+                 other nodes, at most {far} hops away{}",
                 id(source_node),
                 id(sink),
-                id(source_node)
+                id(source_node),
+                weaker(scheme)
             ),
             PlanError::NoPath {
                 hops,

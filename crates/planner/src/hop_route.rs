@@ -2,8 +2,8 @@
 //!
 //! Every hop repeats what it lost, so a link's cost is the time that a packet takes over it on average, with its share of
 //! polls and answers. A relay receives and sends by turns: a route is as fast as the slowest two hops in a row allow.
-//! Costs are summed as squares, which avoids slow hops. Channels are those with the least cost that no node within three
-//! hops listens to, as far as there are so many. What is not known: losses that come in bursts, other traffic. Tests:
+//! Costs are summed as squares, which avoids slow hops. A hop's channel is the one with the least cost, times the number
+//! of nodes within three hops that listen there. What is not known: losses that come in bursts, other traffic. Tests:
 //! `hop_route_tests.rs`.
 
 use crate::links::{LinkQualities, LinkQuality};
@@ -223,19 +223,15 @@ fn unreachable(costs: &Costs<'_>) -> PlanError {
 fn listening(costs: &Costs<'_>, path: &[usize]) -> Vec<Channel> {
     let mut listens: Vec<Channel> = Vec::new();
     for hop in path.windows(2) {
-        let near = |back: usize| {
-            let taken = listens.iter().rev().take(back).copied();
-            let taken: Vec<Channel> = taken.collect();
-            let free = costs.channels.iter().filter(|on| !taken.contains(on));
-            free.copied()
-                .filter(|on| costs.on(hop[0], hop[1], *on).is_finite())
-                .min_by(|a, b| {
-                    let of = |on: &Channel| costs.on(hop[0], hop[1], *on);
-                    of(a).total_cmp(&of(b))
-                })
+        // Nodes that listen on one channel share its time: a free channel over a bad link may be the worse one.
+        let shared = |on: &Channel| {
+            let near = listens.iter().rev().take(APART);
+            let sharers = 1 + near.filter(|other| *other == on).count();
+            costs.on(hop[0], hop[1], *on) * sharers as f64
         };
-        let channel = (0..=APART).rev().find_map(near);
-        listens.push(channel.unwrap_or(costs.request.routing_channel));
+        let channels = costs.channels.iter().copied();
+        let best = channels.min_by(|a, b| shared(a).total_cmp(&shared(b)));
+        listens.push(best.unwrap_or(costs.request.routing_channel));
     }
     let unused = costs.channels.iter().find(|on| !listens.contains(on));
     let first = unused.copied().unwrap_or(costs.request.routing_channel);

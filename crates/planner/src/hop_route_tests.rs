@@ -43,6 +43,20 @@ fn a_row_of_thirty_hops_has_a_route_on_channels_that_keep_apart() {
     assert!((15.0..60.0).contains(&plan.prediction.goodput_kbps));
 }
 
+/// With four channels every hop from the fourth on has one that is free, and that may be its worst.
+#[test]
+fn a_good_channel_is_shared_before_a_bad_one_is_taken() {
+    let mut links = LinkQualities::new(6);
+    for node in 0..5 {
+        both(&mut links, node, node + 1, 0.95);
+    }
+    let free = planned(&links, &request(5, 0)).unwrap().channels[5];
+    links.record_prr(1, 0, free, 0.04, None).unwrap();
+    let plan = planned(&links, &request(5, 0)).unwrap();
+    assert_ne!(plan.channels[5], free);
+    assert!(plan.prediction.hop_delivery[0].iter().all(|d| *d > 0.9));
+}
+
 #[test]
 fn two_good_hops_go_before_a_bad_one_and_one_fair_hop_before_two() {
     for (direct, hops) in [(0.2, 2), (0.9, 1)] {

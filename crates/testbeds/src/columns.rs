@@ -69,7 +69,7 @@ columns! {
     /// The link quality indication of the frames received.
     LQI = "lqi" "linkquality" "link_quality";
     /// When it was measured.
-    DATETIME = "datetime" "timestamp" "time";
+    DATETIME = "datetime" "timestamp" "time" "date" "day";
 }
 
 /// `heading` without what is no letter and no number, and without the word for percent.

@@ -41,7 +41,8 @@ pub(crate) fn read(
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
     let is_list = [&columns::SRC, &columns::DST].map(|c| rows.find(c).is_some());
-    if is_list == [false; 2] && rows.are_square() {
+    // A program may call the corner `src`.
+    if is_list != [true; 2] && rows.are_square() {
         return square::read(rows, source_name, reception);
     }
     let columns = Columns::of(&mut rows);

@@ -67,7 +67,7 @@ fn all_that_is_wrong_is_told_at_once() {
     let expected = "m.csv, line 2: dst is `x`; expected a node's number, 0..65533 (column 2)\n\
             m.csv, line 5: channel is `99`; expected a channel of the 2.4 GHz band, 11..26 (column 3)\n\
             m.csv, line 5: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
-            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link";
+            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link, or a column `datetime` where there are several days";
     assert_eq!(error, expected);
     let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
     let error = read(&many).unwrap_err();
@@ -250,6 +250,8 @@ fn a_square_table_has_senders_in_rows() {
     assert_eq!(links, [(1, 2, 0.9), (2, 1, 0.8), (2, 3, 0.4), (3, 2, 0.5)]);
     let expected = "a square table: rows are senders, columns receivers; on all channels";
     assert_eq!(assumed, [expected]);
+    let cornered = ratios("src,1.0,2.0,3.0\n1.0,,0.9,\n2.0,0.8,,0.4\n3.0,,0.5,1\n");
+    assert_eq!(cornered.0, links);
     let percent = ratios("node;1;2;3\n1;;90;\n2;80,0;;40\n3;;50;\n");
     assert_eq!(percent.0, links);
     let levels =

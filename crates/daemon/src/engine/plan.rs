@@ -91,7 +91,7 @@ pub(super) fn run(
         .end_job(job.id, JobState::Done, Some(&outcome), None)?;
     let age_s = link_state.age().map_or(0.0, |age| age.as_secs_f64());
     let line = format!(
-        "{name}: {} hops, {} paths, {:.0} kbit/s expected by links {age_s:.0} s old",
+        "{name}: hops {}, paths {}, {:.0} kbit/s expected by links {age_s:.0} s old",
         plan.hops,
         plan.path_count(),
         plan.prediction.goodput_kbps

@@ -2,7 +2,7 @@
 
 use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};
-use thalweg_planner::{Group, LinkQualities, Place as PlannedPlace, Plan, Prediction};
+use thalweg_planner::{Group, LinkQualities, Place as PlannedPlace, Plan, Prediction, Style};
 use thalweg_units::Channel;
 
 /// A plan: relays coloured by reception channel and shaped by group, paths between them, on the floors of
@@ -126,9 +126,11 @@ fn legend(plan: &Plan) -> Vec<Key> {
         Key::marks(Shape::Circle, &[colour(&channels, channel)], name)
     };
     let mut legend: Vec<Key> = channels.iter().map(channel_key).collect();
+    legend.extend([Key::ring(SOURCE, "source"), Key::ring(SINK, "sink")]);
+    if plan.style == Style::Hops {
+        return legend;
+    }
     legend.extend([
-        Key::ring(SOURCE, "source"),
-        Key::ring(SINK, "sink"),
         Key::marks(Shape::Circle, &[FAINT], "odd packets"),
         Key::line(LINK, 2.0, Stroke::Solid, "their paths"),
         Key::marks(Shape::Square, &[FAINT], "even packets"),
@@ -148,6 +150,9 @@ fn predicted(plan: &Plan) -> String {
         }
         _ => "does not complete".into(),
     };
+    if plan.style == Style::Hops {
+        return format!("Predicted, hop by hop: {}", outcome(prediction));
+    }
     format!(
         "Predicted: {} (first round {:.0} %, {} active nodes) · PIP on one of the paths: {}",
         outcome(prediction),
@@ -156,6 +161,9 @@ fn predicted(plan: &Plan) -> String {
         outcome(&plan.pip.prediction),
     )
 }
+
+/// Stages of longer routes have no room for long headings.
+const LONG: usize = 5;
 
 /// The nodes of each stage, from the source's to the sink's.
 fn columns(plan: &Plan) -> Vec<(String, Vec<usize>)> {
@@ -166,6 +174,7 @@ fn columns(plan: &Plan) -> Vec<(String, Vec<usize>)> {
     };
     let name = |(stage, channel): (usize, &Channel)| match plan.last_even {
         Some(even) if stage == plan.hops => format!("stage {stage} · channels {channel}, {even}"),
+        _ if plan.hops > LONG => format!("{stage}: ch {channel}"),
         _ => format!("stage {stage} · channel {channel}"),
     };
     let stages = plan.channels.iter().enumerate();

@@ -86,7 +86,12 @@ impl Format {
 
     fn of_json(low: &str) -> Option<Self> {
         let has = |key: &str| low.contains(&format!("\"{key}\""));
-        if has("ieeeaddr") || (has("nodes") && has("links")) || has("networkmap") {
+        if has("ieeeaddr")
+            || (has("nodes") && has("links"))
+            || has("networkmap")
+            || has("graphviz")
+            || has("plantuml")
+        {
             Some(Self::ZigbeeMap)
         } else if has("rloc16") || has("routedata") || has("extaddress") || has("leaderdata") {
             Some(Self::Thread)

@@ -1,6 +1,6 @@
 //! Network maps of zigbee2mqtt (`bridge/response/networkmap`, type raw): a link from `source` to `target` with the LQI
 //! with which `target` hears `source`. End devices tell of no neighbours, so the other direction is taken to be like the
-//! one that is told. Tests: `tests.rs`.
+//! one that is told. The coordinator is numbered first. Tests: `tests.rs`.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +27,9 @@ pub(super) fn read(file: &Value) -> Result<Found, Problem> {
     };
     let mut found = Found::new();
     let names = names(map);
+    if let Some(name) = coordinator(map).and_then(|address| names.get(address)) {
+        found.names.index(name)?;
+    }
     for (at, link) in links.iter().enumerate() {
         let end = |side: &str, flat: &str| {
             let address = link.get(side).and_then(|end| end.get("ieeeAddr"));
@@ -58,6 +61,15 @@ pub(super) fn read(file: &Value) -> Result<Found, Problem> {
         .assumed
         .extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
     Ok(found)
+}
+
+/// The address of the node that the gateway's computer has.
+fn coordinator(map: &Value) -> Option<&str> {
+    let nodes = map.get("nodes")?.as_array()?;
+    let node = nodes
+        .iter()
+        .find(|node| node.get("type").and_then(Value::as_str) == Some("Coordinator"))?;
+    node.get("ieeeAddr")?.as_str()
 }
 
 /// The devices' friendly names by address.
