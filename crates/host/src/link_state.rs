@@ -117,6 +117,8 @@ pub struct Place {
     pub order: RelayOrder,
     /// The noise floor of its radios.
     pub floor: Dbm,
+    /// The channel of floods and calls.
+    pub control: Channel,
     /// The costs of its boards; those of P3's code where they are not known.
     pub timing: Option<BoardTiming>,
     /// What its boards draw.
@@ -387,6 +389,7 @@ impl LinkState {
         route.order = self.place.order;
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
+        route.control = Some(self.place.control);
         route.max_paths = request.paths.map(usize::from);
         route.hops = request.hops.map(usize::from);
         let (scheme, size) = (request.protocol.scheme, (packets, request.payload));

@@ -19,7 +19,7 @@ use thalweg_units::NodeId;
 /// Where links are weak many are missing, and come in a few seconds later.
 const FEW: usize = 40;
 /// Then so many surveys in a row may bring none.
-const IN_VAIN: u32 = 3;
+const IN_VAIN: u32 = 5;
 /// The most surveys in a row, where each lacks nodes.
 const SURVEYS: u32 = 12;
 
@@ -69,26 +69,26 @@ where
             _ => job.reaching(FARTHER[1]),
         };
         let beacons = job.swept();
-        let mut surveyed = run(network, &mut job, watch);
-        if let (Ok(surveyed), Some(beacons)) = (&mut surveyed, beacons) {
-            reports.fetch(network, surveyed, (missed, beacons))?;
-        }
-        match (surveyed, best.take()) {
-            (Ok(now), None) => best = Some(now),
-            (Ok(now), Some(before)) => {
-                let lacked = reports.lacking(&before).len();
-                let both = joined(before, &now);
-                in_vain = match reports.lacking(&both).len() < lacked {
-                    true => 0,
-                    false => in_vain + 1,
+        match (run(network, &mut job, watch), best.take()) {
+            (Ok(now), before) => {
+                let lacked = before.as_ref().map(|before| reports.lacking(before).len());
+                let mut all = match before {
+                    Some(before) => joined(before, &now),
+                    None => now,
                 };
-                best = Some(both);
+                if let Some(beacons) = beacons {
+                    reports.fetch(network, &mut all, (missed, beacons))?;
+                }
+                let is_vain = lacked.is_some_and(|lacked| reports.lacking(&all).len() >= lacked);
+                in_vain = if is_vain { in_vain + 1 } else { 0 };
+                best = Some(all);
             }
             // One that lacks nodes is better than none.
             (Err(Failure::NoEnd(_) | Failure::Unreported { .. }), Some(before)) => {
                 return Ok(before)
             }
             (Err(Failure::Refused(_)), None) if made == 1 => {}
+            (Err(Failure::Unreported { .. }), None) if made <= IN_VAIN => {}
             (Err(why), _) => return Err(why),
         }
         if let Some(best) = best.take_if(|best| {

@@ -285,6 +285,7 @@ impl Pipelined {
                 min_paths: faithful.min_paths,
                 max_paths: faithful.max_paths,
                 max_hops: faithful.max_hops,
+                control: faithful.control,
                 hops: faithful.hops,
                 transfer: faithful.transfer,
                 model: faithful.model,

@@ -256,10 +256,11 @@ impl SurveyJob {
     /// The same where floods have time for `hops` hops: for the nodes that an earlier survey lacked.
     #[must_use]
     pub fn reaching(mut self, hops: u8) -> Self {
-        if let Some(Command::Sweep(sweep)) = self.measure.take() {
-            self.measure = Some(Command::Sweep(sweep.reaching(hops)));
-            self.patience = self.patience * 2;
-        }
+        self.measure = self.measure.take().map(|order| match order {
+            Command::Sweep(sweep) => Command::Sweep(sweep.reaching(hops)),
+            order => order,
+        });
+        self.patience = self.patience * 2;
         self
     }
 

@@ -28,6 +28,8 @@ const APART: usize = 3;
 /// From a block's arrival at a relay to the next poll of the node before it, and until that node finds the relay free
 /// again: half of the time between polls.
 const HANDOVER: Duration = Duration::from_millis(6);
+/// A call, its answer, and the pause before another.
+const CALL_FRAMES: Duration = Duration::from_millis(8);
 /// Nodes answer calls for so long before data flows.
 const CALL: Duration = Duration::from_millis(150);
 
@@ -121,7 +123,21 @@ impl<'a> Costs<'a> {
             self.delivery(from, to, channel),
             self.delivery(to, from, channel),
         );
-        cost(forth, back, &self.request.transfer)
+        cost(forth, back, &self.request.transfer) + self.call(from, to)
+    }
+
+    /// What the call over a hop takes, in seconds a packet: the channel of calls must carry it, too. Where that was not
+    /// measured, it is taken to.
+    fn call(&self, from: usize, to: usize) -> f64 {
+        let control = (self.request.control).filter(|on| self.links.channels().contains(*on));
+        let Some(control) = control else { return 0.0 };
+        let both = self.delivery(from, to, control) * self.delivery(to, from, control);
+        match both < LEAST * LEAST {
+            true => f64::INFINITY,
+            false => {
+                CALL_FRAMES.as_secs_f64() / both / f64::from(self.request.transfer.packets.max(1))
+            }
+        }
     }
     fn least(&self, from: usize, to: usize) -> f64 {
         let each = self.channels.iter().map(|on| self.on(from, to, *on));

@@ -276,6 +276,7 @@ pub fn place(testbed: &Testbed) -> link_state::Place {
             Places::Known => RelayOrder::NearestLine,
         },
         floor: board.chip.noise_floor,
+        control: testbed.control,
         timing: Some(board.timing),
         currents: currents(board),
     }
@@ -443,11 +444,13 @@ impl Motes {
         let make = self.survey_maker(sink, survey);
         self.nodes.hear(&[sink]);
         let ids = self.nodes.ids().to_vec();
+        let control = self.collector.description().place.control;
         let collector = &mut self.collector;
         let reports = Reports {
             ids: &ids,
             sink: ids[sink],
             floor: self.board.chip.noise_floor,
+            control,
             number: &mut || collector.next_number(),
         };
         Ok(recovery::survey(

@@ -25,6 +25,7 @@ fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
                 channels: ChannelSet::ALL,
                 order: RelayOrder::Random,
                 floor: Dbm(-95.5),
+                control: Channel::LAST,
                 timing: None,
                 currents: thalweg_planner::Currents::TELOSB,
             },

@@ -138,7 +138,10 @@ impl FetchRequest<'_> {
     }
     /// Whether a path hop by hop follows where a transfer breaks off.
     fn has_last_resort(&self) -> bool {
-        self.plan_request.protocol.scheme == Scheme::Thalweg
+        matches!(
+            self.plan_request.protocol.scheme,
+            Scheme::Thalweg | Scheme::HopByHop
+        )
     }
     /// The terms for the bytes of `range` by `protocol`.
     fn terms(&self, protocol: Pipelined, range: ObjectRange) -> TransferTerms {
@@ -225,6 +228,7 @@ impl Collector {
                 ids,
                 sink: description.sink,
                 floor: description.place.floor,
+                control: description.place.control,
                 number,
             };
             let broken = (own.broken, missed);

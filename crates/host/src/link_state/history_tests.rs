@@ -31,6 +31,7 @@ fn link_state() -> LinkState {
         channels: ChannelSet::ALL,
         order: RelayOrder::Random,
         floor: Dbm(-95.5),
+        control: Channel::LAST,
         timing: None,
         currents: thalweg_planner::Currents::TELOSB,
     };

@@ -21,6 +21,8 @@ pub struct Reports<'a> {
     pub sink: NodeId,
     /// The noise floor of its radios.
     pub floor: Dbm,
+    /// The channel of floods and calls.
+    pub control: Channel,
     /// The next number of a transfer.
     pub number: &'a mut dyn FnMut() -> u16,
 }
@@ -114,6 +116,7 @@ impl Reports<'_> {
         let channels: Vec<Channel> = surveyed.links.channels().iter().collect();
         let request = RouteRequest {
             style: Style::Hops,
+            control: Some(self.control),
             routing_channel: *channels.first()?,
             channels,
             ..RouteRequest::new(index(node)?, index(self.sink)?)

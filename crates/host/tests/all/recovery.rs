@@ -148,6 +148,7 @@ fn surveyed(
         ids: &ids,
         sink: id(1),
         floor: Dbm(-95.0),
+        control: Channel::LAST,
         number: &mut || 1,
     };
     survey(
@@ -184,7 +185,7 @@ fn a_survey_that_lacks_nodes_is_made_again() {
         (&[Without(1), Without(0)][..], 2, 0),
         (&[Without(2), Without(1), Without(0)], 3, 0),
         (&[Without(1), Without(2), Never], 3, 1),
-        (&[Without(1); 9], 5, 1),
+        (&[Without(1); 9], 7, 1),
         (&[Without(1), Never], 2, 1),
         (&[Refused, Without(0)], 2, 0),
         (&[Without(0), Without(0)], 1, 0),
@@ -235,6 +236,7 @@ fn pair() -> (Collector, LinkState, PlanRequest) {
             channels: ChannelSet::ALL,
             order: RelayOrder::Random,
             floor: Dbm(-95.0),
+            control: Channel::LAST,
             timing: None,
             currents: thalweg_planner::Currents::TELOSB,
         },

@@ -293,8 +293,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
         }
         while let Some(event) = self.floods.poll_event() {
-            // Links come by the dozen: they are left where they are until the layer above asks.
-            let many = matches!(event, floodnet::Event::Link(_));
+            // Links and missing nodes come by the dozen: they are left where they are until the layer above asks.
+            let many = matches!(
+                event,
+                floodnet::Event::Link(_) | floodnet::Event::Missing(_)
+            );
             self.handle_flood_event(now, event);
             if many {
                 break;

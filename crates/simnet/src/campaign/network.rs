@@ -100,6 +100,7 @@ impl Settings {
     ) -> Self {
         let mut route = RouteRequest::new(0, 0);
         route.rule.floor = site.board.chip.noise_floor;
+        route.control = Some(site.testbed.control);
         // As in P3, where that is measured; else floods reach most nodes on the control channel.
         let routing = [Channel::LAST, site.testbed.control].into_iter();
         let routing = routing

@@ -35,6 +35,9 @@ const SILENCE: Duration = Duration::from_secs(8);
 const LINGERS: Duration = Duration::from_millis(400);
 /// Polls to a node that is busy with the next hop come so far apart, and up to twice as far.
 const POLLS_APART: Duration = Duration::from_millis(8);
+/// After so many calls a node listens for polls of the node that it calls, for so long.
+const CALLS_BETWEEN_LOOKS: u8 = 12;
+const LOOK: Duration = Duration::from_millis(30);
 /// So many polls follow each other at once.
 const QUICK_POLLS: u16 = 3;
 const SLOT: usize = MAX_PAYLOAD as usize;
@@ -124,6 +127,8 @@ pub(super) struct HopTransfer {
     lens: [u8; BLOCK as usize],
     /// Polls since the last answer.
     polls: u16,
+    /// Calls since the last look for polls.
+    calls: u8,
     object: Option<ObjectInfo>,
     /// When the last new packet came in.
     last_packet: Instant,
@@ -143,6 +148,7 @@ impl HopTransfer {
             pending: 0,
             lens: [0; BLOCK as usize],
             polls: 0,
+            calls: 1,
             object: None,
             last_packet: now,
             rng: Rng::new(setup.seed),
@@ -192,16 +198,29 @@ impl HopTransfer {
         };
         self.send(cx, OnAir::Call, &frame, self.setup.control);
     }
+    /// Calls once more; now and then the node before this one may have been called and only its answers be lost: then it
+    /// polls on this node's own channel.
+    fn call_again(&mut self, now: Instant, cx: &mut Cx<'_>) {
+        self.calls = (self.calls + 1) % CALLS_BETWEEN_LOOKS;
+        match self.calls {
+            0 => {
+                cx.air.listen(self.setup.route.channel(self.position()), 0);
+                self.due = Some(now + LOOK);
+            }
+            1 => {
+                cx.air.listen(self.setup.control, 0);
+                self.call(cx);
+            }
+            _ => self.call(cx),
+        }
+    }
     fn answer_call(&mut self, now: Instant, cx: &mut Cx<'_>) {
         let (transfer, by) = (self.transfer(), self.position());
         let frame = Frame::Called { transfer, by };
-        let due = self.due;
         self.send(cx, OnAir::Called, &frame, self.setup.control);
-        // A source calls nobody.
-        match self.phase {
-            Phase::Holding => self.due = due,
-            _ if self.is_source() => self.hold(now),
-            _ => {}
+        // A source calls nobody; one that is called again was not heard.
+        if self.phase == Phase::Holding || self.is_source() {
+            self.hold(now);
         }
     }
     fn hold(&mut self, now: Instant) {
@@ -273,6 +292,10 @@ impl HopTransfer {
                 by,
                 block,
             } if transfer == own && by + 1 == self.position() => {
+                if is_early {
+                    // It was called, whatever became of its answer.
+                    self.listen(cx);
+                }
                 self.polled(now, cx, block);
             }
             Frame::Ack {
@@ -293,7 +316,7 @@ impl HopTransfer {
         match self.phase {
             // The answer may have been lost: if nobody is there, no packet comes.
             Phase::Calling if at >= self.gives_up => self.hold(at),
-            Phase::Calling if is_due => self.call(cx),
+            Phase::Calling if is_due => self.call_again(at, cx),
             Phase::Holding if is_due && self.is_source() => self.give_next(at, cx),
             Phase::Holding if is_due => {
                 let hops = u64::from(self.setup.route.hops());
