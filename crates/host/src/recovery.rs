@@ -26,6 +26,15 @@ const SURVEYS: u32 = 12;
 /// For how many hops the floods of the second survey have time, and of those after it.
 const FARTHER: [u8; 2] = [20, 31];
 
+/// Which survey of several in a row is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The first, or the first that was not refused.
+    First,
+    /// One that is to find what those before lacked.
+    Later,
+}
+
 /// Waits until every relay of a transfer that broke off at `since` has left it. Notices are dropped meanwhile.
 ///
 /// # Errors
@@ -49,7 +58,7 @@ pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Fai
 pub fn survey<F>(
     network: &mut F,
     (broken, missed): (Option<NetworkTime>, &[NodeId]),
-    mut make: impl FnMut() -> Result<SurveyJob, Failure>,
+    mut make: impl FnMut(Turn) -> Result<SurveyJob, Failure>,
     mut reports: Reports<'_>,
     watch: Watch<'_>,
 ) -> Result<SurveyOutcome, Failure>
@@ -62,11 +71,10 @@ where
     let mut best: Option<SurveyOutcome> = None;
     let mut in_vain = 0;
     for made in 1..=SURVEYS {
-        let mut job = make()?;
-        job = match made {
-            1 => job,
-            2 => job.reaching(FARTHER[0]),
-            _ => job.reaching(FARTHER[1]),
+        let mut job = match made {
+            1 => make(Turn::First)?,
+            2 => make(Turn::Later)?.reaching(FARTHER[0]),
+            _ => make(Turn::Later)?.reaching(FARTHER[1]),
         };
         let beacons = job.swept();
         match (run(network, &mut job, watch), best.take()) {

@@ -2,6 +2,7 @@
 //! its radios at a time. Time base: the sink's clock for what it measures, network time for how long it may take.
 
 use crate::job::{Failure, Job, Progress, Step};
+use crate::link_state::CLEAN_CHANNELS;
 use crate::network::{Clock, NetworkTime};
 use crate::transfer::pipeline::{refused, Order, MAX_NODES};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,21 @@ impl Survey {
             true => Self::sweep(channels),
             false => Self::of(channels),
         }
+    }
+    /// What follows a survey that lacks nodes. Floods of turns have time for some six hops, those of a sweep for as many as
+    /// there are, on the channels that Wi-Fi leaves alone and a few others.
+    #[must_use]
+    pub fn again(self) -> Self {
+        if self.kind == SurveyKind::Sweep {
+            return self;
+        }
+        let clean: ChannelSet = (CLEAN_CHANNELS.into_iter())
+            .filter_map(|number| Channel::new(number).ok())
+            .filter(|channel| self.channels.contains(*channel))
+            .collect();
+        let others = self.channels.iter().filter(|on| !clean.contains(*on));
+        let few = clean.iter().chain(others).take(SWEPT);
+        Self::sweep(few.collect())
     }
     /// Ten beacons (N_b of P3, section IV-D1) every 10 ms on each of `channels`.
     pub fn of(channels: ChannelSet) -> Self {

@@ -15,7 +15,7 @@ use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
 use thalweg_host::object::Holds;
-use thalweg_host::recovery::{self, Reports};
+use thalweg_host::recovery::{self, Reports, Turn};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
@@ -441,7 +441,12 @@ impl Motes {
         survey: Survey,
         watch: Watch<'_>,
     ) -> Result<SurveyOutcome, RunError> {
-        let make = self.survey_maker(sink, survey);
+        let first = self.survey_maker(sink, survey);
+        let later = self.survey_maker(sink, survey.again());
+        let make = |turn| match turn {
+            Turn::First => first(),
+            Turn::Later => later(),
+        };
         self.nodes.hear(&[sink]);
         let ids = self.nodes.ids().to_vec();
         let control = self.collector.description().place.control;

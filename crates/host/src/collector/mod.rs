@@ -18,7 +18,7 @@ use crate::job::{Failure, Progress, Retry, RetryMode, Watch};
 use crate::link_state::{HopObservation, LinkState, PlanRequest};
 use crate::network::{Network, NetworkTime};
 use crate::outcome::Outcome;
-use crate::recovery::{self, Reports};
+use crate::recovery::{self, Reports, Turn};
 use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
 use crate::survey::{SurveyCost, SurveyJob, SurveyOutcome};
@@ -27,7 +27,7 @@ use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_planner::Plan;
+use thalweg_planner::{Plan, Style};
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::route::{ObjectRange, Scheme};
@@ -211,7 +211,11 @@ impl Collector {
         self.with_line_retries(network, |own, network| {
             let description = &own.description;
             let (ids, positions) = (&description.place.ids, &description.positions);
-            let make = || {
+            let make = |turn: Turn| {
+                let survey = match turn {
+                    Turn::Later if protocol.style != Style::Paths => survey.again(),
+                    _ => survey,
+                };
                 SurveyJob::new(
                     survey,
                     ids,

@@ -143,7 +143,7 @@ fn surveyed(
 ) -> Result<SurveyOutcome, Failure> {
     let ids = [id(1), id(2), id(3)];
     let kind = Survey::sweep(ChannelSet::ALL);
-    let make = || SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
+    let make = |_| SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
     let reports = Reports {
         ids: &ids,
         sink: id(1),
