@@ -162,7 +162,12 @@ fn finish(
     match (remembered?, args.protocol.family) {
         (Some(_), _) => Ok(()),
         (None, Family::Pipeline(of)) if of.scheme != Scheme::Thalweg => {
-            let hint = "; `--protocol thalweg`, the default, goes on hop by hop";
+            let hint = match of.scheme {
+                Scheme::HopByHop => {
+                    "; `--protocol thalweg`, the default, also takes detours and measures links again"
+                }
+                _ => "; `--protocol thalweg`, the default, goes on hop by hop",
+            };
             Err(Failure::Job(not_whole(report.summary()) + hint))
         }
         (None, _) => Err(Failure::Job(not_whole(report.summary()))),

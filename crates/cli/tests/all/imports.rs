@@ -118,7 +118,7 @@ fn labels_stand_beside_numbers() {
     }
     let out = done(dir.path(), &["plan", "--testbed", "map.json"]);
     assert!(out.contains("sink 1 (Hub), which"), "{out}");
-    assert!(out.contains("source 2 (Küche), chosen"), "{out}");
+    assert!(out.contains("source 2 (Küche), a far node"), "{out}");
     // In a testbed of one's own.
     let toml = "name = \"barn\"\n[[nodes]]\nid = 4\nlabel = \"gate\"\nx_m = 0.0\ny_m = 0.0\n[[nodes]]\nid = 7\nx_m = 5.0\ny_m = 0.0\n";
     fs::write(dir.path().join("barn.toml"), toml).unwrap();

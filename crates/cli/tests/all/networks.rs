@@ -77,7 +77,7 @@ fn every_command_takes_the_same_sink_and_says_why() {
     );
     let named = of("plan --testbed row.csv --to 1 --from 4");
     assert!(
-        named.contains("sink 1, as --to says; source 4, as --from says"),
+        named.contains("sink 1, as --to says\nsource 4, as --from says"),
         "{named}"
     );
 }
@@ -241,5 +241,47 @@ fn links_of_any_channels_are_collected_over_and_the_control_channel_is_said() {
     assert!(
         err.contains("channel 26 is not one of the channels listed: 15 20"),
         "{err}"
+    );
+}
+
+/// What `thalweg` says of a row of twelve hops, which no pipeline takes.
+#[test]
+fn what_goes_hop_by_hop_says_so_in_eighty_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    fs::write(dir.join("row.csv"), row(13, 0.9, 0.0)).unwrap();
+    let planned = done(dir, "plan --testbed row.csv --to 1");
+    assert!(planned.contains("\nchannels "), "{planned}");
+    let (status, fetched, said) = run(
+        dir,
+        "collect --testbed row.csv --to 1 --bytes 2000 --explain=map.svg",
+        "",
+    );
+    assert_eq!(status, Some(0), "{said}");
+    let why = "hop by hop from the start: no pipeline is expected to be as quick";
+    assert!(fetched.contains(why), "{fetched}");
+    let far = "source 13, a far node of the planner's choice\n";
+    assert!(fetched.contains(far), "{fetched}");
+    assert!(said.contains("--explain has no map"), "{said}");
+    for line in planned.lines().chain(fetched.lines()) {
+        // Digests and paths of files may be longer.
+        let is_prose = !line.contains("sha256") && !line.contains("stored as");
+        assert!(!is_prose || line.chars().count() <= 80, "{line}");
+    }
+    // Where another protocol has no way, it is said what has.
+    let (status, _, said) = run(dir, "plan --testbed row.csv --to 1 --protocol p3-best", "");
+    assert_eq!(status, Some(2), "{said}");
+    assert!(
+        said.contains("; `thalweg` and `hop-by-hop` take "),
+        "{said}"
+    );
+    let (_, _, said) = run(
+        dir,
+        "collect --testbed row.csv --to 1,13 --all-nodes --bytes 500",
+        "",
+    );
+    assert!(
+        said.contains("waking up") && !said.contains(": :"),
+        "{said}"
     );
 }

@@ -1,4 +1,4 @@
-//! One job: the request, the progress, the outcome; a plan's route on the map, a session's rates over time.
+//! One job: the request, the progress, the outcome; a plan's route on the map, a session's rates over time. Tests: below.
 
 use std::fmt::Write as _;
 
@@ -12,6 +12,7 @@ use super::{node_link, objects, page, query, series};
 use crate::running::Running;
 use crate::station_state::StationState;
 use crate::stations::Stations;
+use thalweg_host::registry::Pipelined;
 use thalweg_host::store::{JobId, Sample, StoreError, StoredJob, Work};
 use thalweg_host::transfer::session::{SessionRequest, SourceStatus};
 
@@ -278,7 +279,12 @@ fn nodes(list: Option<&Value>) -> String {
     }
 }
 
+/// Who relays where. A path hop by hop has one relay at each stage, and no backups.
 fn stages(planned: &Value) -> String {
+    let protocol = planned.get("protocol").and_then(Value::as_str);
+    if protocol == Some(Pipelined::HOP_BY_HOP.name) {
+        return hops(planned);
+    }
     let all = |key: &str| planned.get(key).and_then(Value::as_array);
     let backup = |key: &str, stage: usize| {
         let stages = planned.get("backups").and_then(|r| r.get(key));
@@ -302,6 +308,26 @@ fn stages(planned: &Value) -> String {
          turns.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Stages\"><table><thead><tr>\
          <th>Stage</th><th>Receives on channel</th><th>Odd group</th><th>Even group</th><th>Backup relays</th>\
          <th>Alternate relays</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+/// The nodes of a path hop by hop.
+fn hops(planned: &Value) -> String {
+    let stages = planned.get("stages").and_then(Value::as_array);
+    let mut rows = String::new();
+    for (at, stage) in stages.into_iter().flatten().enumerate() {
+        let channel = stage.get("channel").and_then(Value::as_u64).unwrap_or(0);
+        let node = nodes(stage.get("odd"));
+        let _ = write!(
+            rows,
+            "<tr><td>{at}</td><td>{channel}</td><td>{node}</td></tr>"
+        );
+    }
+    format!(
+        "<h2>Stages</h2><p class=\"faint\">From the source to the base station, hop by hop: each relay stores blocks of \
+         packets, and repeats what the next one lost.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"Stages\"><table><thead><tr><th>Stage</th><th>Receives on channel</th><th>Node</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>"
     )
 }
 
@@ -331,5 +357,25 @@ fn backups(planned: &Value) -> String {
     match text.is_empty() {
         true => warnings,
         false => format!("<h2>Where that fails, in turn</h2><ol>{text}</ol>{warnings}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_hop_by_hop_has_a_node_at_each_stage_and_no_groups() {
+        let plan = |protocol: &str| {
+            serde_json::json!({ "protocol": protocol, "stages": [
+                { "channel": 15, "odd": [20], "even": [20] },
+                { "channel": 26, "odd": [10], "even": [10] }] })
+        };
+        let hops = stages(&plan("hop-by-hop"));
+        assert!(
+            hops.contains("<tr><td>1</td><td>26</td><td>10</td></tr>"),
+            "{hops}"
+        );
+        assert!(!hops.contains("group") && stages(&plan("thalweg")).contains("Odd group"));
     }
 }

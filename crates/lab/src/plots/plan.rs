@@ -164,6 +164,7 @@ fn predicted(plan: &Plan) -> String {
 
 /// Stages of longer routes have no room for long headings.
 const LONG: usize = 5;
+const LONGER: usize = 10;
 
 /// The nodes of each stage, from the source's to the sink's.
 fn columns(plan: &Plan) -> Vec<(String, Vec<usize>)> {
@@ -174,6 +175,8 @@ fn columns(plan: &Plan) -> Vec<(String, Vec<usize>)> {
     };
     let name = |(stage, channel): (usize, &Channel)| match plan.last_even {
         Some(even) if stage == plan.hops => format!("stage {stage} · channels {channel}, {even}"),
+        // The legend has their channels.
+        _ if plan.hops > LONGER => format!("{stage}"),
         _ if plan.hops > LONG => format!("{stage}: ch {channel}"),
         _ => format!("stage {stage} · channel {channel}"),
     };

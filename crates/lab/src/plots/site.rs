@@ -49,7 +49,7 @@ pub fn site(site: &Site) -> Map {
     Map {
         title: testbed.name.clone(),
         subtitle: format!(
-            "{} nodes, sink {}; channel {} at 0 dBm: {} good links, {:.1} neighbours a node, {} hops deep, {reach}",
+            "{} nodes, sink {}; channel {} at 0 dBm: {} good links, {:.1} neighbours a node, hops up to {}, {reach}",
             testbed.len(),
             testbed.named(testbed.sink),
             numbers.channel,

@@ -97,3 +97,24 @@ fn traffic_is_as_wide_as_it_is_much() {
         .trim_end()
         .ends_with("</svg>"));
 }
+
+#[test]
+fn a_plan_hop_by_hop_has_one_kind_of_packets_and_short_headings() {
+    let mut links = LinkQualities::new(13);
+    for (a, b) in (0..12).map(|node| (node, node + 1)) {
+        for channel in Channel::all() {
+            links.record_prr(a, b, channel, 0.8, None).unwrap();
+            links.record_prr(b, a, channel, 0.8, None).unwrap();
+        }
+    }
+    let request = thalweg_planner::RouteRequest {
+        style: thalweg_planner::Style::Hops,
+        ..thalweg_planner::RouteRequest::new(0, 12)
+    };
+    let made = thalweg_planner::plan(&links, &request, &mut stream(1, "plan", &[])).unwrap();
+    let svg = plan(&made, &links).to_svg();
+    assert!(svg.contains("Predicted, hop by hop: ") && svg.contains(">12</text>"));
+    for absent in ["PIP", "even packets", "stage 0 "] {
+        assert!(!svg.contains(absent), "{absent}");
+    }
+}
