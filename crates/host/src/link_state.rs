@@ -390,6 +390,11 @@ impl LinkState {
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
         route.control = Some(self.place.control);
+        if self.wanted.is_none() {
+            let others = self.links.channels().iter();
+            let others = others.filter(|channel| !self.channels.contains(channel));
+            route.other_channels = others.collect();
+        }
         route.max_paths = request.paths.map(usize::from);
         route.hops = request.hops.map(usize::from);
         let (scheme, size) = (request.protocol.scheme, (packets, request.payload));

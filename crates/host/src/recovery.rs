@@ -19,9 +19,11 @@ use thalweg_units::NodeId;
 /// Where links are weak many are missing, and come in a few seconds later.
 const FEW: usize = 40;
 /// Then so many surveys in a row may bring none.
-const IN_VAIN: u32 = 5;
+const IN_VAIN: u32 = 8;
+/// A survey whose end the sink did not report is made so often again.
+const UNREPORTED: u32 = 2;
 /// The most surveys in a row, where each lacks nodes.
-const SURVEYS: u32 = 12;
+const SURVEYS: u32 = 24;
 
 /// For how many hops the floods of the second survey have time, and of those after it.
 const FARTHER: [u8; 2] = [20, 31];
@@ -96,7 +98,7 @@ where
                 return Ok(before)
             }
             (Err(Failure::Refused(_)), None) if made == 1 => {}
-            (Err(Failure::Unreported { .. }), None) if made <= IN_VAIN => {}
+            (Err(Failure::Unreported { .. }), None) if made <= UNREPORTED => {}
             (Err(why), _) => return Err(why),
         }
         if let Some(best) = best.take_if(|best| {

@@ -286,6 +286,7 @@ impl Pipelined {
                 max_paths: faithful.max_paths,
                 max_hops: faithful.max_hops,
                 control: faithful.control,
+                other_channels: faithful.other_channels.clone(),
                 hops: faithful.hops,
                 transfer: faithful.transfer,
                 model: faithful.model,

@@ -60,7 +60,11 @@ struct Costs<'a> {
 impl<'a> Costs<'a> {
     fn new(links: &'a LinkQualities, request: &'a RouteRequest) -> Self {
         let measured = links.channels();
-        let channels = request.channels.iter().copied();
+        let channels = request
+            .channels
+            .iter()
+            .chain(&request.other_channels)
+            .copied();
         let channels = channels.filter(|channel| measured.contains(*channel));
         let mut has_reported = vec![false; links.nodes()];
         for channel in measured.iter() {

@@ -186,6 +186,8 @@ pub struct RouteRequest {
     pub pip: PipChoice,
     /// What [`Style::Chains`] has ready for links that have changed.
     pub backups: Backups,
+    /// [`Style::Hops`]: channels that a hop may take beside those of the pipeline.
+    pub other_channels: Vec<Channel>,
     /// [`Style::Hops`]: the channel on which nodes are called, where it is known: a hop that is no good there is none.
     pub control: Option<Channel>,
     /// [`Style::Hops`]: a link may cost so many times more, by chance. Another try takes another route so; 0 for the best.
@@ -222,6 +224,7 @@ impl RouteRequest {
             fallback: rule.weaker(),
             pip: PipChoice::default(),
             backups: Backups::None,
+            other_channels: Vec::new(),
             control: None,
             detour: 0.0,
             transfer: Transfer::default(),

@@ -185,7 +185,7 @@ fn a_survey_that_lacks_nodes_is_made_again() {
         (&[Without(1), Without(0)][..], 2, 0),
         (&[Without(2), Without(1), Without(0)], 3, 0),
         (&[Without(1), Without(2), Never], 3, 1),
-        (&[Without(1); 9], 7, 1),
+        (&[Without(1); 12], 10, 1),
         (&[Without(1), Never], 2, 1),
         (&[Refused, Without(0)], 2, 0),
         (&[Without(0), Without(0)], 1, 0),
