@@ -166,7 +166,7 @@ pub struct Life {
 }
 
 /// Nodes that empty within this share of the time go together: routes are planned anew once for all of them.
-const TOGETHER: f64 = 0.01;
+const TOGETHER: f64 = 0.03;
 
 /// Plans the transfers of some sources anew, without the nodes that are empty: `(sources, empty)`.
 pub type Replan<'a> = &'a mut dyn FnMut(&[usize], &[usize]) -> Vec<Option<Load>>;
