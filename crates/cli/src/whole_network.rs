@@ -16,6 +16,8 @@ use crate::table::{folded, number, Table};
 
 /// So many nodes stand in the table of lifetimes.
 const SHOWN: usize = 10;
+/// What is planned after the links are known.
+const ROUNDS: &str = "routes of all nodes";
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
@@ -33,8 +35,9 @@ pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
             let mut watch = Watch::new(args.protocol, args.say.verbosity());
             let (links, cost) =
                 network.links_and_cost(&mut |label, progress| watch.note(label, progress))?;
-            watch.reporter.finish();
+            watch.reporter.step("planning", ROUNDS);
             let lifetime = network.lifetime(&usage, &links, &cost)?;
+            watch.reporter.finish();
             network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
             if let Some(path) = &args.svg {
                 write_file(path, &picture_of_days(&lifetime, &links, testbed))?;
@@ -183,8 +186,9 @@ fn base_stations(args: &PlanArgs, network: &Network, most: usize) -> Result<(), 
     let testbed = network.testbed();
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;
-    watch.reporter.finish();
+    watch.reporter.step("planning", ROUNDS);
     let stations = network.base_stations(most, &links)?;
+    watch.reporter.finish();
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     if let (Some(path), Some(choice)) = (&args.svg, stations.choices.last()) {
         write_file(path, &picture_of_stations(choice, &links, testbed))?;

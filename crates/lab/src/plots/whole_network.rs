@@ -37,7 +37,7 @@ pub fn lifetime(
             hint: format!("node {}: {days:.1} days", name(index)),
             ..dot(links, index, BY_HOPS[span(*days)])
         },
-        None => station(links, index, SINK, name),
+        None => station(links, index, IDLE, name),
     };
     let key = |at: usize| {
         let of_span = || sorted.iter().filter(|days| span(**days) == at);
