@@ -18,9 +18,9 @@ Examples:
   thalweg plan --testbed links.csv --from 12 --to 1
   thalweg plan --testbed grenoble.k7.gz --svg plan.svg
   thalweg plan --testbed indriya --protocol p3-best
-  thalweg plan --lifetime --every 6h --bytes 64k --mah 2400             days until batteries are empty
+  thalweg plan --lifetime --every 6h --bytes 64k --mah 2400     days until batteries are empty
   thalweg plan --lifetime --every 1day --mah 2400 --idle-uw 300 --svg days.svg
-  thalweg plan --testbed links.csv --base-stations 2                    where two base stations stand best")]
+  thalweg plan --testbed links.csv --base-stations 2            where two would stand best")]
 pub(crate) struct PlanArgs {
     /// The network: a CSV of links (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed;
     /// `-` is standard input.
