@@ -163,6 +163,12 @@ fn assigned(
     stations: &[usize],
 ) -> Vec<(usize, Option<Load>)> {
     let others = (0..nodes).filter(|node| !stations.contains(node));
+    for station in stations {
+        let is_near =
+            |node: &usize| transmissions.nearest(*node, stations).first() == Some(station);
+        let near: Vec<usize> = others.clone().filter(is_near).collect();
+        loads.prepare(&near, *station);
+    }
     let load = |node| {
         let mut near = transmissions.nearest(node, stations);
         // The planner may know a way where expected transmissions know none.

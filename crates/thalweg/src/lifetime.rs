@@ -120,6 +120,8 @@ impl Network {
         let (nodes, sink) = (self.testbed().len(), links.sink());
         let duty = duty(usage, links, cost);
         let mut loads = Loads::new(self, links)?;
+        let sources: Vec<usize> = (0..nodes).filter(|node| *node != sink).collect();
+        loads.prepare(&sources, sink);
         let first: Vec<Option<Load>> = (0..nodes)
             .map(|node| match node == sink {
                 true => None,
