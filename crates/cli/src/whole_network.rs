@@ -12,14 +12,12 @@ use crate::failure::Failure;
 use crate::network;
 use crate::output::{plural, print, print_json, write_file};
 use crate::progress::Watch;
-use crate::table::{folded, number, Table};
+use crate::table::{folded, number, Table, NARROW};
 
 /// So many nodes stand in the table of lifetimes.
 const SHOWN: usize = 10;
 /// What is planned after the links are known.
 const ROUNDS: &str = "routes of all nodes";
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 
 /// Answers the one of the two questions that `args` ask of `network`.
 pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
@@ -161,7 +159,7 @@ fn counted(lifetime: &Lifetime) -> String {
     }
     lines
         .iter()
-        .map(|line| folded(line, WIDTH) + "\n")
+        .map(|line| folded(line, NARROW) + "\n")
         .collect()
 }
 
@@ -241,7 +239,7 @@ fn text_of_stations(stations: &BaseStations, args: &PlanArgs, testbed: &Testbed)
         "Not counted: surveys, idle nodes, transfers tried again, waits between transfers, what base stations at work at once lose by each other.",
     ];
     for line in lines {
-        text.push_str(&(folded(line, WIDTH) + "\n"));
+        text.push_str(&(folded(line, NARROW) + "\n"));
     }
     text
 }
