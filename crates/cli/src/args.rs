@@ -11,10 +11,12 @@ use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
 
 mod client;
+mod plan;
 mod station;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
+pub(crate) use plan::PlanArgs;
 pub(crate) use station::BasestationArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
@@ -73,7 +75,7 @@ impl Say {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Collect(Box<CollectArgs>),
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     #[cfg(feature = "daemon")]
     Gateway(GatewayArgs),
     Basestation(BasestationArgs),
@@ -233,62 +235,6 @@ pub(crate) struct CollectArgs {
     /// The folder for objects and their records.
     #[arg(long, value_name = "DIR", default_value = STORE)]
     pub(crate) out: PathBuf,
-    /// Replace files that another program wrote.
-    #[arg(long)]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) say: Say,
-}
-
-/// Routes, channels and predicted time and energy from measured links.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  thalweg plan --testbed links.csv --from 12 --to 1
-  thalweg plan --testbed grenoble.k7.gz --svg plan.svg
-  thalweg plan --testbed indriya --protocol p3-best")]
-pub(crate) struct PlanArgs {
-    /// The network: a CSV of links (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed;
-    /// `-` is standard input.
-    #[arg(long, alias = "links", value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
-    pub(crate) testbed: String,
-    /// The node that has the object [default: the planner picks a far one].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) from: Option<NodeId>,
-    /// The base station [default: the testbed's].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) to: Option<NodeId>,
-    /// How the object is to travel.
-    #[arg(long, value_name = "PROTOCOL", default_value = "thalweg", value_parser = values::Protocols::Planned)]
-    pub(crate) protocol: &'static Protocol,
-    /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
-    #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
-    pub(crate) bytes: u32,
-    /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
-    #[arg(long, value_name = "LIST", value_parser = values::channels)]
-    pub(crate) channels: Option<List<Channel>>,
-    /// The control channel, on which floods go and idle nodes listen [default: the testbed's: 26, or on measured links
-    /// the one on which floods reach most nodes].
-    #[arg(long, value_name = "N", value_parser = values::channel)]
-    pub(crate) control_channel: Option<Channel>,
-    /// Object bytes in a packet, 1 to 118.
-    #[arg(long, value_name = "BYTES", default_value_t = values::MAX_PAYLOAD, value_parser = values::payload)]
-    pub(crate) payload: u8,
-    /// Use at most this many node-distinct paths [default: all of the chosen length].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
-    pub(crate) paths: Option<u8>,
-    /// Use paths of exactly this many hops [default: the shortest with enough paths].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
-    pub(crate) hops: Option<u8>,
-    /// The seed of everything random.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Print the plan as one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Draw the plan over the map as an SVG file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,

@@ -38,6 +38,7 @@ mod testbed;
 mod timeline;
 mod transfer;
 mod values;
+mod whole_network;
 
 use std::process::ExitCode;
 

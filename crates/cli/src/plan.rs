@@ -15,6 +15,7 @@ use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
 use crate::table::{folded, number, Table, NARROW};
+use crate::whole_network;
 
 /// Plans, and writes the results.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
@@ -34,6 +35,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         .random_object(args.bytes)
         .control_channel(args.control_channel)?;
     let protocol = network.pipeline("protocol")?;
+    if args.lifetime || args.base_stations.is_some() {
+        return whole_network::run(args, &network);
+    }
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;
     watch.reporter.finish();

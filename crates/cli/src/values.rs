@@ -71,6 +71,18 @@ pub(crate) fn time(text: &str) -> Parsed<Duration> {
     }
 }
 
+/// The charge of a battery, in milliampere-hours.
+pub(crate) fn charge(text: &str) -> Parsed<f64> {
+    let charge = text.parse().ok().filter(|mah| (1.0..=1e6).contains(mah));
+    charge.ok_or_else(|| "expected milliampere-hours from 1 to 1000000, such as 2400".to_owned())
+}
+
+/// A power, in microwatts.
+pub(crate) fn microwatts(text: &str) -> Parsed<f64> {
+    let power = text.parse().ok().filter(|uw| (0.0..=1e6).contains(uw));
+    power.ok_or_else(|| "expected microwatts from 0 to 1000000, such as 300".to_owned())
+}
+
 /// How fast a simulation runs, in times of real time.
 pub(crate) fn speed(text: &str) -> Parsed<f64> {
     let speed = text.parse().ok().filter(|s| (0.01..=1_000.0).contains(s));

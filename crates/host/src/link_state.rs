@@ -309,6 +309,17 @@ impl LinkState {
             ..self.clone()
         }
     }
+    /// The same with data brought to node `sink`.
+    ///
+    /// # Errors
+    /// [`PlanRequestError::UnknownNode`].
+    pub fn towards(&self, sink: NodeId) -> Result<Self, PlanRequestError> {
+        let sink = self.place.index_of(sink)?;
+        Ok(Self {
+            sink,
+            ..self.clone()
+        })
+    }
     /// The same with its links as measured at `at`.
     #[must_use]
     pub fn measured_at(self, at: NetworkTime) -> Self {

@@ -15,10 +15,15 @@
 //! object; [`Network::remote`] does the same over a base station's line. The command line is a client of this
 //! crate: it parses options, shows progress and prints. Time base: the network's own. The same seed gives the same bytes.
 
+mod base_stations;
 mod error;
+mod lifetime;
 mod network;
+mod rounds;
 
+pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
+pub use lifetime::{Idle, Joules, Lifetime, Milestone, NodeLife, Usage};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
 pub use thalweg_host::collector::Report as PipelineReport;
 pub use thalweg_host::job::Progress;

@@ -12,6 +12,7 @@ use thalweg_host::link_state::{LinkState, PlanSummary};
 use thalweg_host::registry::{self, Family, Hardware, OptionName, Pipelined, Protocol};
 use thalweg_host::segments::LARGEST;
 use thalweg_host::store::plain;
+use thalweg_host::survey::SurveyCost;
 use thalweg_host::transfer::pipeline::{Order, TransferTerms};
 use thalweg_planner::Plan;
 use thalweg_protocols::mote::Event;
@@ -197,6 +198,10 @@ impl Network {
     pub fn testbed(&self) -> &Arc<Testbed> {
         &self.testbed
     }
+    /// The request as it is set.
+    pub(crate) const fn request_ref(&self) -> &CollectRequest {
+        &self.request
+    }
     /// The request in the form that [`thalweg_simnet`] takes.
     ///
     /// # Errors
@@ -341,6 +346,28 @@ impl Network {
     /// # Errors
     /// [`Error`].
     pub fn links(&self, observer: ProgressObserver<'_>) -> Result<LinkState, Error> {
+        match self.links_of_file()? {
+            Some(links) => Ok(links),
+            None => Ok(self.surveyed(observer)?.0),
+        }
+    }
+
+    /// The links for a plan, as [`Self::links`], and what it costs the network to measure them: links of a file are
+    /// surveyed in simulation.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn links_and_cost(
+        &self,
+        observer: ProgressObserver<'_>,
+    ) -> Result<(LinkState, SurveyCost), Error> {
+        let of_file = self.links_of_file()?;
+        let (links, cost) = self.surveyed(observer)?;
+        Ok((of_file.unwrap_or(links), cost))
+    }
+
+    /// The links that the testbed's file has; none where it has none.
+    fn links_of_file(&self) -> Result<Option<LinkState>, Error> {
         let protocol = self.pipeline("plan")?;
         let CollectRequest {
             from, to, channels, ..
@@ -348,12 +375,18 @@ impl Network {
         collect::check(&self.testbed, (*from, *to))?;
         self.request()?.plan_request(protocol).packets()?;
         let channels = channels.as_deref();
-        if let Some(links) = collect::measured(&self.testbed, *to, channels, self.seed)? {
-            return Ok(links);
-        }
+        let links = collect::measured(&self.testbed, *to, channels, self.seed)?;
+        Ok(links)
+    }
+
+    /// The links as the simulated network surveys them, and what that costs.
+    fn surveyed(&self, observer: ProgressObserver<'_>) -> Result<(LinkState, SurveyCost), Error> {
+        let protocol = self.pipeline("plan")?;
         let site = Site::new(self.testbed.clone(), self.seed);
-        let surveyed = collect::Surveyed::open(site, (*to, protocol), channels, observer)?;
-        Ok(surveyed.links().clone())
+        let channels = self.request.channels.as_deref();
+        let ends = (self.request.to, protocol);
+        let surveyed = collect::Surveyed::open(site, ends, channels, observer)?;
+        Ok((surveyed.links().clone(), surveyed.cost().clone()))
     }
 
     /// Plans the transfer over `links`: as the planner has it, and as people read it.

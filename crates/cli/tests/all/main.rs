@@ -17,3 +17,4 @@ mod objects;
 mod report;
 mod resume;
 mod station;
+mod whole_network;

@@ -9,7 +9,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 /// A row of `nodes` nodes on four channels; each hears the next two with `near` and `far`.
-fn row(nodes: u16, near: f64, far: f64) -> String {
+pub(crate) fn row(nodes: u16, near: f64, far: f64) -> String {
     let mut text = String::from("src,dst,channel,prr\n");
     for from in 1..=nodes {
         for to in (1..=nodes).filter(|to| *to != from) {
@@ -27,7 +27,7 @@ fn row(nodes: u16, near: f64, far: f64) -> String {
 }
 
 /// Status, standard output and standard error.
-fn run(dir: &Path, args: &str, stdin: &str) -> (Option<i32>, String, String) {
+pub(crate) fn run(dir: &Path, args: &str, stdin: &str) -> (Option<i32>, String, String) {
     let mut command = Command::cargo_bin("thalweg").unwrap();
     let command = command.current_dir(dir).args(args.split_whitespace());
     let output = command.write_stdin(stdin).output().unwrap();
@@ -39,13 +39,13 @@ fn run(dir: &Path, args: &str, stdin: &str) -> (Option<i32>, String, String) {
     )
 }
 
-fn done(dir: &Path, args: &str) -> String {
+pub(crate) fn done(dir: &Path, args: &str) -> String {
     let (status, out, err) = run(dir, args, "");
     assert_eq!(status, Some(0), "{args}: {err}");
     out
 }
 
-fn json(dir: &Path, args: &str) -> Value {
+pub(crate) fn json(dir: &Path, args: &str) -> Value {
     serde_json::from_str(&done(dir, args)).unwrap()
 }
 

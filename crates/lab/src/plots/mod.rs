@@ -6,7 +6,9 @@ mod site;
 #[cfg(test)]
 mod tests;
 mod traffic;
+mod whole_network;
 
 pub use plan::plan;
 pub use site::site;
 pub use traffic::{traffic, Flow, Spot};
+pub use whole_network::{base_stations, lifetime};

@@ -1,0 +1,91 @@
+//! Whole networks: how long batteries last, where base stations stand best.
+
+// Helpers of tests fail by panicking.
+#![allow(clippy::unwrap_used)]
+
+use thalweg::{ChoiceBy, Idle, Network, Usage};
+use thalweg_units::Duration;
+
+fn usage(idle_uw: Option<f64>) -> Usage {
+    Usage {
+        every: Duration::from_secs(6 * 3_600),
+        battery_mah: 2_400.0,
+        idle_uw,
+    }
+}
+
+fn network() -> Network {
+    Network::open("line5").unwrap().random_object(64_000)
+}
+
+#[test]
+fn who_listens_all_the_time_lasts_five_days() {
+    let network = network();
+    let (links, cost) = network
+        .links_and_cost(&mut |_, _| std::ops::ControlFlow::Continue(()))
+        .unwrap();
+    let life = network.lifetime(&usage(None), &links, &cost).unwrap();
+    assert_eq!(
+        (life.idle, life.sink, life.nodes.len()),
+        (Idle::Listens, 1, 4)
+    );
+    // 2400 mAh at 3 V are 25.92 kJ, and listening takes 56.4 mW: transfers hardly matter.
+    for node in &life.nodes {
+        assert!((5.2..5.4).contains(&node.days), "{node:?}");
+    }
+}
+
+#[test]
+fn relays_of_idle_nodes_that_sleep_go_first_and_cut_others_off() {
+    let network = network();
+    let (links, cost) = network
+        .links_and_cost(&mut |_, _| std::ops::ControlFlow::Continue(()))
+        .unwrap();
+    let life = network.lifetime(&usage(Some(50.0)), &links, &cost).unwrap();
+    let (first, last) = (&life.nodes[0], life.nodes.last().unwrap());
+    assert!(first.helps > last.helps, "{life:?}");
+    assert_eq!(life.milestones[0].days, first.days);
+    assert!(first.days > 30.0 && last.days > first.days, "{life:?}");
+    assert_eq!(first.hops, Some(1));
+    assert!(life
+        .milestones
+        .windows(2)
+        .all(|two| two[0].days <= two[1].days));
+    // All of the energy is told: a round and the time until the next, over and over.
+    let each = first.joules;
+    let sum = each.idle + each.survey + each.transfers + each.rendezvous;
+    let days = life.battery_j / sum * life.every_s / 86_400.0;
+    assert!((days - first.days).abs() < 1e-6 * days, "{days} {first:?}");
+    let hurried = Usage {
+        every: Duration::from_secs(3),
+        ..usage(None)
+    };
+    let refused = network.lifetime(&hurried, &links, &cost).unwrap_err();
+    assert!(refused
+        .to_string()
+        .contains("every: a survey and a round take"));
+}
+
+#[test]
+fn two_base_stations_halve_the_way() {
+    let network = network();
+    let links = network
+        .links(&mut |_, _| std::ops::ControlFlow::Continue(()))
+        .unwrap();
+    let stations = network.base_stations(2, &links).unwrap();
+    let [own, one, two] = &stations.choices[..] else {
+        panic!("{stations:?}");
+    };
+    assert_eq!((own.by, own.stations[0].node), (ChoiceBy::Given, 1));
+    // The middle of five in a row.
+    assert_eq!(one.stations[0].node, 3);
+    assert!(one.mean_hops < own.mean_hops && two.mean_hops < one.mean_hops);
+    assert!(one.energy_j < own.energy_j && two.time_s < 0.7 * one.time_s);
+    assert_eq!((own.reached, one.reached, two.reached), (4, 4, 3));
+    let serves: usize = two.stations.iter().map(|station| station.serves).sum();
+    assert_eq!(serves, 3);
+    let refused = network.base_stations(5, &links).unwrap_err();
+    assert!(refused
+        .to_string()
+        .contains("line5 has 5 nodes; give at most 4"));
+}
