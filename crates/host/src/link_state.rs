@@ -12,6 +12,7 @@ pub use planned::{Backups, Other, Pip, PlanSummary, Stage};
 use crate::network::NetworkTime;
 use crate::registry::Pipelined;
 use crate::segments::LARGEST;
+pub use crate::survey::CLEAN_CHANNELS;
 use crate::transfer::pipeline::transfer;
 use rand_pcg::Pcg64Mcg;
 use thalweg_engine::BoardTiming;
@@ -241,9 +242,6 @@ const fn weaker(scheme: Scheme) -> &'static str {
 
 /// Draws the stream of random numbers of a purpose and ids under a seed.
 pub type Draw = fn(u64, &str, &[u64]) -> Pcg64Mcg;
-
-/// The channels that P3 uses: those that Wi-Fi leaves alone (P3, section IV-D2).
-pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
 
 /// A network with its links, and the choices that hold for all its routes.
 #[derive(Debug, Clone)]

@@ -2,7 +2,6 @@
 //! its radios at a time. Time base: the sink's clock for what it measures, network time for how long it may take.
 
 use crate::job::{Failure, Job, Progress, Step};
-use crate::link_state::CLEAN_CHANNELS;
 use crate::network::{Clock, NetworkTime};
 use crate::transfer::pipeline::{refused, Order, MAX_NODES};
 use serde::{Deserialize, Serialize};
@@ -26,6 +25,9 @@ pub enum SurveyKind {
     /// One flood at the beginning; short beacons, and one short report of each node.
     Sweep,
 }
+
+/// The channels that P3 uses: those that Wi-Fi leaves alone (P3, section IV-D2).
+pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
 
 /// How links are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
