@@ -2,7 +2,7 @@
 //!
 //! The faithful rule counts a fixed list back from the sink; [`Assignment::Best`] chooses by measured
 //! qualities. Invariant: two stages fewer than [`REUSE_DISTANCE`] hops apart differ in channel, so that
-//! what they do in one cycle does not collide. Where there are fewer channels, see [`needed`]. Not modelled: how far
+//! what they do in one cycle does not collide. Where there are fewer channels, see `needed`. Not modelled: how far
 //! interference reaches.
 //! Tests: `channels_tests.rs`.
 
