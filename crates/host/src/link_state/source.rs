@@ -8,16 +8,28 @@ use thalweg_units::Channel;
 /// Beyond this P3's four channels come round a second time; no source is picked farther away.
 const FAR: usize = 6;
 
+/// Whether a source has more than half of the paths that are enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Supply {
+    Ample,
+    Poor,
+}
+
 impl LinkState {
-    /// The default source, by index: the farthest node from the sink that has enough paths to it or, where no node has enough
-    /// even over weaker links, the farthest of all.
+    /// The default source, by index: the farthest node from the sink that has enough paths to it, or the one with the most.
+    /// Where none has more than half of what is enough, the farthest of all. Weaker link rules count where no node is
+    /// linked to the sink under a stronger one.
     ///
     /// # Errors
     /// [`PlanRequestError::NoSource`].
     pub fn far_source(&self, request: &PlanRequest) -> Result<usize, PlanRequestError> {
         let mut rules = [self.rule].into_iter().chain(self.rule.weaker());
         let found = rules.find_map(|rule| self.far_source_under(rule, request));
-        let found = found.or_else(|| self.farthest());
+        let found = match found {
+            Some((source, Supply::Ample)) => Some(source),
+            Some((source, Supply::Poor)) => self.farthest().or(Some(source)),
+            None => self.farthest(),
+        };
         found.ok_or_else(|| PlanRequestError::NoSource {
             network: self.place.name.clone(),
             sink: self.id(self.sink),
@@ -41,7 +53,9 @@ impl LinkState {
         far.map(|(_, std::cmp::Reverse(node))| node)
     }
 
-    fn far_source_under(&self, rule: LinkRule, request: &PlanRequest) -> Option<usize> {
+    /// The farthest node with enough paths under `rule`, or with the most, and whether these are more than half of what is
+    /// enough.
+    fn far_source_under(&self, rule: LinkRule, request: &PlanRequest) -> Option<(usize, Supply)> {
         let sink = self.sink;
         let topology = Topology::new(&self.links, self.routing_channel, &rule);
         let hops = topology.hops_from(sink);
@@ -50,7 +64,8 @@ impl LinkState {
             .filter_map(|n| hops[n].map(|h| (h, n)))
             .collect();
         sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
-        let has_enough = |source: &usize| {
+        let mut best: Option<(usize, usize, Supply)> = None;
+        for (_, source) in &sources {
             // The same source for every variant.
             let mut route = self.faithful_request(*source, request, 1);
             route.max_hops = FAR;
@@ -61,10 +76,23 @@ impl LinkState {
             let channels = route.channels.len();
             let found = found.filter(|(_, hops)| channels >= (*hops).min(REUSE_DISTANCE));
             // One or two hops are no job for a pipeline, if there is anything else.
-            found.is_some_and(|(paths, hops)| paths >= enough && (3..=FAR).contains(&hops))
-        };
-        let far = sources.into_iter().map(|(_, source)| source);
-        far.into_iter().find(has_enough)
+            let paths = match found {
+                Some((paths, 3..=FAR)) => paths.min(enough),
+                Some((_, 2)) => 1,
+                _ => 0,
+            };
+            if best.is_none_or(|(most, _, _)| paths > most) {
+                let supply = match paths * 2 > enough {
+                    true => Supply::Ample,
+                    false => Supply::Poor,
+                };
+                best = Some((paths, *source, supply));
+            }
+            if paths == enough {
+                break;
+            }
+        }
+        best.map(|(_, source, supply)| (source, supply))
     }
 
     /// The best of the sink's links, in words.
