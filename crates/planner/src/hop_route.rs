@@ -28,6 +28,9 @@ const APART: usize = 3;
 /// From a block's arrival at a relay to the next poll of the node before it, and until that node finds the relay free
 /// again: half of the time between polls.
 const HANDOVER: Duration = Duration::from_millis(6);
+/// What is taken of a link on which neither direction was heard: a call takes as long as it is repeated. Beacons may all
+/// have been lost.
+const SILENT: f64 = 5e-4;
 /// A call, its answer, and the pause before another.
 const CALL_FRAMES: Duration = Duration::from_millis(8);
 /// Nodes answer calls for so long before data flows.
@@ -136,12 +139,9 @@ impl<'a> Costs<'a> {
         let control = (self.request.control).filter(|on| self.links.channels().contains(*on));
         let Some(control) = control else { return 0.0 };
         let both = self.delivery(from, to, control) * self.delivery(to, from, control);
-        match both < LEAST * LEAST {
-            true => f64::INFINITY,
-            false => {
-                CALL_FRAMES.as_secs_f64() / both / f64::from(self.request.transfer.packets.max(1))
-            }
-        }
+        CALL_FRAMES.as_secs_f64()
+            / both.max(SILENT)
+            / f64::from(self.request.transfer.packets.max(1))
     }
     fn least(&self, from: usize, to: usize) -> f64 {
         let each = self.channels.iter().map(|on| self.on(from, to, *on));
