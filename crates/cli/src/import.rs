@@ -9,7 +9,7 @@ use thalweg_testbeds::{matrix_text, Links, Trace};
 use crate::failure::Failure;
 use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
-use crate::table::{folded, Table};
+use crate::table::{folded, Table, NARROW};
 
 /// What `testbed import` is asked for.
 #[derive(Debug)]
@@ -142,7 +142,10 @@ impl Imported {
             ),
         ];
         lines.extend(self.assumed.iter().map(|one| format!("note: {one}")));
-        let lines: String = lines.iter().map(|line| folded(line, 80) + "\n").collect();
+        let lines: String = lines
+            .iter()
+            .map(|line| folded(line, NARROW) + "\n")
+            .collect();
         let written = match &self.output {
             Some(path) => {
                 format!("\nWritten to {path}; `thalweg testbed show {path}` has more.\n")

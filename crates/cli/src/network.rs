@@ -41,13 +41,18 @@ pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
     }
 }
 
+/// Node `node` for people.
+pub(crate) fn named(testbed: &Testbed, node: u16) -> String {
+    let id = NodeId::new(node);
+    id.map_or_else(|_| node.to_string(), |id| testbed.named(id))
+}
+
 /// The lines about both ends of one transfer from `source`, where `from` and `to` are those of the options.
 pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[NodeId]) -> String {
     let source = match from {
         Some(named) => format!("source {}, as --from says", testbed.named(named)),
         None => {
-            let named = NodeId::new(source).map(|id| testbed.named(id));
-            let named = named.unwrap_or_else(|_| source.to_string());
+            let named = named(testbed, source);
             format!("source {named}, a far node of the planner's choice")
         }
     };

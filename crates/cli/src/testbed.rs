@@ -1,13 +1,11 @@
-//! `thalweg testbed list|show`. Tests: `tests/all/networks.rs`.
+//! `thalweg testbed list|show|import`. Tests: `tests/all/networks.rs`, `tests/all/imports.rs`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_lab::plots;
-use thalweg_testbeds::{
-    summary_watched, ChannelSummary, Site, SummaryOptions, Testbed, TestbedError,
-};
+use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed, TestbedError};
 
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
@@ -16,7 +14,7 @@ use crate::network;
 use crate::output::{print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::{Reporter, Verbosity};
-use crate::table::{folded, number, Table};
+use crate::table::{folded, number, Table, NARROW};
 
 /// Runs `testbed list`, `testbed show` or `testbed import`.
 pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
@@ -86,22 +84,13 @@ fn list(json: bool) -> Result<(), Failure> {
         return print_json(&entries);
     }
     let mut table = Table::of(&["name", ">nodes", "board", ">sink", "what it is"]);
-    let width = |of: fn(&Entry) -> &String| entries.iter().map(|e| of(e).len()).max();
-    let before = [width(|e| &e.name), width(|e| &e.board)]
-        .into_iter()
-        .flatten();
-    // Two columns of numbers, and what is between columns.
-    let before: usize = before.sum::<usize>() + "nodes".len() + "sink".len() + 4 * 2;
-    let room = WIDTH.saturating_sub(before).max(20);
     for e in entries {
         let (nodes, sink) = (e.nodes.to_string(), e.sink.to_string());
-        table.row([e.name, nodes, e.board, sink, folded(&e.description, room)]);
+        table.row([e.name, nodes, e.board, sink, e.description]);
     }
-    print(&table.render())
+    print(&table.render_narrow())
 }
 
-/// Letters of a line of a terminal.
-const WIDTH: usize = 80;
 /// How long nothing is said.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -126,7 +115,7 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
     let options = SummaryOptions::default();
     let mut reporter = Reporter::to_stderr(Verbosity::Normal);
     let (mut done, total) = (0, site.testbed.channels.len() as u64);
-    let channels = summary_watched(&site, &options, |channel| {
+    let channels = summary(&site, &options, |channel| {
         if begin.elapsed() > PATIENCE {
             let detail = format!("channel {channel}");
             reporter.counted("counting hops", &detail, done, total);
@@ -200,12 +189,12 @@ fn text(shown: &Shown) -> String {
     );
     format!(
         "{}\n{}\n\n{}{}{}\n{}\n",
-        folded(&head, WIDTH),
-        folded(&entry.description, WIDTH),
+        folded(&head, NARROW),
+        folded(&entry.description, NARROW),
         table.render(),
         import::label_table(&shown.labels),
         warnings(shown),
-        folded(&words, WIDTH),
+        folded(&words, NARROW),
     )
 }
 
@@ -244,7 +233,7 @@ fn warnings(shown: &Shown) -> String {
             "no node has a good link to the sink, node {sink}, on any channel"
         ));
     }
-    let note = |line: &String| folded(&format!("note: {line}"), WIDTH) + "\n";
+    let note = |line: &String| folded(&format!("note: {line}"), NARROW) + "\n";
     let lines: String = lines.iter().map(note).collect();
     match lines.is_empty() {
         true => lines,

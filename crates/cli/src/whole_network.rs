@@ -5,11 +5,10 @@ use thalweg::{BaseStations, Choice, ChoiceBy, Idle, Lifetime, Network, NodeLife,
 use thalweg_host::link_state::LinkState;
 use thalweg_lab::plots;
 use thalweg_testbeds::Testbed;
-use thalweg_units::NodeId;
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
-use crate::network;
+use crate::network::{self, named};
 use crate::output::{plural, print, print_json, write_file};
 use crate::progress::Watch;
 use crate::table::{folded, number, Table, NARROW};
@@ -37,13 +36,14 @@ pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
             let lifetime = network.lifetime(&usage, &links, &cost)?;
             watch.reporter.finish();
             network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
+            let printed = match args.json {
+                true => print_json(&lifetime),
+                false => print(&text_of_days(&lifetime, args, testbed)),
+            };
             if let Some(path) = &args.svg {
                 write_file(path, &picture_of_days(&lifetime, &links, testbed))?;
             }
-            match args.json {
-                true => print_json(&lifetime),
-                false => print(&text_of_days(&lifetime, args, testbed)),
-            }
+            printed
         }
         // The command line asks for both.
         (None, ..) => Err(Failure::Input("--lifetime needs --every and --mah".into())),
@@ -54,11 +54,6 @@ pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
 fn name(testbed: &Testbed, index: usize) -> String {
     let id = testbed.id_of(index);
     id.map_or_else(|| index.to_string(), |id| testbed.named(id))
-}
-
-fn named(testbed: &Testbed, node: u16) -> String {
-    let id = NodeId::new(node);
-    id.map_or_else(|_| node.to_string(), |id| testbed.named(id))
 }
 
 /// A time of days, with as many digits as matter.
@@ -142,7 +137,7 @@ fn counted(lifetime: &Lifetime) -> String {
     let out = lifetime.nodes.iter().filter(|node| node.hops.is_none());
     let mut lines = vec![
         format!(
-            "Counted: a survey ({:.1} s) and a round ({:.0} s) as predicted, rendezvous during the transfers of others; {idle}. Routes over empty nodes are planned anew.",
+            "Counted: a survey ({:.1} s) and a round ({:.0} s) as predicted, rendezvous during the transfers of others; {idle}. New routes avoid empty nodes.",
             lifetime.survey_s, lifetime.round_s
         ),
         "Not counted: transfers tried again, waits between transfers, sensing, self-discharge, charge that a low voltage leaves unused. The base station has mains power.".to_owned(),
@@ -188,13 +183,14 @@ fn base_stations(args: &PlanArgs, network: &Network, most: usize) -> Result<(), 
     let stations = network.base_stations(most, &links)?;
     watch.reporter.finish();
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
+    let printed = match args.json {
+        true => print_json(&stations),
+        false => print(&text_of_stations(&stations, args, testbed)),
+    };
     if let (Some(path), Some(choice)) = (&args.svg, stations.choices.last()) {
         write_file(path, &picture_of_stations(choice, &links, testbed))?;
     }
-    match args.json {
-        true => print_json(&stations),
-        false => print(&text_of_stations(&stations, args, testbed)),
-    }
+    printed
 }
 
 fn text_of_stations(stations: &BaseStations, args: &PlanArgs, testbed: &Testbed) -> String {

@@ -28,8 +28,9 @@ pub fn links(bytes: &[u8]) {
         Ok(links) => {
             let text = matrix_text(&links.trace, &[links.written.to_owned()]);
             // Ratios that four digits make zero are links no more.
-            if let Ok(again) = read_matrix(text.as_bytes(), "x.csv") {
-                assert!(again.links.len() <= links.trace.links.len());
+            if let Ok(again) = Links::read(text.as_bytes(), "x.csv") {
+                assert_eq!(again.written, "a CSV of links");
+                assert!(again.trace.links.len() <= links.trace.links.len());
             }
         }
         Err(error) => {

@@ -21,6 +21,10 @@ const SPREADS: std::ops::RangeInclusive<u32> = 2..=20;
 const SPREAD_STEP: f64 = 0.25;
 /// Share of frames that are lost for other reasons than their level; keeps one of them from deciding a fit.
 const OTHERWISE_LOST: f64 = 0.03;
+/// How far a site's floor may lie above its radio's, in steps of half a decibel.
+const SHIFTS: std::ops::RangeInclusive<u32> = 4..=24;
+/// How much likelier a higher floor must be: the logarithm of a hundred.
+const SURE: f64 = 4.6;
 /// Beacons of a link from which their count says something of the curve. Links that lost all of their beacons are not in the
 /// table, so with fewer beacons the others have lost too little near the floor, whatever the spread.
 const COUNTED: u32 = 5;
@@ -38,13 +42,14 @@ const OUTAGE_BAND_DB: f64 = 15.0;
 const MOST_LINKS: usize = 4_000;
 
 impl LinkModel {
-    /// The model of a radio with this effective `floor`, its spreads by `links`; those of [`LinkModel::UNKNOWN`] where they
-    /// are too few.
+    /// The model of a radio with this effective `floor`, or a higher one where `links` say so, and with its spreads by `links`;
+    /// those of [`LinkModel::UNKNOWN`] where they are too few.
     pub fn learned(links: &LinkQualities, floor: Dbm) -> Self {
-        let model = Self {
+        let mut model = Self {
             floor,
             ..Self::UNKNOWN
         };
+        model.floor = above_the_floor(links, &model).unwrap_or(floor);
         Self {
             unknown: between_directions(links).unwrap_or(model.unknown),
             packet: around_the_curve(links, &model).unwrap_or(model.packet),
@@ -179,6 +184,47 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
         .map(|spread| (likelihood(spread), spread))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     best.map(|(_, spread)| Db(f64::from(spread) * SPREAD_STEP))
+}
+
+/// The floor under which the counts are likeliest, where that is two decibels or more above the model's: antennas in metal,
+/// noise of machines. Less than that is within the nodes' own differences.
+fn above_the_floor(links: &LinkQualities, model: &LinkModel) -> Option<Dbm> {
+    let counted = |quality: LinkQuality| {
+        let is_swept = quality.is_swept();
+        let level = match is_swept {
+            true => model.heard(&quality)?,
+            false => model.power(&quality)?,
+        };
+        let sent = f64::from(quality.sent?);
+        let received = quality.prr * sent;
+        (received >= 1.0).then_some((level, received, sent, is_swept))
+    };
+    let counted: Vec<_> = all(links).filter_map(counted).collect();
+    if counted.len() < ENOUGH {
+        return None;
+    }
+    let outage = model.outage_in([links]).unwrap_or(0.0);
+    let long_lost = outage.max(OTHERWISE_LOST);
+    let swept_lost = protocol_constants::of_beacons(outage).max(OTHERWISE_LOST);
+    let step = counted.len().div_ceil(MOST_LINKS);
+    let floor = |shift: u32| model.floor + Db(f64::from(shift) * 0.5);
+    let likelihood = |shift: u32| {
+        let of = |(level, received, sent, is_swept): &(Dbm, f64, f64, bool)| {
+            let long = model.delivery_at(*level - floor(shift)).max(1e-4);
+            let p = match is_swept {
+                true => (1.0 - swept_lost) * protocol_constants::beacon_delivery(long),
+                false => (1.0 - long_lost) * long,
+            };
+            let counts = received * libm::log(p) + (sent - received) * libm::log1p(-p);
+            // Links that lost all their beacons are not in the table.
+            counts - libm::log1p(-libm::pow(1.0 - p, *sent))
+        };
+        counted.iter().step_by(step).map(of).sum::<f64>()
+    };
+    let best = SHIFTS
+        .map(|shift| (likelihood(shift), shift))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > likelihood(0) + SURE).then(|| floor(best.1))
 }
 
 #[cfg(test)]

@@ -97,6 +97,18 @@ fn a_link_that_lost_one_of_two_is_as_strong_as_one_that_did_not() {
     );
 }
 
+/// A site whose floor is some decibels above its radios': half of the frames are lost at a level that a data sheet calls good.
+/// Weak links are taken to be weaker than these are, so the floor is found up to two decibels too low.
+#[test]
+fn a_higher_floor_is_read_off_what_is_lost_at_each_level() {
+    let links = table(1.0, 1.0);
+    for (above, found) in [(0.0, 0.0..=0.0), (1.0, 0.0..=0.0), (6.0, 4.0..=6.0)] {
+        let floor = Dbm(FLOOR.0 - above);
+        let higher = LinkModel::learned(&links, floor).floor - floor;
+        assert!(found.contains(&higher.0), "{above}: {higher:?}");
+    }
+}
+
 #[test]
 fn too_few_links_tell_nothing() {
     let mut links = LinkQualities::new(3);

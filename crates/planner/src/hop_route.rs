@@ -6,6 +6,7 @@
 //! of nodes within three hops that listen there. What is not known: losses that come in bursts, other traffic. Tests:
 //! `hop_route_tests.rs`.
 
+use crate::cheapest::CheapestWays;
 use crate::links::{LinkQualities, LinkQuality};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{Feed, Prediction};
@@ -187,31 +188,18 @@ fn in_blocks(request: &RouteRequest) -> RouteRequest {
     request
 }
 
-/// Dijkstra's path from source to sink, of at most [`MAX_HOPS`] hops: a longer one is none.
+/// The cheapest path from source to sink, of at most [`MAX_HOPS`] hops: a longer one is none.
 fn cheapest(costs: &Costs<'_>, rng: &mut impl Rng) -> Option<Vec<usize>> {
     let (source, sink) = (costs.request.source, costs.request.sink);
-    let nodes = costs.links.nodes();
-    let mut best = vec![f64::INFINITY; nodes];
-    let mut before = vec![None; nodes];
-    let mut is_done = vec![false; nodes];
-    best[source] = 0.0;
-    loop {
-        let open = (0..nodes).filter(|n| !is_done[*n] && best[*n].is_finite());
-        let node = open.min_by(|a, b| best[*a].total_cmp(&best[*b]))?;
-        if node == sink {
-            break;
-        }
-        is_done[node] = true;
-        for next in costs.reached(node) {
+    let links = |node: usize| {
+        let reached = costs.reached(node).into_iter();
+        let links = reached.map(|next| {
             let more = 1.0 + costs.request.detour * rng.random::<f64>();
-            let so_far = best[node] + (costs.least(node, next) * more).powi(2);
-            if so_far < best[next] {
-                (best[next], before[next]) = (so_far, Some(node));
-            }
-        }
-    }
-    let mut path: Vec<usize> = std::iter::successors(Some(sink), |node| before[*node]).collect();
-    path.reverse();
+            (next, (costs.least(node, next) * more).powi(2))
+        });
+        links.collect()
+    };
+    let path = CheapestWays::new(costs.links.nodes(), source, Some(sink), links).to(sink)?;
     (path.len() <= usize::from(MAX_HOPS) + 1).then_some(path)
 }
 

@@ -13,6 +13,7 @@ mod calibration;
 mod chain_plan;
 mod chains;
 pub mod channels;
+mod cheapest;
 pub mod closed_forms;
 pub mod concurrent;
 mod evidence;

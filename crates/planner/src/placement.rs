@@ -4,6 +4,7 @@
 //! Every choice is tried where there are few; else stations are added one by one and then exchanged until none of them
 //! does better elsewhere. Nodes out of reach weigh more than any number of transmissions. Tests: `placement_tests.rs`.
 
+use crate::cheapest::CheapestWays;
 use crate::links::LinkQualities;
 use crate::request::RouteRequest;
 
@@ -42,11 +43,9 @@ impl Transmissions {
                 neighbours[b].push((a, 1.0 / best));
             }
         }
-        Self(
-            (0..nodes)
-                .map(|node| distances(&neighbours, node))
-                .collect(),
-        )
+        let from =
+            |start| CheapestWays::new(nodes, start, None, |node| neighbours[node].clone()).costs;
+        Self((0..nodes).map(from).collect())
     }
     /// Transmissions from `from` to `to`.
     pub fn between(&self, from: usize, to: usize) -> Option<f64> {
@@ -128,26 +127,6 @@ impl Transmissions {
         }
         stations[last] = best;
         is_less(best_cost, before)
-    }
-}
-
-/// Expected transmissions from `start` to each node (Dijkstra).
-fn distances(neighbours: &[Vec<(usize, f64)>], start: usize) -> Vec<Option<f64>> {
-    let mut best: Vec<Option<f64>> = vec![None; neighbours.len()];
-    let mut is_done = vec![false; neighbours.len()];
-    best[start] = Some(0.0);
-    loop {
-        let open = (0..best.len()).filter(|node| !is_done[*node]);
-        let open = open.filter_map(|node| Some((node, best[node]?)));
-        let Some((node, so_far)) = open.min_by(|a, b| a.1.total_cmp(&b.1)) else {
-            return best;
-        };
-        is_done[node] = true;
-        for (next, more) in &neighbours[node] {
-            if best[*next].is_none_or(|known| so_far + more < known) {
-                best[*next] = Some(so_far + more);
-            }
-        }
     }
 }
 

@@ -49,7 +49,16 @@ const fn exposed_ms(bytes: usize) -> f64 {
 }
 /// How many times longer than such a beacon a long frame is exposed.
 const EXPOSED: f64 = exposed_ms(127) / exposed_ms(SWEPT_BYTES);
+/// The share of a sweep's beacons that arrive over a link that brings the share `delivery` of long frames, with no one else on
+/// the air: every symbol has to arrive.
+pub(crate) fn beacon_delivery(delivery: f64) -> f64 {
+    libm::pow(delivery, (SWEPT_BYTES + 6) as f64 / 133.0)
+}
 /// The share of long frames lost to foreign frames, where these take the share `lost` of a sweep's beacons.
 pub(crate) fn of_long_frames(lost: f64) -> f64 {
     1.0 - libm::pow(1.0 - lost, EXPOSED)
+}
+/// The share of a sweep's beacons lost to foreign frames, where these take the share `lost` of long frames.
+pub(crate) fn of_beacons(lost: f64) -> f64 {
+    1.0 - libm::pow(1.0 - lost, 1.0 / EXPOSED)
 }

@@ -165,10 +165,10 @@ pub struct Life {
     pub first_round: Round,
 }
 
-/// Nodes that empty within this share of the time go together: routes are planned anew once for all of them.
+/// Nodes that empty within this share of the time go together: new routes are planned once for all of them.
 const TOGETHER: f64 = 0.03;
 
-/// Plans the transfers of some sources anew, without the nodes that are empty: `(sources, empty)`.
+/// Plans new routes for some sources, which avoid the nodes that are empty: `(sources, empty)`.
 pub type Replan<'a> = &'a mut dyn FnMut(&[usize], &[usize]) -> Vec<Option<Load>>;
 
 /// Batteries under way.
@@ -194,7 +194,7 @@ impl Course<'_> {
         ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         ends
     }
-    /// Time passes until the next nodes are empty. Routes over them are planned anew.
+    /// Time passes until the next nodes are empty. Sources whose routes used them get new ones.
     fn advance(&mut self, replan: Replan<'_>) {
         let round = self.round();
         let ends = self.ends(&round);
@@ -231,7 +231,7 @@ impl Course<'_> {
 }
 
 /// How long batteries last where every node's object is fetched each round: `loads` by source, on the first day. Nodes of
-/// `powered`, the base stations, have no battery. Routes over an empty node are planned anew by `replan`.
+/// `powered`, the base stations, have no battery. `replan` plans new routes, which avoid empty nodes.
 pub fn lifetime(
     loads: Vec<Option<Load>>,
     powered: &[usize],

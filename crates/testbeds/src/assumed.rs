@@ -17,6 +17,8 @@ pub enum Assumed {
     AllChannels(u64),
     /// So many rows name no channel, and others name these.
     NamedChannels(u64, ChannelSet),
+    /// So many rows name no channel, and the header lists these.
+    ListedChannels(u64, ChannelSet),
     /// So many rows without a channel were left out.
     Unplaced(u64),
     /// So many rows tell again of so many links.
@@ -77,9 +79,10 @@ impl fmt::Display for Assumed {
                 f.write_str("no row names a channel: each was taken for all sixteen channels")
             }
             Self::NamedChannels(n, named) => {
-                let named: Vec<String> = named.iter().map(|c| c.to_string()).collect();
-                let named = named.join(", ");
-                write!(f, "{} without a channel: taken for the channels that other rows name: {named}", rows(n))
+                write!(f, "{} without a channel: taken for the channels that other rows name: {}", rows(n), list(*named))
+            }
+            Self::ListedChannels(n, listed) => {
+                write!(f, "{} without a channel: taken for each channel listed: {}", rows(n), list(*listed))
             }
             Self::Unplaced(n) => {
                 write!(f, "{} without a channel: left out, since most have one", rows(n))
@@ -127,6 +130,11 @@ impl fmt::Display for Assumed {
             ),
         }
     }
+}
+
+fn list(channels: ChannelSet) -> String {
+    let channels: Vec<String> = channels.iter().map(|c| c.to_string()).collect();
+    channels.join(", ")
 }
 
 fn by_level(f: &mut fmt::Formatter<'_>, links: usize, board: &str, bytes: u16) -> fmt::Result {

@@ -27,9 +27,6 @@ impl Column {
         let others = self.names.get(1..).unwrap_or_default().join(", ");
         match (self.name, others.as_str()) {
             (name, "") => format!("the column `{name}`"),
-            ("channel", others) => {
-                format!("and, unless all channels are meant, the column `channel` (or {others})")
-            }
             ("prr", others) => {
                 format!(
                     "the column `prr` (or {others}; or `sent` and `received`; or `rssi_dbm` alone)"
@@ -91,7 +88,7 @@ fn is_percent(word: &str) -> bool {
 
 /// Whether `value` says that there is none.
 pub(crate) fn is_nothing(value: &str) -> bool {
-    ["", "null", "none", "nan"]
+    ["", "null", "none", "nan", "na", "n/a"]
         .iter()
         .any(|no| value.eq_ignore_ascii_case(no))
 }

@@ -111,8 +111,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes each direction that no row tells of to be like the other one; how many those are.
-    pub(crate) fn mirror(&mut self) -> usize {
+    /// Takes each direction that no row tells of to be like the other one; tells how many those are, if any.
+    pub(crate) fn mirror(&mut self) -> Option<Assumed> {
         let told: BTreeSet<(u16, u16)> = self.sums.keys().map(|(a, b, _)| (*a, *b)).collect();
         let alone = |(a, b): &(u16, u16)| !told.contains(&(*b, *a));
         let back = self.sums.iter().filter(|((a, b, _), _)| alone(&(*a, *b)));
@@ -123,7 +123,8 @@ impl Draft {
         let once = |sum: Sum| Sum { rows: 1, ..sum };
         self.sums
             .extend(back.into_iter().map(|(key, sum)| (key, once(sum))));
-        told.iter().filter(|pair| alone(pair)).count()
+        let mirrored = told.iter().filter(|pair| alone(pair)).count();
+        (mirrored > 0).then_some(Assumed::BothWays(mirrored))
     }
 
     /// The channels that links are on: those that rows name, or all.

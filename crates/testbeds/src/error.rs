@@ -172,6 +172,13 @@ impl Problem {
             expected.into(),
         )
     }
+    /// What a parser says of a file, which may quote the file.
+    pub(crate) fn malformed(what: &str, error: &impl std::fmt::Display) -> Self {
+        Self::Foreign(format!(
+            "malformed {what}: {}",
+            printable(&error.to_string())
+        ))
+    }
     /// A channel that is not among those `listed`.
     pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {
         let listed: Vec<String> = listed.iter().map(|c| c.to_string()).collect();

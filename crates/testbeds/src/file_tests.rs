@@ -34,7 +34,7 @@ fn every_built_in_testbed_loads_and_realises() {
 fn the_first_steps_are_what_they_say() {
     for seed in 1..=8 {
         let pair = Testbed::load("pair").unwrap();
-        let s = summary(&Site::new(pair, seed), &SummaryOptions::default());
+        let s = summary(&Site::new(pair, seed), &SummaryOptions::default(), |_| ());
         for channel in &s {
             assert_eq!(
                 (channel.good_links, channel.unreachable),
@@ -43,7 +43,7 @@ fn the_first_steps_are_what_they_say() {
             );
         }
         let line = Testbed::load("line5").unwrap();
-        let s = summary(&Site::new(line, seed), &SummaryOptions::default());
+        let s = summary(&Site::new(line, seed), &SummaryOptions::default(), |_| ());
         for c in &s {
             assert_eq!(
                 c.hops_histogram,
@@ -138,6 +138,20 @@ fn links_without_an_rssi_get_the_level_that_their_ratio_tells() {
         let ear = |index| EarId(u32::from(index));
         let got = expected(ear(l.from), ear(l.to), l.channel);
         assert!((got - l.prr).abs() < 0.01, "{l:?}: {got}");
+    }
+}
+
+#[test]
+fn a_link_file_is_called_as_it_is_without_its_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, name) in [
+        ("grid0.75.csv", "grid0.75"),
+        ("a.b.csv.gz", "a.b"),
+        ("links.csv", "links"),
+    ] {
+        let path = folder.path().join(file);
+        std::fs::write(&path, "src,dst,prr\n1,2,0.9\n2,1,0.8\n").unwrap();
+        assert_eq!(Testbed::load(path.to_str().unwrap()).unwrap().name, name);
     }
 }
 

@@ -99,7 +99,7 @@ fn a_site_can_be_made_of_the_trace() {
         let got = expected(ear(l.from), ear(l.to), l.channel);
         assert!((got - l.prr).abs() < 0.01, "{l:?}: {got}");
     }
-    let s = summary(&site, &SummaryOptions::default());
+    let s = summary(&site, &SummaryOptions::default(), |_| ());
     assert_eq!(s.len(), 2);
     for channel in &s {
         assert_eq!(

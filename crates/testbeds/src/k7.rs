@@ -202,10 +202,11 @@ impl Table {
             Kind::Counters => {
                 let (links, more) = counters::links(&self.rows, listed);
                 assumed.insert(0, Assumed::Counters);
-                assumed.extend((open == self.told).then_some(Assumed::AllChannels(open)));
-                if open > 0 && open < self.told {
-                    assumed.push(Assumed::NamedChannels(open, listed));
-                }
+                assumed.extend(match (open, listed) {
+                    (0, _) => None,
+                    (_, ChannelSet::ALL) if open == self.told => Some(Assumed::AllChannels(open)),
+                    _ => Some(Assumed::ListedChannels(open, listed)),
+                });
                 assumed.extend(more);
                 Ok((links, Visits::default(), assumed))
             }

@@ -229,10 +229,33 @@ fn counters_of_a_running_network_are_averaged_and_what_they_lack_is_counted() {
         Assumed::SelfLinks(1),
         Assumed::Nameless(1),
         Assumed::Counts(1),
-        Assumed::NamedChannels(4, ChannelSet::ALL),
+        Assumed::ListedChannels(4, ChannelSet::ALL),
         Assumed::BothWays(2),
     ];
     assert_eq!(trace.assumed, expected);
+}
+
+#[test]
+fn rows_without_a_channel_hold_on_those_listed() {
+    let of = |rows: &str| {
+        let header = r#"{"node_count": 3, "channels": [11, 12]}"#;
+        let columns = "datetime,src,dst,channel,pdr";
+        read(&format!("{header}\n{columns}\n{rows}")).unwrap()
+    };
+    let all = "2018-03-01 10:00:00,0,1,,0.9\n2018-03-01 10:00:00,1,0,,0.9\n";
+    for (rows, open) in [
+        (all, 2),
+        (&*format!("{all}2018-03-01 10:00:00,1,2,11,0.9\n"), 2),
+    ] {
+        let said: Vec<String> = of(rows).assumed.iter().map(ToString::to_string).collect();
+        let expected =
+            format!("{open} rows without a channel: taken for each channel listed: 11, 12");
+        assert!(said.contains(&expected), "{said:?}");
+    }
+    // The column itself is named once, as one that is needed.
+    let error = read("{\"node_count\": 3}\ndatetime,src,dst,pdr\n").unwrap_err();
+    let expected = "the CSV header lacks the column `channel` (or channels, ch); it has";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

@@ -49,11 +49,10 @@ pub use k7::read_k7;
 pub use loss::{Loss, Losses};
 pub use matrix::read_matrix;
 pub use reach::hops;
-
 pub use site::{Site, SiteError, AGE};
 pub use source::Links;
 pub use station::{equip, Equipped, Station, StationError};
-pub use summary::{summary, summary_watched, ChannelSummary, Ratios, Spread, SummaryOptions};
+pub use summary::{summary, ChannelSummary, Ratios, Spread, SummaryOptions};
 pub use testbed::{Measured, Node, Physics, Places, SinkBy, Testbed};
 pub use trace::{Trace, TraceLink, Visits};
 pub use written::matrix_text;

@@ -59,7 +59,8 @@ impl Testbed {
             true => "stdin".into(),
             false => path.file_name().unwrap_or_default().to_string_lossy(),
         };
-        let stem = stem.split('.').next().unwrap_or_default().to_owned();
+        let stem = stem.strip_suffix(".gz").unwrap_or(&stem);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let description = match &trace.name {
             Some(place) => format!("measured links, {}", crate::error::printable(place)),
             None => "measured links".to_owned(),
@@ -69,7 +70,7 @@ impl Testbed {
         let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
         let physics = Physics::Measured(measured);
         let testbed = Self {
-            name: stem,
+            name: stem.to_owned(),
             control: Self::control_of(nodes.len(), channels, &physics),
             description,
             board_name: DEFAULT_BOARD.to_owned(),

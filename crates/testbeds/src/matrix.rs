@@ -60,8 +60,7 @@ pub(crate) fn read(
     if matches!(columns.quality, Quality::Lqi(_)) {
         assumed.push(Assumed::LevelsByLqi);
         // Neighbour tables; end devices keep none.
-        let mirrored = draft.mirror();
-        assumed.extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
+        assumed.extend(draft.mirror());
     }
     let factor = finished.ratios.factor();
     let mut trace = draft.finish(finished.names, factor, reception, source_name)?;
@@ -110,7 +109,7 @@ impl Columns {
         Self {
             src,
             dst,
-            channel: rows.find(&columns::CHANNEL),
+            channel: rows.optional(&columns::CHANNEL, "all channels are meant"),
             quality,
             rssi,
             frames: sent,
@@ -120,15 +119,7 @@ impl Columns {
     /// What the current row tells of its link. Nothing if it has a fault, or tells nothing.
     fn measure<R: BufRead>(&self, rows: &mut Rows<'_, R>) -> Option<Measure> {
         let level = self.rssi.map_or(Some(None), |column| rows.rssi(column));
-        let counted = |sent: u32, received: u32, rows: &mut Rows<'_, R>| {
-            if sent == 0 || received > sent {
-                let expected = "frames sent, at least 1, and no more received than sent";
-                let found = format!("{received} of {sent}");
-                rows.fault(Problem::value("the row", &found, expected));
-                return None;
-            }
-            Some((Some(f64::from(received) / f64::from(sent)), f64::from(sent)))
-        };
+        let ratio = |received: u32, sent: u32| Some(f64::from(received) / f64::from(sent));
         let (ratio, weight) = match self.quality {
             Quality::Ratio(column) => {
                 let ratio = rows.ratio(column);
@@ -138,11 +129,14 @@ impl Columns {
             }
             Quality::Received(sent, received) => {
                 let (sent, received) = (rows.frames(sent), rows.frames(received));
-                counted(sent?, received?, rows)?
+                let (sent, received) = (sent?, received?);
+                others(rows, sent, (received, "received"))?;
+                (ratio(received, sent), f64::from(sent))
             }
             Quality::Failed(sent, failed) => {
                 let (sent, failed) = (rows.frames(sent)?, rows.frames(failed)?);
-                counted(sent, sent.saturating_sub(failed), rows)?
+                let received = others(rows, sent, (failed, "lost"))?;
+                (ratio(received, sent), f64::from(sent))
             }
             // Where it is empty, nothing was heard.
             Quality::Level => (None, 1.0),
@@ -162,6 +156,21 @@ impl Columns {
             weight,
         })
     }
+}
+
+/// How many frames of those `sent` are not among so many, which the current row calls `received` or `lost`; else a fault.
+fn others<R: BufRead>(
+    rows: &mut Rows<'_, R>,
+    sent: u32,
+    (part, called): (u32, &str),
+) -> Option<u32> {
+    let others = sent.checked_sub(part).filter(|_| sent > 0);
+    if others.is_none() {
+        let expected = format!("frames sent, at least 1, and no more {called} than sent");
+        let found = format!("{part} of {sent}");
+        rows.fault(Problem::value("the row", &found, expected));
+    }
+    others
 }
 
 fn read_rows<R: BufRead>(rows: &mut Rows<'_, R>, columns: &Columns, draft: &mut Draft) {

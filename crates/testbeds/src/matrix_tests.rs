@@ -152,6 +152,13 @@ fn frames_sent_and_received_are_a_ratio() {
         "m.csv, line 2: the row is `11 of 10`; expected frames sent, at least 1, and no more \
                     received than sent\nm.csv, line 3: the row is `0 of 0`";
     assert!(error.starts_with(expected), "{error}");
+    let error = read("src,dst,sent,lost\n1,2,10,20\n").unwrap_err();
+    assert!(
+        error.contains(
+            "the row is `20 of 10`; expected frames sent, at least 1, and no more lost than sent"
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -252,6 +259,14 @@ fn a_square_table_has_senders_in_rows() {
     assert_eq!(assumed, [expected]);
     let cornered = ratios("src,1.0,2.0,3.0\n1.0,,0.9,\n2.0,0.8,,0.4\n3.0,,0.5,1\n");
     assert_eq!(cornered.0, links);
+    // As R writes it: a corner and names in quotes, and NA for what there is not.
+    let r = ratios("\"\",\"1\",\"2\",\"3\"\n\"1\",,0.9,NA\n\"2\",0.8,NA,0.4\n\"3\",n/a,0.5,\n");
+    assert_eq!(r.0, links);
+    // A row is split once: what was in quotes parts no columns.
+    let german = ratios("\"\",\"1\",\"2\"\n\"1\",,\"0,9\"\n\"2\",\"0,8\",\n");
+    assert_eq!(german.0, [(1, 2, 0.9), (2, 1, 0.8)]);
+    let open = read("\"\",\"1\",\"2\"\n\"1,,0.9\n2,0.8,\n").unwrap_err();
+    assert!(open.contains("line 2: the quote that opens"), "{open}");
     let percent = ratios("node;1;2;3\n1;;90;\n2;80,0;;40\n3;;50;\n");
     assert_eq!(percent.0, links);
     let levels =

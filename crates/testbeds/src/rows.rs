@@ -48,6 +48,8 @@ pub(crate) struct Rows<'a, R> {
     header: Vec<String>,
     /// The columns that the header has not.
     missing: Vec<&'static Column>,
+    /// Columns that it may lack, for errors about others.
+    hints: Vec<String>,
     /// How many columns a row has at least.
     needed: usize,
     rows: u64,
@@ -79,6 +81,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             fields: Vec::new(),
             header: Vec::new(),
             missing: Vec::new(),
+            hints: Vec::new(),
             needed: 0,
             rows: 0,
             expected,
@@ -105,11 +108,11 @@ impl<'a, R: BufRead> Rows<'a, R> {
     /// Whether the table is a square one: a row for each sender, a column for each receiver. Its first row begins
     /// with a node that heads a column.
     pub(crate) fn are_square(&mut self) -> bool {
-        let Ok(true) = self.advance() else {
-            return false;
-        };
-        self.held = true;
-        if self.split().is_err() {
+        match self.advance_row() {
+            Ok(any) => self.held = any,
+            Err(problem) => self.fault(problem),
+        }
+        if !self.held {
             return false;
         }
         let Ok(first) = self.field(0).map(str::to_lowercase) else {
@@ -156,6 +159,16 @@ impl<'a, R: BufRead> Rows<'a, R> {
         self.needed = self.needed.max(found + 1);
         found
     }
+    /// Where `column` is, if the header has it. An error that misses others names it as well, with what it means that
+    /// there is none.
+    pub(crate) fn optional(&mut self, column: &'static Column, absent: &str) -> Option<usize> {
+        let found = self.find(column);
+        if found.is_none() {
+            let hint = format!("and, unless {absent}, {}", column.wanted());
+            self.hints.push(hint);
+        }
+        found
+    }
     /// Where the column of reception ratios is; its heading may say that they are percent.
     pub(crate) fn ratio_column(&mut self) -> usize {
         let index = self.column(&columns::PRR);
@@ -170,11 +183,9 @@ impl<'a, R: BufRead> Rows<'a, R> {
         while self.faults.len() < MAX_PROBLEMS {
             // Without its columns no row can be read.
             if !self.missing.is_empty() {
-                let missing = std::mem::take(&mut self.missing);
-                // It may be missing, but one who finds other columns under wrong names will want its name as well.
-                let channel = Some(&columns::CHANNEL).filter(|c| self.find(c).is_none());
-                let missing = missing.into_iter().chain(channel);
-                let missing = missing.map(Column::wanted).collect();
+                let missing = std::mem::take(&mut self.missing).into_iter();
+                let hints = std::mem::take(&mut self.hints);
+                let missing = missing.map(Column::wanted).chain(hints).collect();
                 let missing = Problem::MissingColumns(missing, self.headings());
                 self.faults
                     .push((Location::Line(self.header_line), missing));
@@ -182,9 +193,9 @@ impl<'a, R: BufRead> Rows<'a, R> {
             }
             let advanced = match std::mem::take(&mut self.held) {
                 true => Ok(true),
-                false => self.advance(),
+                false => self.advance_row(),
             };
-            match advanced.and_then(|any| Ok(any && self.split().map(|()| true)?)) {
+            match advanced {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(problem) => {
@@ -238,6 +249,14 @@ impl<'a, R: BufRead> Rows<'a, R> {
         Err(error)
     }
 
+    /// Reads the next row and finds its fields; `false` after the last.
+    fn advance_row(&mut self) -> Result<bool, Problem> {
+        let any = self.advance()?;
+        if any {
+            self.split()?;
+        }
+        Ok(any)
+    }
     /// Reads the next line that is neither blank nor a remark.
     fn advance(&mut self) -> Result<bool, Problem> {
         self.line = self.last_line;

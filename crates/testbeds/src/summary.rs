@@ -202,7 +202,7 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
 }
 
 /// A site in numbers, by channel, lowest first; before losses. `watch` is told of each channel before it is looked at.
-pub fn summary_watched(
+pub fn summary(
     site: &Site,
     options: &SummaryOptions,
     mut watch: impl FnMut(Channel),
@@ -232,11 +232,6 @@ fn are_alike(environment: &Environment, a: Channel, b: Channel) -> bool {
     let mut ears = 0..environment.ears.len() as u32;
     let links = |from, channel| environment.links.heard_by(EarId(from), channel);
     ears.all(|from| links(from, a) == links(from, b))
-}
-
-/// The same unwatched.
-pub fn summary(site: &Site, options: &SummaryOptions) -> Vec<ChannelSummary> {
-    summary_watched(site, options, |_| ())
 }
 
 #[cfg(test)]

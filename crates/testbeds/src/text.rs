@@ -1,5 +1,5 @@
-//! Untrusted text: plain or in gzip, UTF-8 or UTF-16, lines ended as any system ends them; with bounds on bytes and on
-//! the length of a line. What comes out is UTF-8 with line feeds. Tests: below, `k7_tests.rs`, `hostile_tests.rs`.
+//! Untrusted text: plain or in gzip, UTF-8 or UTF-16, lines ended as any system ends them; with bounds on bytes and,
+//! where lines are read one by one, on the length of a line. What comes out is UTF-8 with line feeds. Tests: below, `k7_tests.rs`, `hostile_tests.rs`.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -14,16 +14,31 @@ const MAX_LINE: u64 = 1 << 16;
 /// What a gzip stream begins with.
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The text that `reader` has, unpacked, as UTF-8 without a byte order mark.
+/// The text that `reader` has, unpacked, as UTF-8 without a byte order mark; no line is longer than [`MAX_LINE`].
 pub(crate) fn unpacked<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    bounded(reader, Some(MAX_LINE))
+}
+
+/// The same with lines of any length, as JSON and XML have them.
+pub(crate) fn unpacked_whole<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    bounded(reader, None)
+}
+
+fn bounded<'a>(
+    reader: impl Read + 'a,
+    most_line: Option<u64>,
+) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut raw = BufReader::new(reader);
     match raw.fill_buf()?.starts_with(&GZIP) {
-        true => plain(BufReader::new(MultiGzDecoder::new(raw))),
-        false => plain(raw),
+        true => plain(BufReader::new(MultiGzDecoder::new(raw)), most_line),
+        false => plain(raw, most_line),
     }
 }
 
-fn plain<'a>(mut raw: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+fn plain<'a>(
+    mut raw: impl BufRead + 'a,
+    most_line: Option<u64>,
+) -> io::Result<Box<dyn BufRead + 'a>> {
     let start = raw.fill_buf()?;
     let wide = Wide::of(start);
     let mark = match wide {
@@ -35,9 +50,9 @@ fn plain<'a>(mut raw: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     Ok(match wide {
         Some(order) => {
             let narrow = Narrow::new(BufReader::new(raw), order);
-            Box::new(BufReader::new(Bounded::new(narrow)))
+            Box::new(BufReader::new(Bounded::new(narrow, most_line)))
         }
-        None => Box::new(BufReader::new(Bounded::new(raw))),
+        None => Box::new(BufReader::new(Bounded::new(raw, most_line))),
     })
 }
 
@@ -45,7 +60,7 @@ fn plain<'a>(mut raw: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
 pub(crate) fn beginning(start: &[u8]) -> Vec<u8> {
     let first = inflated(start);
     let mut text = Vec::new();
-    if let Ok(mut reader) = plain(&first[..]) {
+    if let Ok(mut reader) = plain(&first[..], Some(MAX_LINE)) {
         // What comes before an error is a beginning all the same.
         let _ = reader.read_to_end(&mut text);
     }
@@ -157,17 +172,20 @@ impl<R: Read> Read for Narrow<R> {
 struct Bounded<R> {
     inner: R,
     total: u64,
+    /// Bytes of the current line, and most of them where that is bounded.
     line: u64,
+    most_line: Option<u64>,
     /// Whether the last byte was a carriage return, which ended a line already.
     returned: bool,
 }
 impl<R: Read> Bounded<R> {
-    fn new(inner: R) -> Self {
+    fn new(inner: R, most_line: Option<u64>) -> Self {
         let (total, line) = (0, 0);
         Self {
             inner,
             total,
             line,
+            most_line,
             returned: false,
         }
     }
@@ -202,8 +220,8 @@ impl<R: Read> Read for Bounded<R> {
         };
         for byte in into.iter().take(kept) {
             self.line = if *byte == b'\n' { 0 } else { self.line + 1 };
-            if self.line > MAX_LINE {
-                let hit = Problem::TooLarge("bytes in one line", MAX_LINE);
+            if let Some(most) = self.most_line.filter(|most| self.line > *most) {
+                let hit = Problem::TooLarge("bytes in one line", most);
                 return Err(io::Error::other(hit));
             }
         }
@@ -243,7 +261,7 @@ mod tests {
             assert_eq!(read(text.as_bytes()), "a\nb\n\nc");
         }
         // A pair that two reads part.
-        let mut bounded = Bounded::new((&b"a\r"[..]).chain(&b"\nb"[..]));
+        let mut bounded = Bounded::new((&b"a\r"[..]).chain(&b"\nb"[..]), None);
         let mut text = String::new();
         bounded.read_to_string(&mut text).unwrap();
         assert_eq!(text, "a\nb");

@@ -122,35 +122,38 @@ impl Network {
         links: &LinkState,
     ) -> Choice {
         let ids = &links.place().ids;
-        let id = |index: usize| ids.get(index).map_or(u16::MAX, |id| id.get());
+        let id = |index: usize| ids.get(index).map(|id| id.get());
         let reached = || loads.iter().filter_map(|(_, load)| load.as_ref());
         let listening_w = links.place().currents.listening_w();
         let round = Round::of(ids.len(), reached(), listening_w);
-        let batteries = loads.iter().map(|(node, _)| round.node_j(*node));
+        let spent_j = loads.iter().map(|(node, _)| round.node_j(*node));
         let hops: usize = reached().map(|load| load.hops).sum();
         let count = reached().count();
-        let station = |index: &usize| Station {
-            node: id(*index),
-            label: (ids.get(*index))
-                .and_then(|id| self.testbed().label(*id))
-                .map(str::to_owned),
-            index: *index,
-            serves: reached().filter(|load| load.sink == *index).count(),
+        let station = |index: &usize| {
+            let id = ids.get(*index)?;
+            Some(Station {
+                node: id.get(),
+                label: self.testbed().label(*id).map(str::to_owned),
+                index: *index,
+                serves: reached().filter(|load| load.sink == *index).count(),
+            })
         };
-        let node = |(index, load): &(usize, Option<Load>)| Assigned {
-            node: id(*index),
-            index: *index,
-            station: load.as_ref().map(|load| id(load.sink)),
-            hops: load.as_ref().map(|load| load.hops),
+        let node = |(index, load): &(usize, Option<Load>)| {
+            Some(Assigned {
+                node: id(*index)?,
+                index: *index,
+                station: load.as_ref().and_then(|load| id(load.sink)),
+                hops: load.as_ref().map(|load| load.hops),
+            })
         };
         Choice {
             by,
-            stations: stations.iter().map(station).collect(),
+            stations: stations.iter().filter_map(station).collect(),
             reached: count,
             mean_hops: (count > 0).then(|| hops as f64 / count as f64),
             time_s: round.time_s,
-            energy_j: batteries.sum(),
-            nodes: loads.iter().map(node).collect(),
+            energy_j: spent_j.sum(),
+            nodes: loads.iter().filter_map(node).collect(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use thalweg_host::link_state::LinkState;
 use thalweg_host::survey::SurveyCost;
 use thalweg_planner::rounds::{lifetime, Duty, Life, Load, Round};
-use thalweg_units::Duration;
+use thalweg_units::{Duration, NodeId};
 
 const DAY_S: f64 = 86_400.0;
 
@@ -128,11 +128,13 @@ impl Network {
                 false => loads.between(node, sink),
             })
             .collect();
-        if first.iter().all(Option::is_none) {
+        let ids = &links.place().ids;
+        let some = first.iter().any(Option::is_some);
+        let Some(station) = ids.get(sink).filter(|_| some) else {
             let name = &self.testbed().name;
             let line = format!("{name}: no node has a route to the base station");
             return Err(Error::Input(line));
-        }
+        };
         let round = Round::of(nodes, first.iter().flatten(), duty.listening_w);
         let busy_s = round.time_s + duty.survey_s;
         if busy_s > duty.every_s {
@@ -146,19 +148,18 @@ impl Network {
         }
         let mut again = |sources: &[usize], empty: &[usize]| loads.without(sources, empty);
         let life = lifetime(first.clone(), &[sink], &duty, &mut again);
-        Ok(self.life_of((&life, &duty), usage, links, &first))
+        Ok(self.life_of((&life, &duty), usage, (ids, *station), &first))
     }
 
     fn life_of(
         &self,
         (life, duty): (&Life, &Duty),
         usage: &Usage,
-        links: &LinkState,
+        (ids, station): (&[NodeId], NodeId),
         first: &[Option<Load>],
     ) -> Lifetime {
         let request = self.request_ref();
         let round = &life.first_round;
-        let ids = &links.place().ids;
         let node = |(index, empty_s): (usize, &Option<f64>)| {
             let id = ids.get(index)?;
             let own = first.get(index).and_then(Option::as_ref);
@@ -187,7 +188,7 @@ impl Network {
         Lifetime {
             testbed: self.testbed().name.clone(),
             protocol: request.protocol.name,
-            sink: ids.get(links.sink()).map_or(u16::MAX, |id| id.get()),
+            sink: station.get(),
             bytes: request.object.bytes(),
             every_s: duty.every_s,
             battery_j: duty.battery_j,

@@ -262,6 +262,9 @@ impl<'a> Frame<'a> {
             };
         }
         let (transfer, by) = (r.u16()?, r.u8()?);
+        if by > MAX_HOPS {
+            return Err(WireError::Malformed);
+        }
         let frame = match kind {
             dispatch::HOP_CALLED => Self::Called { transfer, by },
             dispatch::HOP_DATA => {

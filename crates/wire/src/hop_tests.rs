@@ -80,6 +80,16 @@ fn every_kind_round_trips() {
     assert_eq!(block.all(), u16::MAX);
 }
 
+/// Positions are added to: one past the end of any route would overflow.
+#[test]
+fn frames_of_no_position_are_refused() {
+    let called = |by| Frame::Called { transfer: 7, by }.frame().unwrap();
+    assert!(Frame::parse(&called(MAX_HOPS)).is_ok());
+    for by in [MAX_HOPS + 1, u8::MAX] {
+        assert!(Frame::parse(&called(by)).is_err(), "{by}");
+    }
+}
+
 #[test]
 fn routes_that_are_none_are_refused() {
     let of = |ids: &[u16], payload| {

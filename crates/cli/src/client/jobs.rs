@@ -155,8 +155,11 @@ fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Fail
             News::Job(value, job) => vec![(value, *job)],
             News::Missed => polled(&mut follower, client, &left, &interrupt)?,
         };
-        let is_followed = |job: &Job| total == 0 || ids.contains(&job.id);
-        for (value, job) in news.into_iter().filter(|(_, job)| is_followed(job)) {
+        for (value, job) in news {
+            // Of another, or one that has ended.
+            if total > 0 && !left.contains(&job.id) {
+                continue;
+            }
             let is_new = before.replace((job.id, job.state)) != Some((job.id, job.state));
             if json {
                 print_json(&value)?;

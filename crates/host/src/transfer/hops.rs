@@ -86,15 +86,7 @@ impl HopFetch {
     }
 
     fn output(&mut self) -> Fetched {
-        let is_metered = !self.energy.before.is_empty() && !self.energy.after.is_empty();
-        let spent = |of: &dyn Fn(&NodeId) -> bool| self.energy.spent(&self.nodes, of);
-        let (joules, network_joules) = match is_metered {
-            true => (
-                spent(&|node| self.route.nodes().contains(node)),
-                spent(&|_| true),
-            ),
-            false => (None, None),
-        };
+        let (joules, network_joules) = self.energy.spent(&self.nodes, self.route.nodes());
         let log = &mut self.log;
         let segment = log.segment();
         let failure = segment.is_none().then(|| log.failure());
@@ -105,7 +97,8 @@ impl HopFetch {
             waited: log.waited(),
             wake_up: log.wake_up,
             round: 1,
-            first_round: log.complete.map(|complete| complete.first_round),
+            // Blocks are repeated until they are whole: there are no rounds.
+            first_round: None,
             attempts: 1,
             degraded_paths: 0,
             bad_hops: Vec::new(),
@@ -125,7 +118,7 @@ impl TransferJob for HopFetch {
         self.route.nodes()
     }
     fn so_far(&mut self, joules: Option<Vec<Option<f64>>>) -> Fetched {
-        self.energy.after = joules.unwrap_or(std::mem::take(&mut self.energy.after));
+        self.energy.end(joules);
         self.output()
     }
 }

@@ -260,14 +260,7 @@ impl Fetch {
     }
 
     fn output(&mut self) -> Fetched {
-        let participants = |node: &NodeId| self.participants.contains(node);
-        let (joules, network_joules) = match self.energy.after.is_empty() {
-            true => (None, None),
-            false => (
-                self.energy.spent(&self.nodes, participants),
-                self.energy.spent(&self.nodes, |_| true),
-            ),
-        };
+        let (joules, network_joules) = self.energy.spent(&self.nodes, &self.participants);
         let log = &mut self.log;
         let segment = log.segment();
         let failure = segment.is_none().then(|| log.failure());
@@ -320,12 +313,28 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// What those of `nodes`, all nodes, that `of` says have spent meanwhile.
-    pub(super) fn spent(&self, nodes: &[NodeId], of: impl Fn(&NodeId) -> bool) -> Option<f64> {
-        let each = nodes.iter().zip(self.before.iter().zip(&self.after));
-        let each = each.filter(|(node, _)| of(node));
-        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
-            .sum()
+    /// Notes what they had spent by the end, where that was read.
+    pub(super) fn end(&mut self, joules: Option<Vec<Option<f64>>>) {
+        if let Some(joules) = joules {
+            self.after = joules;
+        }
+    }
+    /// What `participants`, and what all `nodes`, have spent meanwhile; none where meters were not read.
+    pub(super) fn spent(
+        &self,
+        nodes: &[NodeId],
+        participants: &[NodeId],
+    ) -> (Option<f64>, Option<f64>) {
+        if self.after.is_empty() {
+            return (None, None);
+        }
+        let of = |is_counted: &dyn Fn(&NodeId) -> bool| {
+            let each = nodes.iter().zip(self.before.iter().zip(&self.after));
+            let each = each.filter(|(node, _)| is_counted(node));
+            each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
+                .sum()
+        };
+        (of(&|node| participants.contains(node)), of(&|_| true))
     }
 }
 
@@ -337,7 +346,7 @@ impl TransferJob for Fetch {
         &self.participants
     }
     fn so_far(&mut self, joules: Option<Vec<Option<f64>>>) -> Fetched {
-        self.energy.after = joules.unwrap_or(std::mem::take(&mut self.energy.after));
+        self.energy.end(joules);
         self.output()
     }
 }

@@ -117,11 +117,14 @@ pub(super) fn labelled(experiment: &Experiment, rows: &[Row]) -> Vec<Row> {
 /// The unit that a column's name says: the last of its words that is one.
 fn unit_of(column: &str) -> &'static str {
     const UNITS: &[(&str, &str)] = &[
+        ("per_byte_uj", "uJ/byte"),
         ("uj_per_bit", "uJ/bit"),
         ("joules_per_packet", "J/packet"),
         ("kbps", "kbit/s"),
         ("kbyteps", "kbyte/s"),
         ("bytes", "byte"),
+        ("bytes_each", "byte"),
+        ("payload", "byte"),
         ("dbm", "dBm"),
         ("db", "dB"),
         ("pct", "%"),

@@ -127,10 +127,15 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
     let download = of.download_s();
     let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
     let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
-    let reliability = |t: &Summary| t.first_round_reliability.unwrap_or(0.0);
+    // What goes hop by hop has no rounds.
+    let reliable: Vec<f64> = (good.iter())
+        .filter_map(|t| t.first_round_reliability)
+        .collect();
+    let reliability =
+        (!reliable.is_empty()).then(|| reliable.iter().sum::<f64>() / reliable.len() as f64);
     let bytes = of.bytes() as f64;
     let idle = |why| of.idle.get(&why).copied().unwrap_or(0);
-    Row::new()
+    let mut row = Row::new()
         .with(SEED, of.seed)
         .with("testbed", of.testbed.as_str())
         .with("mode", mode.name)
@@ -156,7 +161,6 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .with("cold_goodput_kbps", per(bytes * 8e-3, of.total_s()))
         .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))
         .with("least_goodput_kbps", least.unwrap_or(0.0))
-        .with("first_round_reliability", mean(&reliability))
         .with("hops", mean(&|t| f64::from(t.hops)))
         .with("active_nodes", mean(&|t| f64::from(t.active_nodes)))
         .with("idle_sources", idle(Obstacle::Sources))
@@ -168,5 +172,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .with(
             "network_energy_per_byte_uj",
             per(of.network_energy_j * 1e6, bytes),
-        )
+        );
+    row.set_some("first_round_reliability", reliability);
+    row
 }

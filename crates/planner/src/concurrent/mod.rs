@@ -252,7 +252,8 @@ impl Waves {
         plans
     }
 
-    fn unreachable(&self, source_node: usize) -> PlanError {
+    /// Why there is no plan for `source_node`: no way leads to a sink.
+    pub fn unreachable(&self, source_node: usize) -> PlanError {
         PlanError::Unreachable {
             source_node,
             sink: self.request.sinks.first().copied().unwrap_or(source_node),

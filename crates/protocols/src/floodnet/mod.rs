@@ -8,6 +8,8 @@
 
 mod config;
 mod event;
+#[cfg(test)]
+mod far_sweep_tests;
 mod repeating;
 mod sink;
 #[cfg(test)]
@@ -24,7 +26,7 @@ use crate::glossy::{self, Flood};
 use crate::linkprobe::{BeaconTurn, LinkTable, Step};
 use crate::radio;
 use crate::ring::Fifo;
-use crate::sweep::{self, Sweeping};
+use crate::sweep::{self, Sweeping, REACH};
 use core::ops::RangeInclusive;
 use repeating::Repeating;
 use sink::Task;
@@ -445,6 +447,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     }
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
+        if !self.is_busy() {
+            // An earlier sweep may have gone farther.
+            self.config.reach = REACH;
+        }
         match command {
             Command::Listen => {
                 self.drop_all();

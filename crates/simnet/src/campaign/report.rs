@@ -48,7 +48,7 @@ pub struct Campaign {
     pub survey_energy_j: f64,
     /// Energy of all nodes from first to last, survey included, in joules.
     pub network_energy_j: f64,
-    /// Every attempt, in order.
+    /// Every attempt of a wave, in order, then each source that was fetched from alone.
     pub transfers: Vec<Outcome<InWave>>,
 }
 

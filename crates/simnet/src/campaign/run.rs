@@ -244,10 +244,14 @@ impl Run<'_> {
         let is_left = self.settings.is_thalweg()
             && !self.waves.hop_plans_of(source, 0, &mut self.rng).is_empty();
         if is_left {
-            self.attempts.remove(&source);
-            self.leftover.push((source, 0));
+            self.leave(source);
         }
         is_left
+    }
+    /// Leaves `source` until the waves are over.
+    fn leave(&mut self, source: usize) {
+        let attempts = self.attempts.remove(&source).unwrap_or(0);
+        self.leftover.push((source, attempts));
     }
     /// Whether the source of `plan` is left for a path hop by hop, which is quicker.
     fn is_better_alone(&mut self, plan: &Plan) -> bool {
@@ -261,8 +265,7 @@ impl Run<'_> {
             .first()
             .is_some_and(|hops| hops.prediction.goodput_kbps > goodput);
         if is_better {
-            self.attempts.remove(&plan.source);
-            self.leftover.push((plan.source, 0));
+            self.leave(plan.source);
         }
         is_better
     }
@@ -395,14 +398,17 @@ impl Run<'_> {
                     left: count - done,
                 }))?;
                 let object = self.alone(source, attempts)?;
+                let id = self.motes.nodes.ids()[source];
+                let mut of_source = self.campaign.transfers.iter().rev();
+                let row = of_source.find(|row| row.summary.source == id);
                 if object.is_none() && again > 0 && self.settings.is_ours() {
+                    let attempts = row.map_or(attempts, |row| row.summary.attempts);
                     self.leftover.push((source, attempts));
                     continue;
                 }
-                let id = self.motes.nodes.ids()[source];
-                let mut of_source = self.campaign.transfers.iter().rev();
-                if let Some(row) = of_source.find(|row| row.summary.source == id) {
-                    go_on((self.turns)(row, object.as_deref()))?;
+                match row {
+                    Some(row) => go_on((self.turns)(row, object.as_deref()))?,
+                    None => self.give_up(&[(source, self.waves.unreachable(source))])?,
                 }
             }
             if self.leftover.is_empty() {
@@ -430,11 +436,15 @@ impl Run<'_> {
     /// Measures links once more, for the plans of those that are left.
     fn survey_again(&mut self) -> Result<(), CampaignError> {
         let (settings, sinks) = (self.settings, self.sinks);
+        let began = self.motes.network().now();
         let surveyed = self
             .motes
             .survey_all(sinks[0], settings.survey, self.observer)?;
         self.campaign.add(Phase::Measuring, surveyed.measuring);
         self.campaign.add(Phase::Collecting, surveyed.collecting);
+        let took = self.motes.network().now().since(began);
+        let rest = took.saturating_sub(surveyed.measuring + surveyed.collecting);
+        self.campaign.add(Phase::Waiting, rest);
         let request = settings.waves(&surveyed.links, sinks);
         self.waves = Waves::new(&surveyed.links, request);
         Ok(())

@@ -98,10 +98,7 @@ impl Log {
         let others = self.lines - told.len() as u64;
         found.assumed.push(Assumed::Acknowledged);
         found.assumed.push(Assumed::OtherLines(others, self.lines));
-        let mirrored = found.draft.mirror();
-        found
-            .assumed
-            .extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
+        found.assumed.extend(found.draft.mirror());
         Ok(found)
     }
 

@@ -1,15 +1,14 @@
 //! Cooja's simulations (`.csc`) whose radio medium is a directed graph (DGRM): an edge for each direction, with its
 //! ratio, level and channel (-1 for all). Other media draw their links from places and have none to read. Tests: `tests.rs`.
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 use thalweg_units::{Channel, ChannelSet};
 
+use super::xml::xml;
 use super::Found;
 use crate::draft::Measure;
 use crate::error::{Location, Problem, TestbedError};
 
-/// Most nodes of an XML document.
-pub(super) const MAX_XML_NODES: u32 = 4_000_000;
 /// What Cooja writes where no level was set.
 const STRONG_DBM: f64 = -10.0;
 
@@ -18,8 +17,11 @@ pub(super) fn read(text: &str, source_name: &str) -> Result<Found, TestbedError>
     let mut found = Found::new();
     let mut edges = 0;
     for edge in document.descendants().filter(|n| n.has_tag_name("edge")) {
-        let line = u64::from(document.text_pos_at(edge.range().start).row);
-        add(&mut found, edge).map_err(|problem| problem.on_line(source_name, line))?;
+        add(&mut found, edge).map_err(|problem| {
+            // Found by counting lines from the first one.
+            let line = document.text_pos_at(edge.range().start).row;
+            problem.on_line(source_name, line.into())
+        })?;
         edges += 1;
     }
     if edges == 0 {
@@ -34,16 +36,6 @@ pub(super) fn read(text: &str, source_name: &str) -> Result<Found, TestbedError>
         return Err(Problem::Foreign(what).at(source_name, Location::Whole));
     }
     Ok(found)
-}
-
-/// An XML document.
-pub(super) fn xml(text: &str) -> Result<Document<'_>, Problem> {
-    let options = ParsingOptions {
-        nodes_limit: MAX_XML_NODES,
-        ..ParsingOptions::default()
-    };
-    Document::parse_with_options(text, options)
-        .map_err(|e| Problem::Foreign(format!("malformed XML: {e}")))
 }
 
 fn add(found: &mut Found, edge: Node<'_, '_>) -> Result<(), Problem> {

@@ -7,10 +7,11 @@ mod gains;
 mod mercator;
 mod thread;
 mod xlsx;
+mod xml;
 mod zigbee;
 mod zip;
 
-use std::io::{BufRead, Read};
+use std::io::Read;
 
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use crate::draft::{Draft, Measure, Repeats};
 use crate::error::{Location, Problem, TestbedError};
 use crate::names::Names;
 use crate::reception::Reception;
-use crate::text::{reading, unpacked};
+use crate::text::{reading, unpacked, unpacked_whole};
 use crate::trace::Trace;
 
 /// Most bytes of a file that is read as a whole.
@@ -63,21 +64,35 @@ impl Format {
             return Some(Self::Xls);
         }
         let text = String::from_utf8_lossy(text);
-        let text = text.trim_start();
-        let low = text.to_lowercase();
-        let first = low.lines().next().unwrap_or_default();
+        let low = text.trim_start().to_lowercase();
         if low.starts_with("<?xml") || low.starts_with("<simconf") {
             Some(Self::Cooja)
         } else if let (true, Some(json)) = (low.starts_with(['{', '[']), Self::of_json(&low)) {
             Some(json)
-        } else if first.contains("frequency") && first.contains("mac") && first.contains(',') {
+        } else {
+            Self::of_lines(&text)
+        }
+    }
+
+    /// By its lines, remarks aside: those of a CSV may name any program.
+    fn of_lines(text: &str) -> Option<Self> {
+        let lines = || {
+            let lines = text.lines().map(str::trim_start);
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+        };
+        let first = lines().next().unwrap_or_default().to_lowercase();
+        let is_log = |line: &str| {
+            line.contains("[INFO: ")
+                || line.contains("[DBG : ")
+                || line.to_lowercase().contains("contiki-ng")
+        };
+        if first.contains("frequency") && first.contains("mac") && first.contains(',') {
             Some(Self::Mercator)
         } else if first.contains("neighborid") && first.contains("macaddress") {
             Some(Self::SmartMesh)
-        } else if text.lines().any(gains::is_one) {
+        } else if lines().any(gains::is_one) {
             Some(Self::Gains)
-        } else if text.contains("[INFO: ") || text.contains("[DBG : ") || low.contains("contiki-ng")
-        {
+        } else if lines().any(is_log) {
             Some(Self::Contiki)
         } else {
             None
@@ -169,6 +184,7 @@ pub(crate) fn read(
     };
     let whole = |problem: Problem| problem.at(source_name, Location::Whole);
     let lines = |reader| unpacked(reader).map_err(|e| reading(e).on_line(source_name, 1));
+    let text = |reader| text(reader).map_err(whole);
     let found = match format {
         Format::Xls | Format::Ods => return foreign("save it as XLSX or CSV"),
         Format::SmartMesh => {
@@ -184,13 +200,13 @@ pub(crate) fn read(
         Format::Mercator => return mercator::read(lines(reader)?, source_name, reception),
         Format::Gains => gains::read(lines(reader)?, source_name)?,
         Format::Contiki => contiki::read(lines(reader)?, source_name)?,
-        Format::Cooja => cooja::read(&text(lines(reader)?).map_err(whole)?, source_name)?,
+        Format::Cooja => cooja::read(&text(reader)?, source_name)?,
         Format::ZigbeeMap => {
-            let map = json(lines(reader)?).map_err(whole)?;
+            let map = json(&text(reader)?).map_err(whole)?;
             zigbee::read(&map).map_err(whole)?
         }
         Format::Thread => {
-            let diagnostics = json(lines(reader)?).map_err(whole)?;
+            let diagnostics = json(&text(reader)?).map_err(whole)?;
             thread::read(&diagnostics).map_err(whole)?
         }
     };
@@ -207,13 +223,14 @@ fn bytes(reader: impl Read) -> Result<Vec<u8>, Problem> {
     }
 }
 
-fn text(reader: impl BufRead) -> Result<String, Problem> {
-    String::from_utf8(bytes(reader)?).map_err(|_| Problem::NotText("XML or JSON"))
+/// XML or JSON, which may be a single line.
+fn text(reader: impl Read) -> Result<String, Problem> {
+    let bytes = bytes(unpacked_whole(reader).map_err(reading)?)?;
+    String::from_utf8(bytes).map_err(|_| Problem::NotText("XML or JSON"))
 }
 
-fn json(reader: impl BufRead) -> Result<Value, Problem> {
-    let text = text(reader)?;
-    serde_json::from_str(&text).map_err(|e| Problem::Foreign(format!("malformed JSON: {e}")))
+fn json(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(text).map_err(|e| Problem::malformed("JSON", &e))
 }
 
 #[cfg(test)]

@@ -57,7 +57,8 @@ fn cooja_edges_are_links() {
     );
     // Deep enough to fill a stack that calls itself for each.
     let deep = "<simconf>".to_owned() + &"<a>".repeat(100_000);
-    assert!(load(deep.as_bytes()).is_err());
+    let error = load(deep.as_bytes()).unwrap_err();
+    assert_eq!(error, "in: more than 256 levels of XML elements");
 }
 
 const ZIGBEE: &str = r#"{"data":{"type":"raw","value":{"nodes":[{"ieeeAddr":"0x00124b0000000001","friendlyName":"Coordinator","type":"Coordinator"},
@@ -215,6 +216,12 @@ fn mercator_rows_are_counted_against_what_was_sent() {
         error.contains("line 2: frequency is `2405.5`; expected 2405 to 2480 MHz"),
         "{error}"
     );
+    // Channels are frequencies here.
+    let error = load(b"mac,frequency\nb,2480\n").unwrap_err();
+    assert!(
+        error.contains("lacks the column `srcmac`") && !error.contains("channel"),
+        "{error}"
+    );
 }
 
 /// A workbook with these parts, deflated or stored.
@@ -303,12 +310,24 @@ fn the_first_sheet_of_a_workbook_is_a_table() {
         r#"<row r="1048577"/>"#,
         r#"<row r="2"/><row r="1"/>"#,
         r#"<row><c r="ZZZZ1"/></row>"#,
+        r#"<row><c r="XFE1"/></row>"#,
     ] {
         assert!(load(&workbook(&format!("<worksheet>{sheet}</worksheet>"), true)).is_err());
     }
     // Short, but of gigabytes once it is unpacked: each row has sixteen thousand cells.
     let wide = r#"<row><c r="XFD1"><v>1</v></c></row>"#.repeat(5_000);
     let error = load(&workbook(&format!("<worksheet>{wide}</worksheet>"), true)).unwrap_err();
+    assert!(error.contains("more than 67108864 bytes"), "{error}");
+    // Within one row, before its last cell is looked at.
+    let long = format!("<si><t>{}</t></si>", "x".repeat(1 << 20));
+    let cells = "<c t=\"s\"><v>0</v></c>".repeat(80) + r#"<c r="ZZZZ1"/>"#;
+    let sheet = format!("<worksheet><row>{cells}</row></worksheet>");
+    let strings = format!("<sst>{long}</sst>");
+    let parts = [
+        ("xl/sharedStrings.xml", &*strings),
+        ("xl/worksheets/sheet1.xml", &*sheet),
+    ];
+    let error = load(&archive(&parts, true)).unwrap_err();
     assert!(error.contains("more than 67108864 bytes"), "{error}");
 }
 
@@ -337,6 +356,48 @@ fn what_cannot_be_read_is_named() {
     }
     let text = "src,dst,channel,prr\n1,2,26,1\n";
     assert_eq!(Format::of(text.as_bytes(), text.as_bytes()), None);
+}
+
+#[test]
+fn a_file_of_one_long_line_is_read() {
+    let link = r#"{"source":{"ieeeAddr":"0x2"},"target":{"ieeeAddr":"0x1"},"lqi":51},"#;
+    let map = ZIGBEE.replace('\n', "");
+    let map = map.replace(
+        r#""links":["#,
+        &format!(r#""links":[{}"#, link.repeat(2_000)),
+    );
+    let cooja = COOJA.replace('\n', " ");
+    let cooja = cooja.replace("<edge>", &("<!-- -->".repeat(10_000) + "<edge>"));
+    for (text, expected) in [(map, Format::ZigbeeMap), (cooja, Format::Cooja)] {
+        assert!(text.len() > 128 << 10 && !text.contains('\n'));
+        let (format, trace) = load(text.as_bytes()).unwrap();
+        assert_eq!((format, trace.channels.len()), (expected, 16));
+    }
+}
+
+#[test]
+fn what_is_written_is_a_matrix_whatever_its_remarks_say() {
+    for sample in samples() {
+        let (format, trace) = load(&sample).unwrap();
+        let remarks = [
+            format!("Links of n.log, {}, read by thalweg.", format.name()),
+            "gain 1 2 -60".to_owned(),
+            "1 ID:1 [INFO: RPL] of macAddress, neighborId, frequency".to_owned(),
+        ];
+        for some in [&remarks[..1], &remarks[1..2], &remarks[2..]] {
+            let text = crate::matrix_text(&trace, some);
+            let again = crate::Links::read(text.as_bytes(), "n").unwrap();
+            assert_eq!(again.written, "a CSV of links", "{text}");
+            assert_eq!(links(&again.trace).len(), links(&trace).len(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_coordinator_without_a_name_is_node_one_all_the_same() {
+    let text = ZIGBEE.replace(r#""friendlyName":"Coordinator","#, "");
+    let trace = load(text.as_bytes()).unwrap().1;
+    assert!(trace.labels.values().eq(["0x00124b0000000001", "Küche"]));
 }
 
 /// A file of each format.

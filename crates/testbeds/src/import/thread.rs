@@ -34,10 +34,7 @@ pub(super) fn read(file: &Value) -> Result<Found, Problem> {
         return Err(Problem::Foreign(what.to_owned()));
     }
     found.assumed.push(Assumed::LevelsByClass);
-    let mirrored = found.draft.mirror();
-    found
-        .assumed
-        .extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
+    found.assumed.extend(found.draft.mirror());
     Ok(found)
 }
 

@@ -3,7 +3,7 @@
 
 use roxmltree::{Document, Node};
 
-use super::cooja::xml;
+use super::xml::xml;
 use super::zip::Archive;
 use crate::error::Problem;
 
@@ -38,7 +38,7 @@ fn first_sheet(archive: &Archive<'_>) -> Result<String, Problem> {
         return Ok(USUAL.to_owned());
     };
     let (book, links) = (xml(&book)?, xml(&links)?);
-    let sheet = book.descendants().find(|n| n.has_tag_name_of("sheet"));
+    let sheet = book.descendants().find(|n| n.has_tag_name("sheet"));
     let id = sheet.and_then(|n| n.attributes().find(|a| a.name() == "id"));
     let target = id.and_then(|id| {
         let mut all = links.descendants();
@@ -48,29 +48,19 @@ fn first_sheet(archive: &Archive<'_>) -> Result<String, Problem> {
     Ok(target.unwrap_or_else(|| USUAL.to_owned()))
 }
 
-/// Names without their namespace, of which writers choose the prefix.
-trait LocalName {
-    fn has_tag_name_of(&self, name: &str) -> bool;
-}
-impl LocalName for Node<'_, '_> {
-    fn has_tag_name_of(&self, name: &str) -> bool {
-        self.is_element() && self.tag_name().name() == name
-    }
-}
-
 /// The strings that cells name by number.
 fn strings(text: &str) -> Result<Vec<String>, Problem> {
     let document = xml(text)?;
     let items = document.root_element().children();
-    let items = items.filter(|n| n.has_tag_name_of("si"));
+    let items = items.filter(|n| n.has_tag_name("si"));
     Ok(items.map(written).collect())
 }
 
 /// All text of a string, without the way it is spoken.
 fn written(of: Node<'_, '_>) -> String {
     let parts = of.descendants().filter(|n| {
-        let is_spoken = n.parent().is_some_and(|p| p.has_tag_name_of("rPh"));
-        n.has_tag_name_of("t") && !is_spoken
+        let is_spoken = n.parent().is_some_and(|p| p.has_tag_name("rPh"));
+        n.has_tag_name("t") && !is_spoken
     });
     parts.filter_map(|n| n.text()).collect()
 }
@@ -78,8 +68,7 @@ fn written(of: Node<'_, '_>) -> String {
 fn rows(sheet: &Document<'_>, shared: &[String]) -> Result<String, Problem> {
     let mut table = String::new();
     let mut last = 0;
-    let too_large = || Problem::TooLarge("bytes of text", MAX_TABLE as u64);
-    for row in sheet.descendants().filter(|n| n.has_tag_name_of("row")) {
+    for row in sheet.descendants().filter(|n| n.has_tag_name("row")) {
         let number = row.attribute("r").and_then(|r| r.parse().ok());
         let number: usize = number.unwrap_or(last + 1);
         if number <= last || number > MAX_ROW {
@@ -90,9 +79,9 @@ fn rows(sheet: &Document<'_>, shared: &[String]) -> Result<String, Problem> {
         table.extend(std::iter::repeat_n('\n', number - last.max(1)));
         last = number;
         let mut column = 0;
-        for cell in row.children().filter(|n| n.has_tag_name_of("c")) {
+        for cell in row.children().filter(|n| n.has_tag_name("c")) {
             let place = cell.attribute("r").and_then(column_of).unwrap_or(column);
-            if place < column || place > MAX_COLUMN {
+            if place < column || place >= MAX_COLUMN {
                 let reference = cell.attribute("r").unwrap_or_default();
                 return Err(Problem::value(
                     "cell",
@@ -105,9 +94,10 @@ fn rows(sheet: &Document<'_>, shared: &[String]) -> Result<String, Problem> {
             table.extend(std::iter::repeat_n(',', commas));
             quote(&value(cell, shared), &mut table);
             column = place + 1;
-        }
-        if table.len() > MAX_TABLE {
-            return Err(too_large());
+            // A cell may name a long string, and a row has many cells.
+            if table.len() > MAX_TABLE {
+                return Err(Problem::TooLarge("bytes of text", MAX_TABLE as u64));
+            }
         }
     }
     table.push('\n');
@@ -123,7 +113,7 @@ fn column_of(reference: &str) -> Option<usize> {
 
 /// What a cell shows, but for its format.
 fn value(cell: Node<'_, '_>, shared: &[String]) -> String {
-    let child = |name: &str| cell.children().find(|n| n.has_tag_name_of(name));
+    let child = |name: &str| cell.children().find(|n| n.has_tag_name(name));
     let stored = child("v").and_then(|n| n.text()).unwrap_or_default();
     match cell.attribute("t") {
         Some("s") => {

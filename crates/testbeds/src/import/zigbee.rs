@@ -27,8 +27,9 @@ pub(super) fn read(file: &Value) -> Result<Found, Problem> {
     };
     let mut found = Found::new();
     let names = names(map);
-    if let Some(name) = coordinator(map).and_then(|address| names.get(address)) {
-        found.names.index(name)?;
+    let named = |address| names.get(address).copied().unwrap_or(address);
+    if let Some(address) = coordinator(map) {
+        found.names.index(named(address))?;
     }
     for (at, link) in links.iter().enumerate() {
         let end = |side: &str, flat: &str| {
@@ -44,7 +45,6 @@ pub(super) fn read(file: &Value) -> Result<Found, Problem> {
             end("source", "sourceIeeeAddr")?,
             end("target", "targetIeeeAddr")?,
         );
-        let named = |address| names.get(address).copied().unwrap_or(address);
         let lqi = ["linkquality", "lqi"]
             .iter()
             .find_map(|key| link.get(key)?.as_f64());
@@ -56,10 +56,7 @@ pub(super) fn read(file: &Value) -> Result<Found, Problem> {
         found.add(named(from), named(to), level(lqi::level_dbm(lqi)))?;
     }
     found.assumed.push(Assumed::LevelsByLqi);
-    let mirrored = found.draft.mirror();
-    found
-        .assumed
-        .extend((mirrored > 0).then_some(Assumed::BothWays(mirrored)));
+    found.assumed.extend(found.draft.mirror());
     Ok(found)
 }
 

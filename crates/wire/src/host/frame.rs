@@ -9,7 +9,7 @@ use crate::{Reader, WireError, Writer};
 use thalweg_units::NodeId;
 
 /// The version of frames, messages, orders and events that this code speaks.
-pub const VERSION: Version = Version(2);
+pub const VERSION: Version = Version(3);
 /// The most bytes of a frame, its CRC included: one block of stuffing.
 pub const MAX_FRAME: usize = 254;
 /// The most bytes of a frame on the line, its delimiter included.

@@ -268,22 +268,44 @@ fn a_daemon_that_begins_again_is_followed_on() {
     );
 }
 
-/// A server at a port of its own, which answers everything with `answer`.
-fn server(answer: &'static str) -> String {
+#[test]
+fn a_job_that_has_ended_is_told_of_once() {
+    let job = |id: u8, state: &str| {
+        format!(
+            "{{\"id\":{id},\"kind\":\"fetch\",\"from\":3,\"state\":\"{state}\",\"priority\":0,\"asked_at\":\"\",\"progress\":0.5}}"
+        )
+    };
+    let told = [job(1, "failed"), job(1, "failed"), job(2, "done")];
+    let told = told.map(|job| format!("event: job\ndata: {job}\n\n"));
+    let address = server(move |path| match path {
+        "/api/events" => told.concat(),
+        "/api/jobs/1" => job(1, "running"),
+        "/api/jobs/2" => job(2, "running"),
+        _ => "{\"version\": \"9\", \"api\": 1}".to_owned(),
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let out = run(dir.path(), &format!("jobs follow 1 2 --gateway {address}"));
+    let (lines, why) = (text(&out.stdout), text(&out.stderr));
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    assert!(why.contains("1 of 2 jobs did not bring"), "{why}");
+}
+
+/// A server at a port of its own, which gives the answer to each path.
+fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = BufReader::new(stream.unwrap());
             let mut line = String::new();
-            while stream.read_line(&mut line).unwrap() > 2 {
-                line.clear();
-            }
+            stream.read_line(&mut line).unwrap();
+            let answer = answer(line.split(' ').nth(1).unwrap_or_default());
+            while stream.read_line(&mut line).unwrap() > 2 {}
             let head = format!(
                 "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n",
                 answer.len()
             );
-            let _ = stream.get_mut().write_all((head + answer).as_bytes());
+            let _ = stream.get_mut().write_all((head + &answer).as_bytes());
         }
     });
     address
@@ -316,7 +338,7 @@ fn what_is_wrong_is_told_in_a_line() {
         ),
         ("{\"version\": \"9\", \"api\": 1}", "not understood"),
     ] {
-        let address = server(answer);
+        let address = server(|_| answer.to_owned());
         let (status, line) = refused(here, &format!("jobs list --gateway {address}"));
         assert_eq!((status, line.contains(why)), (1, true), "{answer}: {line}");
     }

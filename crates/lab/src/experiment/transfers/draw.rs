@@ -76,7 +76,7 @@ impl Drawn {
     /// The surveys that `variant` plans from.
     fn known_to(&self, variant: Pipelined) -> &[Arc<SurveyOutcome>] {
         match (variant.style, &self.pipeline) {
-            (Style::Chains, Some(chained)) => &chained.surveys,
+            (Style::Chains | Style::Hops, Some(chained)) => &chained.surveys,
             _ => std::slice::from_ref(&self.routing),
         }
     }
@@ -89,7 +89,7 @@ impl Drawn {
     /// The links that `variant` plans over for a transfer that was to begin at `wanted`, and how far it trusts them.
     fn picture(&self, variant: Pipelined, wanted: Duration) -> (&LinkQualities, LinkModel) {
         let found = self.pipeline.iter().flat_map(|of| &of.pictures);
-        let mut found = found.filter(|(age, _)| variant.style == Style::Chains && *age == wanted);
+        let mut found = found.filter(|(age, _)| variant.style != Style::Paths && *age == wanted);
         match found.next() {
             Some((_, picture)) => (&picture.links, picture.model),
             None => (&self.routing.links, self.model),
@@ -290,7 +290,7 @@ impl Transfers {
         world: World,
         lab: &RunContext<'_>,
     ) -> Result<Option<Chained>> {
-        let any = self.protocols.iter().any(|v| v.style == Style::Chains);
+        let any = self.protocols.iter().any(|v| v.style != Style::Paths);
         let testbed = &of.1.testbed;
         if !any && !self.all_chains(testbed) {
             return Ok(None);

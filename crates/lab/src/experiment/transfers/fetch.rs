@@ -106,7 +106,7 @@ impl Transfers {
             let mut cell_rows = Vec::new();
             let mut baseline: Option<Row> = None;
             for &variant in &self.protocols {
-                let aged = Some(cell.age).filter(|_| variant.style == Style::Chains);
+                let aged = Some(cell.age).filter(|_| variant.style != Style::Paths);
                 let shape = (cell.max_paths, aged, cell.bytes, cell.payload.bytes());
                 let plan = plans
                     .entry((variant.name, shape))

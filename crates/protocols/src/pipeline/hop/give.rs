@@ -1,14 +1,15 @@
 //! The sending side of a hop: polls, and what the answers lack.
 
 use super::*;
+use thalweg_wire::pipeline::MAX_PACKETS;
 
 impl HopTransfer {
     /// A source's next block.
     pub(super) fn give_next(&mut self, now: Instant, cx: &mut Cx<'_>) {
-        let info = cx.store.info();
-        self.object = Some(info);
+        let info = *self.object.get_or_insert_with(|| cx.store.info());
+        // What a transfer cannot number, another one fetches.
         let total = match self.setup.route.subject {
-            Subject::Object => 1 + self.pieces().count(info.len),
+            Subject::Object => 1 + self.pieces().count(info.len).min(u32::from(MAX_PACKETS)),
             Subject::Report => 1,
         };
         let left = total.saturating_sub(u32::from(self.base));
@@ -30,7 +31,7 @@ impl HopTransfer {
 
     pub(super) fn give(&mut self, now: Instant, cx: &mut Cx<'_>, block: Block) {
         self.block = Some(block);
-        (self.here, self.pending, self.polls) = (0, 0, 0);
+        (self.here, self.pending, self.polls, self.in_vain) = (0, 0, 0, 0);
         self.gives_up = now + POLLS;
         cx.air.listen(self.channel_of_next(), 0);
         self.poll_next(cx);
@@ -113,9 +114,17 @@ impl HopTransfer {
         let Some(block) = self.block.filter(|block| is_giving && block.base == base) else {
             return Continue(());
         };
+        let new = here & block.all() & !self.here;
+        self.in_vain = match new {
+            0 => self.in_vain.saturating_add(1),
+            _ => 0,
+        };
+        if self.in_vain == IN_VAIN {
+            return Break(End::GaveUp);
+        }
         self.gives_up = now + POLLS;
         self.polls = 0;
-        self.here |= here & block.all();
+        self.here |= new;
         self.pending = block.all() & !self.here;
         if self.pending != 0 {
             if self.phase == Phase::Polling {

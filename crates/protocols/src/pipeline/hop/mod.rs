@@ -21,10 +21,13 @@ use core::ops::ControlFlow::{self, Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::hop::{Block, Frame, HopRoute, Place, Subject, BLOCK, MAX_PAYLOAD};
+use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::FrameBuf;
 
-/// How long a node calls the one before it, for an object and for a report.
-const CALLS: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(3)];
+/// How long a node calls the one before it, for an object.
+const CALLS: Duration = Duration::from_secs(10);
+/// The same for a report.
+const REPORT_CALLS: Duration = Duration::from_secs(3);
 /// How long a node that was called answers calls whose answer was lost.
 const HOLDS: Duration = Duration::from_millis(150);
 /// How long the next node may leave polls unanswered.
@@ -38,9 +41,13 @@ const POLLS_APART: Duration = Duration::from_millis(8);
 /// After so many calls a node listens for polls of the node that it calls, for so long.
 const CALLS_BETWEEN_LOOKS: u8 = 12;
 const LOOK: Duration = Duration::from_millis(30);
+/// After so many answers without a new packet the next node is taken to have no use for them: over a link that carries one
+/// frame in twenty that happens once in half a million blocks.
+const IN_VAIN: u8 = 255;
 /// So many polls follow each other at once.
 const QUICK_POLLS: u16 = 3;
 const SLOT: usize = MAX_PAYLOAD as usize;
+const _: () = assert!(BLOCK as usize * SLOT <= MAX_PACKETS as usize / 8);
 
 /// What a node needs to take its place.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +69,10 @@ pub struct HopSetup {
 impl HopSetup {
     /// How long a node calls the one before it.
     fn calls(&self) -> Duration {
-        CALLS[usize::from(self.route.subject == Subject::Report)]
+        match self.route.subject {
+            Subject::Object => CALLS,
+            Subject::Report => REPORT_CALLS,
+        }
     }
 }
 
@@ -127,6 +137,8 @@ pub(super) struct HopTransfer {
     lens: [u8; BLOCK as usize],
     /// Polls since the last answer.
     polls: u16,
+    /// Answers since the last that brought a new packet.
+    in_vain: u8,
     /// Calls since the last look for polls.
     calls: u8,
     object: Option<ObjectInfo>,
@@ -148,6 +160,7 @@ impl HopTransfer {
             pending: 0,
             lens: [0; BLOCK as usize],
             polls: 0,
+            in_vain: 0,
             calls: 1,
             object: None,
             last_packet: now,

@@ -96,7 +96,7 @@ fn orders_to_a_base_station_of_another_version_are_refused_typed() {
     );
     let text = why.to_string();
     assert!(
-        text.contains("version 3") && text.contains("this program 2"),
+        text.contains("version 4") && text.contains("this program 3"),
         "{text}"
     );
     old.join().unwrap();
