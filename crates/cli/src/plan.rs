@@ -155,13 +155,47 @@ fn stages(plan: &Plan, ends: &str) -> String {
 type Cell = fn(&Prediction) -> String;
 
 const EXPECTED: &[(&str, Cell)] = &[
-    ("goodput, kbit/s", |p| number(Some(p.goodput_kbps), 1.0, 1)),
-    ("first-round reliability, %", |p| {
-        number(Some(p.first_round), 100.0, 1)
-    }),
-    ("rounds", |p| number(p.rounds, 1.0, 1)),
-    ("time, s", |p| number(p.time_s, 1.0, 2)),
+    ("goodput, kbit/s", goodput),
+    ("first-round reliability, %", first_round),
+    ("rounds", rounds),
+    ("time, s", time),
     ("energy, J", |p| number(p.energy_j, 1.0, 2)),
-    ("completes, %", |p| number(Some(p.completion), 100.0, 1)),
+    ("completes, %", |p| {
+        number(of_rounds(p).map(|p| p.completion), 100.0, 1)
+    }),
     ("active nodes", |p| p.active_nodes.to_string()),
 ];
+
+/// The goodput expected, in kbit/s; from that of weaker links on where these are foreseen.
+pub(crate) fn goodput(p: &Prediction) -> String {
+    let expected = number(Some(p.goodput_kbps), 1.0, 1);
+    match p.if_weaker {
+        Some(weaker) => format!("{:.1} to {expected}", weaker.goodput_kbps),
+        None => expected,
+    }
+}
+
+/// The time expected, in seconds; to that of weaker links where these are foreseen.
+pub(crate) fn time(p: &Prediction) -> String {
+    let expected = number(p.time_s, 1.0, 2);
+    match p.if_weaker {
+        Some(weaker) => match weaker.time_s {
+            Some(time) => format!("{expected} to {time:.2}"),
+            None => format!("{expected} or more"),
+        },
+        None => expected,
+    }
+}
+
+pub(crate) fn first_round(p: &Prediction) -> String {
+    number(of_rounds(p).map(|p| p.first_round), 100.0, 1)
+}
+
+pub(crate) fn rounds(p: &Prediction) -> String {
+    number(of_rounds(p).and_then(|p| p.rounds), 1.0, 1)
+}
+
+/// The prediction, unless it is of a transfer hop by hop, which has no rounds.
+fn of_rounds(p: &Prediction) -> Option<&Prediction> {
+    p.if_weaker.is_none().then_some(p)
+}

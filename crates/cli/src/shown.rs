@@ -9,6 +9,7 @@ use thalweg_simnet::fetch;
 use thalweg_simnet::streams::{Collected, DualSurveyCost, Stream};
 
 use crate::output::plural;
+use crate::plan;
 use crate::table::{folded, number, Align, Table, NARROW};
 
 /// A transfer of any family, by protocol `asked`; `ends` are the lines that say why its nodes are those.
@@ -118,22 +119,18 @@ const ROWS: &[Row] = &[
     (
         "goodput, kbit/s",
         |o| number(Some(o.summary.goodput_kbps), 1.0, 1),
-        |p| number(Some(p.goodput_kbps), 1.0, 1),
+        plan::goodput,
     ),
     (
         "effective utilisation, %",
         |o| number(o.summary.utilisation, 100.0, 1),
         |_| String::new(),
     ),
-    (
-        "rounds",
-        |o| o.summary.rounds.to_string(),
-        |p| number(p.rounds, 1.0, 1),
-    ),
+    ("rounds", |o| o.summary.rounds.to_string(), plan::rounds),
     (
         "first-round reliability, %",
         |o| number(o.summary.first_round_reliability, 100.0, 1),
-        |p| number(Some(p.first_round), 100.0, 1),
+        plan::first_round,
     ),
     (
         "retransmitted, %",
@@ -159,7 +156,7 @@ const ROWS: &[Row] = &[
     (
         "time, s",
         |o| number(Some(o.summary.duration_s), 1.0, 2),
-        |p| number(p.time_s, 1.0, 2),
+        plan::time,
     ),
     (
         "time with the survey, s",

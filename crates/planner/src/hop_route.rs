@@ -6,15 +6,17 @@
 //! of nodes within three hops that listen there. What is not known: losses that come in bursts, other traffic. Tests:
 //! `hop_route_tests.rs`.
 
+use crate::ageing;
+use crate::bisect;
 use crate::cheapest::CheapestWays;
 use crate::links::{LinkQualities, LinkQuality};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
-use crate::predict::{Feed, Prediction};
+use crate::predict::{Feed, IfWeaker, Prediction};
 use crate::request::{RouteRequest, Style, Transfer};
 use crate::topology::LinkRule;
 use crate::{Group, Member};
 use rand::Rng;
-use thalweg_units::{Channel, Duration};
+use thalweg_units::{Channel, Db, Duration};
 use thalweg_wire::hop::{BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS, MAX_PAYLOAD};
 use thalweg_wire::phy::air_time;
 
@@ -36,6 +38,9 @@ const SILENT: f64 = 5e-4;
 const CALL_FRAMES: Duration = Duration::from_millis(8);
 /// Nodes answer calls for so long before data flows.
 const CALL: Duration = Duration::from_millis(150);
+
+/// Of so many routes one is slower than what is told as the least.
+const SLOWER: f64 = 0.1;
 
 /// What a transfer hop by hop takes over a link, in seconds a packet.
 fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
@@ -59,6 +64,8 @@ struct Costs<'a> {
     channels: Vec<Channel>,
     /// Whether each node has said what it heard.
     has_reported: Vec<bool>,
+    /// The nodes whose link has become weaker since it was measured, and by how much.
+    weaker: Option<([usize; 2], Db)>,
 }
 
 impl<'a> Costs<'a> {
@@ -83,6 +90,17 @@ impl<'a> Costs<'a> {
             request,
             channels: channels.collect(),
             has_reported,
+            weaker: None,
+        }
+    }
+
+    /// The same where the link of two nodes has become weaker.
+    fn with_weaker(&self, pair: [usize; 2], by: Db) -> Self {
+        Self {
+            channels: self.channels.clone(),
+            has_reported: self.has_reported.clone(),
+            weaker: Some((pair, by)),
+            ..*self
         }
     }
 
@@ -110,7 +128,7 @@ impl<'a> Costs<'a> {
             return 0.0;
         };
         if known.sent.is_none() {
-            return here.map_or(0.0, |here| here.prr);
+            return here.map_or(0.0, |here| self.now([from, to], here.prr));
         }
         let margin = model.power(&known).map(|power| power - model.floor);
         let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
@@ -123,7 +141,21 @@ impl<'a> Costs<'a> {
         let all = Channel::all().map(|channel| self.counted(from, to, channel));
         let (received, sent) = all.fold((here, here_sent), |a, b| (a.0 + b.0, a.1 + b.1));
         // Of a node without a report half is taken.
-        (expected * prior + received) / (prior + sent + f64::from(!self.has_reported[to]))
+        let there = f64::from(!self.has_reported[to]);
+        let then = (expected * prior + received) / (prior + sent + there);
+        self.now([from, to], then)
+    }
+
+    /// What gets through from one node to another now, where `then` did.
+    fn now(&self, [from, to]: [usize; 2], then: f64) -> f64 {
+        match self.weaker {
+            Some((pair, by)) if pair == [from, to] || pair == [to, from] => {
+                let model = &self.request.model;
+                let margin = bisect::last(-20.0, 20.0, |at| model.delivery_at(Db(at)) < then);
+                model.delivery_at(Db(margin) - by)
+            }
+            _ => then,
+        }
     }
 
     fn on(&self, from: usize, to: usize, channel: Channel) -> f64 {
@@ -254,9 +286,8 @@ fn hop_costs(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<f64>
         .collect()
 }
 
-fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Prediction {
-    let request = costs.request;
-    let transfer = &request.transfer;
+/// How long the transfer takes, in seconds.
+fn time_s(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> f64 {
     let each = hop_costs(costs, path, listens);
     let block = f64::from(BLOCK);
     let handover = match each.len() {
@@ -265,16 +296,33 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
     };
     let pairs = each.windows(2).map(|pair| pair[0] + pair[1]);
     let slowest = pairs.fold(each[0], f64::max) * block + handover;
-    let packets = f64::from(transfer.packets) + 1.0;
+    let packets = f64::from(costs.request.transfer.packets) + 1.0;
     let blocks = (packets / block).max(1.0);
-    let calls = each.len() as f64 * 2.0 * each.iter().sum::<f64>() / each.len() as f64;
+    let calls = 2.0 * each.iter().sum::<f64>();
     let fill: f64 = each.iter().map(|cost| cost * block + handover).sum();
-    let time = CALL.as_secs_f64() + calls + fill + (blocks - 1.0) * slowest;
+    CALL.as_secs_f64() + calls + fill + (blocks - 1.0) * slowest
+}
+
+fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Prediction {
+    let transfer = &costs.request.transfer;
+    let time = time_s(costs, path, listens);
     let bits = f64::from(transfer.packets) * transfer.cycle.payload_bytes as f64 * 8.0;
     let currents = &transfer.currents;
     let watts = currents.listening_w() + currents.code_ma * 1e-3 * currents.supply_v;
     let deliveries = path.windows(2).zip(&listens[1..]);
     let forth = |hop: &[usize], on: Channel| costs.delivery(hop[0], hop[1], on);
+    // Each hop is as likely to be the one that becomes so weak.
+    let by = ageing::loss_of_one_in(SLOWER / (path.len() - 1) as f64);
+    let weaker = path
+        .windows(2)
+        .map(|hop| costs.with_weaker([hop[0], hop[1]], by));
+    let slower = weaker
+        .map(|costs| time_s(&costs, path, listens))
+        .fold(time, f64::max);
+    let if_weaker = IfWeaker {
+        time_s: Some(slower).filter(|time| time.is_finite()),
+        goodput_kbps: bits / slower / 1000.0,
+    };
     Prediction {
         hop_delivery: vec![deliveries.map(|(hop, on)| forth(hop, *on)).collect()],
         group_delivery: vec![1.0],
@@ -286,6 +334,7 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
         time_s: Some(time),
         energy_j: Some(time * watts * path.len() as f64),
         goodput_kbps: bits / time / 1000.0,
+        if_weaker: Some(if_weaker),
         active_nodes: path.len(),
     }
 }

@@ -65,8 +65,20 @@ pub struct Prediction {
     pub energy_j: Option<f64>,
     /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
+    /// What remains of a transfer hop by hop if a link becomes weaker; none for pipelines.
+    pub if_weaker: Option<IfWeaker>,
     /// Source, sink and relays, backups included.
     pub active_nodes: usize,
+}
+
+/// A transfer of which one hop has become so weak within half a minute as that of one route in ten does
+/// (`docs/radio-model.md`, "What a planner learns of change").
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IfWeaker {
+    /// Seconds; none where nothing gets through over a hop.
+    pub time_s: Option<f64>,
+    /// In kbit/s of payload; then 0.
+    pub goodput_kbps: f64,
 }
 
 /// One hop: senders, receiver, probability.
@@ -295,6 +307,7 @@ pub(crate) fn predict(
         time_s: None,
         energy_j: None,
         goodput_kbps: 0.0,
+        if_weaker: None,
         active_nodes: active.len(),
     };
     if prediction.first_round < DEAD {
