@@ -355,6 +355,10 @@ pub(crate) struct RunArgs {
     /// Run it in this network instead of its own: a built-in name or a file.
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
     pub(crate) testbed: Option<String>,
+    /// The control channel, on which floods go and idle nodes listen [default: the testbed's: 26, or on measured links
+    /// the one on which floods reach most nodes].
+    #[arg(long, value_name = "N", value_parser = values::channel)]
+    pub(crate) control_channel: Option<Channel>,
     /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
     /// begins after the survey, but where a whole network is emptied.
     #[arg(long, value_name = "FROM-TO:SHARE")]

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     check_outputs(args)?;
     let runner = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     let runner = runner.lossy(&experiment, &args.loss)?;
+    let runner = runner.flooding_on(args.control_channel);
     let runner = match &args.testbed {
         Some(name) => runner.within(name)?,
         None => runner,
@@ -127,6 +128,7 @@ fn options(args: &RunArgs) -> Vec<RunOption> {
         given(args.nodes.is_some(), RunOption::Nodes),
         args.routes.map(RunOption::Routes),
         args.testbed.clone().map(RunOption::Testbed),
+        args.control_channel.map(RunOption::ControlChannel),
         given(!args.loss.is_empty(), RunOption::Loss),
         given(args.explain.is_some(), RunOption::Explain),
         given(args.pcap.is_some(), RunOption::Pcap),

@@ -12,6 +12,7 @@ use thalweg_lab::experiment::{
 };
 use thalweg_lab::results::Row;
 use thalweg_testbeds::{Loss, Losses};
+use thalweg_units::Channel;
 
 use crate::args::STORE;
 use crate::capture::Capture;
@@ -74,6 +75,12 @@ impl Runner {
             }),
             say,
         })
+    }
+
+    /// The same with floods on channel `control`, if one was asked for.
+    pub(crate) fn flooding_on(self, control: Option<Channel>) -> Self {
+        let sites = self.sites.flooding_on(control);
+        Self { sites, ..self }
     }
 
     /// The same in the network `name`, which is loaded now: standard input has it once.

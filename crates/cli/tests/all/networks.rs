@@ -236,12 +236,15 @@ fn links_of_any_channels_are_collected_over_and_the_control_channel_is_said() {
         err.contains("a route of 3 hops needs 2 different ones"),
         "{err}"
     );
-    let (status, _, err) = collect("--control-channel 26", &[15, 20]);
-    assert_eq!(status, Some(2), "{err}");
-    assert!(
-        err.contains("channel 26 is not one of the channels listed: 15 20"),
-        "{err}"
-    );
+    let experiment = "run thalweg.default --routes 1 --seeds 1 --testbed - --control-channel 26";
+    for args in ["collect --testbed - --control-channel 26", experiment] {
+        let (status, _, err) = run(dir.path(), args, &links(&[15, 20]));
+        assert_eq!(status, Some(2), "{err}");
+        assert!(
+            err.contains("channel 26 is not one of the channels listed: 15 20"),
+            "{err}"
+        );
+    }
 }
 
 /// What `thalweg` says of a row of twelve hops, which no pipeline takes.

@@ -81,6 +81,9 @@ pub enum ExperimentError {
     /// Its testbed cannot be had.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
+    /// The testbed was not measured on the control channel that was asked for.
+    #[error("--control-channel: {0}")]
+    ControlChannel(String),
     /// A testbed cannot be such a site.
     #[error(transparent)]
     Site(#[from] SiteError),
@@ -142,7 +145,11 @@ impl ExperimentError {
     /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Testbed(_) | Self::Site(_) | Self::Unfit { .. } | Self::Refused(_) => true,
+            Self::Testbed(_)
+            | Self::ControlChannel(_)
+            | Self::Site(_)
+            | Self::Unfit { .. }
+            | Self::Refused(_) => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
         }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use thalweg_units::Channel;
 use toml::{Table, Value};
 
 /// The other name of `max_paths`, which the option has.
@@ -120,6 +121,8 @@ fn with_key(error: &toml::de::Error) -> String {
     format!("{table}{key}: {what}").replace('\n', " ")
 }
 
+const CONTROL_CHANNEL: &str = "control_channel";
+
 /// An option of `thalweg run` that changes what a run does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOption {
@@ -129,6 +132,8 @@ pub enum RunOption {
     Routes(u32),
     /// The network, by name or file.
     Testbed(String),
+    /// Where floods go.
+    ControlChannel(Channel),
     /// Losses on links.
     Loss,
     /// Where packets were lost.
@@ -145,6 +150,7 @@ impl fmt::Display for RunOption {
             Self::Nodes => "--nodes",
             Self::Routes(_) => "--routes",
             Self::Testbed(_) => "--testbed",
+            Self::ControlChannel(_) => "--control-channel",
             Self::Loss => "--loss",
             Self::Explain => "--explain",
             Self::Pcap => "--pcap",
@@ -197,6 +203,13 @@ impl Run {
             RunOption::Testbed(name) => {
                 return self.overwrite(self.testbed_key(), name.as_str().into(), option)
             }
+            RunOption::ControlChannel(channel) if self.routes_key().is_some() => {
+                // No kind reads it: it is the network's, and told beside the keys.
+                let key = CONTROL_CHANNEL.to_owned();
+                self.keys.insert(key, i64::from(channel.number()).into());
+                return Ok(());
+            }
+            RunOption::ControlChannel(_) => false,
             RunOption::Loss => self.lossy_frame_bytes().is_some(),
             RunOption::Explain => self.explains().is_some(),
             RunOption::Pcap => self.captures().is_some(),
@@ -226,7 +239,9 @@ impl Run {
         // A run that was read has the tables of its kind.
         table.map(|table| table.insert(key.to_owned(), value));
         keys.insert("kind".to_owned(), self.entry.name.into());
+        let control = keys.remove(CONTROL_CHANNEL);
         *self = Self::try_from(keys).map_err(|why| Refused::Value(option, why))?;
+        (self.keys).extend(control.map(|control| (CONTROL_CHANNEL.to_owned(), control)));
         Ok(())
     }
 }

@@ -4,16 +4,35 @@ use super::*;
 use crate::experiment::Experiment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use thalweg_units::Channel;
 
 /// One built-in experiment of each kind, and of those that simulate nothing.
 const USES: [(&str, &str); 15] = [
-    ("p3.fig5", "--routes --testbed --loss --explain --out"),
-    ("p3.table1", "--routes --testbed --loss --out"),
+    (
+        "p3.fig5",
+        "--routes --testbed --control-channel --loss --explain --out",
+    ),
+    (
+        "p3.table1",
+        "--routes --testbed --control-channel --loss --out",
+    ),
     ("p3.table2", "--testbed --loss --out"),
-    ("p3.overhead", "--routes --testbed --loss --out"),
-    ("p3.asym", "--routes --testbed --loss --out"),
-    ("p3.control", "--routes --testbed --loss --out"),
-    ("p3.network", "--routes --testbed --loss --out"),
+    (
+        "p3.overhead",
+        "--routes --testbed --control-channel --loss --out",
+    ),
+    (
+        "p3.asym",
+        "--routes --testbed --control-channel --loss --out",
+    ),
+    (
+        "p3.control",
+        "--routes --testbed --control-channel --loss --out",
+    ),
+    (
+        "p3.network",
+        "--routes --testbed --control-channel --loss --out",
+    ),
     ("cit.fig4", "--testbed --loss --out"),
     ("cit.bounds", "--out"),
     ("cit.pip", "--testbed --out"),
@@ -30,6 +49,7 @@ fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
         RunOption::Nodes,
         RunOption::Routes(9_999),
         RunOption::Testbed("nowhere".to_owned()),
+        RunOption::ControlChannel(Channel::LAST),
         RunOption::Loss,
         RunOption::Explain,
         RunOption::Pcap,
@@ -47,7 +67,10 @@ fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
         for option in &all {
             let mut run = kinds[id].clone();
             let taken = run.take(option.clone());
-            let keeps = matches!(option, RunOption::Routes(_) | RunOption::Testbed(_));
+            let keeps = match option {
+                RunOption::Routes(_) | RunOption::Testbed(_) | RunOption::ControlChannel(_) => true,
+                _ => false,
+            };
             assert_eq!(run != kinds[id], keeps && taken.is_ok(), "{id} {option}");
             match taken {
                 Ok(()) => used.push(option.to_string()),

@@ -3,7 +3,7 @@
 //!
 //! Invariant: what is kept depends on testbed, seed and survey or run only, never on who asked first.
 
-use super::Result;
+use super::{ExperimentError, Result};
 use crate::results::Row;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,8 @@ pub struct Sites {
     surveys: Cache<SurveyKey, Arc<SurveyOutcome>>,
     told: Mutex<BTreeMap<RunKey, Row>>,
     losses: Losses,
+    /// Where floods go, if not on the testbeds' own channels.
+    control: Option<Channel>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -71,10 +73,26 @@ impl Sites {
         }
     }
 
+    /// The same with floods on channel `control`, or on each testbed's own. For sites of which nothing is kept yet.
+    #[must_use]
+    pub fn flooding_on(self, control: Option<Channel>) -> Self {
+        Self { control, ..self }
+    }
+
     /// The testbed of that name or file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or was not measured on the channel of floods that was asked for.
     pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>> {
         kept(&self.testbeds, &name.to_owned(), || {
-            Ok(Arc::new(Testbed::load(name)?))
+            let testbed = Testbed::load(name)?;
+            let testbed = match self.control {
+                Some(control) => testbed
+                    .flooding_on(control)
+                    .map_err(ExperimentError::ControlChannel)?,
+                None => testbed,
+            };
+            Ok(Arc::new(testbed))
         })
     }
 

@@ -123,7 +123,10 @@ impl Experiment {
     /// # Errors
     /// [`ClaimsError`], which a test rules out.
     pub fn claims(&self, options: &[RunOption]) -> Result<Claims, ClaimsError> {
-        let is_other = |o: &RunOption| matches!(o, RunOption::Testbed(_) | RunOption::Loss);
+        let is_other = |o: &RunOption| {
+            use RunOption::{ControlChannel, Loss, Testbed};
+            matches!(o, Testbed(_) | ControlChannel(_) | Loss)
+        };
         match options.iter().any(is_other) {
             true => Ok(Claims::default()),
             false => Claims::of_paper(self.paper.as_deref().unwrap_or_default()),
