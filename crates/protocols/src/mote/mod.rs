@@ -103,6 +103,8 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     pending_call: Option<Call>,
     sleep: bool,
     events: Fifo<Event, 16>,
+    /// When a frame came of which the rest is still to be done: what answers it goes out first, within a gap.
+    unattended: Option<Instant>,
 }
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
@@ -123,6 +125,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             pending_call: None,
             sleep: false,
             events: Fifo::EMPTY,
+            unattended: None,
         }
     }
     /// This node's address.
@@ -452,6 +455,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Does what is due in this layer.
     fn run(&mut self, now: Instant) {
+        if self.unattended.take().is_some() {
+            self.attend(now);
+        }
         match self.duty {
             Duty::Asleep(until) if until <= now => {
                 let listens = self.listens();
@@ -487,7 +493,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Work::Waiting(at, _) => Some(at),
             Work::Nothing | Work::Rousing(..) | Work::Waking(_) => None,
         };
-        duty.into_iter().chain(order).chain(self.call_due()).min()
+        let own = duty.into_iter().chain(order).chain(self.call_due());
+        own.chain(self.unattended).min()
     }
 }
 
@@ -547,7 +554,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             None if matches!(self.duty, Duty::Asleep(_)) || self.is_called(at, &event) => {}
             Some(_) | None => self.floods.handle_radio(at, radio, event),
         }
-        self.run(at);
+        let has_floods = matches!(self.duty, Duty::Floods | Duty::Window(_));
+        match event {
+            // A relay has a gap's time to send it on; a route that it carries takes longer to read.
+            RadioEvent::Frame { .. } if has_floods && self.floods.wants_radio() => {
+                self.unattended = Some(at);
+            }
+            _ => self.run(at),
+        }
     }
 
     fn handle_timeout(&mut self, at: Instant) {
@@ -580,7 +594,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
 
     fn poll_event(&mut self) -> Option<Event> {
         let own = self.events.pop();
-        // What is left below are the rest of a report's links.
-        own.or_else(|| self.floods.poll_event().map(Event::Floods))
+        match self.unattended {
+            Some(_) => own,
+            // What is left below are the rest of a report's links.
+            None => own.or_else(|| self.floods.poll_event().map(Event::Floods)),
+        }
     }
 }

@@ -98,6 +98,11 @@ fn what_a_flood_left_pending_is_taken_back_before_the_source_begins() {
         ops.iter().map(|(_, kind)| *kind).collect::<Vec<_>>(),
         [Kind::Send]
     );
+    // The route is read when its flood goes on.
+    assert_eq!(due, Some(end));
+    source.handle_timeout(end);
+    let (due, ops) = step(&mut source);
+    assert!(ops.is_empty(), "{ops:?}");
     // The radio never answers; the flood is given up and the transfer begins.
     source.handle_timeout(due.unwrap());
     let (_, ops) = step(&mut source);
