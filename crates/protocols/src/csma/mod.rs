@@ -32,7 +32,7 @@ use thalweg_engine::{
     Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
 use thalweg_units::{Channel, Dbm, Duration, Instant};
-use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
+use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES, SEQUENCE_AT};
 use thalweg_wire::FrameBuf;
 
 /// How hard a node tries to win the channel (Fusion, section 4.4).
@@ -183,6 +183,15 @@ impl Mac {
     pub fn tail_mut(&mut self, bytes: usize) -> Option<&mut [u8]> {
         let at = self.frame.len().checked_sub(bytes)?;
         self.frame.get_mut(at..)
+    }
+    /// The frame in hand has this number from its next transmission on, and so has its acknowledgement.
+    pub fn number(&mut self, sequence: u8) {
+        self.sequence = sequence;
+        self.patch(SEQUENCE_AT, [sequence]);
+    }
+    /// How often the frame in hand was asked for again.
+    pub const fn retries(&self) -> u8 {
+        self.retries
     }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
     pub fn withdraw(&mut self) {
