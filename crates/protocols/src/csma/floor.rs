@@ -1,11 +1,12 @@
 //! The level that carrier sense is measured against: B-MAC's automatic gain control (Fusion, section 2.3.3) as TinyOS
-//! 1.x has it on the CC1000 (CC1000RadioIntM, CC1000Const).
+//! 1.x has it on the CC1000 (CC1000RadioIntM, CC1000Const; TinyOS 2 begins at 0x120 and wants 12 steps more. No release
+//! with the thesis' preamble of 18 bytes was found: the constants are of one with 8).
 //!
 //! Signal strength is a voltage that falls as power grows, read by a 10-bit converter at 3 V. The third quietest of the
 //! last nine samples feeds a moving average of whole steps; the channel is clear when one of five samples is *quieter*
-//! than it (by 12 steps more in TinyOS 2, which also begins at 0x120). Rounding towards zero stops the average 16 steps (2.4 dB) below its input, which leaves a
-//! silent channel clear. Samples are taken whatever is on the air: on a busy channel the average follows and carrier
-//! sense becomes deaf. The median of B-MAC's prose would run away sooner.
+//! than it. Rounding towards zero stops the average 16 steps (2.4 dB) below its input, which leaves a silent channel
+//! clear. Samples are taken whatever is on the air: on a busy channel the average follows and carrier sense becomes
+//! deaf. The median of B-MAC's prose would run away sooner.
 
 use thalweg_units::Dbm;
 
