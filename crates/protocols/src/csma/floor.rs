@@ -20,6 +20,8 @@ const SAMPLE: u32 = 2;
 const SUM: u32 = PAST + SAMPLE;
 /// Where the average begins.
 const INITIAL: u16 = 0x138;
+/// So many steps above the level no single sample is noise.
+const LOUD: u16 = 12;
 /// The converter's last step.
 const LAST: u16 = 1023;
 /// Strength at no voltage, and dB to the step: -49.2 dBm, 51.3 dB to the volt at 433 MHz (CC1000 data
@@ -52,6 +54,10 @@ impl NoiseFloor {
     /// From this power on a single sample means that a node sends.
     pub(super) fn carrier(&self) -> Dbm {
         power(self.level)
+    }
+    /// From this power on a single sample is worth staying awake for.
+    pub(super) fn loud(&self) -> Dbm {
+        power(self.level.saturating_sub(LOUD))
     }
     /// Takes a sample.
     pub(super) fn sample(&mut self, power: Dbm) {

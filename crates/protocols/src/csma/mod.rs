@@ -253,7 +253,7 @@ impl Mac {
 
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
-        let busy = self.carrier();
+        let busy = self.floor.loud();
         if let Some(sampler) = &mut self.sampler {
             let came_on = sampler.handle_radio(now, event, busy);
             if came_on && matches!(self.state, State::Waking { .. }) {
@@ -322,7 +322,7 @@ impl Mac {
                 activity,
             } => {
                 // A sample that finds a sender is none of the idle channel.
-                let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
+                let is_sample = op == ops::FLOOR || power.0 < self.floor.loud().0;
                 if is_sample && activity == Activity::Idle {
                     self.floor.sample(power);
                 }
