@@ -6,6 +6,8 @@ use thalweg_units::NodeId;
 
 /// Bytes of [`Header`]: frame control, sequence number, PAN, destination, source.
 pub const HEADER_BYTES: usize = 9;
+/// Where a header's sequence number stands.
+pub const SEQUENCE_AT: usize = 2;
 /// Bytes of [`Ack`].
 pub const ACK_BYTES: usize = 3;
 /// The PAN that all frames belong to.

@@ -32,7 +32,7 @@ use thalweg_engine::{
     Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
 use thalweg_units::{Channel, Dbm, Duration, Instant};
-use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
+use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES, SEQUENCE_AT};
 use thalweg_wire::FrameBuf;
 
 /// How hard a node tries to win the channel (Fusion, section 4.4).
@@ -184,6 +184,15 @@ impl Mac {
         let at = self.frame.len().checked_sub(bytes)?;
         self.frame.get_mut(at..)
     }
+    /// The frame in hand has this number from its next transmission on, and so has its acknowledgement.
+    pub fn number(&mut self, sequence: u8) {
+        self.sequence = sequence;
+        self.patch(SEQUENCE_AT, [sequence]);
+    }
+    /// How often the frame in hand was asked for again.
+    pub const fn retries(&self) -> u8 {
+        self.retries
+    }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
     pub fn withdraw(&mut self) {
         if self.is_waiting() || self.state == State::Held {
@@ -244,7 +253,7 @@ impl Mac {
 
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
-        let busy = self.carrier();
+        let busy = self.floor.loud();
         if let Some(sampler) = &mut self.sampler {
             let came_on = sampler.handle_radio(now, event, busy);
             if came_on && matches!(self.state, State::Waking { .. }) {
@@ -313,7 +322,7 @@ impl Mac {
                 activity,
             } => {
                 // A sample that finds a sender is none of the idle channel.
-                let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
+                let is_sample = op == ops::FLOOR || power.0 < self.floor.loud().0;
                 if is_sample && activity == Activity::Idle {
                     self.floor.sample(power);
                 }

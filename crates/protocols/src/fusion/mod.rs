@@ -161,7 +161,7 @@ impl Discipline for Fusion {
     }
     fn answer(&self) -> Congestion {
         match self.strategy.feedback {
-            Feedback::Overhearing => Congestion::Clear,
+            Feedback::Off | Feedback::Overhearing => Congestion::Clear,
             Feedback::Both => self.congestion(),
         }
     }

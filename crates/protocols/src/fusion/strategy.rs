@@ -6,7 +6,7 @@ use thalweg_units::Duration;
 /// How a node finds out that it is congested (section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Detection {
-    /// Not at all: no hop-by-hop flow control.
+    /// Not at all.
     #[default]
     Off,
     /// So much of its queue is taken.
@@ -36,8 +36,10 @@ pub struct Sampling {
 /// How neighbours learn of congestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Feedback {
-    /// By overhearing the bit in every frame (section 4.2).
+    /// Not at all: no hop-by-hop flow control.
     #[default]
+    Off,
+    /// By overhearing the bit in every frame (section 4.2).
     Overhearing,
     /// By the bit in acknowledgements too (section 6.1's second proposal).
     Both,
@@ -128,18 +130,22 @@ impl Strategy {
         };
         let of = Self::LIMIT;
         let limit = Limit { counts, ..of };
+        // For all but `none` section 5.1 has the prioritised MAC, which goes by a node's own congestion. Rate
+        // limiting tells its neighbours nothing that they heed.
+        let (detection, feedback) = if has("none") {
+            (Detection::Off, Feedback::Off)
+        } else if has("limiting") {
+            (Self::OCCUPANCY, Feedback::Off)
+        } else if has("sampling") {
+            (Self::SAMPLING, Feedback::Overhearing)
+        } else if has("ack") {
+            (Self::OCCUPANCY, Feedback::Both)
+        } else {
+            (Self::OCCUPANCY, Feedback::Overhearing)
+        };
         Some(Self {
-            detection: if has("sampling") {
-                Self::SAMPLING
-            } else if is_fusion || has("occupancy") {
-                Self::OCCUPANCY
-            } else {
-                Detection::Off
-            },
-            feedback: match has("ack") {
-                true => Feedback::Both,
-                false => Feedback::Overhearing,
-            },
+            detection,
+            feedback,
             delay: (is_fusion || has("delay")).then_some(Self::DELAY),
             rate_limit: (is_fusion || has("limiting")).then_some(limit),
             congested: match has("none") {
@@ -154,6 +160,6 @@ impl Strategy {
     }
     /// Whether neighbours are held back at all.
     pub const fn has_flow_control(&self) -> bool {
-        !matches!(self.detection, Detection::Off)
+        !matches!(self.feedback, Feedback::Off)
     }
 }

@@ -87,6 +87,7 @@ fn congestion_of(node: &Mote) -> Congestion {
 fn a_queue_says_that_it_is_congested_from_two_of_eight_on() {
     for (strategy, two) in [
         ("occupancy", Congestion::Congested),
+        ("rate-limiting", Congestion::Congested),
         ("none", Congestion::Clear),
     ] {
         let mut node = node(strategy);
@@ -95,12 +96,21 @@ fn a_queue_says_that_it_is_congested_from_two_of_eight_on() {
         fill(&mut node, 2);
         assert_eq!(congestion_of(&node), two);
         assert_eq!(node.stack().discipline().stamp(), stamp(two));
+        let priority = match two {
+            Congestion::Congested => Priority::High,
+            Congestion::Clear => Priority::Normal,
+        };
+        assert_eq!(node.stack().discipline().priority(), priority);
     }
 }
 
 #[test]
 fn a_congested_parent_stops_its_children_until_it_is_clear() {
-    for (strategy, is_stopped) in [("occupancy", true), ("none", false)] {
+    for (strategy, is_stopped) in [
+        ("occupancy", true),
+        ("rate-limiting", false),
+        ("none", false),
+    ] {
         let mut node = node(strategy);
         fill(&mut node, 1);
         assert!(!node.stack().mac().is_held());
@@ -288,9 +298,9 @@ fn a_name_is_its_parts() {
     };
     let (delay, limit) = (Some(Strategy::DELAY), Some(Counts::Packets));
     let (overheard, high) = (Feedback::Overhearing, Priority::High);
-    let nothing = (Detection::Off, overheard, None, None, Priority::Normal);
+    let nothing = (Detection::Off, Feedback::Off, None, None, Priority::Normal);
     assert_eq!(parts("none"), nothing);
-    let limited = (Detection::Off, overheard, None, limit, high);
+    let limited = (Strategy::OCCUPANCY, Feedback::Off, None, limit, high);
     assert_eq!(parts("rate-limiting"), limited);
     let paused = (Strategy::OCCUPANCY, overheard, delay, None, high);
     assert_eq!(parts("occupancy+delay"), paused);

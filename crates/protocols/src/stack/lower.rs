@@ -214,10 +214,9 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             return self.offer_to_all(now, |w| w.bytes(&beacon).map(|_| ()));
         }
         if self.is_on() && self.discipline.poll_notice() {
-            self.sequence = self.sequence.wrapping_add(1);
             let notice = Notice {
                 link: Header {
-                    sequence: self.sequence,
+                    sequence: 0,
                     to: None,
                     from: self.id,
                 },
@@ -229,10 +228,9 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         let next = self.queue.front().filter(|_| gate != Gate::Held);
         let next = next.and_then(|p| Some((p, self.routes.next_hop(now, p.direction)?)));
         let Some((packet, to)) = next else { return };
-        self.sequence = self.sequence.wrapping_add(1);
         let data = Data {
             link: Header {
-                sequence: self.sequence,
+                sequence: 0,
                 to: Some(to),
                 from: self.id,
             },
@@ -247,7 +245,8 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             return;
         };
         self.in_hand = InHand::Packet;
-        self.mac.offer(now, &frame, Some(self.sequence));
+        self.mac.offer(now, &frame, Some(0));
+        self.number();
         if let Gate::Until(until) = gate {
             self.mac.defer(until);
         }
@@ -262,7 +261,13 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         if let Ok(frame) = Self::frame(write) {
             self.in_hand = InHand::Beacon;
             self.mac.offer(now, &frame, None);
+            self.number();
         }
+    }
+    /// The frame in hand gets the next number.
+    fn number(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.mac.number(self.sequence);
     }
     /// A frame with room for the discipline's tail.
     fn frame(
@@ -373,13 +378,18 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             self.discipline.forget();
         }
         if self.is_on() && is_due(self.routes.up.poll_timeout()) {
-            self.sequence = self.sequence.wrapping_add(1);
-            self.beacon = self.routes.up.build_beacon(at, self.sequence);
+            self.beacon = self.routes.up.build_beacon(at, 0);
         }
         if is_due(self.discipline.poll_timeout()) {
             self.discipline.handle_timeout(at);
         }
-        self.mac.handle_timeout(at)
+        let retries = self.mac.retries();
+        let outcome = self.mac.handle_timeout(at);
+        if self.mac.retries() > retries && self.routes.up.overhears() {
+            // Neighbours estimate links by the gaps: every transmission counts (Fusion, section 2.3.2).
+            self.number();
+        }
+        outcome
     }
 
     #[inline]

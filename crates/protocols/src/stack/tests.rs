@@ -8,7 +8,7 @@ use std::vec::Vec;
 use thalweg_engine::{Engine, RadioEvent, RadioId, RadioOp};
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, Header};
-use thalweg_wire::tree::{Data, LqiBeacon, LqiRoute, Repr, Stamp};
+use thalweg_wire::tree::{Beacon, Data, LinkQuality, LqiBeacon, LqiRoute, Repr, Route, Stamp};
 
 const T0: Instant = Instant::ZERO;
 const DOWN: Direction = Direction::Down {
@@ -152,8 +152,8 @@ impl<T: Upper> Bench<T> {
         let op = csma::ops::ACK;
         self.radio(RadioEvent::Sent { op, sfd: self.now });
     }
-    /// Waits for its next frame: whom it is for, where it goes, whose it is. It is acknowledged.
-    fn sends(&mut self) -> (u16, Direction, u16) {
+    /// Waits for its next frame.
+    fn transmits(&mut self) -> FrameBuf {
         let frame = loop {
             self.now = self.node.poll_timeout().unwrap();
             self.node.handle_timeout(self.now);
@@ -161,11 +161,16 @@ impl<T: Upper> Bench<T> {
                 break frame;
             }
         };
+        let op = csma::ops::DATA;
+        self.radio(RadioEvent::Sent { op, sfd: self.now });
+        frame
+    }
+    /// Waits for its next packet: whom it is for, where it goes, whose it is. It is acknowledged.
+    fn sends(&mut self) -> (u16, Direction, u16) {
+        let frame = self.transmits();
         let Ok(Repr::Data(data)) = Repr::parse(&frame) else {
             panic!("no packet");
         };
-        let op = csma::ops::DATA;
-        self.radio(RadioEvent::Sent { op, sfd: self.now });
         let ack = Ack {
             sequence: data.link.sequence,
             congestion: Congestion::Clear,
@@ -230,6 +235,47 @@ fn a_node_has_room_for_a_packet_of_its_own_beyond_those_of_others() {
     assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 0));
     bench.comes(3, Direction::Up, 20, 1, 0);
     assert_eq!((bench.queued(), bench.dropped().len()), (5, 2));
+}
+
+#[test]
+fn where_links_are_estimated_by_gaps_every_transmission_has_a_number_of_its_own() {
+    let (interval, frame_bytes) = (Duration::from_secs(100), 34);
+    let routing = Routing::Etx {
+        interval,
+        frame_bytes,
+    };
+    let mut bench = Bench::with(Role::Router, routing, Queue::of(8), Puppet::default());
+    for sequence in 0..5 {
+        let (to, from, stamp) = (None, id(1), Stamp::default());
+        let route = Route {
+            sink: from,
+            sequence: 1,
+            cost: 0,
+            parent: from,
+        };
+        let (neighbour, received) = (id(2), 255);
+        let link = LinkQuality {
+            neighbour,
+            received,
+        };
+        let header = Header { sequence, to, from };
+        let links = core::iter::once(link);
+        let beacon = FrameBuf::build(|w| Beacon::emit(w, header, stamp, &[route], links));
+        bench.frame(&beacon.unwrap());
+    }
+    bench.command(Command::Upper(Direction::Up));
+    bench.command(Command::Upper(Direction::Up));
+    // Nobody answers the first packet, which is sent four times.
+    let numbers: Vec<(u8, u16)> = core::iter::from_fn(|| match Repr::parse(&bench.transmits()) {
+        Ok(Repr::Data(data)) => Some((data.link.sequence, data.number)),
+        _ => None,
+    })
+    .take(5)
+    .collect();
+    assert_eq!(numbers, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 2)]);
+    // An acknowledgement names the transmission that it answers.
+    assert_eq!(bench.sends().0, 1);
+    assert_eq!(bench.queued(), 0);
 }
 
 #[test]

@@ -211,12 +211,12 @@ fn answers_bare<A: Air>(mut net: Network<Puppet, A>) {
     run(&mut net, byte(130) + 1);
     assert_eq!(answer(&net, 0, 2).0, byte(130));
     assert!(is_frame(&heard(&net, 1)[0].1, 9));
-    // Three bytes later, four bytes without a preamble, which only its addressee finds.
+    // Two bytes later, fourteen without a preamble, which only its addressee finds.
     net.command(1, ack());
     run(&mut net, 100_000);
-    assert_eq!(answer(&net, 1, 1).0, byte(137));
+    assert_eq!(answer(&net, 1, 1).0, byte(146));
     let (at, seen) = &heard(&net, 0)[0];
-    assert!(*at == byte(137) && is_frame(seen, 3), "{seen:?}");
+    assert!(*at == byte(146) && is_frame(seen, 3), "{seen:?}");
     assert_eq!(heard(&net, 2).len(), 1, "the long frame");
 }
 

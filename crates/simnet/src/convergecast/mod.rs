@@ -220,6 +220,7 @@ pub fn run(
 /// The nodes of `site`, switched off.
 fn open(site: &Site, setup: &Setup, sinks: &[usize], seed: u64) -> Result<Convergecast, RunError> {
     let (mut board, mut mac) = stack(&site.board)?;
+    mac = prioritised(mac, &setup.strategy);
     if let Some(interval) = setup.lpl {
         let lpl = mac.with_lpl(interval);
         mac = lpl.ok_or_else(|| RunError::NoLpl(board.name.clone()))?;
@@ -265,6 +266,15 @@ fn open(site: &Site, setup: &Setup, sinks: &[usize], seed: u64) -> Result<Conver
         engines,
         seed,
     )?)
+}
+
+/// `mac` as `strategy` has it. With priority, congested nodes have its windows and the others four times those: a
+/// congested node's are "one-fourth the size of a non-congested node's" (Fusion, section 4.4).
+fn prioritised(mac: csma::Config, strategy: &Strategy) -> csma::Config {
+    match strategy.congested {
+        csma::Priority::High => mac.with_longer_backoffs(4),
+        csma::Priority::Normal => mac,
+    }
 }
 
 /// Joules of all nodes so far, and seconds that the sources' radios were on.

@@ -50,6 +50,19 @@ fn check(o: &Outcome, queue: u8) {
 }
 
 #[test]
+fn where_congested_nodes_have_priority_they_have_the_plain_windows_and_others_four_times_those() {
+    let mac = csma::Config::MICA2;
+    let of = |name| prioritised(mac, &Strategy::named(name).unwrap());
+    assert_eq!(of("none"), mac);
+    for name in ["rate-limiting", "occupancy", "fusion"] {
+        let csma::Scheme::BMac(b) = of(name).scheme else {
+            panic!("no B-MAC");
+        };
+        assert_eq!((b.windows.initial, b.windows.congestion), (128, 64));
+    }
+}
+
+#[test]
 fn a_quiet_network_delivers_most_and_a_saturated_one_starves_its_edge() {
     let quiet = outcome(&setup("none", Workload::Periodic { rate: 0.05 }), 1);
     check(&quiet, 8);

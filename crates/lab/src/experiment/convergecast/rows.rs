@@ -23,7 +23,7 @@ const COVERAGES: [u32; 7] = [100, 95, 90, 75, 50, 25, 10];
 pub(in crate::experiment) const RUN: &str =
     "efficiency fairness channel_loss throughput median_throughput median_latency_s \
     buffer_drops sent air_frames made skipped delivered end_to_end_drop dropped_buffer \
-    dropped_retries dropped_channel_busy waiting bits_per_joule routed mean_hops max_hops \
+    dropped_retries dropped_channel_busy waiting bits_per_joule routed mean_hops max_hops sink_children \
     starved_share lost_hidden lost_collision lost_noise_floor lost_weak_link lost_deaf \
     share_hidden share_collision share_noise_floor share_weak_link share_deaf";
 
@@ -76,6 +76,8 @@ impl Convergecast {
         let depths: Vec<f64> = o.depth.iter().flatten().map(|d| f64::from(*d)).collect();
         let routed = o.sources().filter(|n| o.depth[*n].is_some()).count();
         row.set("routed", routed);
+        let children = o.depth.iter().filter(|depth| **depth == Some(1));
+        row.set("sink_children", children.count());
         if routed > 0 {
             row.set("mean_hops", depths.iter().sum::<f64>() / routed as f64);
         }
