@@ -155,7 +155,8 @@ pub(crate) struct CollectArgs {
     /// Send this many random bytes, such as 59000, 64k or 1Mi [default: 59000].
     #[arg(long, value_name = "N", value_parser = values::bytes)]
     pub(crate) bytes: Option<u32>,
-    /// How the object travels.
+    /// How the object travels. `rcrt` is `rcrt-steady`: its sink lowers rates to what arrives. `rcrt-published` lowers
+    /// them as the paper does, which is what experiments call `rcrt`.
     #[arg(long, value_name = "PROTOCOL", default_value = "thalweg", value_parser = values::Protocols::All)]
     pub(crate) protocol: &'static Protocol,
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].

@@ -29,8 +29,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let network = network(args)?;
     check_takes(args, &network)?;
     check_outputs(args)?;
-    if args.protocol.family == Family::Rcrt {
-        return gather::run(args);
+    if let Family::Rcrt(rates) = args.protocol.family {
+        return gather::run(args, rates);
     }
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     if let Some(port) = &args.port {

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Serialize;
+use thalweg_host::registry::Rates;
 use thalweg_host::store::Store;
 use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
 use thalweg_host::transfer::session::{SessionRequest, DEMAND};
@@ -23,8 +24,8 @@ use crate::table::{number, Table};
 use crate::transfer::{keep, object, Of};
 
 /// Fetches the objects, stores those that are whole and prints the result.
-pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
-    let mut collection = collection(args)?;
+pub(crate) fn run(args: &CollectArgs, rates: Rates) -> Result<(), Failure> {
+    let mut collection = collection(args, rates)?;
     let testbed = Testbed::load(&args.testbed)?;
     if args.from.is_empty() {
         let sink = collection.to.unwrap_or(testbed.sink);
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     } else {
         let stored_in = kept.is_ok().then_some(args.out.as_path());
         let sink = network::sink(&site.testbed, &args.to);
-        output::print(&text(&report, &sink, stored_in))?;
+        output::print(&text(&report, args.protocol.name, &sink, stored_in))?;
     }
     if let Some(capture) = capture {
         capture.finish()?;
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
 }
 
-fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
+fn collection(args: &CollectArgs, rates: Rates) -> Result<Collection, Failure> {
     if args.from.is_empty() && !args.all_nodes {
         let line = "--protocol rcrt: say whose objects, as --from 3,7,12 or --all-nodes";
         return Err(Failure::input(line));
@@ -100,6 +101,7 @@ fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
             demands: BTreeMap::new(),
             duration_s: None,
         },
+        rates: rates.config(),
         to: args.to.first().copied(),
         payload: args.payload.unwrap_or(PAYLOAD_BYTES),
         object: object(args)?,
@@ -164,7 +166,7 @@ fn keep_all(report: &Report, store: &mut Store, of: Of<'_>) -> Result<Vec<Stored
     Ok(all)
 }
 
-fn text(report: &Report, sink: &str, stored_in: Option<&Path>) -> String {
+fn text(report: &Report, protocol: &str, sink: &str, stored_in: Option<&Path>) -> String {
     let mut table = Table::of(&[
         ">node",
         ">hops",
@@ -194,13 +196,14 @@ fn text(report: &Report, sink: &str, stored_in: Option<&Path>) -> String {
         ]);
     }
     format!(
-        "{}, seed {}: rcrt to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
+        "{}, seed {}: {} to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
          {sink}\n\
          routes found in {:.0} s\n\n{}\n\
          {} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks\n\
          {}",
         report.testbed,
         report.seed,
+        protocol,
         report.sink,
         report.policy,
         report.demand,

@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use thalweg_planner::{Backups, Plan, RouteRequest, Style};
 use thalweg_protocols::fastforward::Version;
+use thalweg_protocols::rcrt::sink::Config;
 use thalweg_units::ChannelSet;
 use thalweg_wire::pipeline::Format;
 use thalweg_wire::route::{Hopping, Scheme};
@@ -80,6 +81,25 @@ impl Hardware {
     }
 }
 
+/// How RCRT's sink lowers rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rates {
+    /// By the loss of the flow that told, as published.
+    Published,
+    /// To what arrives.
+    Steady,
+}
+
+impl Rates {
+    /// The sink's constants.
+    pub const fn config(self) -> Config {
+        match self {
+            Self::Published => Config::PAPER,
+            Self::Steady => Config::STEADY,
+        }
+    }
+}
+
 /// How objects travel, and what the ways have of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
@@ -90,7 +110,7 @@ pub enum Family {
     /// Bursts over the first of two radios.
     Burst,
     /// RCRT's flows of many sources at once, over carrier sense and a tree.
-    Rcrt,
+    Rcrt(Rates),
 }
 
 /// A protocol.
@@ -129,7 +149,9 @@ pub static PROTOCOLS: &[Protocol] = &[
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
     of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
-    of("rcrt", Origin::Published, Family::Rcrt, "RCRT: objects of many nodes at once, at rates that the sink decides"),
+    of("rcrt", Origin::Ours, Family::Rcrt(Rates::Steady), "Objects of many nodes at once, at rates that the sink decides: rcrt-steady by its short name"),
+    of("rcrt-steady", Origin::Ours, Family::Rcrt(Rates::Steady), "RCRT whose sink lowers rates to what arrives, and no rate for a relay's outage"),
+    of("rcrt-published", Origin::Published, Family::Rcrt(Rates::Published), "RCRT as published: rates fall by the loss of the flow that told"),
 ];
 
 const fn pipeline(
@@ -185,7 +207,7 @@ impl Protocol {
             }
             Family::Stream(Version::Full) => &[Loss, Age, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Age, Pcap, Explain, AllNodes],
-            Family::Rcrt => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
+            Family::Rcrt(_) => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
         }
     }
     /// What boards need for it.
@@ -193,7 +215,7 @@ impl Protocol {
         match self.family {
             Family::Pipeline(_) => Hardware::Synchronous,
             Family::Stream(_) | Family::Burst => Hardware::TwoRadios,
-            Family::Rcrt => Hardware::Tree,
+            Family::Rcrt(_) => Hardware::Tree,
         }
     }
 }

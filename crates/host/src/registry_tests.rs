@@ -17,6 +17,17 @@ fn names_are_their_own() {
     assert_eq!(Pipelined::named("lpht"), None);
 }
 
+/// By its short name users get the steady sink; the published one has a name that says so.
+#[test]
+fn rcrt_is_steady_unless_the_published_one_is_named() {
+    let sink = |name: &str| match named(name).map(|p| p.family) {
+        Some(Family::Rcrt(rates)) => rates.config(),
+        other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!([sink("rcrt"), sink("rcrt-steady")], [Config::STEADY; 2]);
+    assert_eq!(sink("rcrt-published"), Config::PAPER);
+}
+
 #[test]
 fn what_is_published_is_left_as_it_is() {
     let (request, terms) = (RouteRequest::new(3, 7), TransferTerms::default());

@@ -13,7 +13,7 @@ use crate::interference::Interference;
 use crate::links::{Link, LinksBuilder};
 use crate::modem::Demodulator;
 use crate::random::derive;
-use crate::variation::{Change, Factors, Variation};
+use crate::variation::{Factors, Variation};
 use crate::EarId;
 use thalweg_units::{Channel, Dbm};
 
@@ -56,7 +56,7 @@ impl Levels {
 
     fn new(chip: &'static Chip, frame: MeasuredFrame) -> Self {
         let demodulator = Demodulator::default();
-        let factors = Factors::new(Variation::of(Change::NONE).within_seconds());
+        let factors = Factors::new(Variation::STILL.within_seconds());
         let single = SingleLink {
             chip,
             noise_mw: chip.noise_floor.milliwatts().0,
@@ -112,12 +112,12 @@ impl Environment {
     /// The site of a trace: `nodes` ears of `chip`, and of each measured link its reception ratio
     /// for frames of the size `frame`. Links that received nothing are absent, as are those of
     /// nodes that do not exist; of several entries for the same link and channel the last holds. Links go on to
-    /// change by `change` after what was measured.
+    /// vary by `variation` after what was measured.
     pub fn from_measured(
         nodes: usize,
         links: impl IntoIterator<Item = MeasuredLink>,
         frame: MeasuredFrame,
-        change: Change,
+        variation: Variation,
         chip: &'static Chip,
         seed: u64,
     ) -> Self {
@@ -148,13 +148,11 @@ impl Environment {
                 },
             );
         }
-        Self::new(
-            ears,
-            builder.build(),
-            Interference::none(),
-            Variation::of(change),
-        )
-        .in_world(derive(seed, "world", &[]))
+        Self::new(ears, builder.build(), Interference::none(), variation).in_world(derive(
+            seed,
+            "world",
+            &[],
+        ))
     }
 }
 

@@ -20,7 +20,7 @@ fn simulated(prr: f64, rssi: Option<Dbm>) -> f64 {
         2,
         [link],
         FRAME,
-        Change::NONE,
+        Variation::STILL,
         &CC2420,
         1,
     ));
@@ -81,7 +81,7 @@ fn a_perfect_link_is_kept_as_strong_as_it_was_measured() {
         to: 2,
         ..link
     };
-    let env = Environment::from_measured(3, [link, dead], FRAME, Change::NONE, &CC2420, 1);
+    let env = Environment::from_measured(3, [link, dead], FRAME, Variation::STILL, &CC2420, 1);
     let rssi = env.mean_rssi(EarId(1), EarId(0), Channel::FIRST).unwrap();
     assert!((rssi.0 + 60.0).abs() < 1e-3);
     assert_eq!(env.mean_rssi(EarId(1), EarId(2), Channel::FIRST), None);

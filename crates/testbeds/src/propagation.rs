@@ -1,7 +1,7 @@
 //! The constants of a [`BuildingModel`] by the names they have in a testbed's `[propagation]` table,
 //! with the range each may take. `docs/testbeds.md` lists them too. Tests: `propagation_tests.rs`.
 
-use thalweg_medium::{BuildingModel, Change};
+use thalweg_medium::{BuildingModel, Variation};
 use thalweg_units::{Db, Dbm, Duration};
 
 use crate::error::{Problem, TestbedError};
@@ -138,12 +138,12 @@ pub(crate) fn apply(
             return Err(problem.at_key(source_name, "propagation.model"));
         }
     }
-    model.variation.change = match table.get("place").map(|v| v.as_str().unwrap_or_default()) {
-        None => model.variation.change,
-        Some("still") => Change::NONE,
-        Some("laboratory") => Change::LABORATORY,
-        Some("building") => Change::BUILDING,
-        Some("outdoors") => Change::OUTDOORS,
+    model.variation = match table.get("place").map(|v| v.as_str().unwrap_or_default()) {
+        None => model.variation,
+        Some("still") => Variation::STILL,
+        Some("laboratory") => Variation::LABORATORY,
+        Some("building") => Variation::BUILDING,
+        Some("outdoors") => Variation::OUTDOORS,
         Some(other) => {
             let expected = "`still`, `laboratory`, `building` or `outdoors`";
             let problem = Problem::value("place", other, expected);

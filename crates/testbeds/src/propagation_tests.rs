@@ -60,6 +60,14 @@ fn parts_are_switched() {
         (change.after_15_min, change.after_1_day),
         (Db(0.0), Db(2.0))
     );
+    // A place says what changes within a minute, too.
+    let laboratory = with("place = \"laboratory\"\nvariation.burst_db = 1").unwrap();
+    let variation = laboratory.variation;
+    assert_eq!((variation.packet, variation.burst), (Db(0.3), Db(1.0)));
+    assert_eq!(
+        still.variation.packet,
+        BuildingModel::default().variation.packet
+    );
     let between = with("[between_floors]\nrice_k_db = 3").unwrap();
     assert!(between.between_floors.rice_k.is_some());
     let same = with("[same_floor]\nrice_k_db = false").unwrap();

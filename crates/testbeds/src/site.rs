@@ -278,8 +278,9 @@ fn realised(
             });
             let (nodes, psdu_bytes) = (testbed.len(), measured.frame_bytes);
             let frame = MeasuredFrame { psdu_bytes };
-            let change = measured.change();
-            let environment = Environment::from_measured(nodes, links, frame, change, chip, radios);
+            let (variation, seed) = (measured.variation(), radios);
+            let environment =
+                Environment::from_measured(nodes, links, frame, variation, chip, seed);
             let mut environment = environment.later(age);
             for (ear, place) in environment.ears.iter_mut().zip(places) {
                 ear.placement = place;

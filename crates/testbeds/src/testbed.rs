@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::trace::{Trace, TraceLink, Visits};
 use serde::Deserialize;
 use thalweg_medium::random::derive;
-use thalweg_medium::{BuildingModel, Change, MeasuredFrame, Placement};
+use thalweg_medium::{BuildingModel, MeasuredFrame, Placement, Variation};
 use thalweg_sim::{boards, Board, BoardError};
 use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration, NodeId};
 
@@ -167,11 +167,11 @@ impl Measured {
         let visit = visits.get(first.saturating_add(later).min(last));
         visit.map_or(&self.links, Vec::as_slice)
     }
-    /// How links go on to change: not at all where that was measured, or as in a building with people.
-    pub(crate) fn change(&self) -> Change {
+    /// How links go on to vary: as in a building with people, but without the changes that were measured.
+    pub(crate) fn variation(&self) -> Variation {
         match self.visits.links.len() > 1 {
-            true => Change::NONE,
-            false => Change::BUILDING,
+            true => Variation::STILL,
+            false => Variation::BUILDING,
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 
 use serde::Serialize;
+use thalweg_protocols::rcrt::sink::Config;
 use thalweg_units::{BitRate, Duration, NodeId};
 
 use super::stop::Stop;
@@ -263,7 +264,13 @@ pub(super) fn run(
         return end(station, (job, name), &store, Ok(()));
     }
     let began = tree.now();
-    let session = Session::new((station.facts.network.sink, began), request, left, store);
+    let session = Session::new(
+        (station.facts.network.sink, began),
+        request,
+        left,
+        Config::STEADY,
+        store,
+    );
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
         network: &mut tree,

@@ -31,7 +31,14 @@ fn gathered(
         last = Some(progress);
         ControlFlow::Continue(())
     });
-    let mut job = Session::new((id(1), field.now()), &request, None, objects).unwrap();
+    let mut job = Session::new(
+        (id(1), field.now()),
+        &request,
+        None,
+        Config::STEADY,
+        objects,
+    )
+    .unwrap();
     run(&mut field, &mut job, &mut |_| ControlFlow::Continue(())).unwrap();
     let (objects, shown) = job.finish(field.now);
     shown.unwrap();

@@ -191,6 +191,7 @@ pub struct Session<K> {
 
 impl<K: StreamStore> Session<K> {
     /// The session of `request` at base station `station`, from `now` on; `left` is how long, if it ends by itself.
+    /// Its sink has the constants `sink`.
     ///
     /// # Errors
     /// [`SessionRequestError`].
@@ -198,13 +199,14 @@ impl<K: StreamStore> Session<K> {
         (station, now): (NodeId, NetworkTime),
         request: &SessionRequest,
         left: Option<Duration>,
+        sink: Config,
         store: K,
     ) -> Result<Self, SessionRequestError> {
         request.check()?;
         let policy = policy::named(&request.policy);
         let policy = policy.ok_or_else(|| SessionRequestError::Policy(request.policy.clone()))?;
         Ok(Self {
-            sink: Sink::new(Config::PAPER, policy),
+            sink: Sink::new(sink, policy),
             station,
             begun: now,
             end: left.map(|left| now + left),

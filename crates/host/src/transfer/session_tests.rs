@@ -98,7 +98,14 @@ fn session(
         full_at,
     };
     let left = Some(Duration::from_secs(seconds));
-    let mut job = Session::new((id(1), NetworkTime::ZERO), &request(&[7]), left, shelf).unwrap();
+    let mut job = Session::new(
+        (id(1), NetworkTime::ZERO),
+        &request(&[7]),
+        left,
+        Config::STEADY,
+        shelf,
+    )
+    .unwrap();
     let ended = run(&mut field, &mut job, &mut |_| Continue(()));
     assert!(field.now <= NetworkTime::ZERO + Duration::from_secs(seconds + 1));
     (job.finish(field.now).0, ended)

@@ -24,6 +24,7 @@ use thalweg_host::transfer::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
 use thalweg_host::transfer::session::{Session, SessionRequest, SessionRequestError};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
+use thalweg_protocols::rcrt::sink::Config;
 use thalweg_sim::Capture;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Duration, NodeId};
@@ -34,6 +35,8 @@ use thalweg_wire::{phy, rcrt as wire, tree};
 pub struct Collection {
     /// The sources and their rates.
     pub request: SessionRequest,
+    /// Constants of the sink.
+    pub rates: Config,
     /// The base station; without one, the testbed's sink.
     pub to: Option<NodeId>,
     /// Object bytes in a packet.
@@ -158,7 +161,7 @@ impl Collection {
             observer(Progress::Packets(progress))
         });
         let here = (self.sink(testbed), begins);
-        let mut job = Session::new(here, &self.request, None, keeper)?;
+        let mut job = Session::new(here, &self.request, None, self.rates, keeper)?;
         let result = match routes {
             ControlFlow::Continue(()) => run(&mut network, &mut job, &mut |_| routes),
             ControlFlow::Break(()) => Err(Failure::Cancelled),

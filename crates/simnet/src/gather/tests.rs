@@ -10,6 +10,7 @@ fn request(from: &[u16], policy: &str, bytes: u32, scenario: &str) -> Collection
             demands: BTreeMap::new(),
             duration_s: None,
         },
+        rates: Config::STEADY,
         to: None,
         payload: 64,
         object: Object::Random { bytes },

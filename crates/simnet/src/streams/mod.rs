@@ -84,7 +84,7 @@ impl Carrier {
         match family {
             Family::Stream(version) => Some(Self::FastForward(version)),
             Family::Burst => Some(Self::Burst),
-            Family::Pipeline(_) | Family::Rcrt => None,
+            Family::Pipeline(_) | Family::Rcrt(_) => None,
         }
     }
     /// All of them, those of the registry first.

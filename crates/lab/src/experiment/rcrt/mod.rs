@@ -18,7 +18,9 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::{self, Priority};
 use thalweg_protocols::fusion::{Feedback, Fusion, Strategy};
 use thalweg_protocols::ifrc::{self, Ifrc};
-use thalweg_protocols::rcrt::sink::{policy, Config, Control, Excess, Length, Repeat};
+use thalweg_protocols::rcrt::sink::{
+    policy, Config, Control, Evidence, Excess, Gap, Leave, Length, Repeat,
+};
 use thalweg_protocols::rcrt::source::{self, Probing};
 use thalweg_protocols::rcrt::Notes;
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
@@ -42,14 +44,15 @@ keys! {
         /// a queue of 64; software acknowledgements; until `limit_s`): one run each (`rcrt`).
         /// Beyond the paper: `rcrt-backoff` (a stalled source probes ever less often), `rcrt-fusion` (above Fusion's
         /// back-pressure and priority, with software acknowledgements), `rcrt-spare` (who meets no queue may send more
-        /// than its share).
+        /// than its share), `rcrt-steady` (a decrease goes by what arrives).
         #[serde(default = "only_rcrt")]
         pub transports: Vec<Name>,
         /// Policy of each sink, by name (`fair`).
         #[serde(default = "fair")]
         pub policies: Vec<String>,
         /// Readings of what the paper leaves open, one run each (`taken`): `whole-lists`, `small-gain`, `slow-rtt`,
-        /// `round-trips-alone`, `three-packets`, `timer` (`docs/rcrt.md`).
+        /// `round-trips-alone`, `three-packets`, `timer`, `small-floor`, `every-loss`, `both`,
+        /// `rate-leaves` (`docs/rcrt.md`), and for `rcrt-steady` `gaps-congest`.
         #[serde(default)]
         pub readings: Vec<Reading>,
         /// Who acknowledges frames between neighbours, one run each: `hardware`, `software` (`hardware`). IFRC's nodes
@@ -107,6 +110,7 @@ pub(super) enum Name {
     RcrtBackoff,
     RcrtFusion,
     RcrtSpare,
+    RcrtSteady,
 }
 
 impl Name {
@@ -135,11 +139,19 @@ pub(super) enum Reading {
     RoundTripsAlone,
     ThreePackets,
     Timer,
+    SmallFloor,
+    EveryLoss,
+    Both,
+    RateLeaves,
+    GapsCongest,
 }
 
+/// Least of packets in a round trip that RCRT's authors took.
+const SMALL_FLOOR: f64 = 0.1;
+
 impl Reading {
-    fn config(self) -> Config {
-        let paper = Config::PAPER;
+    /// `paper`, read so.
+    fn of(self, paper: Config) -> Config {
         match self {
             Self::Taken => paper,
             Self::WholeLists => Config {
@@ -164,6 +176,27 @@ impl Reading {
             },
             Self::Timer => Config {
                 repeat: Repeat::ByTimer,
+                ..paper
+            },
+            Self::SmallFloor => Config {
+                least_in_round_trip: SMALL_FLOOR,
+                ..paper
+            },
+            Self::EveryLoss => Config {
+                evidence: Evidence::Remembered,
+                ..paper
+            },
+            Self::Both => Config {
+                least_in_round_trip: SMALL_FLOOR,
+                evidence: Evidence::Remembered,
+                ..paper
+            },
+            Self::RateLeaves => Config {
+                leave: Leave::WithItsRate,
+                ..paper
+            },
+            Self::GapsCongest => Config {
+                gap: Gap::Congestion,
                 ..paper
             },
         }
@@ -330,7 +363,11 @@ struct Floor {
 
 /// The transport of `point`, with a sink for each of `policies`.
 fn transport(point: Point, policies: Vec<String>) -> Transport {
-    let config = point.reading.unwrap_or(Reading::Taken).config();
+    let config = match point.transport {
+        Name::RcrtSteady => Config::STEADY,
+        _ => Config::PAPER,
+    };
+    let config = point.reading.unwrap_or(Reading::Taken).of(config);
     let config = match point.transport {
         Name::BestEffort => return Transport::BestEffort,
         Name::Ifrc => return Transport::Ifrc,
@@ -342,7 +379,9 @@ fn transport(point: Point, policies: Vec<String>) -> Transport {
             excess: Excess::WhereFree,
             ..config
         },
-        Name::Rcrt | Name::Baseline | Name::RcrtBackoff | Name::RcrtFusion => config,
+        Name::Rcrt | Name::Baseline | Name::RcrtBackoff | Name::RcrtFusion | Name::RcrtSteady => {
+            config
+        }
     };
     let sink = |policy| Sink { config, policy };
     Transport::Rcrt(policies.into_iter().map(sink).collect())

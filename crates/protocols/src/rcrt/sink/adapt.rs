@@ -2,8 +2,9 @@
 //!
 //! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests/`.
 
-use super::config::{Config, Control};
-use super::flow::FlowState;
+use super::came::Came;
+use super::config::{Config, Control, Decrease, Evidence, Leave};
+use super::flow::{FlowState, GAP};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::rcrt::Rate;
 
@@ -28,8 +29,17 @@ pub enum Why {
 /// How often to check for silent flows.
 const SILENCE_CHECK: Duration = Duration::from_secs(10);
 
+/// M is no less, so that a single decision does not take more than TCP's.
+const LEAST_FACTOR: f64 = 0.5;
+/// A step that would leave more than this of the total is none.
+const MOST_FACTOR: f64 = 0.98;
+/// Of what came in the last seconds, a decrease leaves this share...
+const OF_WHAT_CAME: f64 = 0.95;
+/// ...but no more than this share of the total.
+const AT_MOST: f64 = 0.9;
+
 /// The total rate.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Total {
     /// R, packets per second.
     rate: f64,
@@ -42,6 +52,25 @@ pub(super) struct Total {
     /// Of them, those that have fallen silent.
     silent: usize,
     next_check: Option<Instant>,
+    /// The lowest p that a decrease since the last increase has counted.
+    counted: f64,
+    /// What all flows bring.
+    pub(super) came: Came,
+}
+
+impl Default for Total {
+    fn default() -> Self {
+        Self {
+            rate: 0.0,
+            increase: None,
+            decrease: None,
+            uneasy: 0,
+            silent: 0,
+            next_check: None,
+            counted: 1.0,
+            came: Came::default(),
+        }
+    }
 }
 
 impl Total {
@@ -56,7 +85,7 @@ impl Total {
     pub(super) fn joins(&mut self, demand: f64) {
         self.rate += demand;
     }
-    /// A flow leaves with its rate.
+    /// A flow leaves.
     pub(super) fn leaves(
         &mut self,
         now: Instant,
@@ -64,7 +93,9 @@ impl Total {
         rate: f64,
         left: &mut [FlowState],
     ) {
-        self.rate -= rate;
+        if config.leave == Leave::WithItsRate {
+            self.rate -= rate;
+        }
         if left.is_empty() {
             *self = Self::default();
         } else {
@@ -109,7 +140,7 @@ impl Total {
             return None;
         };
         let flow = flows.get(k)?;
-        let is_congested = flow.congestion > config.upper;
+        let is_congested = flow.tells_congestion(config);
         let next = match is_congested {
             true => self.decrease,
             false => self.increase,
@@ -119,10 +150,11 @@ impl Total {
         }
         let why = if is_congested {
             let delivery = flow.delivery();
-            let factor = delivery / (2.0 - delivery);
+            let factor = self.factor(now, config, flows, flow)?;
             self.rate *= factor;
             Why::Decrease { factor, delivery }
         } else if self.uneasy <= self.silent {
+            self.counted = 1.0;
             self.rate += increase;
             Why::Increase
         } else {
@@ -139,6 +171,36 @@ impl Total {
             _ => soon,
         });
         Some(why)
+    }
+    /// M where `flow` is congested; none where it tells nothing new.
+    fn factor(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        flows: &[FlowState],
+        flow: &FlowState,
+    ) -> Option<f64> {
+        let p = flow.delivery();
+        let by_loss = match config.evidence {
+            Evidence::Remembered => p / (2.0 - p),
+            Evidence::New => {
+                let news = p / self.counted;
+                let factor = (news / (2.0 - news)).max(LEAST_FACTOR);
+                if !flow.has_lost_since() || factor > MOST_FACTOR {
+                    return None;
+                }
+                self.counted = p;
+                factor
+            }
+        };
+        if config.decrease == Decrease::ByLoss {
+            return Some(by_loss);
+        }
+        // Flows that have a gap are as if they brought what they may.
+        let is_quiet = |f: &&FlowState| now.since(f.heard) > GAP;
+        let quiet = flows.iter().filter(is_quiet).map(|f| f.rate).sum::<f64>();
+        let came = OF_WHAT_CAME * (self.came.per_s(now) + quiet) / self.rate;
+        Some(came.min(AT_MOST).max(by_loss))
     }
     /// The total, no more than `limit` and no less than what `flows` flows need to go on.
     pub(super) fn within(&mut self, limit: Option<f64>, flows: usize) -> f64 {

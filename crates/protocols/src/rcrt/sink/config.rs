@@ -34,6 +34,44 @@ pub enum Length {
     Whole,
 }
 
+/// Which losses a decrease goes by (section 3.5): the sink waits "until it observes the effects of the previous decision",
+/// and "does not react to stale information".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// Those of which the sink learned after the flow had the rate of the last decrease. Each counts once: p is taken over
+    /// the lowest p that a decrease since the last increase has counted.
+    New,
+    /// All that the flow's loss intervals remember. The same losses lower the total again with each decision.
+    Remembered,
+}
+
+/// How far down a decrease goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decrease {
+    /// To M R, by the loss of the flow that told (section 3.5).
+    ByLoss,
+    /// To a little less than what all flows have brought in the last seconds, but not below M R.
+    ToWhatCame,
+}
+
+/// What a flow does to the total when it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    /// It takes its rate with it.
+    WithItsRate,
+    /// Nothing: the total is what the network sustains (section 3.2), whoever sends it.
+    Alone,
+}
+
+/// What the losses say of a flow of which nothing came for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// Congestion, as all losses do.
+    Congestion,
+    /// That a relay was out: they lower nobody's rate.
+    Outage,
+}
+
 /// Who may send more than its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
@@ -58,6 +96,16 @@ pub struct Config {
     pub rtt_gain: f64,
     /// L_i.
     pub length: Length,
+    /// L_norm divides by no less than this many packets in a round trip.
+    pub least_in_round_trip: f64,
+    /// Which losses a decrease goes by.
+    pub evidence: Evidence,
+    /// How far down it goes.
+    pub decrease: Decrease,
+    /// What a flow does to the total when it leaves.
+    pub leave: Leave,
+    /// What losses in a gap say.
+    pub gap: Gap,
     /// After a decision the next waits for twice the longest round trip and, so that sources have sent "enough
     /// packets" (section 3.5), for so many packets of a flow at the mean rate. Congestion after an increase is
     /// effect enough: the decrease waits for the round trips alone.
@@ -75,7 +123,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// The paper's constants: A = .5, L = 1, U = 4 (sections 3.4 and 3.5). Where the paper is silent: a gain of .5 and
+    /// The paper's constants: A = .5, L = 1, U = 4 (sections 3.4 and 3.5). "The expected number of packets received during
+    /// one RTT" (section 3.4) is taken as one where it is less: with less, a single repair that fails would be
+    /// congestion at low rates, whatever the network does. Where the paper is silent: a gain of .5 and
     /// lists counted from the packet that revealed the loss, as in its authors' later release; a weight of .5 for round
     /// trips, of which there is a sample with each feedback only, and which grow at once where the network is congested
     /// (the release takes TCP's 1/8); nine packets between decisions, fitted to figure 6's feedbacks (4549 for 39,000
@@ -87,11 +137,22 @@ impl Config {
         gain: 0.5,
         rtt_gain: 0.5,
         length: Length::SinceKnown,
+        least_in_round_trip: 1.0,
+        evidence: Evidence::New,
+        decrease: Decrease::ByLoss,
+        leave: Leave::Alone,
+        gap: Gap::Congestion,
         packets: 9.0,
         first_rtt: Duration::from_secs(1),
         window: 1024,
         silent: Duration::from_secs(60),
         repeat: Repeat::OnPackets,
         excess: Excess::None,
+    };
+    /// `rcrt-steady`: the paper's, but a decrease goes by what arrives, and a relay's outage cuts nobody.
+    pub const STEADY: Self = Self {
+        decrease: Decrease::ToWhatCame,
+        gap: Gap::Outage,
+        ..Self::PAPER
     };
 }

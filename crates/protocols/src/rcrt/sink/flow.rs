@@ -4,7 +4,7 @@
 //! Time base: the sink's clock. Invariants: a packet is given to the application once and in order; no more
 //! than a window of packets is kept. Tests: `tests/`.
 
-use super::config::{Config, Length};
+use super::config::{Config, Gap, Length};
 use super::loss::Losses;
 use super::rtt::RoundTrip;
 use super::spare::Spare;
@@ -13,8 +13,8 @@ use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Echo, Flow, Rate};
 use thalweg_wire::FrameBuf;
 
-/// L_norm divides by no less than this many packets in a round trip, which is what RCRT's authors took.
-const LEAST_IN_ROUND_TRIP: f64 = 0.1;
+/// After so long without a packet, and ten packets' time, a flow has a gap.
+pub(super) const GAP: Duration = Duration::from_secs(15);
 
 /// A flow's name: its source, and its number there.
 pub(super) type Key = (NodeId, Flow);
@@ -36,6 +36,17 @@ pub(super) enum Took {
     Duplicate,
     /// No source that keeps to the window sends it.
     Impossible,
+}
+
+/// What a flow has shown since the last decrease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Its packets are from before the decrease.
+    Nothing,
+    /// It has the new rate.
+    Rate,
+    /// It has, and packets are missing of which the sink learned since.
+    Loss,
 }
 
 #[derive(Debug)]
@@ -64,6 +75,9 @@ pub(super) struct FlowState {
     pub(super) congestion: f64,
     /// The rate that the source says it has.
     reported: Rate,
+    shown: Shown,
+    /// What is missing before it was lost in a gap.
+    gap: u64,
     pub(super) heard: Instant,
     /// Whether it does not keep others from more, because it is not heard.
     pub(super) is_counted_silent: bool,
@@ -105,6 +119,8 @@ impl FlowState {
             rtt: RoundTrip::new(config.first_rtt, config.rtt_gain),
             congestion: 0.0,
             reported: Rate::ZERO,
+            shown: Shown::Rate,
+            gap: first,
             heard: now,
             is_counted_silent: false,
             answer: Answer::Nothing,
@@ -125,6 +141,29 @@ impl FlowState {
     /// Whether the source has the rate that was assigned last.
     pub(super) fn is_fresh(&self) -> bool {
         self.reported == self.wire_rate()
+    }
+    /// Whether it has lost packets at the rate of the last decrease or a later one.
+    pub(super) fn has_lost_since(&self) -> bool {
+        self.shown == Shown::Loss
+    }
+    /// The total was decreased.
+    pub(super) const fn decreased(&mut self) {
+        self.shown = Shown::Nothing;
+    }
+    /// A packet is here. Whether there was none for so long that what is missing before it was lost in a gap.
+    pub(super) fn is_heard(&mut self, now: Instant) -> bool {
+        let gap = GAP.max(Duration::from_secs_f64(
+            10.0 / self.rate.max(Rate::LEAST.per_s()),
+        ));
+        now.since(core::mem::replace(&mut self.heard, now)) > gap
+    }
+    /// What is missing so far was lost in a gap.
+    pub(super) const fn is_back(&mut self) {
+        self.gap = self.highest;
+    }
+    /// Whether its losses say that the network is congested.
+    pub(super) fn tells_congestion(&self, config: &Config) -> bool {
+        self.congestion > config.upper && (config.gap == Gap::Congestion || self.next >= self.gap)
     }
     /// Whether everything was given to the application.
     pub(super) fn is_complete(&self) -> bool {
@@ -177,6 +216,9 @@ impl FlowState {
             self.repaired += u64::from(self.missing.remove(&sequence));
         }
         self.highest = self.highest.max(sequence + 1);
+        if self.shown == Shown::Nothing && self.is_fresh() {
+            self.shown = Shown::Rate;
+        }
         if sequence > self.next {
             self.early.insert(sequence, payload);
             return Took::New;
@@ -192,6 +234,9 @@ impl FlowState {
     /// Everything from what was highest up to `until` is missing: one loss event.
     fn lost(&mut self, until: u64) {
         self.losses.event(self.highest, self.began);
+        if self.shown == Shown::Rate {
+            self.shown = Shown::Loss;
+        }
         self.missing.extend(self.highest..until);
         self.highest = until;
     }
@@ -216,7 +261,7 @@ impl FlowState {
 
     /// C after a packet: the moving average of L / (r RTT) (section 3.4).
     pub(super) fn measure(&mut self, config: &Config) {
-        let in_round_trip = (self.rate * self.rtt.mean()).max(LEAST_IN_ROUND_TRIP);
+        let in_round_trip = (self.rate * self.rtt.mean()).max(config.least_in_round_trip);
         let length = match config.length {
             Length::SinceKnown => self.early.len().saturating_sub(1),
             Length::Whole => self.early.len(),

@@ -5,6 +5,7 @@
 //! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests/`.
 
 mod adapt;
+mod came;
 mod closed;
 mod config;
 mod events;
@@ -17,7 +18,7 @@ mod spare;
 mod tests;
 
 pub use adapt::Why;
-pub use config::{Config, Control, Excess, Length, Repeat};
+pub use config::{Config, Control, Decrease, Evidence, Excess, Gap, Leave, Length, Repeat};
 pub use events::{Completion, Event, Refused, Saved, View};
 
 use adapt::Total;
@@ -293,7 +294,7 @@ impl Sink {
             return;
         };
         let ((origin, flow), connection, was) = (f.key(), f.connection, f.congestion);
-        f.heard = now;
+        let had_gap = f.is_heard(now);
         if core::mem::take(&mut f.is_counted_silent) {
             self.total.heard_again();
         }
@@ -319,9 +320,16 @@ impl Sink {
                 let took = f.unwrap(sequence).map_or(Took::Impossible, |sequence| {
                     f.take(sequence, rate, payload, window, deliver)
                 });
-                if took == Took::Impossible {
-                    self.refused.sequences += 1;
-                    return;
+                match took {
+                    Took::Impossible => {
+                        self.refused.sequences += 1;
+                        return;
+                    }
+                    Took::New => self.total.came.packet(now),
+                    Took::Duplicate => {}
+                }
+                if had_gap {
+                    f.is_back();
                 }
                 f.echoed(now, echo);
                 let is_stale = !f.is_fresh();
@@ -369,10 +377,9 @@ impl Sink {
     }
     /// A packet of flow `k` came in: whether the total rate is to change.
     fn decide(&mut self, now: Instant, k: usize) {
-        let upper = self.config.upper;
         if let Some(f) = self.flows.get_mut(k) {
             let factor = f.spare.factor();
-            if f.congestion > upper && f.is_fresh() && f.spare.congested() {
+            if f.tells_congestion(&self.config) && f.is_fresh() && f.spare.congested() {
                 // It is congested by what it sends beyond its share.
                 f.rate = (f.rate / factor).max(Rate::LEAST.per_s());
                 return;
@@ -401,6 +408,9 @@ impl Sink {
         for (f, rate) in self.flows.iter_mut().zip(rates) {
             if is_decision && self.config.excess == Excess::WhereFree {
                 f.spare.decided();
+            }
+            if let Why::Decrease { .. } = why {
+                f.decreased();
             }
             let rate = rate * f.spare.factor();
             f.rate = rate.clamp(Rate::LEAST.per_s(), Rate::MAX.per_s());

@@ -36,6 +36,24 @@ pub(super) enum Next {
     New(u32),
 }
 
+/// What a feedback was to a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Nothing that it did not know, or late.
+    Nothing,
+    /// Another rate.
+    Rate,
+    /// No sink says so: it is forged, or was damaged.
+    Impossible,
+}
+
+/// Whether a flow's last packet is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Unknown,
+    Known,
+}
+
 /// A moment that is waited for, or has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
@@ -83,6 +101,7 @@ pub(super) struct FlowState {
     /// The last feedback and when it came, until a packet answers it.
     heard: Option<(u8, Instant)>,
     newest: Option<u8>,
+    end: End,
 }
 
 impl FlowState {
@@ -103,7 +122,13 @@ impl FlowState {
             rtt: Duration::ZERO,
             heard: None,
             newest: None,
+            end: End::Unknown,
         }
+    }
+    /// Whether a sink may say that it has everything: the flow has come to its end, which its node may have told before
+    /// it restarted.
+    pub(super) fn may_be_finished(&self) -> bool {
+        self.end == End::Known
     }
     /// Packets that were sent and may not have arrived.
     pub(super) const fn unacknowledged(&self) -> u32 {
@@ -158,7 +183,7 @@ impl FlowState {
             Ready::Packet => {}
             Ready::At(at) => self.token = Due::At(at),
             Ready::End => {
-                self.state = State::Finishing;
+                (self.state, self.end) = (State::Finishing, End::Known);
                 (self.token, self.repeat) = (Due::Never, Due::Now);
             }
         }
@@ -180,12 +205,15 @@ impl FlowState {
         }
     }
 
-    /// A feedback of the sink. Whether the rate is another than before.
-    pub(super) fn heard(&mut self, now: Instant, feedback: &Feedback<'_>) -> bool {
+    /// A feedback of the sink.
+    pub(super) fn heard(&mut self, now: Instant, feedback: &Feedback<'_>) -> Heard {
         // Serial numbers: half the numbers back is late.
         let is_late = |newest: u8| feedback.number.wrapping_sub(newest) >= 0x80;
         if self.newest.is_some_and(is_late) {
-            return false;
+            return Heard::Nothing;
+        }
+        if !self.is_possible(feedback) {
+            return Heard::Impossible;
         }
         self.newest = Some(feedback.number);
         self.heard = Some((feedback.number, now));
@@ -213,11 +241,22 @@ impl FlowState {
             // The token that is waited for comes at the new rate.
             self.token = Due::At(at.min(now + self.interval()));
         }
-        before != self.rate
+        match before == self.rate {
+            true => Heard::Nothing,
+            false => Heard::Rate,
+        }
+    }
+    /// Whether it acknowledges no less than before and no more than was sent, and asks for what was sent and is not
+    /// acknowledged: what else it says cannot be checked here.
+    fn is_possible(&self, feedback: &Feedback<'_>) -> bool {
+        let newly = u32::from(feedback.next.wrapping_sub(self.acked as u16));
+        let left = self.unacknowledged().checked_sub(newly);
+        let is_left = |left, nack: u16| u32::from(nack.wrapping_sub(feedback.next)) < left;
+        left.is_some_and(|left| feedback.nacks.iter().all(|nack| is_left(left, nack)))
     }
     fn acknowledge(&mut self, next: u16) {
         let newly = u32::from(next.wrapping_sub(self.acked as u16));
-        if newly == 0 || newly > self.unacknowledged() {
+        if newly == 0 {
             return;
         }
         self.acked = self.acked.wrapping_add(newly);

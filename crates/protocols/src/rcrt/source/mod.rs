@@ -16,7 +16,7 @@ pub use supply::{Application, Ready, Ring, Supply};
 use crate::ring::Fifo;
 use crate::stack::{Packet, Room, Upper};
 use crate::timer::sooner;
-use flow::{FlowState, Next};
+use flow::{FlowState, Heard, Next};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::rcrt::{Down, DownBody, FeedbackRequest, Flow, Met, Rate, Up, UpBody};
 use thalweg_wire::tree::Direction;
@@ -124,6 +124,7 @@ pub struct Source<S, const FLOWS: usize = 1> {
     flows: [Option<FlowState>; FLOWS],
     /// Which flow is asked first.
     turn: usize,
+    refused: u32,
     events: Fifo<Event, MAX_EVENTS>,
 }
 
@@ -135,8 +136,14 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             supply,
             flows: [const { None }; FLOWS],
             turn: 0,
+            refused: 0,
             events: Fifo::EMPTY,
         }
+    }
+    /// Messages to its flows that no sink sends. Links are not secured: one forged acknowledgement would make a source
+    /// forget what has not arrived.
+    pub const fn refused(&self) -> u32 {
+        self.refused
     }
     /// Where its packets come from.
     pub const fn supply(&self) -> &S {
@@ -243,15 +250,21 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
                     return;
                 }
                 let acked = flow.acked;
-                if flow.heard(now, &feedback) {
-                    let (flow, rate) = (flow.flow, flow.rate);
-                    self.events.remember(Event::Rate { flow, rate });
+                match flow.heard(now, &feedback) {
+                    Heard::Nothing => {}
+                    Heard::Rate => {
+                        let (flow, rate) = (flow.flow, flow.rate);
+                        self.events.remember(Event::Rate { flow, rate });
+                    }
+                    Heard::Impossible => self.refused = self.refused.saturating_add(1),
                 }
                 if flow.acked != acked {
                     self.supply.release(flow.flow, flow.acked);
                 }
             }
-            // A sink says so only to a source that has announced its end, even if it has forgotten that since.
+            DownBody::Finished if flow.state != State::Finished && !flow.may_be_finished() => {
+                self.refused = self.refused.saturating_add(1);
+            }
             DownBody::Finished if !matches!(flow.state, State::Finished | State::Refused) => {
                 flow.end(State::Finished);
                 self.supply.release(flow.flow, flow.next);

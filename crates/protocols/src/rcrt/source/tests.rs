@@ -175,7 +175,7 @@ fn new_packets_keep_to_the_rate_and_repairs_do_not() {
     assert_eq!(numbers(&mote.runs(SECOND / 2)), [(3250, 4), (3500, 5)]);
     // An echo says how long it waited; what was asked for again and has arrived is not sent.
     mote.now += Duration::from_millis(100);
-    mote.hear(false, 4.0, 3, 500, &[1, 2]);
+    mote.hear(false, 4.0, 3, 500, &[]);
     assert_eq!(
         mote.runs(SECOND / 4),
         [(3750, Data(6, FeedbackRequest::No, Some((3, 150))))]
@@ -264,6 +264,38 @@ fn a_node_that_starts_anew_and_a_sink_that_forgot_go_on_where_they_were() {
     );
 }
 
+/// A source forgets only what can have been delivered: a forged feedback changes nothing, and is counted.
+#[test]
+fn forged_acknowledgements_are_refused_and_counted() {
+    let mut mote = Mote::connected(100, Config::PAPER);
+    mote.sends();
+    mote.runs(SECOND * 4);
+    mote.hear(false, 1.0, 2, 500, &[]);
+    let stands = Some((State::Open, 5, 2));
+    assert_eq!(
+        (mote.source.state(FLOW), mote.source.refused()),
+        (stands, 0)
+    );
+    // Never sent; acknowledged before; a window away; a number that is asked for and acknowledged; one never sent.
+    let forged: [(u16, &[u16]); 5] = [(6, &[]), (1, &[]), (2 + 1024, &[]), (4, &[3]), (3, &[5])];
+    for (k, (next, missing)) in forged.into_iter().enumerate() {
+        mote.hear(false, 9.0, next, 500, missing);
+        assert_eq!(mote.source.state(FLOW), stands);
+        assert_eq!(mote.source.refused(), k as u32 + 1);
+    }
+    // The flow has not come to its end, so no sink can have everything.
+    mote.answer(DownBody::Finished);
+    assert_eq!(
+        (mote.source.state(FLOW), mote.source.refused()),
+        (stands, 6)
+    );
+    // The true sink goes on where it was.
+    mote.hear(false, 1.0, 4, 500, &[4]);
+    assert_eq!(mote.source.state(FLOW), Some((State::Open, 5, 4)));
+    let again = mote.sends();
+    assert!(matches!(again[..], [Data(4, ..)]), "{again:?}");
+}
+
 #[test]
 fn what_makes_no_sense_is_ignored() {
     let mut mote = Mote::connected(100, Config::PAPER);
@@ -272,6 +304,7 @@ fn what_makes_no_sense_is_ignored() {
     // Acknowledges what was never sent, asks for it; then an older feedback arrives late.
     mote.hear(false, 1.0, 40, 500, &[60_000, 7]);
     assert_eq!(mote.source.state(FLOW), Some((State::Open, 2, 0)));
+    mote.hear(false, 1.0, 0, 500, &[]);
     mote.feedbacks = 0;
     mote.hear(false, 9.0, 1, 500, &[]);
     assert_eq!(mote.source.state(FLOW), Some((State::Open, 2, 0)));

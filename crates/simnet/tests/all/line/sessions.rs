@@ -15,6 +15,7 @@ use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice,
 use thalweg_host::transfer::session::{
     Session, SessionRequest, SourceStatus, StreamEvent, StreamStore,
 };
+use thalweg_protocols::rcrt::sink::Config;
 use thalweg_protocols::rcrt::Send;
 use thalweg_simnet::basestation::Setup;
 use thalweg_simnet::networks::Gauge;
@@ -143,7 +144,14 @@ fn session(
         last: Vec::new(),
     };
     let left = Some(Duration::from_secs(seconds));
-    let mut job = Session::new((station, below.now()), &request(), left, shelf).unwrap();
+    let mut job = Session::new(
+        (station, below.now()),
+        &request(),
+        left,
+        Config::STEADY,
+        shelf,
+    )
+    .unwrap();
     let mut field = Checked {
         below,
         kept: kept.clone(),

@@ -25,6 +25,8 @@ fn rate(per_s: f64) -> Rate {
 const PLAIN: Config = Config {
     gain: 1.0,
     length: Length::Whole,
+    evidence: Evidence::Remembered,
+    leave: Leave::WithItsRate,
     packets: 0.0,
     first_rtt: SECOND,
     ..Config::PAPER

@@ -72,6 +72,102 @@ fn the_total_shrinks_by_the_loss_of_the_flow_that_told() {
     assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
 }
 
+/// The same loss, with the list that it left, lowers the total once. A later one, of which the sink learned after the
+/// flow had its rate, counts for what it lowers p by: an interval of 8 beside that of 20, p = 1 - 1 / 14.
+#[test]
+fn a_loss_counts_once() {
+    let config = Config {
+        evidence: Evidence::New,
+        ..PLAIN
+    };
+    let mut bench = Bench::new(config, "fair");
+    bench.connected(7, 1.0);
+    bench.connected(8, 1.0);
+    for sequence in (0..20).chain([21]) {
+        bench.data(7, 1, sequence);
+    }
+    bench.pass(10.0);
+    bench.clear();
+    let before = bench.sink.total();
+    for sequence in 22..27 {
+        bench.data(7, 1, sequence);
+    }
+    assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
+    assert!((bench.sink.total() / before - 0.95 / 1.05).abs() < 1e-12);
+    let before = bench.sink.total();
+    bench.pass(10.0);
+    bench.data(7, 1, 27);
+    assert_eq!(bench.changes(), []);
+    bench.data(7, 1, 29);
+    assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
+    let news = (1.0 - 1.0 / 14.0) / 0.95;
+    assert!((bench.sink.total() / before - news / (2.0 - news)).abs() < 1e-12);
+}
+
+/// Flow 8 brings half of its rate, so 1.5 of 2 packets a second come; flow 7 loses every fourth: M = .75 / 1.25.
+#[test]
+fn a_steady_sink_goes_down_to_what_came() {
+    let config = Config {
+        control: Control::Aimd { increase: 0.0 },
+        decrease: Decrease::ToWhatCame,
+        ..PLAIN
+    };
+    let mut bench = Bench::new(config, "fair");
+    bench.connected(7, 1.0);
+    bench.connected(8, 1.0);
+    let mut sequence = 0;
+    for second in 0..40 {
+        bench.pass(1.0);
+        bench.data(7, 1, sequence);
+        sequence += if second % 3 == 2 { 2 } else { 1 };
+        if second % 2 == 0 {
+            bench.data(8, 1, second / 2);
+        }
+        let changes = bench.changes();
+        if let Some(&Why::Decrease { factor, delivery }) = changes.last() {
+            let came = bench.sink.total() / 2.0 / 0.95;
+            assert_eq!(bench.sink.total(), 2.0 * factor);
+            assert!((came - 0.75).abs() < 0.1 || factor == delivery / (2.0 - delivery));
+            return;
+        }
+    }
+    panic!("no decrease");
+}
+
+/// A relay is out for a minute: what its flow lost meanwhile cuts nobody, what it loses later does.
+#[test]
+fn an_outage_is_no_congestion_for_a_steady_sink() {
+    for (gap, cuts) in [(Gap::Congestion, 1), (Gap::Outage, 0)] {
+        let mut bench = Bench::new(Config { gap, ..PLAIN }, "fair");
+        bench.connected(7, 1.0);
+        bench.connected(8, 1.0);
+        for sequence in 0..20 {
+            bench.data(7, 1, sequence);
+        }
+        bench.pass(60.0);
+        bench.data(7, 1, 79);
+        bench.pass(10.0);
+        let cut = |bench: &mut Bench| {
+            let changes = bench.changes();
+            changes
+                .iter()
+                .filter(|why| matches!(why, Why::Decrease { .. }))
+                .count()
+        };
+        (80..90).for_each(|sequence| bench.data(7, 1, sequence));
+        assert_eq!(cut(&mut bench).min(1), cuts);
+        // Repaired, and congested.
+        (20..79).for_each(|sequence| bench.data(7, 1, sequence));
+        bench.pass(10.0);
+        bench.data(7, 1, 90);
+        cut(&mut bench);
+        (92..110).for_each(|sequence| bench.data(7, 1, sequence));
+        bench.pass(10.0);
+        bench.data(7, 1, 110);
+        assert!(cut(&mut bench) > 0);
+    }
+}
+
 /// After an increase a decrease waits for two round trips, the next increase also for packets at the new rates.
 #[test]
 fn decisions_wait_for_packets_but_a_decrease_after_an_increase_does_not() {
@@ -200,6 +296,21 @@ fn flows_join_with_their_demand_and_leave_with_their_rate() {
     bench.finish(9, 1, 1);
     assert!((bench.sink.total() - total * 2.0 / 3.0).abs() < 1e-9);
     assert_eq!(bench.changes(), [Why::Leave]);
+}
+
+/// What a flow leaves is the others', up to their demands.
+#[test]
+fn the_total_stays_where_a_flow_leaves_alone() {
+    let leave = Leave::Alone;
+    let mut bench = Bench::new(Config { leave, ..PLAIN }, "demand-limited");
+    for (origin, demand) in [(7, 1.0), (8, 4.0), (9, 4.0)] {
+        bench.connected(origin, demand);
+    }
+    bench.data(9, 1, 0);
+    assert_eq!(bench.sink.total(), 9.0);
+    bench.finish(9, 1, 1);
+    assert_eq!(bench.sink.total(), 5.0);
+    assert_eq!([7, 8].map(|n| bench.rate_of(n)), [1.0, 4.0].map(rate));
 }
 
 #[test]
