@@ -67,10 +67,8 @@ fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
         for option in &all {
             let mut run = kinds[id].clone();
             let taken = run.take(option.clone());
-            let keeps = match option {
-                RunOption::Routes(_) | RunOption::Testbed(_) | RunOption::ControlChannel(_) => true,
-                _ => false,
-            };
+            use RunOption::{ControlChannel, Routes, Testbed};
+            let keeps = matches!(option, Routes(_) | Testbed(_) | ControlChannel(_));
             assert_eq!(run != kinds[id], keeps && taken.is_ok(), "{id} {option}");
             match taken {
                 Ok(()) => used.push(option.to_string()),
