@@ -52,7 +52,8 @@ class Page:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
 
-    def ask(self, method, **params):
+    def ask(self, method, unless=None, **params):
+        """What the browser answers; none where it answers with the error `unless`."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": params}
         if self.session:
@@ -62,6 +63,8 @@ class Page:
             told = self.read()
             if told.get("id") == self.number:
                 if "error" in told:
+                    if unless and unless in told["error"]["message"]:
+                        return None
                     raise SystemExit(f"{method}: {told['error']}")
                 return told["result"]
 
@@ -84,8 +87,9 @@ class Page:
 
     def run(self, script):
         """What `script` gives; none while a page is on its way."""
-        result = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        return result["result"].get("value")
+        left = "navigated or closed"
+        result = self.ask("Runtime.evaluate", left, expression=script, returnByValue=True, awaitPromise=True)
+        return result and result["result"].get("value")
 
     def until(self, script, what):
         end = time.monotonic() + PATIENCE
