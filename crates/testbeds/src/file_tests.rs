@@ -148,6 +148,7 @@ fn a_link_file_is_called_as_it_is_without_its_kind() {
         ("grid0.75.csv", "grid0.75"),
         ("a.b.csv.gz", "a.b"),
         ("links.csv", "links"),
+        (".hidden", ".hidden"),
     ] {
         let path = folder.path().join(file);
         std::fs::write(&path, "src,dst,prr\n1,2,0.9\n2,1,0.8\n").unwrap();

@@ -60,7 +60,9 @@ impl Testbed {
             false => path.file_name().unwrap_or_default().to_string_lossy(),
         };
         let stem = stem.strip_suffix(".gz").unwrap_or(&stem);
-        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        // A hidden file has nothing before its dot.
+        let before = stem.rsplit_once('.').map(|(before, _)| before);
+        let stem = before.filter(|before| !before.is_empty()).unwrap_or(stem);
         let description = match &trace.name {
             Some(place) => format!("measured links, {}", crate::error::printable(place)),
             None => "measured links".to_owned(),

@@ -32,7 +32,9 @@ struct Expected {
 pub(super) fn request(station: &StationState, from: NodeId) -> Result<PlanRequest, StoreError> {
     let before = station.store().latest_of(station.network(), from, BEFORE)?;
     // An object of a session is as long as the session was.
-    let last = before.iter().find(|t| t.record.protocol != "rcrt");
+    let last = before
+        .iter()
+        .find(|t| !t.record.protocol.starts_with("rcrt"));
     Ok(PlanRequest {
         from: Some(from),
         bytes: last.map_or(station.facts.usual_bytes, |t| t.record.bytes.max(1)),

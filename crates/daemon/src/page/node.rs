@@ -201,7 +201,7 @@ fn courses(transfers: &[StoredTransfer]) -> String {
     let fetched = transfers
         .iter()
         .rev()
-        .filter(|t| t.record.protocol != "rcrt");
+        .filter(|t| !t.record.protocol.starts_with("rcrt"));
     let fetched: Vec<_> = fetched
         .filter_map(|t| Some((seconds_of(&t.stored_at)?, &t.record)))
         .collect();

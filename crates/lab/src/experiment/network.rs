@@ -121,7 +121,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
     let all = of.transfers.iter().map(|t| &t.summary);
     let good: Vec<&Summary> = all.filter(|t| t.verified).collect();
     let mean = |of: &dyn Fn(&Summary) -> f64| {
-        good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
+        (!good.is_empty()).then(|| good.iter().map(|t| of(t)).sum::<f64>() / good.len() as f64)
     };
     let (measuring, collecting) = (of.phase_s(Phase::Measuring), of.phase_s(Phase::Collecting));
     let download = of.download_s();
@@ -159,10 +159,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .with("at_work", per(of.busy_s, of.phase_s(Phase::Transferring)))
         .with("goodput_sum_kbps", per(bytes * 8e-3, download))
         .with("cold_goodput_kbps", per(bytes * 8e-3, of.total_s()))
-        .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))
         .with("least_goodput_kbps", least.unwrap_or(0.0))
-        .with("hops", mean(&|t| f64::from(t.hops)))
-        .with("active_nodes", mean(&|t| f64::from(t.active_nodes)))
         .with("idle_sources", idle(Obstacle::Sources))
         .with("idle_relays", idle(Obstacle::Relays))
         .with("idle_channels", idle(Obstacle::Channels))
@@ -173,6 +170,10 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
             "network_energy_per_byte_uj",
             per(of.network_energy_j * 1e6, bytes),
         );
+    // Nothing of none that arrived.
+    row.set_some("transfer_goodput_kbps", mean(&|t| t.goodput_kbps));
+    row.set_some("hops", mean(&|t| f64::from(t.hops)));
+    row.set_some("active_nodes", mean(&|t| f64::from(t.active_nodes)));
     row.set_some("first_round_reliability", reliability);
     row
 }

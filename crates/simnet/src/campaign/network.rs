@@ -78,6 +78,11 @@ impl Mode {
                 .map(|&along| Station::PutUp { along, radios })
                 .collect(),
         };
+        let there = site.testbed.channels;
+        let channels = match channels.iter().all(|channel| there.contains(channel)) {
+            true => channels,
+            false => there,
+        };
         let settings = Settings::of(site, variant, stations, channels, object, PayloadSize::MAX);
         Settings {
             reuse: self.reuse,
@@ -112,7 +117,11 @@ impl Settings {
         let cycle = route.transfer.cycle;
         let packets = object.bytes().div_ceil(cycle.payload_bytes.max(1) as u64) as u32;
         route.transfer.packets = packets;
-        let faithful = route.channels.clone();
+        let has_faithful = (route.channels.iter()).all(|on| site.testbed.channels.contains(*on));
+        let faithful = match has_faithful {
+            true => route.channels.clone(),
+            false => channels.iter().collect(),
+        };
         // A transfer that takes four times as long as a good one is better started again with other
         // groups: the rest of its wave waits for it.
         let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
@@ -151,7 +160,7 @@ impl Settings {
                 ..TransferTerms::default()
             }),
             route,
-            channels: alone.then_some(faithful),
+            channels: (alone && has_faithful).then_some(faithful),
             reuse: Reuse::Never,
         }
     }

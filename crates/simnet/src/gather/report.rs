@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use thalweg_host::network::NetworkTime;
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::transfer::rcrt::Gathered;
+use thalweg_protocols::rcrt::sink::Decrease;
 use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
 
@@ -117,7 +118,7 @@ impl Report {
         let packets: u64 = flows().map(|f| f.packets).sum();
         let repaired: f64 = flows().map(|f| f.repaired_share * f.packets as f64).sum();
         Self {
-            protocol: "rcrt",
+            protocol: context.protocol(),
             testbed: testbed.name.clone(),
             sink: sink.get(),
             policy: collection.request.policy.clone(),
@@ -139,6 +140,13 @@ impl Report {
 }
 
 impl Context<'_> {
+    /// What ran: `rcrt` stands for its steady sink, as it does where users ask for it.
+    fn protocol(&self) -> &'static str {
+        match self.collection.rates.decrease {
+            Decrease::ToWhatCame => "rcrt",
+            Decrease::ByLoss => "rcrt-published",
+        }
+    }
     fn since(&self, at: Option<NetworkTime>) -> Option<f64> {
         at.map(|at| at.since(self.begins).as_secs_f64())
     }
@@ -154,7 +162,7 @@ impl Node {
             Err(why) => (None, Some(why.to_string())),
         };
         let summary = Summary {
-            protocol: "rcrt".to_owned(),
+            protocol: context.protocol().to_owned(),
             testbed: context.testbed.name.clone(),
             source: one.source,
             sink: context.collection.sink(context.testbed),

@@ -80,7 +80,8 @@ impl Format {
             let lines = text.lines().map(str::trim_start);
             lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
         };
-        let first = lines().next().unwrap_or_default().to_lowercase();
+        let head = lines().next().unwrap_or_default();
+        let first = head.to_lowercase();
         let is_log = |line: &str| {
             line.contains("[INFO: ")
                 || line.contains("[DBG : ")
@@ -92,7 +93,8 @@ impl Format {
             Some(Self::SmartMesh)
         } else if lines().any(gains::is_one) {
             Some(Self::Gains)
-        } else if lines().any(is_log) {
+        } else if (is_log(head) || !first.contains([',', ';', '\t'])) && lines().any(is_log) {
+            // Cells of a table may say anything.
             Some(Self::Contiki)
         } else {
             None

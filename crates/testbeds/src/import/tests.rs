@@ -394,6 +394,16 @@ fn what_is_written_is_a_matrix_whatever_its_remarks_say() {
 }
 
 #[test]
+fn cells_of_a_table_may_name_any_program() {
+    let table = "src,dst,prr,remark\nContiki-NG-1,b,0.9,[INFO: x]\nb,Contiki-NG-1,0.8,\n";
+    let links = crate::Links::read(table.as_bytes(), "n").unwrap();
+    assert_eq!(
+        (links.written, links.trace.links.len()),
+        ("a CSV of links", 32)
+    );
+}
+
+#[test]
 fn a_coordinator_without_a_name_is_node_one_all_the_same() {
     let text = ZIGBEE.replace(r#""friendlyName":"Coordinator","#, "");
     let trace = load(text.as_bytes()).unwrap().1;
