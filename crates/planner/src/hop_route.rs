@@ -39,7 +39,7 @@ const CALL_FRAMES: Duration = Duration::from_millis(8);
 /// Nodes answer calls for so long before data flows.
 const CALL: Duration = Duration::from_millis(150);
 
-/// Of so many routes one is slower than what is told as the least.
+/// The share of routes that are slower than the low end of the range.
 const SLOWER: f64 = 0.1;
 
 /// What a transfer hop by hop takes over a link, in seconds a packet.

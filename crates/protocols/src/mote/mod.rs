@@ -406,23 +406,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.attend(now);
     }
 
-    /// Whether `event` is a call of this node, which then takes its place, unless it has something else to do.
-    fn is_called(&mut self, now: Instant, event: &RadioEvent<'_>) -> bool {
-        let RadioEvent::Frame { mpdu, .. } = event else {
-            return false;
-        };
-        if !hop::Frame::is_call(mpdu) {
-            return false;
-        }
-        if let Ok(hop::Frame::Call { to, route }) = hop::Frame::parse(mpdu) {
-            let is_own = route.nodes().get(usize::from(to)) == Some(&self.id);
-            if is_own && !self.has_order() {
-                self.join_hops(now, route, to);
-            }
-        }
-        true
-    }
-
     /// How long it listens after a rendezvous.
     fn listens(&self) -> Listening {
         // No order's frames are longer.

@@ -10,9 +10,10 @@ use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
 use crate::pipeline::Setup;
-use thalweg_engine::{Engine, When};
+use thalweg_engine::{Engine, RadioEvent, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
+use thalweg_wire::hop;
 use thalweg_wire::route::{Route, Scheme, Segment, WakeUpTurn, LEAST_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
@@ -250,5 +251,22 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let ahead = handover(&self.timing);
         self.pending_call
             .map(|call| call.start.saturating_sub(ahead))
+    }
+
+    /// Whether `event` is a call of this node, which then takes its place, unless it has something else to do.
+    pub(super) fn is_called(&mut self, now: Instant, event: &RadioEvent<'_>) -> bool {
+        let RadioEvent::Frame { mpdu, .. } = event else {
+            return false;
+        };
+        if !hop::Frame::is_call(mpdu) {
+            return false;
+        }
+        if let Ok(hop::Frame::Call { to, route }) = hop::Frame::parse(mpdu) {
+            let is_own = route.nodes().get(usize::from(to)) == Some(&self.id);
+            if is_own && !self.has_order() {
+                self.join_hops(now, route, to);
+            }
+        }
+        true
     }
 }

@@ -59,7 +59,7 @@ pub enum Decrease {
 pub enum Leave {
     /// It takes its rate with it.
     WithItsRate,
-    /// Nothing: the total is what the network sustains (section 3.2), whoever sends it.
+    /// The total stays: it is what the network sustains (section 3.2), shared by the flows that are left.
     Alone,
 }
 
@@ -68,7 +68,7 @@ pub enum Leave {
 pub enum Gap {
     /// Congestion, as all losses do.
     Congestion,
-    /// That a relay was out: they lower nobody's rate.
+    /// A relay was out. These losses do not lower the total.
     Outage,
 }
 
@@ -149,7 +149,7 @@ impl Config {
         repeat: Repeat::OnPackets,
         excess: Excess::None,
     };
-    /// `rcrt-steady`: the paper's, but a decrease goes by what arrives, and a relay's outage cuts nobody.
+    /// `rcrt-steady`: the paper's, but a decrease goes by what arrives, and losses of a relay's outage do not lower the total.
     pub const STEADY: Self = Self {
         decrease: Decrease::ToWhatCame,
         gap: Gap::Outage,
