@@ -234,6 +234,16 @@ impl Watch {
                 let name = format!("collecting link tables{at}");
                 reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
             }
+            Progress::OutOfReach {
+                node,
+                pause,
+                survey: (survey, of),
+            } => {
+                let pause = pause.as_secs_f64();
+                let line = format!("node {node} is out of reach");
+                let detail = format!("links are measured again in {pause:.0} s, {survey} of {of}");
+                reporter.step(&line, &detail);
+            }
             Progress::WakingUp => {
                 let name = match label {
                     "" => "waking up".to_owned(),

@@ -95,6 +95,15 @@ pub enum Progress {
         /// Of how many.
         of: u16,
     },
+    /// No survey found a route from a node, or none that serves: links are measured again after a pause.
+    OutOfReach {
+        /// The node.
+        node: NodeId,
+        /// Until the next survey.
+        pause: Duration,
+        /// Which that is, from 1, of how many at most.
+        survey: (u32, u32),
+    },
     /// The wake-up has begun.
     WakingUp,
     /// Packets arrived at the sink.

@@ -19,7 +19,7 @@ use thalweg_units::NodeId;
 /// Where links are weak many are missing, and come in a few seconds later.
 const FEW: usize = 40;
 /// Then so many surveys in a row may bring none.
-const IN_VAIN: u32 = 8;
+const IN_VAIN: u32 = 4;
 /// A survey whose end the sink did not report is made so often again.
 const UNREPORTED: u32 = 2;
 /// The most surveys in a row, where each lacks nodes.
@@ -42,7 +42,14 @@ pub enum Turn {
 /// # Errors
 /// [`Failure::Cancelled`], [`Failure::Network`].
 pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Failure> {
-    let until = since + SETTLING;
+    wait(network, since + SETTLING)
+}
+
+/// Waits until the network's time is `until`. Notices are dropped meanwhile.
+///
+/// # Errors
+/// As [`settle`].
+pub fn wait<F: Network>(network: &mut F, until: NetworkTime) -> Result<(), Failure> {
     while network.now() < until {
         if let Notice::Cancelled = network.next(until)? {
             return Err(Failure::Cancelled);

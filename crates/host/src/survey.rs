@@ -152,7 +152,7 @@ pub struct SurveyOutcome {
 pub struct SurveyCost {
     /// Measuring links (P3, equation 1), in seconds.
     pub measuring_s: f64,
-    /// Collecting what was measured, in seconds.
+    /// Collecting what was measured, in seconds; also waiting for links that were dead.
     pub collecting_s: f64,
     /// Energy of all nodes over both, in joules; none without meters.
     pub network_energy_j: Option<f64>,

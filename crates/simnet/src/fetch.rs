@@ -134,10 +134,9 @@ impl Surveyed {
         match self {
             Self::Pipeline(network, protocol) => {
                 let (planned, object) = (request.plan_request(*protocol), &request.object);
-                let plan = network.plan(&planned)?;
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
                 let fetched = (&planned, object);
-                let report = network.fetch(fetched, plan, capture, maps.as_mut(), observer)?;
+                let report = network.fetch(fetched, capture, maps.as_mut(), observer)?;
                 Ok((Report::Pipeline(report), maps.map(Maps::Pipeline)))
             }
             Self::Stream(network) => {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use thalweg::{Error, ErrorKind, Network};
+use thalweg_host::job::Progress;
 use thalweg_units::NodeId;
 
 fn line() -> Network {
@@ -55,4 +56,34 @@ fn a_plan_tells_who_relays() {
     let (plan, told) = network.plan(&known).unwrap();
     assert_eq!((told.source, plan.hops), (5, told.hops));
     assert!(told.paths.iter().all(|path| path.len() == told.hops + 1));
+}
+
+/// Twelve nodes in a row whose links carry half of all frames: for minutes none, then nearly all.
+#[test]
+fn a_node_without_a_route_is_waited_for_while_links_are_dead() {
+    use std::fmt::Write as _;
+    let mut csv = String::from("src,dst,channel,prr\n");
+    for node in 1..12 {
+        let next = node + 1;
+        writeln!(csv, "{node},{next},26,0.5\n{next},{node},26,0.5").unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("row.csv");
+    std::fs::write(&file, csv).unwrap();
+    let row = Network::open(file.to_str().unwrap()).unwrap();
+    let row = row.seed(1).to(NodeId::new(1).ok()).random_object(10_000);
+    let waits = std::cell::Cell::new(0);
+    let far = row.clone().from(NodeId::new(9).ok());
+    let report = far.run(&mut |_, progress| {
+        let is_wait = matches!(progress, Progress::OutOfReach { .. });
+        waits.set(waits.get() + u32::from(is_wait));
+        std::ops::ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
+    assert!(report.summary().verified, "{:?}", report.summary().failure);
+    // Else the seed has a route from the start, and nothing is tried here.
+    assert!(waits.get() > 0);
+    // A protocol as published has its one survey.
+    let published = row.protocol("p3").unwrap().collect(9).unwrap_err();
+    assert!(published.to_string().contains("no route"), "{published}");
 }

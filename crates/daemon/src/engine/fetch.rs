@@ -54,6 +54,8 @@ impl<N: Connector> Runner<N> {
             plan: first,
             survey: None,
             retry: TransferTerms::default().retry,
+            // Jobs of other nodes wait.
+            surveys: 1,
         };
         let mut observer = StoreObserver {
             station: &station,

@@ -8,10 +8,12 @@
 
 mod description;
 mod report;
+mod route;
 mod run;
 
 pub use description::{clean_channels, Description};
 pub use report::{Details, Report};
+pub use route::SURVEYS;
 pub use run::Observations;
 
 use crate::job::{Failure, Progress, Retry, RetryMode, Watch};
@@ -130,6 +132,8 @@ pub struct FetchRequest<'a> {
     pub survey: Option<SurveyCost>,
     /// How often each plan is tried before another one is.
     pub retry: Retry,
+    /// How often links are measured again at most where all plans failed.
+    pub surveys: u32,
 }
 
 impl FetchRequest<'_> {
@@ -264,31 +268,24 @@ impl Collector {
             return Ok(failed);
         }
         let began = network.now();
-        let protocol = request.plan_request.protocol;
-        let mut watch = |progress| observer.progress("", progress);
-        let surveyed = match self.survey(network, protocol, &[], &mut watch) {
-            Err(Failure::Cancelled) => return Err(Failure::Cancelled.into()),
-            surveyed => surveyed,
-        };
-        let link_state = surveyed.map(|surveyed| {
-            let links = self.description.link_state(surveyed.links);
-            links.measured_at(network.now())
-        });
         let plan_request = PlanRequest {
             from: Some(self.description.id(request.plan.source)),
             ..request.plan_request
         };
-        let planned = link_state.map(|links| (links.plan(&plan_request), links));
-        let Ok((Ok(plan), link_state)) = planned else {
-            return Ok(failed);
-        };
+        let mut watch = |progress| observer.progress("", progress);
+        let (link_state, plan) =
+            match self.find_route(network, (&plan_request, request.surveys), &mut watch) {
+                Ok(Some(found)) => found,
+                Err(Failure::Cancelled) => return Err(Failure::Cancelled.into()),
+                Ok(None) | Err(_) => return Ok(failed),
+            };
         let pause_s = network.now().since(began).as_secs_f64();
         let request = FetchRequest {
             link_state: &link_state,
             plan_request,
             plan: Arc::new(plan),
             survey: None,
-            retry: request.retry,
+            ..*request
         };
         let mut report = self.fetch_over(network, &request, assembly, observer)?;
         let summary = &mut report.outcome.summary;

@@ -185,7 +185,7 @@ fn a_survey_that_lacks_nodes_is_made_again() {
         (&[Without(1), Without(0)][..], 2, 0),
         (&[Without(2), Without(1), Without(0)], 3, 0),
         (&[Without(1), Without(2), Never], 3, 1),
-        (&[Without(1); 12], 10, 1),
+        (&[Without(1); 12], 6, 1),
         (&[Without(1), Never], 2, 1),
         (&[Refused, Without(0)], 2, 0),
         (&[Without(0), Without(0)], 1, 0),
@@ -280,6 +280,7 @@ fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_tr
         plan: Arc::new(link_state.plan(&plan_request).unwrap()),
         survey: None,
         retry: Retry::NEVER,
+        surveys: 1,
     };
     let mut fetch = |network: &mut Scripted| {
         let assembly = &mut Assembly::default();
@@ -293,4 +294,33 @@ fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_tr
     let report = fetch(&mut network).unwrap();
     assert!(!report.outcome.summary.verified);
     assert!(network.began[0] >= NetworkTime::ZERO + SETTLING);
+}
+
+#[test]
+fn a_route_is_looked_for_after_pauses_that_double_and_so_often_as_was_asked_for() {
+    let (mut collector, _, published) = pair();
+    let request = PlanRequest {
+        protocol: Pipelined::HOP_BY_HOP,
+        ..published
+    };
+    let mut pauses = Vec::new();
+    let mut watch = |progress| {
+        if let Progress::OutOfReach { pause, .. } = progress {
+            pauses.push(pause);
+        }
+        Continue(())
+    };
+    let mut field = scripted(&[Ends::Without(1); 40]);
+    let found = collector.find_route(&mut field, (&request, 4), &mut watch);
+    assert!(found.unwrap().is_none());
+    let pause = |times| SETTLING * times;
+    assert_eq!(pauses, [Duration::ZERO, SETTLING, pause(2), pause(4)]);
+    let began = field.now;
+    field.cancelled = true;
+    let cancelled = collector.find_route(&mut field, (&request, 4), &mut |_| Continue(()));
+    assert!(matches!(cancelled, Err(Failure::Cancelled)));
+    assert!(field.now < began + SETTLING);
+    // What is published has its one survey.
+    let none = collector.find_route(&mut field, (&published, 4), &mut |_| Continue(()));
+    assert!(none.unwrap().is_none());
 }

@@ -39,8 +39,8 @@ const fn linger(scheme: Scheme) -> Duration {
 const LEAST_SHARE: f64 = 0.6;
 /// How many sources of each distance are tried for a place in a wave.
 const CANDIDATES: usize = 12;
-/// How often links are measured for the sources that are left.
-const SURVEYS: u32 = 4;
+/// So often in a row links are measured for the sources that are left, and none of them comes.
+const IN_VAIN: u32 = 4;
 /// How many paths hop by hop are tried into each base station.
 const HOP_PLANS: u32 = 4;
 /// How often a source is tried.
@@ -239,10 +239,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether `source`, from which no pipeline leads, is left for a path hop by hop.
+    /// Whether `source`, from which no pipeline leads, is left for a path hop by hop, which links may offer later.
     fn is_left_over(&mut self, source: usize) -> bool {
-        let is_left = self.settings.is_thalweg()
-            && !self.waves.hop_plans_of(source, 0, &mut self.rng).is_empty();
+        let is_left = self.settings.is_ours();
         if is_left {
             self.leave(source);
         }
@@ -388,9 +387,11 @@ impl Run<'_> {
     /// Fetches from each of the leftover sources with the network to itself. Where that fails, links have changed: they are
     /// measured again.
     fn one_by_one(&mut self) -> Result<(), CampaignError> {
-        for again in (0..SURVEYS).rev() {
+        let mut in_vain = 0;
+        loop {
             let leftover = std::mem::take(&mut self.leftover);
             let count = leftover.len();
+            let is_last = in_vain == IN_VAIN || !self.settings.is_ours();
             for (done, (source, attempts)) in leftover.into_iter().enumerate() {
                 go_on((self.observer)(Progress::Wave {
                     number: self.campaign.waves,
@@ -401,7 +402,7 @@ impl Run<'_> {
                 let id = self.motes.nodes.ids()[source];
                 let mut of_source = self.campaign.transfers.iter().rev();
                 let row = of_source.find(|row| row.summary.source == id);
-                if object.is_none() && again > 0 && self.settings.is_ours() {
+                if object.is_none() && !is_last {
                     let attempts = row.map_or(attempts, |row| row.summary.attempts);
                     self.leftover.push((source, attempts));
                     continue;
@@ -412,11 +413,14 @@ impl Run<'_> {
                 }
             }
             if self.leftover.is_empty() {
-                break;
+                return Ok(());
             }
+            in_vain = match self.leftover.len() < count {
+                true => 0,
+                false => in_vain + 1,
+            };
             self.survey_again()?;
         }
-        Ok(())
     }
 
     /// Fetches from `source`, which has nothing beside it.

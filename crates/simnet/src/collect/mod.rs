@@ -9,7 +9,7 @@ use crate::motes::{description, place, Motes, RunError, SimNetwork};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::collector::{
-    Collector, FetchRequest, LineLoss, ProtocolPlan, Report, TransferEnd, TransferObserver,
+    Collector, FetchRequest, LineLoss, ProtocolPlan, Report, TransferEnd, TransferObserver, SURVEYS,
 };
 use thalweg_host::job::{Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
@@ -256,9 +256,9 @@ impl Surveyed {
         &self.site.testbed
     }
 
-    /// Fetches `object` over `plan` in a fresh network, and where the protocol has several paths again with PIP. Frames go
-    /// to `capture`; with `maps`, each transfer leaves one that shows where its packets were lost. Neither changes the
-    /// report.
+    /// Plans for `request` and fetches `object` in a fresh network, and where the protocol has several paths again with PIP.
+    /// Where there is no route yet, the network measures its links again for a while. Frames go to `capture`; with `maps`,
+    /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
     ///
     /// # Errors
     /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a
@@ -266,28 +266,47 @@ impl Surveyed {
     pub fn fetch(
         &self,
         (request, object): (&PlanRequest, &Object),
-        plan: Plan,
         capture: Option<Box<dyn Capture>>,
         maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
         request.packets()?;
-        let from = self.testbed().nodes[plan.source].id;
+        let planned = self.plan(request);
+        let source = match (&planned, request.from) {
+            (Ok(plan), _) => plan.source,
+            (Err(_), Some(from)) => self.links.place().index_of(from)?,
+            (Err(why), None) => return Err(why.clone().into()),
+        };
+        let from = self.testbed().nodes[source].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
-        motes.offer(plan.source, object.of(self.site.seed, from));
-        motes.nodes.hear(&[plan.sink]);
+        motes.offer(source, object.of(self.site.seed, from));
+        motes.nodes.hear(&[self.links.sink()]);
+        let mut collector = self.collector.clone();
+        let mut watch = |progress| observer("", progress);
+        let found = match &planned {
+            Ok(_) => None,
+            Err(_) => collector.find_route(&mut motes.nodes, (request, SURVEYS), &mut watch)?,
+        };
+        let (links, plan) = match (&found, planned) {
+            (Some((links, plan)), _) => (links, plan.clone()),
+            (None, Ok(plan)) => (&self.links, plan),
+            (None, Err(why)) => return Err(why.into()),
+        };
+        let mut cost = self.cost.clone();
+        cost.collecting_s += motes.network().now().as_secs_f64();
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
         let protocol = request.protocol;
         let request = FetchRequest {
-            link_state: &self.links,
+            link_state: links,
             plan_request: *request,
             plan: Arc::new(plan),
-            survey: Some(self.cost.clone()),
+            survey: Some(cost),
             // As in the papers: what breaks off is counted.
             retry: Retry::NEVER,
+            surveys: SURVEYS,
         };
         let mut onlooker = Onlooker {
             observer,
@@ -295,7 +314,7 @@ impl Surveyed {
             recorder: None,
             power: motes.board().tx_power,
         };
-        let (mut assembly, mut collector) = (Assembly::default(), self.collector.clone());
+        let mut assembly = Assembly::default();
         let nodes = &mut motes.nodes;
         let mut report = collector.fetch(nodes, &request, &mut assembly, &mut onlooker)?;
         let is_pipeline = request.plan.style != Style::Hops;
@@ -397,12 +416,23 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
         let links = self.links.as_of(self.network.now());
+        let (links, plan) = match links.plan(request) {
+            Ok(plan) => (links, plan),
+            Err(why) => {
+                let mut watch = |progress| observer("", progress);
+                let found = self
+                    .collector
+                    .find_route(self.network, (request, SURVEYS), &mut watch);
+                found?.ok_or(why)?
+            }
+        };
         let request = FetchRequest {
             link_state: &links,
             plan_request: *request,
-            plan: Arc::new(links.plan(request)?),
+            plan: Arc::new(plan),
             survey: Some(self.cost.clone()),
             retry: TransferTerms::default().retry,
+            surveys: SURVEYS,
         };
         let mut learner = Learner {
             observer,

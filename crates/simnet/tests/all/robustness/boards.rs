@@ -25,10 +25,9 @@ fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
         paths: None,
         hops: None,
     };
-    let plan = collector.links().plan(&ask).unwrap();
     let mut observer = |_: &str, _| Continue(());
     collector
-        .fetch((&ask, &object), plan, None, None, &mut observer)
+        .fetch((&ask, &object), None, None, &mut observer)
         .unwrap()
 }
 
