@@ -83,6 +83,11 @@ fn with_options(error: &thalweg::Error) -> String {
             format!("{} is not for --protocol {protocol}", typed(option))
         }
         thalweg::Error::Option { option, why } => format!("{}: {why}", typed(option)),
+        thalweg::Error::Refused { experiment, why } => format!("{experiment}: --{why}"),
+        thalweg::Error::NoResult { name, papers } => format!(
+            "no paper and no result is called {name:?}; there are the papers {papers} and the results \
+             of `thalweg experiment list`"
+        ),
         error => error.to_string(),
     }
 }

@@ -2,7 +2,6 @@
 //! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
 
 mod address;
-mod ahead;
 mod args;
 mod basestation;
 mod campaign;

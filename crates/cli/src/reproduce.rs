@@ -1,21 +1,25 @@
 //! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
 
-use thalweg_lab::experiment::{Experiment, Report};
-use thalweg_lab::results::{excused, short, span, Extent, Judged, Tally, Verdict};
+use thalweg::{results_of, ExperimentRun, Extent};
+use thalweg_lab::experiment::Report;
+use thalweg_lab::results::{excused, short, span, Judged, Tally, Verdict};
 
-use crate::ahead::{self, PlannedRun};
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::outputs::{Kind, Outputs};
 use crate::report::ReportPage;
 use crate::run::{json_lines, make_folder, write_report};
-use crate::runner::Runner;
+use crate::runner::{lab, Runner};
 use crate::tables::text;
 
 /// Runs `thalweg reproduce`.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
-    let (experiments, left_out) = chosen(args)?;
+    let extent = match args.quick {
+        true => Extent::Quick,
+        false => Extent::Full,
+    };
+    let (experiments, left_out) = results_of(&args.what, extent)?;
     let outputs = Outputs::beside(args.force, []);
     if let Some(folder) = &args.report {
         make_folder(folder)?;
@@ -28,7 +32,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             outputs.folder("--out", &folder)?;
         }
     }
-    let runner = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    let lab = lab(args.out.as_deref(), args.jobs)?;
+    let runner = Runner::new(lab, args.say.verbosity());
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
         runner.note(&format!("not of the quick subset unless named: {left_out}"));
@@ -38,26 +43,28 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if let Some(page) = &page {
         page.write(&reports, &experiments)?;
     }
-    // The quick subset's values are those of its own seeds.
-    let extent = match (args.quick, args.seeds) {
-        (true, None) => Extent::Quick,
-        _ => Extent::Full,
-    };
-    let runs: Vec<PlannedRun> = (experiments.iter())
-        .map(|experiment| PlannedRun::of(experiment, args))
-        .collect::<Result<_, Failure>>()?;
-    ahead::each(&runner, &runs, |PlannedRun { experiment, seeds }, rows| {
+    let runs = experiments.iter().map(|experiment| {
+        let mut run = ExperimentRun::new(experiment.clone())?;
+        if args.quick {
+            run = run.quick()?;
+        }
+        Ok(match args.seeds {
+            Some(seeds) => run.seeds(seeds.all()),
+            None => run,
+        })
+    });
+    let runs: Vec<ExperimentRun> = runs.collect::<Result<_, thalweg::Error>>()?;
+    runner.each(&runs, |run, rows| {
         runner.finish();
-        let claims = experiment.claims(&[]).map_err(Failure::job)?;
-        let report = Report::new(experiment, seeds, rows, &claims, extent);
+        let report = run.judged(rows);
         let printed = print(&match args.json {
             true => json_lines(&report.results)?,
             false => text(&report) + "\n",
         });
         if let Some(out) = &args.out {
-            let folder = out.join(&experiment.id);
+            let folder = out.join(&report.experiment.id);
             make_folder(&folder)?;
-            write_report(&folder, &report, runner.losses())?;
+            write_report(&folder, &report, runner.lab.losses())?;
         }
         reports.push(report);
         if let Some(page) = &page {
@@ -69,7 +76,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if !args.json {
         print(&summary(&reports))?;
     }
-    runner.done();
+    runner.lab.forget();
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
     if args.check && !misses.is_empty() {
         let (count, list) = (misses.len(), misses.join("; "));
@@ -78,25 +85,6 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-/// The built-in experiments that are named, each once, in their own order, all where none is; and those
-/// that the quick subset leaves out.
-fn chosen(args: &ReproduceArgs) -> Result<(Vec<Experiment>, Vec<String>), Failure> {
-    let what = &args.what;
-    let all = Experiment::built_in().map_err(Failure::job)?;
-    let names = |e: &Experiment, name: &String| e.id == *name || e.paper.as_ref() == Some(name);
-    if let Some(unknown) = what.iter().find(|name| !all.iter().any(|e| names(e, name))) {
-        return Err(Failure::Input(format!(
-            "no paper and no result is called {unknown:?}; there are the papers {} and the results \
-             of `thalweg experiment list`",
-            Experiment::papers(&all).join(", ")
-        )));
-    }
-    let wanted = |e: &Experiment| what.is_empty() || what.iter().any(|name| names(e, name));
-    let chosen = all.into_iter().filter(|e| e.paper.is_some() && wanted(e));
-    let (taken, left_out): (Vec<_>, Vec<_>) = chosen.partition(|e| !args.quick || e.is_quick(what));
-    Ok((taken, left_out.into_iter().map(|e| e.id).collect()))
 }
 
 /// How many results lie within their bands, each kind apart, and which do not; each result's text says why. Then what to

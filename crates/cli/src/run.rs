@@ -6,18 +6,18 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use thalweg_lab::experiment::{Experiment, Explained, Manifest, Refused, Report, RunOption};
-use thalweg_lab::results::{csv, Extent, Judged};
+use thalweg::{ExperimentRun, Explained, RunOption};
+use thalweg_lab::experiment::{Manifest, Refused, Report};
+use thalweg_lab::results::{csv, Judged};
 use thalweg_testbeds::Losses;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
-use crate::runner::{refused, Runner};
+use crate::runner::{lab, Runner};
 use crate::speed;
 use crate::tables::text;
-use crate::values::Seeds;
 
 /// Runs `thalweg run`.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -25,43 +25,39 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.experiment == speed::ID {
         let other = options.into_iter().find(|o| *o != RunOption::Nodes);
         return match other {
-            Some(option) => Err(refused(speed::ID, &Refused::NotUsed(option))),
+            Some(option) => {
+                let refused = Refused::NotUsed(option);
+                Err(Failure::Input(format!("{}: --{refused}", speed::ID)))
+            }
             None => speed::run(args),
         };
     }
-    let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
-    let claims = experiment.claims(&options).map_err(Failure::job)?;
-    for option in options {
-        let taken = experiment.run.take(option);
-        taken.map_err(|why| refused(&experiment.id, &why))?;
+    let mut run = ExperimentRun::of(&args.experiment)?.with(&options)?;
+    if let Some(seeds) = args.seeds {
+        run = run.seeds(seeds.all());
     }
-    let seeds = seeds_of(args.seeds, &experiment);
     check_outputs(args)?;
-    let runner = Runner::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
-    let runner = runner.lossy(&experiment, &args.loss)?;
-    let runner = runner.flooding_on(args.control_channel);
-    let runner = match &args.testbed {
-        Some(name) => runner.within(name)?,
-        None => runner,
-    };
+    let mut lab = lab(args.out.as_deref(), args.jobs)?
+        .lossy(&run, &args.loss)?
+        .flooding_on(args.control_channel);
+    if let Some(name) = &args.testbed {
+        lab = lab.within(name)?;
+    }
+    let runner = Runner::new(lab, args.say.verbosity());
+    let (experiment, seeds) = (run.experiment(), run.with_seeds());
     if let (Some(folder), false) = (&args.out, args.force) {
-        let new = Manifest::of(
-            &experiment,
-            &seeds,
-            runner.losses(),
-            command(),
-            BTreeSet::new(),
-        );
+        let losses = runner.lab.losses();
+        let new = Manifest::of(experiment, seeds, losses, command(), BTreeSet::new());
         check_folder(folder, &new)?;
     }
     if let Some(file) = &args.pcap {
-        runner.capture(&experiment, &seeds, file)?;
+        runner.capture(&run, file)?;
     }
-    let rows = runner.rows(&experiment.id, &experiment.run, &seeds)?;
-    let explained = || runner.explained(&experiment, &seeds);
+    let rows = runner.rows(&run)?;
+    let explained = || runner.explained(&run);
     let explained = args.explain.is_some().then(explained).transpose()?;
     runner.finish();
-    let report = Report::new(&experiment, &seeds, rows, &claims, Extent::Full);
+    let report = run.judged(rows);
     let explained = explained.as_ref();
     let shown = match args.json {
         true => {
@@ -75,12 +71,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
     if let Some(folder) = &args.out {
-        write_report(folder, &report, runner.losses())?;
+        write_report(folder, &report, runner.lab.losses())?;
     }
     if let Some(explained) = explained {
         write_explained(args, explained)?;
     }
-    runner.done();
+    runner.lab.forget();
     printed
 }
 
@@ -178,14 +174,6 @@ fn losses_json(id: &str, explained: &Explained) -> Result<String, Failure> {
         let _ = writeln!(text, "{line}");
     }
     Ok(text)
-}
-
-/// `seeds`, or the experiment's own.
-pub(crate) fn seeds_of(seeds: Option<Seeds>, experiment: &Experiment) -> Vec<u64> {
-    match seeds {
-        Some(seeds) => (seeds.first..=seeds.last).collect(),
-        None => experiment.default_seeds(),
-    }
 }
 
 /// Makes a folder for results, before time is spent on them.

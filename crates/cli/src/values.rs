@@ -22,6 +22,13 @@ pub(crate) struct Seeds {
     pub(crate) last: u64,
 }
 
+impl Seeds {
+    /// Each of them.
+    pub(crate) fn all(self) -> Vec<u64> {
+        (self.first..=self.last).collect()
+    }
+}
+
 type Parsed<T> = Result<T, String>;
 
 /// The names of the registry, with its help.

@@ -1,6 +1,7 @@
 //! What goes wrong, and whether the input or the job is to blame.
 
 use thalweg_host::link_state::PlanRequestError;
+use thalweg_lab::experiment::Refused;
 use thalweg_simnet::collect::CollectError;
 use thalweg_testbeds::{SiteError, TestbedError};
 
@@ -37,6 +38,22 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// An experiment does not take an option, or not with its value.
+    #[error("{experiment}: {why}")]
+    Refused {
+        /// The experiment's id.
+        experiment: String,
+        /// Which option, and why.
+        why: Refused,
+    },
+    /// There is no such paper or result.
+    #[error("no paper and no result is called {name:?}; there are the papers {papers} and their results")]
+    NoResult {
+        /// What was asked for.
+        name: String,
+        /// The papers.
+        papers: String,
+    },
     /// The input cannot be used.
     #[error("{0}")]
     Input(String),
@@ -52,9 +69,12 @@ impl Error {
     /// Its kind.
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            Self::Testbed(_) | Self::NotTaken { .. } | Self::Option { .. } | Self::Input(_) => {
-                ErrorKind::Input
-            }
+            Self::Testbed(_)
+            | Self::NotTaken { .. }
+            | Self::Option { .. }
+            | Self::Refused { .. }
+            | Self::NoResult { .. }
+            | Self::Input(_) => ErrorKind::Input,
             Self::Job(_) => ErrorKind::Job,
             Self::Stopped => ErrorKind::Stopped,
         }

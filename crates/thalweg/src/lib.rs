@@ -17,12 +17,14 @@
 
 mod base_stations;
 mod error;
+mod lab;
 mod lifetime;
 mod network;
 mod rounds;
 
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
+pub use lab::{results_of, ExperimentRun, Lab, Step, StepObserver};
 pub use lifetime::{Idle, Joules, Lifetime, Milestone, NodeLife, Usage};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
 pub use thalweg_host::collector::Report as PipelineReport;
@@ -30,6 +32,8 @@ pub use thalweg_host::job::Progress;
 pub use thalweg_host::link_state::PlanSummary as Plan;
 pub use thalweg_host::outcome::Summary;
 pub use thalweg_host::registry::{self, Protocol, PROTOCOLS};
+pub use thalweg_lab::experiment::{Experiment, Explained, Report as ExperimentReport, RunOption};
+pub use thalweg_lab::results::{Extent, Row};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
 pub use thalweg_testbeds::Testbed;

@@ -29,7 +29,9 @@ pub struct Journal {
     folder: PathBuf,
     worth: Duration,
     begun: Instant,
-    program: OnceLock<Option<String>>,
+    /// A file that changes when rows may.
+    program: PathBuf,
+    digest: OnceLock<Option<String>>,
     /// What this command has written or used, and the first failure to write.
     files: Mutex<(BTreeSet<PathBuf>, Option<io::Error>)>,
 }
@@ -48,17 +50,19 @@ impl Journal {
     pub(super) fn of_everything(folder: &Path) -> Self {
         Self {
             worth: Duration::ZERO,
-            ..Self::in_folder(folder)
+            ..Self::in_folder(folder, std::env::current_exe().unwrap())
         }
     }
 
-    /// The journal in `folder`, which is made when there is something to keep.
-    pub fn in_folder(folder: &Path) -> Self {
+    /// The journal of `program` in `folder`, which is made when there is something to keep. The program is a file that
+    /// changes when rows may, such as the executable; where it cannot be read, nothing is kept.
+    pub fn in_folder(folder: &Path, program: PathBuf) -> Self {
         Self {
             folder: folder.to_owned(),
             worth: WORTH,
             begun: Instant::now(),
-            program: OnceLock::new(),
+            program,
+            digest: OnceLock::new(),
             files: Mutex::default(),
         }
     }
@@ -112,15 +116,15 @@ impl Journal {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Version and digest of the running program; none where it cannot be read.
+    /// Version and digest of the program; none where it cannot be read.
     fn program(&self) -> Option<&str> {
         let read = || {
             let mut digest = Sha256::new();
-            let mut file = File::open(std::env::current_exe().ok()?).ok()?;
+            let mut file = File::open(&self.program).ok()?;
             io::copy(&mut file, &mut Writer(&mut digest)).ok()?;
             Some(format!("{} {}", env!("CARGO_PKG_VERSION"), hex(digest)))
         };
-        self.program.get_or_init(read).as_deref()
+        self.digest.get_or_init(read).as_deref()
     }
 }
 

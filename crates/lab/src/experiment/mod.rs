@@ -82,7 +82,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Testbed(#[from] TestbedError),
     /// The testbed was not measured on the control channel that was asked for.
-    #[error("--control-channel: {0}")]
+    #[error("control channel: {0}")]
     ControlChannel(String),
     /// A testbed cannot be such a site.
     #[error(transparent)]

@@ -123,7 +123,7 @@ fn with_key(error: &toml::de::Error) -> String {
 
 const CONTROL_CHANNEL: &str = "control_channel";
 
-/// An option of `thalweg run` that changes what a run does.
+/// An option that changes what a run does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOption {
     /// How many nodes a benchmark has.
@@ -147,14 +147,14 @@ pub enum RunOption {
 impl fmt::Display for RunOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Nodes => "--nodes",
-            Self::Routes(_) => "--routes",
-            Self::Testbed(_) => "--testbed",
-            Self::ControlChannel(_) => "--control-channel",
-            Self::Loss => "--loss",
-            Self::Explain => "--explain",
-            Self::Pcap => "--pcap",
-            Self::Out => "--out",
+            Self::Nodes => "nodes",
+            Self::Routes(_) => "routes",
+            Self::Testbed(_) => "testbed",
+            Self::ControlChannel(_) => "control-channel",
+            Self::Loss => "loss",
+            Self::Explain => "explain",
+            Self::Pcap => "pcap",
+            Self::Out => "out",
         })
     }
 }

@@ -10,37 +10,37 @@ use thalweg_units::Channel;
 const USES: [(&str, &str); 15] = [
     (
         "p3.fig5",
-        "--routes --testbed --control-channel --loss --explain --out",
+        "routes testbed control-channel loss explain out",
     ),
     (
         "p3.table1",
-        "--routes --testbed --control-channel --loss --out",
+        "routes testbed control-channel loss out",
     ),
-    ("p3.table2", "--testbed --loss --out"),
+    ("p3.table2", "testbed loss out"),
     (
         "p3.overhead",
-        "--routes --testbed --control-channel --loss --out",
+        "routes testbed control-channel loss out",
     ),
     (
         "p3.asym",
-        "--routes --testbed --control-channel --loss --out",
+        "routes testbed control-channel loss out",
     ),
     (
         "p3.control",
-        "--routes --testbed --control-channel --loss --out",
+        "routes testbed control-channel loss out",
     ),
     (
         "p3.network",
-        "--routes --testbed --control-channel --loss --out",
+        "routes testbed control-channel loss out",
     ),
-    ("cit.fig4", "--testbed --loss --out"),
-    ("cit.bounds", "--out"),
-    ("cit.pip", "--testbed --out"),
-    ("fusion.fig5_2", "--testbed --pcap --out"),
-    ("fusion.fig2_5", "--testbed --out"),
-    ("ff.fig5", "--testbed --loss --out"),
-    ("ff.bounds", "--out"),
-    ("rcrt.fig3", "--testbed --pcap --out"),
+    ("cit.fig4", "testbed loss out"),
+    ("cit.bounds", "out"),
+    ("cit.pip", "testbed out"),
+    ("fusion.fig5_2", "testbed pcap out"),
+    ("fusion.fig2_5", "testbed out"),
+    ("ff.fig5", "testbed loss out"),
+    ("ff.bounds", "out"),
+    ("rcrt.fig3", "testbed pcap out"),
 ];
 
 #[test]
