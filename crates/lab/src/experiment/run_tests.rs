@@ -8,31 +8,13 @@ use thalweg_units::Channel;
 
 /// One built-in experiment of each kind, and of those that simulate nothing.
 const USES: [(&str, &str); 15] = [
-    (
-        "p3.fig5",
-        "routes testbed control-channel loss explain out",
-    ),
-    (
-        "p3.table1",
-        "routes testbed control-channel loss out",
-    ),
+    ("p3.fig5", "routes testbed control-channel loss explain out"),
+    ("p3.table1", "routes testbed control-channel loss out"),
     ("p3.table2", "testbed loss out"),
-    (
-        "p3.overhead",
-        "routes testbed control-channel loss out",
-    ),
-    (
-        "p3.asym",
-        "routes testbed control-channel loss out",
-    ),
-    (
-        "p3.control",
-        "routes testbed control-channel loss out",
-    ),
-    (
-        "p3.network",
-        "routes testbed control-channel loss out",
-    ),
+    ("p3.overhead", "routes testbed control-channel loss out"),
+    ("p3.asym", "routes testbed control-channel loss out"),
+    ("p3.control", "routes testbed control-channel loss out"),
+    ("p3.network", "routes testbed control-channel loss out"),
     ("cit.fig4", "testbed loss out"),
     ("cit.bounds", "out"),
     ("cit.pip", "testbed out"),

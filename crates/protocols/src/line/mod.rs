@@ -5,6 +5,7 @@
 //! of what was sent; an end that leaves a session never enters it again; every wait has an end. Which bytes:
 //! [`thalweg_wire::host`]. Not modelled: the speed of the line, which is the owner's. Tests: `tests.rs`.
 
+pub mod desk;
 pub mod station;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 //! queue for the line is bounded; the network waits for it, but with a line speed set, object bytes without room are
 //! refused. Not modelled: a processor that line and radio share. Tests: `tests/all/line/`.
 
+mod outbox;
 mod session;
 mod store;
 mod stream;
@@ -15,26 +16,23 @@ use crate::battery::Powered;
 use crate::collect::Object;
 use crate::motes::{check_pipelines, flood_config, RunError};
 use crate::offers::{Change, Offers};
+use outbox::Outbox;
 use session::Session;
-use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::{Duration as WallDuration, Instant as Wall};
-use store::{Piece, StationStore};
+use store::StationStore;
 use thalweg_host::line::Stream;
 use thalweg_host::network::NetworkFault;
 use thalweg_host::transfer::pipeline::{Order, MAX_NODES};
-use thalweg_protocols::line::station::{self, max_order_bytes, Event, Sources, MAX_EVENT_BYTES};
-use thalweg_protocols::line::{Link, LinkEvent};
+use thalweg_protocols::line::desk::{Desk, Wanted};
+use thalweg_protocols::line::station::{max_order_bytes, Event, Order as LineOrder};
 use thalweg_protocols::mote::{Command, Mote};
 use thalweg_sim::{Network, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
-use thalweg_wire::host::{
-    About, Carries, End, Limits, Message, Name, OrderPart, Unread, MAX_MESSAGE, MAX_OBJECT_BYTES,
-    MAX_STUFFED,
-};
-use thalweg_wire::Writer;
+use thalweg_wire::host::{About, Carries, Limits, Name, MAX_STUFFED};
+use thalweg_wire::rcrt::Rate;
 
 /// Events that wait for the line; beyond, the network stands still.
 const QUEUE: usize = 4_096;
@@ -50,8 +48,8 @@ const BEHIND: WallDuration = WallDuration::from_millis(100);
 const OUT: usize = 4 * MAX_STUFFED;
 
 type Node = Mote<StationStore, 160, MAX_NODES>;
-/// An order as it comes in.
-type LineOrder<'a> = station::Order<'a, MAX_NODES>;
+/// The most bytes of an order.
+const ORDER: usize = max_order_bytes(MAX_NODES);
 
 /// Why a simulated base station stopped.
 #[derive(Debug, thiserror::Error)]
@@ -84,37 +82,24 @@ pub struct Setup {
     pub boot: u32,
 }
 
-/// What waits for the line.
-#[derive(Debug)]
-enum Waiting {
-    Event(Instant, Event),
-    Piece(Piece),
-}
-
 /// A network and its base station.
 pub struct BaseStation {
     net: Network<Node>,
     powered: Option<Powered>,
     node: usize,
-    about: About,
     speed: f64,
     baud: Option<u32>,
     room: usize,
     opened: Wall,
     /// A wall time, and the network's time then.
     since: (Wall, SimTime),
-    link: Link,
-    waiting: VecDeque<Waiting>,
+    desk: Desk<ORDER, MAX_NODES>,
+    outbox: Outbox,
     /// What other nodes offer, and which of them have it in memory.
     object: Object,
     offers: Offers,
     site: Site,
     session: Option<Session>,
-    /// The order that is coming in.
-    order: Vec<u8>,
-    /// Object bytes sent in this session, and how many may be.
-    sent: u32,
-    until: u32,
     out: Vec<u8>,
     /// When the line was paid for last, and bytes that it may take now.
     paid: Wall,
@@ -162,7 +147,7 @@ impl BaseStation {
             board: Name::new(&name).unwrap_or(Name::EMPTY),
             limits: Limits {
                 nodes: MAX_NODES as u16,
-                order_bytes: max_order_bytes(MAX_NODES) as u16,
+                order_bytes: ORDER as u16,
                 object_bytes: setup.room_bytes,
             },
         };
@@ -171,21 +156,17 @@ impl BaseStation {
             net,
             powered: Powered::of(site),
             node,
-            about,
             speed: setup.speed,
             baud: setup.baud,
             room: setup.room_bytes as usize,
             opened: now,
             since: (now, SimTime::ZERO),
-            link: Link::new(End::Station, setup.boot, Some(about), Instant::ZERO),
-            waiting: VecDeque::new(),
+            desk: Desk::new(about, Instant::ZERO),
+            outbox: Outbox::default(),
             object: setup.object.clone(),
             offers: Offers::default(),
             site: site.clone(),
             session: None,
-            order: Vec::new(),
-            sent: 0,
-            until: 0,
             out: Vec::new(),
             paid: now,
             credit: 0.0,
@@ -194,7 +175,7 @@ impl BaseStation {
 
     /// Its greeting.
     pub const fn about(&self) -> &About {
-        &self.about
+        self.desk.about()
     }
     /// The network's time.
     pub fn now(&self) -> SimTime {
@@ -212,7 +193,7 @@ impl BaseStation {
     ) -> Result<(), BaseStationError> {
         while !stop() {
             self.advance()?;
-            self.timeouts();
+            self.desk.timeout(self.line_now());
             self.fill_window();
             self.write(line)?;
             let mut room = [0; 2_048];
@@ -246,13 +227,13 @@ impl BaseStation {
 
     /// Whether there is room for the network's next events.
     fn has_room(&mut self) -> bool {
-        if !self.link.is_up() {
+        if !self.desk.is_up() {
             // There is no host.
             self.begin();
         }
         let store = self.net.engine_mut(self.node).store_mut();
         let fits = self.baud.is_some() || store.used() < self.room;
-        fits && self.waiting.len() < QUEUE
+        fits && self.outbox.len() < QUEUE
     }
 
     fn run_network(&mut self, until: SimTime) -> Result<(), BaseStationError> {
@@ -267,7 +248,7 @@ impl BaseStation {
             })?;
             // What the node wrote before this event goes first.
             let pieces = self.net.engine_mut(station).store_mut().take();
-            self.waiting.extend(pieces.map(Waiting::Piece));
+            self.outbox.add_pieces(pieces);
             match reported {
                 Some((at, event)) => self.report(at, Event::Mote(event)),
                 None => break,
@@ -275,7 +256,7 @@ impl BaseStation {
         }
         while let Some(session) = &mut self.session {
             match session.next(until)? {
-                Some((at, handed)) if self.waiting.len() < PACKETS => {
+                Some((at, handed)) if self.outbox.len() < PACKETS => {
                     self.report(at, Event::Handed(handed));
                 }
                 Some(_) => {}
@@ -288,93 +269,14 @@ impl BaseStation {
     /// Queues `event`, which came at `at` of the network's time, for the host.
     fn report(&mut self, at: SimTime, event: Event) {
         let at = self.net.local(self.node, at);
-        self.waiting.push_back(Waiting::Event(at, event));
-    }
-
-    fn timeouts(&mut self) {
-        let now = self.line_now();
-        if self.link.due() <= now {
-            // Messages for a host that is gone are dropped when another comes.
-            let _ = self.link.timeout(now);
-        }
+        self.outbox.add_event(at, &event);
     }
 
     /// Sends messages while the window has room.
     fn fill_window(&mut self) {
-        while self.link.room() > 0 {
-            let mut room = [0; MAX_MESSAGE];
-            let Some(len) = self.next_message(&mut room) else {
-                return;
-            };
-            // There is room for one.
-            let _ = self.link.send(&room[..len]);
-        }
-    }
-
-    /// Writes the next message that may go, and says how long it is.
-    fn next_message(&mut self, room: &mut [u8]) -> Option<usize> {
-        match self.waiting.front()? {
-            Waiting::Event(at, _) => {
-                let at = *at;
-                let mut bytes = Vec::with_capacity(MAX_MESSAGE);
-                while let Some(Waiting::Event(when, event)) = self.waiting.front() {
-                    let mut one = [0; MAX_EVENT_BYTES];
-                    let mut w = Writer::new(&mut one);
-                    // Every event is shorter than that.
-                    let len = event.emit(&mut w).map_or(0, |()| w.len());
-                    if *when != at || bytes.len() + len + 10 > MAX_MESSAGE {
-                        break;
-                    }
-                    bytes.push(len as u8);
-                    bytes.extend_from_slice(&one[..len]);
-                    self.waiting.pop_front();
-                }
-                written(&Message::Event { at, bytes: &bytes }, room)
-            }
-            Waiting::Piece(Piece::Begin) => {
-                self.waiting.pop_front();
-                written(&Message::Begin, room)
-            }
-            Waiting::Piece(Piece::Bytes { .. }) => self.next_bytes(room),
-        }
-    }
-
-    /// Bytes that follow each other, as many as a message and the host have room for.
-    fn next_bytes(&mut self, room: &mut [u8]) -> Option<usize> {
-        let allowed = self.until.wrapping_sub(self.sent) as usize;
-        // Credit that the host has not given yet is none.
-        let allowed = if allowed > i32::MAX as usize {
-            0
-        } else {
-            allowed
-        };
-        let most = allowed.min(MAX_OBJECT_BYTES);
-        let (mut from, mut bytes) = (None, Vec::with_capacity(MAX_OBJECT_BYTES));
-        while let Some(Waiting::Piece(Piece::Bytes {
-            offset,
-            bytes: piece,
-        })) = self.waiting.front_mut()
-        {
-            let follows = *from.get_or_insert(*offset) as usize + bytes.len() == *offset as usize;
-            let len = piece.len().min(most - bytes.len());
-            if !follows || len == 0 {
-                break;
-            }
-            bytes.extend(piece.drain(..len));
-            *offset += len as u32;
-            if piece.is_empty() {
-                self.waiting.pop_front();
-            }
-        }
-        if bytes.is_empty() {
-            return None;
-        }
-        self.sent = self.sent.wrapping_add(bytes.len() as u32);
+        self.desk.fill_window(&mut self.outbox);
         let store = self.net.engine_mut(self.node).store_mut();
-        store.gone(bytes.len());
-        let offset = from?;
-        let bytes = &bytes[..];
-        written(&Message::Object { offset, bytes }, room)
+        store.gone(self.outbox.take_gone());
     }
 
     fn write(&mut self, line: &mut dyn Stream) -> io::Result<()> {
@@ -382,7 +284,7 @@ impl BaseStation {
         let mut frame = [0; MAX_STUFFED];
         loop {
             while self.out.len() < OUT {
-                match self.link.transmit(now, &mut frame) {
+                match self.desk.transmit(now, &mut frame) {
                     0 => break,
                     len => self.out.extend_from_slice(&frame[..len]),
                 }
@@ -416,104 +318,42 @@ impl BaseStation {
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), NetworkFault> {
         let mut rest = bytes;
-        let mut room = [0; MAX_MESSAGE];
         loop {
-            let now = self.line_now();
-            let len = match self.link.receive(now, &mut rest) {
+            let (now, net, node) = (self.line_now(), &self.net, self.node);
+            let wanted = self.desk.receive(now, &mut rest, || net.local_now(node));
+            match wanted {
                 None => return Ok(()),
-                Some(LinkEvent::Message(message) | LinkEvent::Note(message)) => {
-                    room[..message.len()].copy_from_slice(message);
-                    message.len()
+                Some(Wanted::Fresh) => self.begin(),
+                Some(Wanted::Order(LineOrder::Mote(command))) => {
+                    self.session = None;
+                    self.carry_out(command);
                 }
-                Some(LinkEvent::Up(None)) => {
-                    self.begin();
-                    continue;
+                Some(Wanted::Order(LineOrder::Session(sources))) => {
+                    let sources: Vec<_> = sources.iter().collect();
+                    self.begin_session(&sources);
                 }
-                // Two base stations do not talk to each other.
-                Some(LinkEvent::Up(Some(_))) => {
-                    self.link.leave(now);
-                    continue;
+                // One for a session that has ended is dropped.
+                Some(Wanted::Order(LineOrder::Send(send))) => {
+                    if let Some(session) = &mut self.session {
+                        session.send(send)?;
+                    }
                 }
-                Some(LinkEvent::Down(_) | LinkEvent::Foreign(_)) => continue,
-            };
-            if let Ok(message) = Message::parse(&room[..len]) {
-                self.handle(&message)?;
             }
         }
     }
 
     /// Drops what waits for an earlier host, and ends its session.
     fn begin(&mut self) {
-        self.waiting.clear();
-        self.order.clear();
+        self.outbox.clear();
         self.session = None;
-        (self.sent, self.until) = (0, 0);
         self.net.engine_mut(self.node).store_mut().clear();
     }
 
-    fn handle(&mut self, message: &Message<'_>) -> Result<(), NetworkFault> {
-        match *message {
-            Message::Order {
-                number,
-                part,
-                bytes,
-            } => self.ordered(number, part, bytes)?,
-            Message::Credit { until } => self.until = until,
-            Message::TimeAsked { asked } => {
-                let now = self.net.local_now(self.node);
-                let (heard, told) = (now, now);
-                let mut room = [0; MAX_MESSAGE];
-                let len = written(&Message::TimeTold { asked, heard, told }, &mut room);
-                // The host asks again.
-                let _ = len.map(|len| self.link.note(&room[..len]));
-            }
-            // Only base stations send these.
-            Message::Unread { .. }
-            | Message::Event { .. }
-            | Message::Begin
-            | Message::Object { .. }
-            | Message::TimeTold { .. } => {}
-        }
-        Ok(())
-    }
-
-    fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) -> Result<(), NetworkFault> {
-        let most = usize::from(self.about.limits.order_bytes);
-        // One byte too many is kept, to see that it is too long.
-        let left = (most + 1).saturating_sub(self.order.len());
-        self.order
-            .extend_from_slice(&bytes[..bytes.len().min(left)]);
-        if part == OrderPart::More {
-            return Ok(());
-        }
-        let order = std::mem::take(&mut self.order);
-        let why = match (order.len() > most, LineOrder::parse(&order)) {
-            (true, _) => Unread::TooLong,
-            (false, Err(_)) => Unread::Malformed,
-            (false, Ok(LineOrder::Mote(command))) => {
-                self.session = None;
-                self.carry_out(command);
-                return Ok(());
-            }
-            (false, Ok(LineOrder::Session(sources))) => {
-                self.begin_session(sources);
-                return Ok(());
-            }
-            (false, Ok(LineOrder::Send(send))) => {
-                // One for a session that has ended is dropped.
-                let session = self.session.as_mut();
-                return session.map_or(Ok(()), |session| session.send(send));
-            }
-        };
-        self.unread(number, why);
-        Ok(())
-    }
-
-    fn begin_session(&mut self, sources: Sources<'_>) {
+    fn begin_session(&mut self, sources: &[(NodeId, Rate)]) {
         self.session = None;
         self.carry_out(Command::Stop);
         let now = self.net.now();
-        let begun = Session::begin(&self.site, self.about.node, sources, now);
+        let begun = Session::begin(&self.site, self.about().node, sources, now);
         let event = match begun {
             Ok(session) => {
                 self.session = Some(session);
@@ -542,17 +382,4 @@ impl BaseStation {
         }
         self.net.command(self.node, command);
     }
-
-    fn unread(&mut self, number: u16, why: Unread) {
-        let mut room = [0; MAX_MESSAGE];
-        if let Some(len) = written(&Message::Unread { number, why }, &mut room) {
-            // A host that does not read its window finds out when its job times out.
-            let _ = self.link.send(&room[..len]);
-        }
-    }
-}
-
-fn written(message: &Message<'_>, room: &mut [u8]) -> Option<usize> {
-    let mut w = Writer::new(room);
-    message.emit(&mut w).ok().map(|()| w.len())
 }

@@ -7,10 +7,11 @@
 use crate::networks::{gauges, Gauge};
 use crate::rcrt::TreeNetwork;
 use thalweg_host::network::{Network, NetworkFault, NetworkTime, Notice};
-use thalweg_protocols::line::station::{NotBegun, Sources};
+use thalweg_protocols::line::station::NotBegun;
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_testbeds::Site;
 use thalweg_units::{NodeId, SimTime};
+use thalweg_wire::rcrt::Rate;
 
 /// A running session.
 pub(super) struct Session {
@@ -24,14 +25,14 @@ impl Session {
     pub(super) fn begin(
         site: &Site,
         station: NodeId,
-        sources: Sources<'_>,
+        sources: &[(NodeId, Rate)],
         now: SimTime,
     ) -> Result<Self, NotBegun> {
         let is_node = |id| id != station && site.testbed.index_of(id).is_some();
-        if !sources.iter().all(|(id, _)| is_node(id)) {
+        if !sources.iter().all(|(id, _)| is_node(*id)) {
             return Err(NotBegun::NoSuchNode);
         }
-        let sources = sources.iter().map(|(id, rate)| (id, rate.per_s()));
+        let sources = sources.iter().map(|(id, rate)| (*id, rate.per_s()));
         let network = gauges(site, station, sources);
         Ok(Self {
             network: network.map_err(|_| NotBegun::NotCarried)?,

@@ -1,7 +1,6 @@
 //! The objects of a network with a base station: nodes offer theirs; bytes that reach the base station wait for the line
 //! while there is room. Tests: at the end.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use thalweg_host::object::Memory;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
@@ -16,7 +15,7 @@ pub(super) enum Piece {
         /// Where they are.
         offset: u32,
         /// The bytes.
-        bytes: VecDeque<u8>,
+        bytes: Vec<u8>,
     },
 }
 
@@ -109,7 +108,7 @@ impl ObjectStore for StationStore {
             Self::Spools { used, room, .. } if bytes.len() > *room - *used => Err(NoRoom),
             Self::Spools { pieces, used, .. } => {
                 *used += bytes.len();
-                let bytes = bytes.iter().copied().collect();
+                let bytes = bytes.to_vec();
                 pieces.push(Piece::Bytes { offset, bytes });
                 Ok(())
             }
