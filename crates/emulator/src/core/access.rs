@@ -3,8 +3,8 @@
 use super::system::Asked;
 use super::{Core, Fault, Peripherals};
 
-/// Where the private peripherals begin (B3.1).
-const SYSTEM: u32 = 0xe000_0000;
+/// The private peripheral bus (B3.1.1).
+const SYSTEM: std::ops::Range<u32> = 0xe000_0000..0xe010_0000;
 
 /// Puts `N` bytes into a word.
 #[inline]
@@ -40,7 +40,7 @@ impl<P: Peripherals + 'static> Core<P> {
             return Err(Fault::Unaligned { address });
         }
         let word_at = address & !3;
-        let word = if word_at >= SYSTEM {
+        let word = if SYSTEM.contains(&word_at) {
             self.system.read(self.cycles, word_at)
         } else {
             let read = self.peripherals.read(&mut self.memory, self.cycles, word_at);
@@ -66,7 +66,7 @@ impl<P: Peripherals + 'static> Core<P> {
         if address as usize % N != 0 {
             return Err(Fault::Unaligned { address });
         }
-        if address >= SYSTEM {
+        if SYSTEM.contains(&address) {
             return self.store_system::<N>(address, value);
         }
         // Registers behind the peripheral bus are words (product specification, 4.3).

@@ -52,11 +52,11 @@ impl<P: Peripherals + 'static> Core<P> {
         row(0xfbf0_8000, 0xf240_0000, Self::move_wide),
         row(0xfbf0_8000, 0xf2a0_0000, Self::subtract_plain),
         row(0xfbf0_8000, 0xf2c0_0000, Self::move_top),
-        row(0xfff0_f0f0, 0xf320_0000, Self::saturate_signed_halves),
+        row(0xfff0_f0c0, 0xf320_0000, Self::saturate_signed_halves),
         row(0xffd0_8020, 0xf300_0000, Self::saturate_signed),
         row(0xfff0_8020, 0xf340_0000, Self::extract_signed),
         row(0xfff0_8020, 0xf360_0000, Self::insert),
-        row(0xfff0_f0f0, 0xf3a0_0000, Self::saturate_unsigned_halves),
+        row(0xfff0_f0c0, 0xf3a0_0000, Self::saturate_unsigned_halves),
         row(0xffd0_8020, 0xf380_0000, Self::saturate_unsigned),
         row(0xfff0_8020, 0xf3c0_0000, Self::extract_unsigned),
         // A5.3.4: branches and control.
@@ -71,7 +71,8 @@ impl<P: Peripherals + 'static> Core<P> {
         row(0xf800_d000, 0xf000_8000, Self::branch_condition_wide),
         row(0xf800_d000, 0xf000_9000, Self::branch_far),
         row(0xf800_d000, 0xf000_d000, Self::branch_link),
-        // A5.3.10: store single.
+        // A5.3.10: store single, which the program counter cannot be the base of.
+        row(0xff1f_0000, 0xf80f_0000, Self::undefined),
         row(0xfff0_0000, 0xf880_0000, Self::store_positive::<1>),
         row(0xfff0_0000, 0xf8a0_0000, Self::store_positive::<2>),
         row(0xfff0_0000, 0xf8c0_0000, Self::store_positive::<4>),
