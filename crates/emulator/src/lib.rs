@@ -2,5 +2,6 @@
 
 pub mod core;
 mod memory;
+pub mod soc;
 
 pub use memory::{Memory, FICR_BASE, FLASH_BYTES, PAGE_BYTES, RAM_BASE, RAM_BYTES, UICR_BASE};
