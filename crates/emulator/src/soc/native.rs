@@ -57,6 +57,14 @@ impl Soc {
         written.is_some()
     }
 
+    /// Until which cycle no interrupt of `mask` is asked for and nothing happens by itself.
+    pub(crate) fn idle_until(&self, mask: u64) -> u64 {
+        match self.devices.lines() & mask {
+            0 => self.devices.due(),
+            _ => self.now,
+        }
+    }
+
     /// Time passes.
     pub fn advance(&mut self, cycles: u64) {
         self.advance_to(self.now + cycles);
