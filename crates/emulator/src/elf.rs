@@ -29,7 +29,10 @@ impl fmt::Display for ElfError {
             Self::Format => f.write_str("expected a 32-bit little-endian ELF file for ARM"),
             Self::Short => f.write_str("expected more: the ELF file ends early"),
             Self::Place { address } => {
-                write!(f, "expected flash or RAM at {address:#010x}, where a segment belongs")
+                write!(
+                    f,
+                    "expected flash or RAM at {address:#010x}, where a segment belongs"
+                )
             }
             Self::Empty => f.write_str("expected a segment in flash"),
         }
@@ -63,7 +66,9 @@ const HEADER: usize = 32;
 
 fn word(file: &[u8], at: usize) -> Result<u32, ElfError> {
     let bytes = file.get(at..).and_then(|rest| rest.first_chunk());
-    bytes.map(|bytes| u32::from_le_bytes(*bytes)).ok_or(ElfError::Short)
+    bytes
+        .map(|bytes| u32::from_le_bytes(*bytes))
+        .ok_or(ElfError::Short)
 }
 fn half(file: &[u8], at: usize) -> Result<usize, ElfError> {
     let bytes = file.get(at..).and_then(|rest| rest.first_chunk());

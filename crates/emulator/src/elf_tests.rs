@@ -50,7 +50,10 @@ fn no_file_does_harm() {
     let whole = file(&[(0, 0, &TABLE, 8)]);
     let mut memory = Memory::default();
     for length in 0..whole.len() {
-        assert!(load(&whole[..length], &mut memory).is_err(), "{length} bytes");
+        assert!(
+            load(&whole[..length], &mut memory).is_err(),
+            "{length} bytes"
+        );
     }
     for at in 0..whole.len() {
         for value in [0xff, 0x80, 0x7f] {
@@ -61,6 +64,9 @@ fn no_file_does_harm() {
     }
     let outside = file(&[(0, FLASH_BYTES as u32 - 4, &TABLE, 8)]);
     let address = FLASH_BYTES as u32 - 4;
-    assert_eq!(load(&outside, &mut memory), Err(ElfError::Place { address }));
+    assert_eq!(
+        load(&outside, &mut memory),
+        Err(ElfError::Place { address })
+    );
     assert_eq!(load(&file(&[]), &mut memory), Err(ElfError::Empty));
 }

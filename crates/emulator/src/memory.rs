@@ -83,8 +83,11 @@ impl Memory {
 
     /// `length` bytes from `address` on, wherever they lie within one memory.
     pub fn read(&self, address: u32, length: usize) -> Option<&[u8]> {
-        let of = |base, memory: &'_ Vec<u8>| Self::place(address, length, base).map(|p| (p, memory.len()));
-        let inside = |place: Option<(Range<usize>, usize)>| place.filter(|(p, size)| p.end <= *size);
+        let of = |base, memory: &'_ Vec<u8>| {
+            Self::place(address, length, base).map(|p| (p, memory.len()))
+        };
+        let inside =
+            |place: Option<(Range<usize>, usize)>| place.filter(|(p, size)| p.end <= *size);
         if let Some((place, _)) = inside(of(RAM_BASE, &self.ram)) {
             return self.ram.get(place);
         }

@@ -1,10 +1,9 @@
 //! How much worse than typical a chip may be: what a network must stand before anybody trusts it on silicon.
 
 use crate::core::Costs;
-use crate::crystal::Crystal;
 use crate::soc::RadioTimes;
 use std::num::NonZeroU32;
-use thalweg_units::{Duration, SimTime};
+use thalweg_units::Duration;
 
 /// Cycles of a microsecond.
 const MICROSECOND: u64 = 64;
@@ -85,11 +84,10 @@ impl Perturbation {
     }
 
     /// By how much the `number`th reception of a mote is told late.
-    pub(crate) fn late_end(&self, seed: u64, crystal: Crystal, number: u64) -> Duration {
-        let mote = crystal.time(1 << 40).since(SimTime::ZERO).as_nanos();
+    pub(crate) fn late_end(&self, seed: u64, mote: usize, number: u64) -> Duration {
         match self.late_end {
             Some(LateEnd { one_in, by })
-                if mix(seed ^ mix(mote) ^ mix(!number)) % u64::from(one_in.get()) == 0 =>
+                if mix(seed ^ mix(mote as u64) ^ mix(!number)) % u64::from(one_in.get()) == 0 =>
             {
                 by
             }

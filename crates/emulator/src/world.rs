@@ -14,7 +14,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
 use thalweg_medium::{
-    Air, Deaf, EarId, EarStatus, Explain, FrameId, Lead, Locked, Medium, Outcome, Reception, Sending,
+    Air, Deaf, EarId, EarStatus, Explain, FrameId, Lead, Locked, Medium, Outcome, Reception,
+    Sending,
 };
 use thalweg_units::{Channel, Duration, MilliWatts, SimTime};
 
@@ -108,11 +109,29 @@ struct OnAir {
 /// What is still to happen on the air.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 enum Later {
-    Sfd { ear: EarId, of: FrameId },
-    Header { ear: EarId, of: FrameId },
-    Head { ear: EarId, of: FrameId, bytes: usize },
-    Look { mote: usize, channel: Channel, left: u32, looks: u32, sum: f64 },
-    End { of: FrameId },
+    Sfd {
+        ear: EarId,
+        of: FrameId,
+    },
+    Header {
+        ear: EarId,
+        of: FrameId,
+    },
+    Head {
+        ear: EarId,
+        of: FrameId,
+        bytes: usize,
+    },
+    Look {
+        mote: usize,
+        channel: Channel,
+        left: u32,
+        looks: u32,
+        sum: f64,
+    },
+    End {
+        of: FrameId,
+    },
 }
 
 /// An entry of the queue: its time, then the order in which it was made.
@@ -238,7 +257,9 @@ impl<C: Chip> World<C> {
 
     /// For how long a mote's parts were in which state.
     pub fn spent(&self, mote: usize) -> Spent {
-        use RadioState::{Disabled, Rx, RxDisable, RxIdle, RxRampUp, Tx, TxDisable, TxIdle, TxRampUp};
+        use RadioState::{
+            Disabled, Rx, RxDisable, RxIdle, RxRampUp, Tx, TxDisable, TxIdle, TxRampUp,
+        };
         let Some(mote) = self.motes.get(mote) else {
             return Spent::default();
         };
@@ -246,7 +267,12 @@ impl<C: Chip> World<C> {
         let devices = mote.chip.devices();
         let length = |cycles| mote.crystal.length(cycles);
         let states = |states: &[RadioState]| {
-            length(states.iter().map(|state| devices.radio_cycles(*state, now)).sum())
+            length(
+                states
+                    .iter()
+                    .map(|state| devices.radio_cycles(*state, now))
+                    .sum(),
+            )
         };
         let asleep = mote.chip.asleep() + (now - mote.chip.now());
         Spent {
@@ -267,10 +293,15 @@ impl<C: Chip> World<C> {
     pub fn run_until(&mut self, end: SimTime) -> Result<(), Stopped> {
         while self.now < end {
             // Where all sleep, the quantum in which nothing happens is long.
-            let queued = self.queue.peek().map_or(SimTime::MAX, |Reverse(entry)| entry.at);
+            let queued = self
+                .queue
+                .peek()
+                .map_or(SimTime::MAX, |Reverse(entry)| entry.at);
             let ahead = self.ahead.iter().map(|(at, ..)| *at).min();
             let wakes = self.motes.iter().map(|mote| mote.wakes).min();
-            let quiet = queued.min(ahead.unwrap_or(SimTime::MAX)).min(wakes.unwrap_or(SimTime::MAX));
+            let quiet = queued
+                .min(ahead.unwrap_or(SimTime::MAX))
+                .min(wakes.unwrap_or(SimTime::MAX));
             self.now = self.now.max(quiet.min(end));
             let to = (self.now + self.quantum).min(end);
             let mut deeds = std::mem::take(&mut self.ahead);
@@ -283,7 +314,10 @@ impl<C: Chip> World<C> {
                 mote.wakes = mote.crystal.time(mote.chip.idle_until());
                 if mote.chip.devices().has_acts() {
                     let acts = mote.chip.devices_mut().take_acts();
-                    deeds.extend(acts.into_iter().map(|act| (mote.crystal.time(act.at), number, act)));
+                    deeds.extend(
+                        acts.into_iter()
+                            .map(|act| (mote.crystal.time(act.at), number, act)),
+                    );
                 }
             }
             deeds.sort_by_key(|(at, number, _)| (*at, *number));
@@ -298,7 +332,10 @@ impl<C: Chip> World<C> {
         let mut deeds = deeds.into_iter().peekable();
         loop {
             let deed = deeds.peek().map_or(SimTime::MAX, |(at, ..)| *at);
-            let queued = self.queue.peek().map_or(SimTime::MAX, |Reverse(entry)| entry.at);
+            let queued = self
+                .queue
+                .peek()
+                .map_or(SimTime::MAX, |Reverse(entry)| entry.at);
             if deed.min(queued) >= to {
                 break;
             }
@@ -320,20 +357,19 @@ impl<C: Chip> World<C> {
     }
 
     /// Something reaches a mote's registers, a receive chain later.
-    fn tell(&mut self, at: SimTime, mote: usize, arrival: Arrival) {
-        if let Some(mote) = self.motes.get_mut(mote) {
-            let late = match arrival {
-                Arrival::End { .. } => {
-                    mote.received += 1;
-                    self.perturbation.late_end(self.seed, mote.crystal, mote.received)
-                }
-                _ => Duration::ZERO,
-            };
-            let chain = mote.chip.devices().radio_times().chain;
-            let cycle = mote.crystal.cycle(at + late) + chain;
-            mote.chip.devices_mut().arrive(cycle, arrival);
-            mote.wakes = mote.wakes.min(mote.crystal.time(cycle));
+    fn tell(&mut self, at: SimTime, number: usize, arrival: Arrival) {
+        let Some(mote) = self.motes.get_mut(number) else {
+            return;
+        };
+        let mut late = Duration::ZERO;
+        if matches!(arrival, Arrival::End { .. }) {
+            mote.received += 1;
+            late = self.perturbation.late_end(self.seed, number, mote.received);
         }
+        let chain = mote.chip.devices().radio_times().chain;
+        let cycle = mote.crystal.cycle(at + late) + chain;
+        mote.chip.devices_mut().arrive(cycle, arrival);
+        mote.wakes = mote.wakes.min(mote.crystal.time(cycle));
     }
 
     fn do_deed(&mut self, at: SimTime, mote: usize, deed: Deed) {
@@ -379,7 +415,11 @@ impl<C: Chip> World<C> {
                 self.lock_all(at, locked);
             }
             Deed::Abort => {
-                for on_air in self.on_air.values_mut().filter(|on_air| on_air.frame.from == mote) {
+                for on_air in self
+                    .on_air
+                    .values_mut()
+                    .filter(|on_air| on_air.frame.from == mote)
+                {
                     on_air.check = Check::Wrong;
                 }
             }
@@ -388,7 +428,16 @@ impl<C: Chip> World<C> {
                 looks,
             } => {
                 let (left, sum) = (looks, 0.0);
-                self.follow(at, Later::Look { mote, channel, left, looks, sum });
+                self.follow(
+                    at,
+                    Later::Look {
+                        mote,
+                        channel,
+                        left,
+                        looks,
+                        sum,
+                    },
+                );
             }
             Deed::Sense { channel: None, .. } => (),
         }
@@ -423,12 +472,27 @@ impl<C: Chip> World<C> {
                     self.tell(at, ear.0 as usize, Arrival::Garbled);
                 }
             }
-            Later::Look { mote, channel, left, looks, sum } => {
+            Later::Look {
+                mote,
+                channel,
+                left,
+                looks,
+                sum,
+            } => {
                 let ear = EarId(mote as u32);
                 let sum = sum + self.medium.sensed(at, ear, channel).0;
                 if left > 1 {
                     let left = left - 1;
-                    return self.later(at + LOOK, Later::Look { mote, channel, left, looks, sum });
+                    return self.later(
+                        at + LOOK,
+                        Later::Look {
+                            mote,
+                            channel,
+                            left,
+                            looks,
+                            sum,
+                        },
+                    );
                 }
                 let power = MilliWatts(sum / f64::from(looks.max(1))).dbm();
                 let carrier = match self.medium.receiving(ear) {
@@ -469,9 +533,15 @@ impl<C: Chip> World<C> {
     }
 
     fn end(&mut self, at: SimTime, of: FrameId) {
-        let (mut got, mut locked) = (std::mem::take(&mut self.got), std::mem::take(&mut self.locked));
+        let (mut got, mut locked) = (
+            std::mem::take(&mut self.got),
+            std::mem::take(&mut self.locked),
+        );
         self.medium.end(at, of, Explain::No, &mut got, &mut locked);
-        let sent = self.on_air.remove(&of).map_or(Check::Wrong, |on_air| on_air.check);
+        let sent = self
+            .on_air
+            .remove(&of)
+            .map_or(Check::Wrong, |on_air| on_air.check);
         for reception in got.drain(..) {
             let check = match reception.outcome {
                 Outcome::Good => sent,
@@ -483,7 +553,11 @@ impl<C: Chip> World<C> {
             }
             let (_, lqi) = self.medium.registers(of, &reception);
             // Of several senders, their power-weighted centre.
-            self.tell(reception.end, reception.ear.0 as usize, Arrival::End { check, lqi });
+            self.tell(
+                reception.end,
+                reception.ear.0 as usize,
+                Arrival::End { check, lqi },
+            );
         }
         self.got = got;
         self.lock_all(at, locked);

@@ -213,7 +213,9 @@ impl Pair {
         }
         let differs = match ours {
             // A5.1.1 lets either come first: that the condition fails, or that there is no such instruction.
-            Err(stop) if state.status & IT != 0 && matches!(stop.fault, Fault::Undefined { .. }) => {
+            Err(stop)
+                if state.status & IT != 0 && matches!(stop.fault, Fault::Undefined { .. }) =>
+            {
                 None
             }
             Err(Stop {
@@ -358,7 +360,10 @@ fn is_open_transfer(word: u32) -> bool {
         return !table || special(m) || n == 13 || t != 15 || d != 0;
     }
     let writes = is(0x0020_0000, 0x0020_0000);
-    special(t) || special(d) || t == d && is(0x0010_0000, 0x0010_0000) || writes && (n == t || n == d || n == 15)
+    special(t)
+        || special(d)
+        || t == d && is(0x0010_0000, 0x0010_0000)
+        || writes && (n == t || n == d || n == 15)
         || n == 15 && is(0x0010_0000, 0)
 }
 
@@ -422,7 +427,10 @@ fn compare(count: u32, seed: u64) {
     wrong.sort();
     let some: Vec<&String> = wrong.iter().step_by(1 + wrong.len() / 60).collect();
     let all = wrong.len();
-    assert!(all == 0, "seed {seed}: {all} of {compared} differ: {some:#?}");
+    assert!(
+        all == 0,
+        "seed {seed}: {all} of {compared} differ: {some:#?}"
+    );
     assert!(compared > count / 2);
 }
 

@@ -43,7 +43,9 @@ impl<P: Peripherals + 'static> Core<P> {
         let word = if SYSTEM.contains(&word_at) {
             self.system.read(self.cycles, word_at)
         } else {
-            let read = self.peripherals.read(&mut self.memory, self.cycles, word_at);
+            let read = self
+                .peripherals
+                .read(&mut self.memory, self.cycles, word_at);
             self.horizon = self.horizon.min(self.peripherals.due());
             read.ok_or(Fault::Bus { address })?
         };
@@ -74,7 +76,9 @@ impl<P: Peripherals + 'static> Core<P> {
             return Err(Fault::Unaligned { address });
         }
         let now = self.cycles;
-        let written = self.peripherals.write(&mut self.memory, now, address, value);
+        let written = self
+            .peripherals
+            .write(&mut self.memory, now, address, value);
         let written = written.ok_or(Fault::Bus { address })?;
         self.effect(written);
         // The register may have pulled an interrupt line.

@@ -70,7 +70,9 @@ impl<P: Peripherals + 'static> Core<P> {
     fn look_up(&mut self, pc: u32) -> Result<Row<P>, Fault> {
         let half = |at: u32| {
             let there = self.memory.fixed(at).or_else(|| self.memory.ram(at));
-            there.map(u16::from_le_bytes).ok_or(Fault::Bus { address: at })
+            there
+                .map(u16::from_le_bytes)
+                .ok_or(Fault::Bus { address: at })
         };
         let first = u32::from(half(pc)?);
         let word = match first {

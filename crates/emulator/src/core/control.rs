@@ -9,7 +9,8 @@ impl<P: Peripherals + 'static> Core<P> {
         let s = word >> 26 & 1;
         let i1 = (word >> 13 ^ s ^ 1) & 1;
         let i2 = (word >> 11 ^ s ^ 1) & 1;
-        let offset = s << 24 | i1 << 23 | i2 << 22 | (word >> 16 & 0x3ff) << 12 | (word & 0x7ff) << 1;
+        let offset =
+            s << 24 | i1 << 23 | i2 << 22 | (word >> 16 & 0x3ff) << 12 | (word & 0x7ff) << 1;
         ((offset << 7) as i32 >> 7) as u32
     }
     pub(super) fn branch_far(&mut self, word: u32) -> Done {
@@ -27,7 +28,8 @@ impl<P: Peripherals + 'static> Core<P> {
             return Ok(());
         }
         let (s, j1, j2) = (word >> 26 & 1, word >> 13 & 1, word >> 11 & 1);
-        let offset = s << 20 | j2 << 19 | j1 << 18 | (word >> 16 & 0x3f) << 12 | (word & 0x7ff) << 1;
+        let offset =
+            s << 20 | j2 << 19 | j1 << 18 | (word >> 16 & 0x3f) << 12 | (word & 0x7ff) << 1;
         let offset = ((offset << 11) as i32 >> 11) as u32;
         self.branch(self.get(PC).wrapping_add(offset));
         Ok(())

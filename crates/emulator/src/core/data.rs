@@ -93,7 +93,11 @@ impl<P: Peripherals + 'static> Core<P> {
     #[inline]
     fn plain(&mut self, word: u32, of: impl Fn(u32, u32) -> u32) -> Done {
         let n = field(word, 16, 4);
-        let a = if n == PC { self.get(n) & !3 } else { self.get(n) };
+        let a = if n == PC {
+            self.get(n) & !3
+        } else {
+            self.get(n)
+        };
         self.put(field(word, 8, 4), of(a, Self::immediate12(word)));
         Ok(())
     }
@@ -124,7 +128,9 @@ impl<P: Peripherals + 'static> Core<P> {
     #[inline]
     fn extract(&mut self, word: u32, down: impl Fn(u32, u32) -> u32) -> Done {
         let (low, width) = (Self::lowest(word), (word & 31) + 1);
-        let above = 32u32.checked_sub(low + width).ok_or(Fault::Undefined { word })?;
+        let above = 32u32
+            .checked_sub(low + width)
+            .ok_or(Fault::Undefined { word })?;
         let value = self.get(field(word, 16, 4)) << above;
         self.put(field(word, 8, 4), down(value, above + low));
         Ok(())
@@ -192,7 +198,9 @@ impl<P: Peripherals + 'static> Core<P> {
     /// `SXTAH`, `UXTAH`, `SXTAB16`, `UXTAB16`, `SXTAB`, `UXTAB`, and without addition where the first operand is the
     /// program counter.
     pub(super) fn extend<const KIND: u32>(&mut self, word: u32) -> Done {
-        let m = self.get(field(word, 0, 4)).rotate_right((word >> 4 & 3) * 8);
+        let m = self
+            .get(field(word, 0, 4))
+            .rotate_right((word >> 4 & 3) * 8);
         let n = field(word, 16, 4);
         let a = if n == PC { 0 } else { self.get(n) };
         let value = match KIND {

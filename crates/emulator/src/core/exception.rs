@@ -43,7 +43,11 @@ impl<P: Peripherals + 'static> Core<P> {
         }
         match urgent {
             Some(urgent) if priority < present => {
-                self.more(if ended { TAIL_CHAIN } else { self.costs.exception });
+                self.more(if ended {
+                    TAIL_CHAIN
+                } else {
+                    self.costs.exception
+                });
                 self.enter(urgent)
             }
             Some(SVCALL) => Err(Fault::Escalated { exception: SVCALL }),
@@ -79,7 +83,8 @@ impl<P: Peripherals + 'static> Core<P> {
         (self.it, self.monitor, self.event) = (0, None, true);
         self.sleep = Sleep::Awake;
         self.system.enter(exception);
-        let vector = self.load_free::<4>(self.system.vtor.wrapping_add(4 * u32::from(exception)))?;
+        let vector =
+            self.load_free::<4>(self.system.vtor.wrapping_add(4 * u32::from(exception)))?;
         match vector & 1 {
             0 => Err(Fault::NotThumb { address: vector }),
             _ => {

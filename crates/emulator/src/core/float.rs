@@ -91,7 +91,11 @@ fn single_to_half(single: u32) -> u32 {
     if shift > 31 {
         return sign;
     }
-    let (kept, rest, half) = (exact >> shift, exact & ((1 << shift) - 1), 1u32 << (shift - 1));
+    let (kept, rest, half) = (
+        exact >> shift,
+        exact & ((1 << shift) - 1),
+        1u32 << (shift - 1),
+    );
     let up = rest > half || rest == half && kept & 1 != 0;
     sign | (kept + u32::from(up)).min(0x7c00)
 }
@@ -130,7 +134,9 @@ impl<P: Peripherals + 'static> Core<P> {
     }
     pub(super) fn float_root(&mut self, word: u32) -> Done {
         self.more(self.costs.float_divide);
-        self.float_unary(word, |a| nan_of(&[a]).unwrap_or_else(|| settled(f32::from_bits(a).sqrt())))
+        self.float_unary(word, |a| {
+            nan_of(&[a]).unwrap_or_else(|| settled(f32::from_bits(a).sqrt()))
+        })
     }
 
     /// `Sd = of(Sd, Sn, Sm)`; bit 6 negates the product.
@@ -150,7 +156,9 @@ impl<P: Peripherals + 'static> Core<P> {
     }
     /// `VNMLS`, `VNMLA`.
     pub(super) fn float_negate_multiply_add(&mut self, word: u32) -> Done {
-        self.float_three(word, |d, n, m, negates| add(d ^ SIGN, multiply(n, m) ^ negates))
+        self.float_three(word, |d, n, m, negates| {
+            add(d ^ SIGN, multiply(n, m) ^ negates)
+        })
     }
     /// `VFMA`, `VFMS`: rounded once.
     pub(super) fn float_fused(&mut self, word: u32) -> Done {
@@ -226,7 +234,11 @@ impl<P: Peripherals + 'static> Core<P> {
         let (signed, truncates) = (word & 1 << 16 != 0, word & 1 << 7 != 0);
         self.float_unary(word, |a| {
             let value = f32::from_bits(a);
-            let value = if truncates { value } else { value.round_ties_even() };
+            let value = if truncates {
+                value
+            } else {
+                value.round_ties_even()
+            };
             match signed {
                 true => value as i32 as u32,
                 false => value as u32,

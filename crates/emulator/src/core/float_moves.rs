@@ -69,7 +69,11 @@ impl<P: Peripherals + 'static> Core<P> {
     /// Address of `VLDR` and `VSTR`.
     fn float_address(&self, word: u32) -> u32 {
         let n = field(word, 16, 4);
-        let base = if n == PC { self.get(n) & !3 } else { self.get(n) };
+        let base = if n == PC {
+            self.get(n) & !3
+        } else {
+            self.get(n)
+        };
         let offset = (word & 0xff) << 2;
         match word & 1 << 23 {
             0 => base.wrapping_sub(offset),

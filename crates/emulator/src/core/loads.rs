@@ -131,7 +131,11 @@ impl<P: Peripherals + 'static> Core<P> {
     /// Address of a pair, and what its base becomes.
     fn pair(&self, word: u32) -> (u32, Option<u32>) {
         let n = field(word, 16, 4);
-        let base = if n == PC { self.get(n) & !3 } else { self.get(n) };
+        let base = if n == PC {
+            self.get(n) & !3
+        } else {
+            self.get(n)
+        };
         let offset = (word & 0xff) << 2;
         let moved = match word & 1 << 23 {
             0 => base.wrapping_sub(offset),
@@ -170,18 +174,15 @@ impl<P: Peripherals + 'static> Core<P> {
         Ok(())
     }
     pub(super) fn load_exclusive_word(&mut self, word: u32) -> Done {
-        let address = self.get(field(word, 16, 4)).wrapping_add((word & 0xff) << 2);
+        let address = self
+            .get(field(word, 16, 4))
+            .wrapping_add((word & 0xff) << 2);
         self.load_exclusive_at::<4>(word, address)
     }
     pub(super) fn load_exclusive<const N: usize>(&mut self, word: u32) -> Done {
         self.load_exclusive_at::<N>(word, self.get(field(word, 16, 4)))
     }
-    fn store_exclusive_at<const N: usize>(
-        &mut self,
-        address: u32,
-        to: usize,
-        value: u32,
-    ) -> Done {
+    fn store_exclusive_at<const N: usize>(&mut self, address: u32, to: usize, value: u32) -> Done {
         if address as usize % N != 0 {
             return Err(Fault::Unaligned { address });
         }
@@ -196,7 +197,9 @@ impl<P: Peripherals + 'static> Core<P> {
         Ok(())
     }
     pub(super) fn store_exclusive_word(&mut self, word: u32) -> Done {
-        let address = self.get(field(word, 16, 4)).wrapping_add((word & 0xff) << 2);
+        let address = self
+            .get(field(word, 16, 4))
+            .wrapping_add((word & 0xff) << 2);
         let value = self.get(field(word, 12, 4));
         self.store_exclusive_at::<4>(address, field(word, 8, 4), value)
     }

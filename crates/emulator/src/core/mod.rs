@@ -25,8 +25,8 @@ mod wide;
 
 use crate::memory::Memory;
 use cache::Cache;
-pub use stop::{Fault, Stop};
 use std::num::NonZeroU32;
+pub use stop::{Fault, Stop};
 use system::System;
 
 /// What a peripheral's register does to the processor that writes it.
@@ -369,7 +369,8 @@ impl<P: Peripherals + 'static> Core<P> {
         if self.look {
             self.look = false;
             self.system.set_lines(self.peripherals.lines());
-            self.take_exception().map_err(|fault| Stop { pc: self.pc, fault })?;
+            self.take_exception()
+                .map_err(|fault| Stop { pc: self.pc, fault })?;
         }
         self.horizon = self.peripherals.due().min(self.system.due()).min(self.end);
         if self.look || self.reset_asked {
@@ -398,7 +399,11 @@ impl<P: Peripherals + 'static> Core<P> {
             self.in_it = it != 0;
             if it != 0 {
                 // ITAdvance (A7.3.2).
-                self.it = if it & 7 == 0 { 0 } else { it & 0xe0 | it << 1 & 0x1f };
+                self.it = if it & 7 == 0 {
+                    0
+                } else {
+                    it & 0xe0 | it << 1 & 0x1f
+                };
                 if !self.holds(u32::from(it >> 4)) {
                     return Ok(());
                 }

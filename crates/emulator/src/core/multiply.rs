@@ -58,7 +58,11 @@ impl<P: Peripherals + 'static> Core<P> {
     }
     fn products(&self, word: u32) -> (i64, i64) {
         let (n, m) = self.factors(word);
-        let m = if word & 1 << 4 != 0 { m.rotate_right(16) } else { m };
+        let m = if word & 1 << 4 != 0 {
+            m.rotate_right(16)
+        } else {
+            m
+        };
         (low(n) * low(m), high(n) * high(m))
     }
     pub(super) fn multiply_dual_add(&mut self, word: u32) -> Done {
@@ -72,7 +76,10 @@ impl<P: Peripherals + 'static> Core<P> {
     /// The high word of a product, rounded where bit 4 says so.
     fn put_high(&mut self, word: u32, value: i64) -> Done {
         let rounding = i64::from(word >> 4 & 1) << 31;
-        self.put(field(word, 8, 4), (value.wrapping_add(rounding) >> 32) as u32);
+        self.put(
+            field(word, 8, 4),
+            (value.wrapping_add(rounding) >> 32) as u32,
+        );
         Ok(())
     }
     pub(super) fn multiply_high_add(&mut self, word: u32) -> Done {

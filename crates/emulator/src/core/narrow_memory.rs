@@ -92,7 +92,13 @@ impl<P: Peripherals + 'static> Core<P> {
     /// Loads `list` from the address in `base` upwards; what is loaded into the program counter branches.
     pub(super) fn load_after(&mut self, base: usize, list: u32, writes_back: bool) -> Done {
         let start = self.r[base];
-        self.load_list(base, list, start, start.wrapping_add(4 * list.count_ones()), writes_back)
+        self.load_list(
+            base,
+            list,
+            start,
+            start.wrapping_add(4 * list.count_ones()),
+            writes_back,
+        )
     }
     /// Loads `list` from below the address in `base`.
     pub(super) fn load_before(&mut self, base: usize, list: u32, writes_back: bool) -> Done {

@@ -288,11 +288,17 @@ impl System {
         let of = |exception| u32::from(self.pending & bit(exception) != 0);
         let running = Self::numbers(self.active).min_by_key(|&n| (self.fixed_priority(n), n));
         let vector = self.most_urgent().unwrap_or(0);
-        of(PENDSV) << 28 | of(SYSTICK) << 26 | u32::from(vector) << 12 | u32::from(running.unwrap_or(0))
+        of(PENDSV) << 28
+            | of(SYSTICK) << 26
+            | u32::from(vector) << 12
+            | u32::from(running.unwrap_or(0))
     }
 
     fn priorities(&self, first: usize) -> u32 {
-        let four = self.priority.get(first..first + 4).and_then(|p| p.try_into().ok());
+        let four = self
+            .priority
+            .get(first..first + 4)
+            .and_then(|p| p.try_into().ok());
         four.map_or(0, u32::from_le_bytes)
     }
 
@@ -375,11 +381,18 @@ impl System {
             0xda0 | 0xda8 | 0xdb0 | 0xdb8 => self.regions[self.region].attributes = value,
             _ => (),
         }
-        let closed = |region: &&Region| region.attributes & 1 != 0 && region.attributes >> 24 & 7 == 0;
-        let closed = self.regions.iter().filter(|_| self.mpu_on & 1 != 0).find(closed);
+        let closed =
+            |region: &&Region| region.attributes & 1 != 0 && region.attributes >> 24 & 7 == 0;
+        let closed = self
+            .regions
+            .iter()
+            .filter(|_| self.mpu_on & 1 != 0)
+            .find(closed);
         self.guard = closed.map_or(Guard::default(), |region| Guard {
             base: region.base,
-            bytes: 2u32.checked_shl(region.attributes >> 1 & 0x1f).unwrap_or(u32::MAX),
+            bytes: 2u32
+                .checked_shl(region.attributes >> 1 & 0x1f)
+                .unwrap_or(u32::MAX),
         });
     }
 }

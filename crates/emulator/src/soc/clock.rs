@@ -99,7 +99,11 @@ impl Clock {
     }
     /// Cycles in which HFXO was on.
     pub(super) fn crystal_cycles(&self, now: u64) -> u64 {
-        let on = if self.high == Crystal::Off { 0 } else { now - self.high_since };
+        let on = if self.high == Crystal::Off {
+            0
+        } else {
+            now - self.high_since
+        };
         self.high_spent + on
     }
 }
@@ -159,7 +163,10 @@ impl Device for Clock {
     }
 
     fn advance(&mut self, now: u64, wires: &mut Wires<'_>) {
-        let crystals = [(&mut self.high, HFCLK_STARTED), (&mut self.low, LFCLK_STARTED)];
+        let crystals = [
+            (&mut self.high, HFCLK_STARTED),
+            (&mut self.low, LFCLK_STARTED),
+        ];
         for (crystal, event) in crystals {
             if crystal.due() <= now {
                 *crystal = Crystal::Runs;

@@ -39,7 +39,12 @@ impl Nvmc {
         })
     }
 
-    pub(super) fn write(&mut self, memory: &mut Memory, offset: u32, value: u32) -> Option<Written> {
+    pub(super) fn write(
+        &mut self,
+        memory: &mut Memory,
+        offset: u32,
+        value: u32,
+    ) -> Option<Written> {
         match offset {
             0x504 => {
                 self.mode = match value & 3 {
@@ -71,7 +76,12 @@ impl Nvmc {
     }
 
     /// A plain store into flash or UICR: bits can only be cleared, and only where writing is enabled (4.3.1).
-    pub(super) fn store(&mut self, memory: &mut Memory, address: u32, value: u32) -> Option<Written> {
+    pub(super) fn store(
+        &mut self,
+        memory: &mut Memory,
+        address: u32,
+        value: u32,
+    ) -> Option<Written> {
         let user = UICR_BASE..UICR_BASE + PAGE_BYTES as u32;
         let there = address < FLASH_BYTES as u32 || user.contains(&address);
         if self.mode != Mode::Write || !there || address % 4 != 0 {

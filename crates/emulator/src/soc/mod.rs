@@ -217,7 +217,10 @@ impl Devices {
             let shorts = self.find(id).map_or(&[][..], |device| device.shorts());
             for &(bit, on, task) in shorts.iter().filter(|short| short.1 == event) {
                 debug_assert_eq!(on, event);
-                if self.find(id).is_some_and(|device| device.events().has_short(bit)) {
+                if self
+                    .find(id)
+                    .is_some_and(|device| device.events().has_short(bit))
+                {
                     self.task(memory, now, id, task);
                 }
             }
@@ -344,7 +347,13 @@ impl Peripherals for Devices {
         Some(value.unwrap_or(0))
     }
 
-    fn write(&mut self, memory: &mut Memory, now: u64, address: u32, value: u32) -> Option<Written> {
+    fn write(
+        &mut self,
+        memory: &mut Memory,
+        now: u64,
+        address: u32,
+        value: u32,
+    ) -> Option<Written> {
         if !is_peripheral(address) {
             return self.nvmc.store(memory, address, value);
         }

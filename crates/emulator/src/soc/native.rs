@@ -35,7 +35,10 @@ impl Soc {
 
     /// Reads a word of a register or of memory; nought where nothing is.
     pub fn read(&mut self, address: u32) -> u32 {
-        let here = self.memory.read(address, 4).and_then(|bytes| bytes.try_into().ok());
+        let here = self
+            .memory
+            .read(address, 4)
+            .and_then(|bytes| bytes.try_into().ok());
         if let Some(bytes) = here {
             return u32::from_le_bytes(bytes);
         }
@@ -50,7 +53,9 @@ impl Soc {
             return true;
         }
         self.advance(self.access);
-        let written = self.devices.write(&mut self.memory, self.now, address, value);
+        let written = self
+            .devices
+            .write(&mut self.memory, self.now, address, value);
         if let Some(Written::Stalls(cycles)) = written {
             self.advance(cycles);
         }

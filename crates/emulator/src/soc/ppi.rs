@@ -92,7 +92,11 @@ impl Ppi {
             0x500..=0x508 => self.enabled,
             0x510..0x5b0 => {
                 let channel = self.channels[(place - 0x510) / 8];
-                if offset & 4 == 0 { channel.event } else { channel.task }
+                if offset & 4 == 0 {
+                    channel.event
+                } else {
+                    channel.task
+                }
             }
             0x800..0x818 => self.groups[(place - 0x800) / 4],
             0x910..0x990 => self.channels[(place - 0x910) / 4].fork,

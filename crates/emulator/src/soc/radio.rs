@@ -183,7 +183,11 @@ impl Radio {
     }
     /// Cycles in a state, up to `now`.
     pub(super) fn spent(&self, state: State, now: u64) -> u64 {
-        let present = if self.state == state { now.saturating_sub(self.entered) } else { 0 };
+        let present = if self.state == state {
+            now.saturating_sub(self.entered)
+        } else {
+            0
+        };
         self.spent[state as usize] + present
     }
     /// How often it was started while HFXO did not run (5.4.1 forbids it), and pointers that were not in RAM.
@@ -229,7 +233,11 @@ impl Radio {
     fn ramp(&mut self, now: u64, state: State) {
         self.plan.clear();
         self.enter(now, state);
-        let takes = if self.settings.is_fast() { self.times.fast } else { self.times.normal };
+        let takes = if self.settings.is_fast() {
+            self.times.fast
+        } else {
+            self.times.normal
+        };
         self.after(now + takes, Step::Ramped);
     }
 
@@ -242,7 +250,10 @@ impl Radio {
             State::TxRampUp | State::TxIdle | State::Tx => self.times.disable_tx,
         };
         if self.plan.iter().any(|(_, step)| *step == Step::SentAll) {
-            self.acts.push(Act { at: now, deed: Deed::Abort });
+            self.acts.push(Act {
+                at: now,
+                deed: Deed::Abort,
+            });
         }
         self.plan.clear();
         self.measuring = Measuring::Nothing;
@@ -260,7 +271,10 @@ impl Radio {
             State::TxIdle => {
                 self.enter(now, State::Tx);
                 let pointer = self.settings.pointer;
-                let length = wires.memory.read(pointer, 1).map_or(0, |byte| byte[0] & 0x7f);
+                let length = wires
+                    .memory
+                    .read(pointer, 1)
+                    .map_or(0, |byte| byte[0] & 0x7f);
                 let mpdu = usize::from(length).saturating_sub(CHECK_BYTES);
                 let mpdu = wires.memory.read(pointer.wrapping_add(1), mpdu);
                 self.bad_pointers += u64::from(mpdu.is_none());
@@ -327,7 +341,10 @@ impl Radio {
                 self.events.raise(DISABLED, wires);
             }
             Step::BitCount => {
-                let since = self.reception.as_ref().map_or(now, |reception| reception.since);
+                let since = self
+                    .reception
+                    .as_ref()
+                    .map_or(now, |reception| reception.since);
                 let there = (now.saturating_sub(since) / BYTE) as usize;
                 self.write_bytes(there, wires);
                 self.events.raise(BCMATCH, wires);
@@ -347,7 +364,8 @@ impl Radio {
             }
             Measuring::Channel => {
                 let busy = self.settings.is_busy(level, carrier);
-                self.events.raise(if busy { CCABUSY } else { CCAIDLE }, wires);
+                self.events
+                    .raise(if busy { CCABUSY } else { CCAIDLE }, wires);
             }
             _ => (),
         }
@@ -374,7 +392,12 @@ impl Radio {
         let Some(reception) = &self.reception else {
             return;
         };
-        let mut bytes = reception.mpdu.iter().copied().take(there).collect::<Vec<_>>();
+        let mut bytes = reception
+            .mpdu
+            .iter()
+            .copied()
+            .take(there)
+            .collect::<Vec<_>>();
         if let (Check::Wrong, Some(last)) = (reception.check, bytes.last_mut()) {
             // Which symbol was wrong is not known: the last so far.
             *last ^= 0x55;
@@ -438,7 +461,11 @@ impl Radio {
         self.enter(now, State::RxIdle);
         self.events.raise(PAYLOAD, wires);
         self.events.raise(END, wires);
-        let checked = if check == Check::Right { CRCOK } else { CRCERROR };
+        let checked = if check == Check::Right {
+            CRCOK
+        } else {
+            CRCERROR
+        };
         self.events.raise(checked, wires);
         self.events.raise(PHYEND, wires);
     }
@@ -495,7 +522,10 @@ impl Device for Radio {
             (STOP, State::Rx) => self.enter(now, State::RxIdle),
             (STOP, State::Tx) => {
                 self.plan.clear();
-                self.acts.push(Act { at: now, deed: Deed::Abort });
+                self.acts.push(Act {
+                    at: now,
+                    deed: Deed::Abort,
+                });
                 self.enter(now, State::TxIdle);
             }
             (DISABLE, _) => self.disable(now, wires),
@@ -547,7 +577,10 @@ impl Device for Radio {
                 (self.spent, self.acts, self.entered) = (spent, acts, now);
                 (self.starts_without_crystal, self.bad_pointers) = misuses;
                 if heard {
-                    self.acts.push(Act { at: now, deed: Deed::Deafen });
+                    self.acts.push(Act {
+                        at: now,
+                        deed: Deed::Deafen,
+                    });
                 }
             }
             _ => (),
@@ -570,7 +603,12 @@ impl Device for Radio {
     }
 
     fn due(&self) -> u64 {
-        let planned = self.plan.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
+        let planned = self
+            .plan
+            .iter()
+            .map(|(at, _)| *at)
+            .min()
+            .unwrap_or(u64::MAX);
         let arrives = self.arrivals.front().map_or(u64::MAX, |(at, _)| *at);
         planned.min(arrives)
     }

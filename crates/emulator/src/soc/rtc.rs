@@ -55,7 +55,9 @@ impl Rtc {
         u64::from(self.prescaler) + 1
     }
     fn counter(&self, now: u64) -> u32 {
-        let past = self.since.map_or(0, |since| (ticks(now) - since) / self.period());
+        let past = self
+            .since
+            .map_or(0, |since| (ticks(now) - since) / self.period());
         self.count.wrapping_add(past as u32) & MASK
     }
     fn settle(&mut self, now: u64) {
@@ -68,13 +70,18 @@ impl Rtc {
     }
 
     fn ahead(&self, by: u64) -> u64 {
-        self.since.map_or(u64::MAX, |since| since + by * self.period())
+        self.since
+            .map_or(u64::MAX, |since| since + by * self.period())
     }
     /// A register that is met at the next count may be missed, and is here (6.22.7).
     fn plan(&mut self, number: usize, now: u64) {
         self.settle(now);
         let ahead = u64::from(self.cc[number].wrapping_sub(self.count) & MASK);
-        let ahead = if ahead < 2 { ahead + u64::from(MASK) + 1 } else { ahead };
+        let ahead = if ahead < 2 {
+            ahead + u64::from(MASK) + 1
+        } else {
+            ahead
+        };
         self.meets[number] = self.ahead(ahead);
     }
     fn plan_all(&mut self, now: u64) {
@@ -166,7 +173,11 @@ impl Device for Rtc {
 
     fn due(&self) -> u64 {
         let met = self.meets.iter().copied().min().unwrap_or(u64::MAX);
-        let next = if self.wants(TICK) { self.next } else { u64::MAX };
+        let next = if self.wants(TICK) {
+            self.next
+        } else {
+            u64::MAX
+        };
         match met.min(self.wraps).min(next) {
             u64::MAX => u64::MAX,
             tick => cycle_of(tick),

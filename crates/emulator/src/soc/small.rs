@@ -29,7 +29,11 @@ impl Rng {
         }
     }
     fn takes(&self) -> u64 {
-        if self.config & 1 != 0 { BYTE_CORRECTED } else { BYTE }
+        if self.config & 1 != 0 {
+            BYTE_CORRECTED
+        } else {
+            BYTE
+        }
     }
     /// SplitMix64.
     fn draw(&mut self) -> u32 {
@@ -108,7 +112,11 @@ impl Device for Temp {
         &mut self.events
     }
     fn task(&mut self, now: u64, task: Task, _wires: &mut Wires<'_>) {
-        self.due = if task == 0 { now + Self::TAKES } else { u64::MAX };
+        self.due = if task == 0 {
+            now + Self::TAKES
+        } else {
+            u64::MAX
+        };
     }
     fn read(&mut self, _now: u64, offset: u32) -> Option<u32> {
         (offset == 0x508).then_some(Self::QUARTERS)

@@ -79,7 +79,11 @@ impl Timer {
         let (mask, count, tick) = (self.mask(), self.count, self.tick());
         for (meets, cc) in self.meets.iter_mut().zip(self.cc).take(self.registers) {
             let ahead = u64::from(cc.wrapping_sub(count) & mask);
-            let ahead = if ahead == 0 { u64::from(mask) + 1 } else { ahead };
+            let ahead = if ahead == 0 {
+                u64::from(mask) + 1
+            } else {
+                ahead
+            };
             *meets = self.since.map_or(u64::MAX, |since| since + ahead * tick);
         }
     }
@@ -88,19 +92,19 @@ impl Timer {
 impl Device for Timer {
     fn shorts(&self) -> &'static [Short] {
         &[
-        (0, COMPARE, CLEAR),
-        (1, COMPARE + 1, CLEAR),
-        (2, COMPARE + 2, CLEAR),
-        (3, COMPARE + 3, CLEAR),
-        (4, COMPARE + 4, CLEAR),
-        (5, COMPARE + 5, CLEAR),
-        (8, COMPARE, STOP),
-        (9, COMPARE + 1, STOP),
-        (10, COMPARE + 2, STOP),
-        (11, COMPARE + 3, STOP),
-        (12, COMPARE + 4, STOP),
-        (13, COMPARE + 5, STOP),
-    ]
+            (0, COMPARE, CLEAR),
+            (1, COMPARE + 1, CLEAR),
+            (2, COMPARE + 2, CLEAR),
+            (3, COMPARE + 3, CLEAR),
+            (4, COMPARE + 4, CLEAR),
+            (5, COMPARE + 5, CLEAR),
+            (8, COMPARE, STOP),
+            (9, COMPARE + 1, STOP),
+            (10, COMPARE + 2, STOP),
+            (11, COMPARE + 3, STOP),
+            (12, COMPARE + 4, STOP),
+            (13, COMPARE + 5, STOP),
+        ]
     }
 
     fn events(&self) -> &Events {

@@ -154,14 +154,20 @@ impl Device for Uarte {
         match task {
             START_RX => {
                 // The pointer is taken over here: it may be written for the next buffer now.
-                self.filling = Some(Buffer { amount: 0, ..self.rx });
+                self.filling = Some(Buffer {
+                    amount: 0,
+                    ..self.rx
+                });
                 (self.listens, self.stops) = (true, u64::MAX);
                 self.events.raise(RX_STARTED, wires);
                 self.drain_fifo(wires);
             }
             STOP_RX => self.stops = now + STOPS,
             FLUSH_RX => {
-                self.filling = Some(Buffer { amount: 0, ..self.rx });
+                self.filling = Some(Buffer {
+                    amount: 0,
+                    ..self.rx
+                });
                 self.drain_fifo(wires);
                 self.end_rx(wires);
             }
