@@ -53,7 +53,7 @@ impl Random {
         match self.below(4) {
             0 => self.word(),
             1 => self.word() & 0xff80_0000 | self.below(4),
-            _ => 0x3e00_0000 + self.below(0x0400_0000) | self.below(2) << 31,
+            _ => (0x3e00_0000 + self.below(0x0400_0000)) | (self.below(2) << 31),
         }
     }
     /// An instruction word; narrow ones in the low half.

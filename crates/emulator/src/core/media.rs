@@ -97,7 +97,7 @@ enum Sum {
 fn pair(kind: Lane, signed: bool, first: (i64, Sum), second: (i64, Sum)) -> (u32, u8) {
     let (low, low_ge) = lane(kind, signed, 16, first.0, first.1 == Sum::Plus);
     let (high, high_ge) = lane(kind, signed, 16, second.0, second.1 == Sum::Plus);
-    let ge = u8::from(low_ge) * 3 | u8::from(high_ge) * 12;
+    let ge = (u8::from(low_ge) * 3) | (u8::from(high_ge) * 12);
     (high << 16 | low & 0xffff, ge)
 }
 

@@ -53,7 +53,7 @@ impl<P: Peripherals + 'static> Core<P> {
     /// `SMLAWB`, `SMLAWT`.
     pub(super) fn multiply_word_half(&mut self, word: u32) -> Done {
         let (n, m) = self.factors(word);
-        let product = i64::from(n as i32) * half(m, word >> 4) >> 16;
+        let product = (i64::from(n as i32) * half(m, word >> 4)) >> 16;
         self.put_accumulated(word, product + i64::from(self.addend(word) as i32))
     }
     fn products(&self, word: u32) -> (i64, i64) {

@@ -315,15 +315,14 @@ impl System {
         match (address & !0xfff, offset) {
             (0xe000_1000, 0) => self.dwt = value & 1,
             (0xe000_1000, 4) => self.cycle_origin = now.wrapping_sub(u64::from(value)),
-            (0xe000_e000, 0xd0c) => {
-                // AIRCR with its key (B3.2.6).
-                if value >> 16 == 0x05fa {
-                    self.group_bits = value >> 8 & 7;
-                    if value & 1 << 2 != 0 {
-                        return Asked::Reset;
-                    }
+            // AIRCR with its key (B3.2.6).
+            (0xe000_e000, 0xd0c) if value >> 16 == 0x05fa => {
+                self.group_bits = value >> 8 & 7;
+                if value & 1 << 2 != 0 {
+                    return Asked::Reset;
                 }
             }
+            (0xe000_e000, 0xd0c) => (),
             (0xe000_e000, 0xd90..=0xdb8) => self.write_mpu(offset, value),
             (0xe000_e000, _) => self.write_control(now, offset, value),
             _ => (),

@@ -95,7 +95,7 @@ impl Nvmc {
 }
 
 fn erase(memory: &mut Memory, address: u32, pages: usize) -> Option<Written> {
-    if address >= FICR_BASE && address < UICR_BASE {
+    if (FICR_BASE..UICR_BASE).contains(&address) {
         return None;
     }
     let start = address & !(PAGE_BYTES as u32 - 1);

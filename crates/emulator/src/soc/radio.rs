@@ -160,7 +160,7 @@ impl Radio {
     pub(super) fn take_acts(&mut self) -> Vec<Act> {
         std::mem::take(&mut self.acts)
     }
-    pub(super) const fn has_acts(&self) -> bool {
+    pub(super) fn has_acts(&self) -> bool {
         !self.acts.is_empty()
     }
     /// Something arrives at a cycle; in the order of cycles.
