@@ -1,0 +1,180 @@
+//! CLOCK and POWER, which share a place (product specification, 5.3, 5.4): crystals, and why the chip was reset.
+
+use super::events::{Device, Event, Events, Task, Wires, MICROSECOND};
+
+/// HFXO from task to event (5.4.4, typical).
+const HFXO_START: u64 = 360 * MICROSECOND;
+/// LFXO (5.4.4, typical).
+const LFXO_START: u64 = 250_000 * MICROSECOND;
+const HFCLK_STARTED: Event = 0;
+const LFCLK_STARTED: Event = 1;
+
+/// Why the chip was reset: bits of RESETREAS (5.3.7.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResetReason {
+    /// The watchdog.
+    Watchdog,
+    /// Software, by AIRCR.
+    Software,
+}
+
+impl ResetReason {
+    const fn bit(self) -> u32 {
+        match self {
+            Self::Watchdog => 1 << 1,
+            Self::Software => 1 << 2,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Crystal {
+    Off,
+    Starts { until: u64 },
+    Runs,
+}
+
+impl Crystal {
+    fn start(&mut self, now: u64, takes: u64) {
+        if *self == Self::Off {
+            *self = Self::Starts { until: now + takes };
+        }
+    }
+    const fn due(self) -> u64 {
+        match self {
+            Self::Starts { until } => until,
+            _ => u64::MAX,
+        }
+    }
+    const fn asked(self) -> u32 {
+        !matches!(self, Self::Off) as u32
+    }
+    /// As the STAT registers tell: the state and the source.
+    const fn status(self) -> u32 {
+        match self {
+            Self::Runs => 1 << 16 | 1,
+            _ => 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Clock {
+    events: Events,
+    high: Crystal,
+    low: Crystal,
+    low_source: u32,
+    reasons: u32,
+    retained: [u32; 2],
+    converter: u32,
+    /// Cycles in which HFXO ran, up to its last stop.
+    high_since: u64,
+    high_spent: u64,
+}
+
+impl Clock {
+    pub(super) const fn new() -> Self {
+        Self {
+            events: Events::new(0),
+            high: Crystal::Off,
+            low: Crystal::Off,
+            low_source: 0,
+            reasons: 0,
+            retained: [0; 2],
+            converter: 0,
+            high_since: 0,
+            high_spent: 0,
+        }
+    }
+    /// The same after a reset, which keeps its reasons and GPREGRET.
+    pub(super) fn reset(&mut self, reason: ResetReason) {
+        *self = Self {
+            reasons: self.reasons | reason.bit(),
+            retained: self.retained,
+            ..Self::new()
+        };
+    }
+    pub(super) fn has_crystal(&self) -> bool {
+        self.high == Crystal::Runs
+    }
+    /// Cycles in which HFXO was on.
+    pub(super) fn crystal_cycles(&self, now: u64) -> u64 {
+        let on = if self.high == Crystal::Off {
+            0
+        } else {
+            now - self.high_since
+        };
+        self.high_spent + on
+    }
+}
+
+impl Device for Clock {
+    fn events(&self) -> &Events {
+        &self.events
+    }
+    fn events_mut(&mut self) -> &mut Events {
+        &mut self.events
+    }
+
+    fn task(&mut self, now: u64, task: Task, _wires: &mut Wires<'_>) {
+        match task {
+            0 => {
+                if self.high == Crystal::Off {
+                    self.high_since = now;
+                }
+                self.high.start(now, HFXO_START);
+            }
+            1 => {
+                self.high_spent = self.crystal_cycles(now);
+                self.high = Crystal::Off;
+            }
+            2 => self.low.start(now, LFXO_START),
+            3 => self.low = Crystal::Off,
+            // CONSTLAT, LOWPWR and calibration cost nothing here.
+            _ => (),
+        }
+    }
+
+    fn read(&mut self, _now: u64, offset: u32) -> Option<u32> {
+        Some(match offset {
+            0x400 => self.reasons,
+            0x408 => self.high.asked(),
+            0x40c => self.high.status(),
+            0x414 => self.low.asked(),
+            0x418 => self.low.status() & 1 << 16 | self.low_source & 3,
+            0x518 => self.low_source,
+            0x51c => self.retained[0],
+            0x520 => self.retained[1],
+            0x578 => self.converter,
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, _now: u64, offset: u32, value: u32) -> Option<()> {
+        match offset {
+            0x400 => self.reasons &= !value,
+            0x518 => self.low_source = value,
+            0x51c => self.retained[0] = value & 0xff,
+            0x520 => self.retained[1] = value & 0xff,
+            0x578 => self.converter = value & 1,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn advance(&mut self, now: u64, wires: &mut Wires<'_>) {
+        let crystals = [
+            (&mut self.high, HFCLK_STARTED),
+            (&mut self.low, LFCLK_STARTED),
+        ];
+        for (crystal, event) in crystals {
+            if crystal.due() <= now {
+                *crystal = Crystal::Runs;
+                self.events.raise(event, wires);
+            }
+        }
+    }
+    fn due(&self) -> u64 {
+        self.high.due().min(self.low.due())
+    }
+}
