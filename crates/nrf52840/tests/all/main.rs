@@ -1,0 +1,6 @@
+//! The driver on a model of the chip's registers, natively.
+#![allow(clippy::unwrap_used)]
+
+mod any_order;
+mod bench;
+mod radio;
