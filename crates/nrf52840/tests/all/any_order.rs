@@ -152,7 +152,7 @@ fn take(b: &mut Bench, step: &Step) -> Option<u16> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn each_operation_is_answered_once(

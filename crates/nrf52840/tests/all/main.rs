@@ -3,4 +3,8 @@
 
 mod any_order;
 mod bench;
+mod clock;
+mod node;
+mod peripherals;
 mod radio;
+mod recording;
