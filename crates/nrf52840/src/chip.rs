@@ -1,7 +1,7 @@
 //! The seam between driver and chip: words at absolute addresses.
 //!
-//! Everything else in this crate is safe code over [`Registers`]. A model of the chip implements it natively; [`Chip`]
-//! is the chip itself.
+//! Everything else in this crate is safe code over [`Registers`]. A model of the chip implements it natively; `Chip`,
+//! where the target is one, is the chip itself.
 
 /// The memory map of an nRF52840 as words: peripherals, and the RAM that their DMA reads and writes.
 ///

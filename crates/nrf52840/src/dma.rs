@@ -79,7 +79,10 @@ impl Region {
             let mut word = [0; 4];
             match <[u8; 4]>::try_from(chunk) {
                 Ok(four) => word = four,
-                Err(_) => word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from),
+                Err(_) => word
+                    .iter_mut()
+                    .zip(chunk)
+                    .for_each(|(to, from)| *to = *from),
             }
             r.write(self.address + at, u32::from_le_bytes(word));
             at += 4;

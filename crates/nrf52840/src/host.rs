@@ -2,7 +2,7 @@
 //!
 //! Interrupts of RADIO, TIMER3 and RTC1 have one priority and call [`Node::interrupt`]; the main loop calls [`Node::wait`].
 //! Invariants: after each cause everything there is to tell was told, and the alarm is set; the node sleeps only where the
-//! radio does, and wakes its crystal before it is due. Tests: `tests/node.rs`.
+//! radio does, and wakes its crystal before it is due. Tests: `tests/all/node.rs`.
 
 use crate::clock::{self, instant, ticks, Clock, ClockError, LowFrequency, MICROSECOND};
 use crate::dma::Region;
@@ -96,12 +96,7 @@ impl<E: Engine, R: Registers> Node<E, R> {
     ///
     /// # Errors
     /// [`BootError`].
-    pub fn new(
-        mut r: R,
-        engine: E,
-        memory: Region,
-        low: LowFrequency,
-    ) -> Result<Self, BootError> {
+    pub fn new(mut r: R, engine: E, memory: Region, low: LowFrequency) -> Result<Self, BootError> {
         let mut radio = Radio::new(memory).ok_or(BootError::NoMemory)?;
         if let Some(wants) = engine.wants(RadioId(0)) {
             radio.take_on(&wants);
@@ -218,7 +213,9 @@ impl<E: Engine, R: Registers> Node<E, R> {
     fn go_on(&mut self, mut emit: impl FnMut(E::Event)) -> Result<(), Fault> {
         let mut left = MOST_EVENTS;
         loop {
-            left = left.checked_sub(1).ok_or(Fault::Livelock(Livelock::Drain))?;
+            left = left
+                .checked_sub(1)
+                .ok_or(Fault::Livelock(Livelock::Drain))?;
             let now = instant(self.clock.now(&mut self.r));
             let event = self.radio.poll(&mut self.r, &mut self.clock);
             let undrained = if let Some(event) = event {
@@ -242,7 +239,12 @@ impl<E: Engine, R: Registers> Node<E, R> {
         if self.radio.lost_answers() > 0 {
             return Err(Fault::LostAnswers);
         }
-        let due = self.due.map(ticks).into_iter().chain(self.radio.due()).min();
+        let due = self
+            .due
+            .map(ticks)
+            .into_iter()
+            .chain(self.radio.due())
+            .min();
         self.clock.alarm(&mut self.r, clock::CC_ALARM, due);
         Ok(())
     }

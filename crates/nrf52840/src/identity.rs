@@ -165,7 +165,10 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(Identity::parse(&bytes).is_err(), "bit {bit}");
         }
-        assert_eq!(Identity::parse(&[0xFF; RECORD_BYTES]), Err(IdentityError::Absent));
+        assert_eq!(
+            Identity::parse(&[0xFF; RECORD_BYTES]),
+            Err(IdentityError::Absent)
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Owns: registers by address, the order in which they are read and written, and what their events mean. Everything
 //! goes through [`Registers`], so the same code runs on the chip, on an emulated one and natively on a model. Numbers
 //! are the product specification's (clauses of v1.7, from memory), or say what else they come from. `no_std`, no
-//! allocation. Time base: ticks of 62.5 ns of TIMER3, see [`clock`]. Nothing here has run on silicon. Tests: `tests/`.
+//! allocation. Time base: ticks of 62.5 ns of TIMER3, see [`clock`]. Nothing here has run on silicon. Tests: `tests/all/`.
 #![no_std]
 
 #[cfg(test)]

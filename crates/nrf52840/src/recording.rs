@@ -4,7 +4,7 @@
 //! these two; in a recording's last page also its seal: length, digest, CRC-32. Invariants: a recording is sealed after all
 //! its bytes are written, by the seal's last word; before a page of a sealed recording is erased its seal is struck out. So
 //! whenever the power fails, a sealed recording is whole or absent. Not modelled: bits that read differently each time
-//! after a cut erasure, beyond that such pages are erased again. Tests: `tests/recording.rs`.
+//! after a cut erasure, beyond that such pages are erased again. Tests: `tests/all/recording.rs`.
 
 use crate::checksum::crc32;
 use crate::flash::{Flash, FlashError, PAGE_BYTES};
@@ -170,7 +170,8 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
     fn seal_of(&mut self, page: u16) -> Option<Sealed> {
         let Header { number, index } = header(&mut self.r, self.flash, page)?;
         let at = u32::from(page) * PAGE_BYTES;
-        let [len, low, high, sum] = [0, 4, 8, 12].map(|n| self.flash.read(&mut self.r, at + SEAL + n));
+        let [len, low, high, sum] =
+            [0, 4, 8, 12].map(|n| self.flash.read(&mut self.r, at + SEAL + n));
         if sum != seal_sum(number, [len, low, high]) || sum == 0 || pages_of(len) != index + 1 {
             return None;
         }
@@ -385,8 +386,8 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
     fn is_spare(&mut self, page: u16) -> bool {
         let at = u32::from(page) * PAGE_BYTES;
         let rest = (4..HEADER).step_by(4);
-        self.flash.read(&mut self.r, at) == SPARE
-            && { rest }.all(|n| self.flash.read(&mut self.r, at + n) == u32::MAX)
+        self.flash.read(&mut self.r, at) == SPARE && { rest }
+            .all(|n| self.flash.read(&mut self.r, at + n) == u32::MAX)
     }
 
     /// Erases a page; a sealed recording that it was of is none from before then on.
@@ -413,7 +414,10 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
     /// Takes the seal off recording `number`.
     fn strike_out(&mut self, usage: Usage, number: u32) -> Result<(), RecordError> {
         for page in 0..self.flash.pages() {
-            if self.seal_of(page).is_some_and(|sealed| sealed.number == number) {
+            if self
+                .seal_of(page)
+                .is_some_and(|sealed| sealed.number == number)
+            {
                 let at = u32::from(page) * PAGE_BYTES + SEAL_SUM;
                 let struck = self.flash.write(&mut self.r, usage, at, &[0]);
                 struck.map_err(RecordError::Flash)?;
@@ -502,6 +506,9 @@ fn bytes_of(words: [u32; 4]) -> [u8; 16] {
 fn shortened(digest: Sha256) -> [u8; 8] {
     let whole = digest.finalize();
     let mut first = [0; 8];
-    first.iter_mut().zip(whole).for_each(|(to, from)| *to = from);
+    first
+        .iter_mut()
+        .zip(whole)
+        .for_each(|(to, from)| *to = from);
     first
 }

@@ -141,7 +141,10 @@ impl fmt::Write for Message {
     fn write_str(&mut self, s: &str) -> fmt::Result {
         for c in s.chars() {
             let at = usize::from(self.len);
-            let room = self.bytes.get_mut(at..at + c.len_utf8()).ok_or(fmt::Error)?;
+            let room = self
+                .bytes
+                .get_mut(at..at + c.len_utf8())
+                .ok_or(fmt::Error)?;
             self.len += c.encode_utf8(room).len() as u8;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Time base: ticks of 62.5 ns since [`Clock::start`], a `u64`. TIMER3 has 32 bits; software extends them, so it is read at
 //! least every 134 s. Invariants: what [`Clock::now`] gives never goes back, over any number of sleeps; an alarm that is
-//! set too late goes off at once. Not modelled: how far the two crystals differ (20 ppm each). Tests: `tests/clock.rs`.
+//! set too late goes off at once. Not modelled: how far the two crystals differ (20 ppm each). Tests: `tests/all/clock.rs`.
 
 mod sleep;
 

@@ -1,7 +1,7 @@
 //! Answers to operations that no event of the radio gives: in order, but for those that wait for the receiver.
 
-use thalweg_engine::{OpId, Refusal, MAX_OPS_PER_DRAIN};
 use crate::clock::{duration, span};
+use thalweg_engine::{OpId, Refusal, MAX_OPS_PER_DRAIN};
 use thalweg_units::Duration;
 
 /// As many as one drain may bring, and those that were open before: one pending, one conditional, one assessment.

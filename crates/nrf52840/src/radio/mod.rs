@@ -4,7 +4,7 @@
 //! channel assessment over PPI 3. Time base: ticks of [`Clock`]. Invariants: each operation is answered once; PPI 0 is on
 //! only while a transmission is armed or on the air; a refused operation changes nothing. FRAMESTART comes at the SFD's
 //! end or a byte later, sources differ: what it is after is learned from good frames, and nothing rests on it before.
-//! Not done: `Preamble` (the chip sends 8 or 32 bits). Tests: `tests/radio.rs`, `tests/any_order.rs`.
+//! Not done: `Preamble` (the chip sends 8 or 32 bits). Tests: `tests/all/radio.rs`, `any_order.rs`.
 
 mod answers;
 mod learn;
@@ -258,17 +258,29 @@ impl Radio {
             (radio::TXPOWER, transmit::power_code(self.power)),
             (radio::CCACTRL, sense::CCA_CONTROL),
             (ppi::CHENCLR, PPI_STROBE),
-            (ppi::event(0), timer::TIMER3 + timer::compare(clock::CC_STROBE)),
+            (
+                ppi::event(0),
+                timer::TIMER3 + timer::compare(clock::CC_STROBE),
+            ),
             (ppi::task(0), radio::TXEN),
             (ppi::event(1), radio::FRAMESTART),
-            (ppi::task(1), timer::TIMER3 + timer::capture(clock::CC_FRAME)),
+            (
+                ppi::task(1),
+                timer::TIMER3 + timer::capture(clock::CC_FRAME),
+            ),
             (ppi::fork(1), radio::RSSISTART),
             (ppi::event(2), radio::PHYEND),
             (ppi::task(2), timer::TIMER3 + timer::capture(clock::CC_END)),
             (ppi::event(3), radio::CCAIDLE),
-            (ppi::task(3), timer::TIMER3 + timer::capture(clock::CC_LEAVE)),
+            (
+                ppi::task(3),
+                timer::TIMER3 + timer::capture(clock::CC_LEAVE),
+            ),
             (ppi::CHENSET, 0b0110),
-            (radio::INTENSET, radio::interrupt::DISABLED | radio::interrupt::BCMATCH),
+            (
+                radio::INTENSET,
+                radio::interrupt::DISABLED | radio::interrupt::BCMATCH,
+            ),
         ] {
             r.write(at, value);
         }
@@ -428,7 +440,12 @@ impl Radio {
         // What the last two refused.
         if let Some((op, answer)) = self.answers.pop(Receiver::Off) {
             let why = answer.refusal();
-            return Some(why.map_or(RadioEvent::Done { op }, |why| RadioEvent::Refused { op, why }));
+            return Some(
+                why.map_or(RadioEvent::Done { op }, |why| RadioEvent::Refused {
+                    op,
+                    why,
+                }),
+            );
         }
         if let Some(found) = self.look(r, clock) {
             return Some(found);
@@ -448,7 +465,10 @@ impl Radio {
                 self.receive_on(r, channel, head);
             }
         }
-        let looks = self.assessment.as_ref().is_some_and(|open| open.due.is_none());
+        let looks = self
+            .assessment
+            .as_ref()
+            .is_some_and(|open| open.due.is_none());
         let waits = looks || self.answers.wait_for_receiver();
         let receiver = match waits {
             true => self.receiver(r),

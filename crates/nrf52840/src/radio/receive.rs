@@ -15,7 +15,10 @@ const LENGTH: u8 = 0x7F;
 
 /// What is told of a frame that has ended.
 enum Ended {
-    Good { bytes: usize, end: u64 },
+    Good {
+        bytes: usize,
+        end: u64,
+    },
     Corrupt,
     /// It is none of this node's.
     Unheard,
@@ -159,11 +162,7 @@ impl Radio {
     }
 
     /// A frame's first bytes: left where they are another's, told where they are wanted.
-    fn beginning(
-        &mut self,
-        r: &mut impl Registers,
-        clock: &mut Clock,
-    ) -> Option<RadioEvent<'_>> {
+    fn beginning(&mut self, r: &mut impl Registers, clock: &mut Clock) -> Option<RadioEvent<'_>> {
         let Mode::Listen { channel, head } = self.mode else {
             return None;
         };

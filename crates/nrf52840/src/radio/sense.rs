@@ -24,11 +24,7 @@ pub(super) struct OpenAssessment {
 }
 
 impl Radio {
-    pub(super) fn assess(
-        &mut self,
-        op: OpId,
-        assessment: Assessment,
-    ) {
+    pub(super) fn assess(&mut self, op: OpId, assessment: Assessment) {
         if self.mode == super::Mode::Sleep {
             return self.answers.push(op, super::Answer::NoSuch);
         }

@@ -123,7 +123,9 @@ impl Radio {
         let (first, rest) = mpdu.split_at(mpdu.len().min(3));
         let mut word = [source.psdu, 0, 0, 0];
         let (_, room) = word.split_at_mut(1);
-        room.iter_mut().zip(first).for_each(|(to, from)| *to = *from);
+        room.iter_mut()
+            .zip(first)
+            .for_each(|(to, from)| *to = *from);
         region.write(r, 0, &word);
         region.write(r, 4, rest);
     }
@@ -289,7 +291,8 @@ impl Radio {
         clock.silence(r, CC_LEAVE);
         let looks = transmission.cca == Cca::Require;
         // A frame that comes in here is as busy as a channel can be, and it goes on.
-        let here = matches!(self.mode, Mode::Listen { channel, .. } if channel == transmission.channel);
+        let here =
+            matches!(self.mode, Mode::Listen { channel, .. } if channel == transmission.channel);
         if looks && here && self.is_synchronised(r) {
             return self.refuse(transmission, Answer::ChannelBusy);
         }
@@ -433,7 +436,10 @@ impl Radio {
         self.drop_conditional();
         let mut bytes = [0; Condition::MAX_BYTES];
         let given = condition.bytes.iter();
-        bytes.iter_mut().zip(given).for_each(|(to, from)| *to = *from);
+        bytes
+            .iter_mut()
+            .zip(given)
+            .for_each(|(to, from)| *to = *from);
         let (owner, start) = (Owner::Op(id), Start::Soonest);
         self.waiting = Some(Waiting {
             transmission: Transmission {

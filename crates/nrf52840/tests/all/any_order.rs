@@ -4,9 +4,7 @@ use crate::bench::model::{State, US};
 use crate::bench::{Bench, Told, CHANNEL};
 use proptest::prelude::*;
 use std::collections::HashMap;
-use thalweg_engine::{
-    Answering, Assessment, Cca, Condition, Hear, RadioOp, TxSlot, Wants, When,
-};
+use thalweg_engine::{Answering, Assessment, Cca, Condition, Hear, RadioOp, TxSlot, Wants, When};
 use thalweg_nrf52840::clock::instant;
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
@@ -99,22 +97,49 @@ fn mpdu(bytes: u8) -> Vec<u8> {
 fn take(b: &mut Bench, step: &Step) -> Option<u16> {
     let (slot, channel) = (TxSlot(0), CHANNEL);
     Some(match step {
-        Step::Load(bytes) => b.submit(RadioOp::Load { slot, mpdu: &mpdu(*bytes) }),
+        Step::Load(bytes) => b.submit(RadioOp::Load {
+            slot,
+            mpdu: &mpdu(*bytes),
+        }),
         Step::Transmit(at, cca) => {
             let (when, cca) = (when(b, at), *cca);
-            b.submit(RadioOp::Transmit { slot, channel, when, cca })
+            b.submit(RadioOp::Transmit {
+                slot,
+                channel,
+                when,
+                cca,
+            })
         }
         Step::Stream(bytes, at, cca) => {
             let (when, cca) = (when(b, at), *cca);
-            b.submit(RadioOp::Stream { mpdu: &mpdu(*bytes), channel, when, cca })
+            b.submit(RadioOp::Stream {
+                mpdu: &mpdu(*bytes),
+                channel,
+                when,
+                cca,
+            })
         }
         Step::Conditional(cca) => {
-            let (condition, cca) = (Condition { offset: 0, bytes: &[0x61, 0x88] }, *cca);
-            b.submit(RadioOp::Conditional { slot, condition, channel, cca })
+            let (condition, cca) = (
+                Condition {
+                    offset: 0,
+                    bytes: &[0x61, 0x88],
+                },
+                *cca,
+            );
+            b.submit(RadioOp::Conditional {
+                slot,
+                condition,
+                channel,
+                cca,
+            })
         }
         Step::Listen(other, head_bytes) => {
             let channel = if *other == 0 { channel } else { Channel::LAST };
-            b.submit(RadioOp::Listen { channel, head_bytes: *head_bytes })
+            b.submit(RadioOp::Listen {
+                channel,
+                head_bytes: *head_bytes,
+            })
         }
         Step::Sleep => b.submit(RadioOp::Sleep),
         Step::Cancel => b.submit(RadioOp::Cancel),
@@ -122,11 +147,23 @@ fn take(b: &mut Bench, step: &Step) -> Option<u16> {
         Step::Assess(samples, us) => {
             let between = Duration::from_micros(u64::from(*us));
             let (samples, clear) = (*samples, Dbm(-80.0));
-            b.submit(RadioOp::Assess(Assessment { samples, between, clear }))
+            b.submit(RadioOp::Assess(Assessment {
+                samples,
+                between,
+                clear,
+            }))
         }
         Step::Acknowledge => b.submit(RadioOp::Acknowledge { mpdu: &[2, 0, 5] }),
-        Step::Hear(all) => b.submit(RadioOp::Hear(if *all { Hear::Everything } else { Hear::Addressed })),
-        Step::Answer(on) => b.submit(RadioOp::Answer(if *on { Answering::Clear } else { Answering::Withheld })),
+        Step::Hear(all) => b.submit(RadioOp::Hear(if *all {
+            Hear::Everything
+        } else {
+            Hear::Addressed
+        })),
+        Step::Answer(on) => b.submit(RadioOp::Answer(if *on {
+            Answering::Clear
+        } else {
+            Answering::Withheld
+        })),
         Step::Readout(bytes) => b.submit(RadioOp::Readout { bytes: *bytes }),
         Step::Incoming(us, bytes, good) => {
             b.incoming(u64::from(*us), &mpdu(*bytes), *good);

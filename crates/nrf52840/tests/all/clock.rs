@@ -17,7 +17,10 @@ fn ticks_and_instants_agree() {
     for ns in [0, 1, 62, 63, 124, 125, 126, 1_000_000_007] {
         let at = Instant::from_nanos(ns);
         assert!(instant(ticks(at)) >= at, "{ns}");
-        assert!(instant(ticks(at)).since(at) < Duration::from_nanos(63), "{ns}");
+        assert!(
+            instant(ticks(at)).since(at) < Duration::from_nanos(63),
+            "{ns}"
+        );
     }
     assert_eq!(span(Duration::from_micros(160)), 160 * US);
     assert_eq!(span(Duration::from_nanos(31)), 0);

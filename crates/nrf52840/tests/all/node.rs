@@ -49,7 +49,10 @@ fn a_mote_listens_for_floods_and_records() {
     assert_eq!(node.usage(), Usage::Listening);
     let (recording, usage) = node.recording();
     recording.write(&[1, 2, 3]).unwrap();
-    assert!(recording.seal(usage).is_err(), "a page is erased while the radio sleeps");
+    assert!(
+        recording.seal(usage).is_err(),
+        "a page is erased while the radio sleeps"
+    );
     recording.seal(Usage::Asleep).unwrap();
     assert_eq!(recording.info().len, 3);
     node.set_battery(BatteryLevel::of_millivolts(2_980));
@@ -98,7 +101,10 @@ impl Engine for Dozer {
             true => {
                 self.woken.push(at);
                 let (head_bytes, ms) = (0, 2);
-                let op = RadioOp::Listen { channel, head_bytes };
+                let op = RadioOp::Listen {
+                    channel,
+                    head_bytes,
+                };
                 (Some(op), self.due + Duration::from_millis(ms))
             }
             false => (Some(RadioOp::Sleep), self.due + Duration::from_millis(998)),
@@ -106,7 +112,11 @@ impl Engine for Dozer {
     }
     fn poll_radio(&mut self) -> Option<Request<'_>> {
         let op = self.op.take()?;
-        let id = if op == RadioOp::Sleep { OpId(2) } else { OpId(1) };
+        let id = if op == RadioOp::Sleep {
+            OpId(2)
+        } else {
+            OpId(1)
+        };
         Some(Request::new(id, op))
     }
     fn poll_timeout(&self) -> Option<Instant> {
@@ -120,7 +130,13 @@ impl Engine for Dozer {
 #[test]
 fn a_node_that_sleeps_is_awake_when_it_is_due() {
     let chip = Chip::new();
-    let mut node = Node::new(chip.clone(), Dozer::default(), MEMORY, LowFrequency::Crystal).unwrap();
+    let mut node = Node::new(
+        chip.clone(),
+        Dozer::default(),
+        MEMORY,
+        LowFrequency::Crystal,
+    )
+    .unwrap();
     node.start(|()| {}).unwrap();
     let (mut asleep, begun) = (0, chip.now());
     while chip.now() < begun + 10_000_000 * US {
@@ -140,7 +156,10 @@ fn a_node_that_sleeps_is_awake_when_it_is_due() {
     for (n, woken) in dozer.woken.iter().enumerate() {
         let due = Instant::from_nanos(n as u64 * 1_000_000_000);
         // In time, and the receiver is on its ramp-up later: the crystal was there before.
-        assert!(*woken >= due && woken.since(due) < Duration::from_micros(200), "{n}: {woken}");
+        assert!(
+            *woken >= due && woken.since(due) < Duration::from_micros(200),
+            "{n}: {woken}"
+        );
         let on = dozer.on[n].since(*woken);
         assert!(on < Duration::from_micros(60), "{on}");
     }

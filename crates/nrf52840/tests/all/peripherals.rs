@@ -40,9 +40,21 @@ fn no_byte_of_the_line_is_lost_or_told_twice() {
     let mut chip = Chip::new();
     let memory = Region::at(RAM, Uart::DMA_BYTES / 4);
     let mut uart = Uart::start(&mut chip, Pins::DEVELOPMENT_KIT, memory).unwrap();
-    let mut host = Host { pointer: 0, at: 0, next: 0 };
+    let mut host = Host {
+        pointer: 0,
+        at: 0,
+        next: 0,
+    };
     let mut expected = 0_u8;
-    for (sent, read) in [(1, 1), (100, 40), (90, 149), (200, 30), (50, 250), (128, 300), (127, 256)] {
+    for (sent, read) in [
+        (1, 1),
+        (100, 40),
+        (90, 149),
+        (200, 30),
+        (50, 250),
+        (128, 300),
+        (127, 256),
+    ] {
         host.send(&mut chip, &mut uart, sent);
         let mut room = vec![0; read];
         let came = uart.read(&mut chip, &mut room);
@@ -84,14 +96,21 @@ fn both_must_feed_the_watchdog() {
     dog.feed(&mut chip, Feeder::Loop);
     dog.feed(&mut chip, Feeder::Interrupt);
     let fed = chip.0.borrow().log.clone();
-    assert_eq!(fed, [(wdt::reload(0), wdt::FOOD), (wdt::reload(1), wdt::FOOD)]);
+    assert_eq!(
+        fed,
+        [(wdt::reload(0), wdt::FOOD), (wdt::reload(1), wdt::FOOD)]
+    );
 }
 
 #[test]
 fn the_gravest_reason_of_a_reset_counts() {
     let mut chip = Chip::new();
     assert_eq!(Reason::take(&mut chip), Reason::PowerOn);
-    for (bits, reason) in [(0b0111, Reason::Watchdog), (0b0101, Reason::Software), (1 << 16, Reason::Wakened)] {
+    for (bits, reason) in [
+        (0b0111, Reason::Watchdog),
+        (0b0101, Reason::Software),
+        (1 << 16, Reason::Wakened),
+    ] {
         chip.write(clock::RESETREAS, bits);
         assert_eq!(Reason::take(&mut chip), reason);
     }

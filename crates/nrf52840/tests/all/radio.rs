@@ -121,7 +121,10 @@ fn the_slot_is_as_it_was_after_a_refusal() {
     let mut b = Bench::new();
     b.listen();
     let slot = TxSlot(0);
-    b.ask(RadioOp::Load { slot, mpdu: &[1, 2, 3] });
+    b.ask(RadioOp::Load {
+        slot,
+        mpdu: &[1, 2, 3],
+    });
     b.ask(stream(When::At(instant(0))));
     let (channel, when, cca) = (CHANNEL, When::Now, Cca::Skip);
     b.ask(RadioOp::Transmit {
@@ -157,7 +160,10 @@ fn one_takes_the_place_of_another() {
     let at = b.clock.now(&mut b.chip) + 5_000 * US;
     let first = b.ask(stream(When::At(instant(at))));
     let second = b.ask(stream(When::Now));
-    assert_eq!(b.answers(first), [Told::Refused(first, Refusal::Superseded)]);
+    assert_eq!(
+        b.answers(first),
+        [Told::Refused(first, Refusal::Superseded)]
+    );
     b.run(7_000);
     assert!(matches!(b.answers(second)[..], [Told::Sent(..)]));
     assert_eq!(b.sent().len(), 1);
@@ -198,7 +204,10 @@ fn cancelling_stops_what_is_not_on_the_air() {
         let answers = b.answers(id);
         assert_eq!(answers.len(), 1, "{us}: {answers:?}");
         assert_eq!(matches!(answers[0], Told::Sent(..)), goes_on, "{us}");
-        assert_eq!(b.sent().iter().filter(|s| s.whole).count(), usize::from(goes_on));
+        assert_eq!(
+            b.sent().iter().filter(|s| s.whole).count(),
+            usize::from(goes_on)
+        );
         assert!(!b.is_strobe_on());
         assert_eq!(b.chip.0.borrow().state, State::Rx);
     }
@@ -290,7 +299,10 @@ fn a_condition_that_is_met_sends() {
     };
     let empty = b.ask(op);
     assert_eq!(b.answers(empty), [Told::Refused(empty, Refusal::Empty)]);
-    b.ask(RadioOp::Load { slot, mpdu: &[1, 2, 3, 4] });
+    b.ask(RadioOp::Load {
+        slot,
+        mpdu: &[1, 2, 3, 4],
+    });
     let id = b.ask(op);
     // Another goes out meanwhile, and leaves what waits as it is.
     b.ask(stream(When::Now));
@@ -303,7 +315,13 @@ fn a_condition_that_is_met_sends() {
     assert!(matches!(b.answers(id)[..], [Told::Sent(..)]));
     assert_eq!(b.sent()[1].mpdu, [1, 2, 3, 4]);
     // The frame is told as usual.
-    assert_eq!(b.told.iter().filter(|t| matches!(t, Told::Frame { .. })).count(), 2);
+    assert_eq!(
+        b.told
+            .iter()
+            .filter(|t| matches!(t, Told::Frame { .. }))
+            .count(),
+        2
+    );
 }
 
 #[test]
@@ -440,7 +458,10 @@ fn an_acknowledgement_that_the_engine_asks_for() {
     assert_eq!(b.sent()[0].start - offset, end + 192 * US);
     assert_eq!(b.sent()[0].mpdu, [2, 0, 1]);
     let late = b.ask(RadioOp::Acknowledge { mpdu: &[2, 0, 1] });
-    assert!(matches!(b.answers(late)[..], [Told::Refused(_, Refusal::Late { .. })]));
+    assert!(matches!(
+        b.answers(late)[..],
+        [Told::Refused(_, Refusal::Late { .. })]
+    ));
 }
 
 #[test]
@@ -487,7 +508,11 @@ fn others_frames_are_left_at_their_address() {
         b.incoming(10, &ack.bytes(), true);
         b.run(1_000);
     }
-    assert!(matches!(&b.told[..], [Told::Frame { mpdu, .. }] if mpdu[2] == 77), "{:?}", b.told);
+    assert!(
+        matches!(&b.told[..], [Told::Frame { mpdu, .. }] if mpdu[2] == 77),
+        "{:?}",
+        b.told
+    );
 }
 
 #[test]
@@ -526,7 +551,10 @@ fn a_compare_that_is_missed_loses_no_operation() {
     b.listen();
     b.chip.0.borrow_mut().loses_compares = true;
     let at = b.clock.now(&mut b.chip) + 500 * US;
-    let ids = [b.ask(stream(When::Now)), b.ask(stream(When::At(instant(at))))];
+    let ids = [
+        b.ask(stream(When::Now)),
+        b.ask(stream(When::At(instant(at)))),
+    ];
     // The alarm of the node would come by another compare: here time alone does.
     b.run(10_000);
     for id in ids {
@@ -539,14 +567,20 @@ fn a_compare_that_is_missed_loses_no_operation() {
 fn what_the_radio_does_not_do_is_refused() {
     let mut b = Bench::new();
     let preamble = b.ask(RadioOp::Preamble { bytes: 8 });
-    assert_eq!(b.answers(preamble), [Told::Refused(preamble, Refusal::NoSuch)]);
+    assert_eq!(
+        b.answers(preamble),
+        [Told::Refused(preamble, Refusal::NoSuch)]
+    );
     let slot = TxSlot(0);
     for mpdu in [&[][..], &[0; 126]] {
         let id = b.ask(RadioOp::Load { slot, mpdu });
         assert_eq!(b.answers(id), [Told::Refused(id, Refusal::BadLength)]);
     }
     let mpdu = &[0; 4][..];
-    let id = b.ask(RadioOp::Load { slot: TxSlot(1), mpdu });
+    let id = b.ask(RadioOp::Load {
+        slot: TxSlot(1),
+        mpdu,
+    });
     assert_eq!(b.answers(id), [Told::Refused(id, Refusal::NoSuch)]);
     assert!(!CAPS.abilities.has(RadioOp::Preamble { bytes: 8 }.needs()));
 }

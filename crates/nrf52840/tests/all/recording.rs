@@ -60,20 +60,37 @@ fn flash_is_left_alone_while_the_radio_is_in_use() {
     let mut chip = Chip::new();
     let mut recorder = Recorder::new(chip.clone(), flash());
     recorder.write(&[1; 100]).unwrap();
-    assert_eq!(recorder.flush(Usage::Active), Err(RecordError::WaitsForSleep));
-    assert_eq!(recorder.flush(Usage::Listening), Err(RecordError::WaitsForSleep));
+    assert_eq!(
+        recorder.flush(Usage::Active),
+        Err(RecordError::WaitsForSleep)
+    );
+    assert_eq!(
+        recorder.flush(Usage::Listening),
+        Err(RecordError::WaitsForSleep)
+    );
     recorder.tidy(Usage::Asleep).unwrap();
     let in_use = FlashError::InUse(Usage::Active);
-    assert_eq!(recorder.flush(Usage::Active), Err(RecordError::Flash(in_use)));
+    assert_eq!(
+        recorder.flush(Usage::Active),
+        Err(RecordError::Flash(in_use))
+    );
     // Words do no harm to a radio that listens.
     recorder.flush(Usage::Listening).unwrap();
     assert_eq!(recorder.waiting(), 0);
     assert_eq!(recorder.write(&[1; 513]), Err(RecordError::BufferFull));
     let full = usize::from(PAGES) / 2 * 4_064;
     assert_eq!(recorder.write(&vec![1; full]), Err(RecordError::TooLong));
-    let outside = flash().write(&mut chip, Usage::Asleep, u32::from(PAGES) * PAGE_BYTES, &[1]);
+    let outside = flash().write(
+        &mut chip,
+        Usage::Asleep,
+        u32::from(PAGES) * PAGE_BYTES,
+        &[1],
+    );
     assert!(matches!(outside, Err(FlashError::Outside(_))));
-    assert_eq!(flash().erase(&mut chip, Usage::Listening, 0), Err(FlashError::InUse(Usage::Listening)));
+    assert_eq!(
+        flash().erase(&mut chip, Usage::Listening, 0),
+        Err(FlashError::InUse(Usage::Listening))
+    );
     assert_eq!(Flash::at(FIRST + 4, 1), None);
     assert_eq!(Flash::at(0xF_F000, 2), None);
 }
@@ -125,7 +142,10 @@ fn with_cuts(cuts: &[u32], lens: &[usize]) -> Result<(), TestCaseError> {
         if is(of) {
             last = Some(of);
         }
-        prop_assert!(done.is_err() || last == Some(of), "what was sealed is there");
+        prop_assert!(
+            done.is_err() || last == Some(of),
+            "what was sealed is there"
+        );
     }
     Ok(())
 }

@@ -55,7 +55,9 @@ impl Told {
     /// The operation that it answers.
     pub(crate) fn answers(&self) -> Option<u16> {
         match self {
-            Self::Done(op) | Self::Sent(op, _) | Self::Sensed(op, _) | Self::Refused(op, _) => Some(*op),
+            Self::Done(op) | Self::Sent(op, _) | Self::Sensed(op, _) | Self::Refused(op, _) => {
+                Some(*op)
+            }
             _ => None,
         }
     }
@@ -111,7 +113,10 @@ impl Bench {
     /// The same; `answer` is called with each event, and may ask for more.
     pub(crate) fn handle_with(&mut self, mut answer: impl FnMut(&mut Self, &Told)) {
         loop {
-            let event = self.radio.poll(&mut self.chip, &mut self.clock).map(Told::of);
+            let event = self
+                .radio
+                .poll(&mut self.chip, &mut self.clock)
+                .map(Told::of);
             if let Some(told) = event {
                 answer(self, &told);
                 self.told.push(told);

@@ -233,17 +233,22 @@ impl Model {
         (u128::from(self.now - self.rtc_from) * rate / 16_000_000_000_000) as u64
     }
     pub(crate) fn count(&self) -> u32 {
-        self.timer_from.map_or(self.timer_count, |from| (self.now - from) as u32)
+        self.timer_from
+            .map_or(self.timer_count, |from| (self.now - from) as u32)
     }
 
     fn task(&mut self, address: u32) {
         const T: u32 = timer::TIMER3;
         match address {
-            radio::TXEN if self.state == State::Off => self.state = State::TxRampUp(self.now + 40 * US),
+            radio::TXEN if self.state == State::Off => {
+                self.state = State::TxRampUp(self.now + 40 * US);
+            }
             radio::TXEN if matches!(self.state, State::Look(_)) => {
                 self.state = State::TxRampUp(self.now + 40 * US);
             }
-            radio::RXEN if self.state == State::Off => self.state = State::RxRampUp(self.now + 40 * US),
+            radio::RXEN if self.state == State::Off => {
+                self.state = State::RxRampUp(self.now + 40 * US);
+            }
             radio::DISABLE => match self.state {
                 State::Off => self.event(radio::DISABLED),
                 State::Tx(_) | State::TxRampUp(_) => {
@@ -318,9 +323,19 @@ impl Model {
             (10, radio::BCMATCH),
             (22, radio::RXREADY),
         ];
-        let on = |interrupts: u32, bit: u32, event: u32| interrupts & 1 << bit != 0 && self.get(event) != 0;
-        radio.iter().any(|(bit, event)| on(self.radio_interrupts, *bit, *event))
-            || (0..6).any(|n| on(self.timer_interrupts, 16 + n, timer::TIMER3 + timer::compare(n)))
+        let on = |interrupts: u32, bit: u32, event: u32| {
+            interrupts & 1 << bit != 0 && self.get(event) != 0
+        };
+        radio
+            .iter()
+            .any(|(bit, event)| on(self.radio_interrupts, *bit, *event))
+            || (0..6).any(|n| {
+                on(
+                    self.timer_interrupts,
+                    16 + n,
+                    timer::TIMER3 + timer::compare(n),
+                )
+            })
             || (0..4).any(|n| on(self.rtc_interrupts, 16 + n, rtc::compare(n)))
             || self.get(uarte::RXSTARTED) != 0
     }
@@ -474,7 +489,10 @@ impl Model {
                 0 => {}
                 1 => self.put_ram(pointer, &[psdu as u8]),
                 n if n as usize - 2 < frame.mpdu.len() => {
-                    self.put_ram(pointer + n as u32 - 1, &frame.mpdu[n as usize - 2..n as usize - 1]);
+                    self.put_ram(
+                        pointer + n as u32 - 1,
+                        &frame.mpdu[n as usize - 2..n as usize - 1],
+                    );
                 }
                 _ => {}
             }
