@@ -12,6 +12,7 @@ extern crate std;
 mod checksum;
 pub mod chip;
 pub mod clock;
+mod digest;
 pub mod dma;
 pub mod flash;
 pub mod host;

@@ -13,7 +13,7 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
-use thalweg_nrf52840::host::{Fault, Node};
+use thalweg_nrf52840::host::{BootError, Fault, Node};
 use thalweg_nrf52840::identity::Identity;
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
 use thalweg_nrf52840::recording::Recording;
@@ -34,7 +34,8 @@ struct Shared {
     dog: Watchdog,
 }
 
-static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
+/// A reference, so that the node itself is in memory that start-up clears, and not in an image of it in flash.
+static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
 /// Words below the stack that tell whether it ran over.
 const MARK_WORDS: u32 = 64;
 /// The watchdog's patience, of time that the processor runs.
@@ -83,12 +84,16 @@ fn start(chip: Chip, identity: Identity) {
     let mote = Mote::new(identity.node, config, TIMING, recorder);
     let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
         Ok(node) => node,
-        Err(error) => reset(Kind::Panic, format_args!("{error}")),
+        // Its text has numbers with fractions, and the code for them takes 6 kB.
+        Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
+        Err(BootError::NoMemory) => reset(Kind::Panic, format_args!("the radio has no memory")),
+        Err(BootError::Clock(error)) => reset(Kind::Panic, format_args!("{error}")),
     };
     free(|cs| {
         let mut chip = chip;
         let dog = Watchdog::start(&mut chip, PATIENCE);
-        SHARED.borrow(cs).replace(Some(Shared { node, dog }));
+        let shared = cortex_m::singleton!(: Shared = Shared { node, dog });
+        SHARED.borrow(cs).replace(shared);
         with(cs, |shared| shared.node.start(|_| {}));
         let all = [interrupt::RADIO, interrupt::RTC1, interrupt::TIMER3];
         let bits = all.into_iter().fold(0, |bits, n| bits | 1 << n);

@@ -4,7 +4,7 @@
 //! channel assessment over PPI 3. Time base: ticks of [`Clock`]. Invariants: each operation is answered once; PPI 0 is on
 //! only while a transmission is armed or on the air; a refused operation changes nothing. FRAMESTART comes at the SFD's
 //! end or a byte later, sources differ: what it is after is learned from good frames, and nothing rests on it before.
-//! Not done: `Preamble` (the chip sends 8 or 32 bits). Tests: `tests/all/radio.rs`, `any_order.rs`.
+//! Not done: `Preamble` (the chip sends 8 or 32 bits). Tests: `tests/all/radio.rs`, `tests/all/any_order.rs`.
 
 mod answers;
 mod learn;

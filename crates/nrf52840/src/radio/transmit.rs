@@ -302,12 +302,13 @@ impl Radio {
             Ok(txen) => {
                 let away = Away { transmission, txen };
                 self.away = Some(away);
-                // What is longer ago is no answer.
-                let since = clock.now(r) - self.last_end.unwrap_or_default();
-                if let (Start::At(_), true) = (transmission.start, since < 16 * ACK_GAP) {
-                    let took = since.saturating_sub(super::RX_CHAIN) as u32;
-                    let longest = &mut self.counters.longest_answer;
-                    *longest = took.max(*longest);
+                if let (Start::At(_), Some(end)) = (transmission.start, self.last_end) {
+                    // What is longer ago is no answer.
+                    let took = clock.now(r).saturating_sub(end + super::RX_CHAIN);
+                    if took < 4 * ACK_GAP {
+                        let longest = &mut self.counters.longest_answer;
+                        *longest = (*longest).max(took as u32);
+                    }
                 }
             }
             Err(by) => {
