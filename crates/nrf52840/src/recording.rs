@@ -2,9 +2,10 @@
 //!
 //! A page: eight words of header, then data. The header: a mark that it was erased to the end, recording, index, CRC-32 of
 //! these two; in a recording's last page also its seal: length, digest, CRC-32. Invariants: a recording is sealed after all
-//! its bytes are written, by the seal's last word; before a page of a sealed recording is erased its seal is struck out. So
-//! whenever the power fails, a sealed recording is whole or absent. Not modelled: bits that read differently each time
-//! after a cut erasure, beyond that such pages are erased again. Tests: `tests/all/recording.rs`.
+//! its bytes are written, by the seal's last word; no page of the newest sealed one is erased; what is handed out had its
+//! digest when it was sealed, or when power came. So whenever power fails, a sealed recording is whole or absent. Not
+//! modelled: bits that read differently each time after a cut erasure, but that such pages are erased again. Tests:
+//! `tests/all/recording.rs`.
 
 use crate::checksum::crc32;
 use crate::digest::Sha256;
@@ -25,8 +26,6 @@ const SPARE: u32 = 0x5350_4152;
 const PAGE: u32 = 0x7257 << 16;
 /// Where the seal is in a header.
 const SEAL: u32 = 16;
-/// Its last word, which makes it count.
-const SEAL_SUM: u32 = 28;
 /// Pages that are erased ahead of where a recording is written.
 const AHEAD: u16 = 2;
 
@@ -390,7 +389,7 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             .all(|n| self.flash.read(&mut self.r, at + n) == u32::MAX)
     }
 
-    /// Erases a page; a sealed recording that it was of is none from before then on.
+    /// Erases a page of an older recording; never one of the newest that is sealed.
     fn prepare(&mut self, usage: Usage, page: u16) -> Result<(), RecordError> {
         if usage != Usage::Asleep {
             return Err(RecordError::WaitsForSleep);
@@ -401,29 +400,11 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
                 return Err(RecordError::TooLong);
             }
         }
-        if let Some(Header { number, .. }) = header(&mut self.r, self.flash, page) {
-            self.strike_out(usage, number)?;
-        }
         let (r, at) = (&mut self.r, u32::from(page) * PAGE_BYTES);
         let erased = self.flash.erase(r, usage, page);
         erased.map_err(RecordError::Flash)?;
         let marked = self.flash.write(r, usage, at, &[SPARE]);
         marked.map_err(RecordError::Flash)
-    }
-
-    /// Takes the seal off recording `number`.
-    fn strike_out(&mut self, usage: Usage, number: u32) -> Result<(), RecordError> {
-        for page in 0..self.flash.pages() {
-            if self
-                .seal_of(page)
-                .is_some_and(|sealed| sealed.number == number)
-            {
-                let at = u32::from(page) * PAGE_BYTES + SEAL_SUM;
-                let struck = self.flash.write(&mut self.r, usage, at, &[0]);
-                struck.map_err(RecordError::Flash)?;
-            }
-        }
-        Ok(())
     }
 
     /// What is sealed.

@@ -5,6 +5,7 @@ mod any_order;
 mod bench;
 mod clock;
 mod node;
+mod overlaps;
 mod peripherals;
 mod radio;
 mod recording;

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use thalweg_nrf52840::flash::{Flash, FlashError, PAGE_BYTES};
 use thalweg_nrf52840::radio::Usage;
 use thalweg_nrf52840::recording::{RecordError, Recording};
+use thalweg_nrf52840::Registers;
 use thalweg_protocols::object::ObjectStore;
 
 const FIRST: u32 = 0x8_0000;
@@ -105,6 +106,23 @@ fn a_transfer_stays_with_what_it_began_with() {
     recorder.read(0, &mut all);
     assert_eq!(all, bytes(1, 500));
     assert_eq!(recorder.info().len, 700);
+}
+
+#[test]
+fn a_bit_that_flash_lost_is_no_recording() {
+    let mut chip = Chip::new();
+    let mut recorder = Recorder::new(chip.clone(), flash());
+    record(&mut recorder, 1, 5_000).unwrap();
+    record(&mut recorder, 2, 5_000).unwrap();
+    assert_eq!(
+        all_of(&Recorder::new(chip.clone(), flash())),
+        Some(bytes(2, 5_000))
+    );
+    // In the second's first page, of the two that each has.
+    let at = FIRST + 2 * PAGE_BYTES + 1_000;
+    let word = chip.read(at);
+    chip.0.borrow_mut().words.insert(at, word ^ 0x100);
+    assert_eq!(all_of(&Recorder::new(chip, flash())), Some(bytes(1, 5_000)));
 }
 
 #[test]

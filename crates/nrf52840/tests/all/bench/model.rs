@@ -177,6 +177,10 @@ impl Model {
         match address {
             0..0x0010_0000 => return self.write_flash(address, value),
             nvmc::ERASEPAGE => return self.erase(value),
+            radio::POWER if value == 0 => {
+                self.words.retain(|at, _| at & !0xFFF != radio::BASE);
+                (self.state, self.radio_interrupts) = (State::Off, 0);
+            }
             radio::INTENSET => self.radio_interrupts |= value,
             radio::INTENCLR => self.radio_interrupts &= !value,
             ppi::CHENSET => self.ppi |= value,
@@ -457,8 +461,12 @@ impl Model {
             State::Tx(at) if self.now >= at => {
                 self.event(radio::FRAMESTART);
                 self.event(radio::PHYEND);
+                // DMA reads until the end: what was written over meanwhile went out.
+                let pointer = self.get(radio::PACKETPTR);
+                let psdu = usize::from(self.ram(pointer, 1)[0]);
+                let mpdu = self.ram(pointer + 1, psdu.saturating_sub(2));
                 if let Some(last) = self.sent.last_mut() {
-                    last.whole = true;
+                    (last.whole, last.mpdu) = (true, mpdu);
                 }
             }
             State::TxDisable(at) if self.now >= at => {
