@@ -10,6 +10,7 @@ use thalweg_nrf52840::flash::Flash;
 use thalweg_nrf52840::host::{BootError, Node};
 use thalweg_nrf52840::radio::{Radio, Usage, CAPS, TIMING};
 use thalweg_nrf52840::recording::Recording;
+use thalweg_nrf52840::registers::radio;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::ObjectStore;
@@ -163,6 +164,12 @@ fn a_node_that_sleeps_is_awake_when_it_is_due() {
         let on = dozer.on[n].since(*woken);
         assert!(on < Duration::from_micros(60), "{on}");
     }
+    // A radio without power forgets what it was set to.
+    let set_up = (radio::MODE, 15);
+    let model = chip.0.borrow();
+    let times = model.log.iter().filter(|write| **write == set_up).count();
+    assert!(times >= 10, "{times}");
+    drop(model);
     let share = asleep as f64 / (chip.now() - begun) as f64;
     assert!(share > 0.99, "{share}");
 }
