@@ -11,11 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
-const FLOORS: [(&str, &str); 18] = [
+const FLOORS: [(&str, &str); 19] = [
     ("units", ""),
     ("wire", "units"),
     ("engine", "units wire"),
     ("protocols", "units wire engine"),
+    ("nrf52840", "units wire engine protocols"),
     ("planner", "units wire"),
     ("medium", "units wire"),
     ("sim", "units wire engine medium"),

@@ -1,0 +1,484 @@
+//! Recordings of a sensor in a ring of flash pages, handed out as a mote's object.
+//!
+//! A page: eight words of header, then data. The header: a mark that it was erased to the end, recording, index, CRC-32 of
+//! these two; in a recording's last page also its seal: length, digest, CRC-32. Invariants: a recording is sealed after all
+//! its bytes are written, by the seal's last word; no page of the newest sealed one is erased; what is handed out had its
+//! digest when it was sealed, or when power came. So whenever power fails, a sealed recording is whole or absent. Not
+//! modelled: bits that read differently each time after a cut erasure, but that such pages are erased again. Tests:
+//! `tests/all/recording.rs`.
+
+use crate::checksum::crc32;
+use crate::digest::Sha256;
+use crate::flash::{Flash, FlashError, PAGE_BYTES};
+use crate::radio::Usage;
+use crate::Registers;
+use core::cell::Cell;
+use core::fmt;
+use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+
+/// Bytes of a page's header.
+const HEADER: u32 = 32;
+/// Data bytes of a page.
+const DATA: u32 = PAGE_BYTES - HEADER;
+/// A page that was erased to the end and not used since.
+const SPARE: u32 = 0x5350_4152;
+/// In the upper half of the word that has the index.
+const PAGE: u32 = 0x7257 << 16;
+/// Where the seal is in a header.
+const SEAL: u32 = 16;
+/// Pages that are erased ahead of where a recording is written.
+const AHEAD: u16 = 2;
+
+/// Why something is not recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordError {
+    /// RAM is full, since flash could not be written for a while.
+    BufferFull,
+    /// A recording has half of the ring at most, so that the one before it stays.
+    TooLong,
+    /// It is being sealed: its last word is filled up already.
+    Sealing,
+    /// It waits until the radio sleeps, so that a page can be erased.
+    WaitsForSleep,
+    /// Flash.
+    Flash(FlashError),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BufferFull => f.write_str("the buffer of the recording is full"),
+            Self::TooLong => f.write_str("a recording takes half of its flash at most"),
+            Self::Sealing => f.write_str("the recording is being sealed"),
+            Self::WaitsForSleep => f.write_str("a page is erased only while the radio sleeps"),
+            Self::Flash(error) => error.fmt(f),
+        }
+    }
+}
+impl core::error::Error for RecordError {}
+
+/// A recording that is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sealed {
+    number: u32,
+    first: u16,
+    info: ObjectInfo,
+}
+
+impl Sealed {
+    fn pages(&self) -> u16 {
+        pages_of(self.info.len)
+    }
+}
+
+fn pages_of(bytes: u32) -> u16 {
+    bytes.div_ceil(DATA).max(1) as u16
+}
+
+/// One that is being written.
+#[derive(Debug)]
+struct Open {
+    number: u32,
+    first: u16,
+    /// Bytes recorded, those in RAM among them.
+    len: u32,
+    /// Bytes in flash.
+    flushed: u32,
+    /// Pages whose header is written.
+    pages: u16,
+    digest: Sha256,
+}
+
+/// A sensor's recordings. `R` reaches the chip, `BUFFER` are the bytes that wait in RAM.
+#[derive(Debug)]
+pub struct Recording<R, const BUFFER: usize> {
+    r: R,
+    flash: Flash,
+    buffer: [u8; BUFFER],
+    /// The first of the bytes that wait, and how many do.
+    from: usize,
+    waiting: usize,
+    open: Option<Open>,
+    sealed: Option<Sealed>,
+    /// What the transfer that began last is of.
+    served: Cell<Option<Sealed>>,
+    /// Where the next recording begins, and its number.
+    next: (u16, u32),
+}
+
+/// A page's header, where it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    number: u32,
+    index: u16,
+}
+
+impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
+    /// Reads what is in the flash at `flash`, 4 pages at least; what was not sealed is forgotten. It reads the newest
+    /// recording whole, since a digest is the proof that it is: some 40 ms for 59,000 bytes (computed).
+    pub fn new(mut r: R, flash: Flash) -> Self {
+        let mut newest: Option<(Header, u16)> = None;
+        for page in 0..flash.pages() {
+            if let Some(header) = header(&mut r, flash, page) {
+                let key = |h: &Header| (h.number, h.index);
+                if newest.is_none_or(|(n, _)| key(&n) < key(&header)) {
+                    newest = Some((header, page));
+                }
+            }
+        }
+        let next = newest.map_or((0, 0), |(header, page)| {
+            let after = (page + 1).checked_rem(flash.pages()).unwrap_or_default();
+            (after, header.number.saturating_add(1))
+        });
+        let mut found = Self {
+            r,
+            flash,
+            buffer: [0; BUFFER],
+            from: 0,
+            waiting: 0,
+            open: None,
+            sealed: None,
+            served: Cell::new(None),
+            next,
+        };
+        found.sealed = found.newest_whole();
+        found
+    }
+
+    /// The newest recording that is sealed and whole.
+    fn newest_whole(&mut self) -> Option<Sealed> {
+        let mut below = u32::MAX;
+        loop {
+            let mut best: Option<Sealed> = None;
+            for page in 0..self.flash.pages() {
+                let found = self.seal_of(page).filter(|sealed| sealed.number < below);
+                best = match (best, found) {
+                    (Some(best), Some(found)) if found.number < best.number => Some(best),
+                    (best, found) => found.or(best),
+                };
+            }
+            let best = best?;
+            if self.is_whole(&best) {
+                return Some(best);
+            }
+            below = best.number;
+        }
+    }
+
+    /// The recording whose last page `page` is, where it is sealed.
+    fn seal_of(&mut self, page: u16) -> Option<Sealed> {
+        let Header { number, index } = header(&mut self.r, self.flash, page)?;
+        let at = u32::from(page) * PAGE_BYTES;
+        let [len, low, high, sum] =
+            [0, 4, 8, 12].map(|n| self.flash.read(&mut self.r, at + SEAL + n));
+        if sum != seal_sum(number, [len, low, high]) || sum == 0 || pages_of(len) != index + 1 {
+            return None;
+        }
+        let pages = self.flash.pages();
+        let mut digest = [0; 8];
+        digest[..4].copy_from_slice(&low.to_le_bytes());
+        digest[4..].copy_from_slice(&high.to_le_bytes());
+        Some(Sealed {
+            number,
+            first: (page + pages - index % pages) % pages,
+            info: ObjectInfo { len, digest },
+        })
+    }
+
+    fn is_whole(&mut self, sealed: &Sealed) -> bool {
+        if sealed.pages() > self.flash.pages() {
+            return false;
+        }
+        for index in 0..sealed.pages() {
+            let page = self.page(sealed.first, index);
+            let number = sealed.number;
+            if header(&mut self.r, self.flash, page) != Some(Header { number, index }) {
+                return false;
+            }
+        }
+        let mut digest = Sha256::new();
+        let mut room = [0; 64];
+        let mut at = 0;
+        while at < sealed.info.len {
+            let bytes = room.len().min((sealed.info.len - at) as usize);
+            let chunk = room.get_mut(..bytes).unwrap_or_default();
+            read(&mut self.r, self.flash, sealed, at, chunk);
+            digest.update(chunk);
+            at += bytes as u32;
+        }
+        digest.shortened() == sealed.info.digest
+    }
+
+    const fn page(&self, first: u16, index: u16) -> u16 {
+        match self.flash.pages() {
+            0 => 0,
+            pages => ((first as u32 + index as u32) % pages as u32) as u16,
+        }
+    }
+
+    /// Records `bytes`, all of them or none, in RAM; [`Self::flush`] brings them to flash.
+    ///
+    /// # Errors
+    /// [`RecordError::BufferFull`], [`RecordError::TooLong`], [`RecordError::Sealing`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), RecordError> {
+        let is_filled_up = |open: &Open| open.flushed > open.len;
+        if self.open.as_ref().is_some_and(is_filled_up) {
+            return Err(RecordError::Sealing);
+        }
+        let len = self.open.as_ref().map_or(0, |open| open.len) as usize + bytes.len();
+        if len > usize::from(self.flash.pages() / 2) * DATA as usize {
+            return Err(RecordError::TooLong);
+        }
+        if bytes.len() > BUFFER - self.waiting {
+            return Err(RecordError::BufferFull);
+        }
+        let mut at = (self.from + self.waiting) % BUFFER.max(1);
+        for byte in bytes {
+            if let Some(place) = self.buffer.get_mut(at) {
+                *place = *byte;
+            }
+            at = (at + 1) % BUFFER.max(1);
+        }
+        self.waiting += bytes.len();
+        let open = self.opened();
+        open.digest.update(bytes);
+        open.len = len as u32;
+        Ok(())
+    }
+
+    fn opened(&mut self) -> &mut Open {
+        let (first, number) = self.next;
+        self.open.get_or_insert_with(|| Open {
+            number,
+            first,
+            len: 0,
+            flushed: 0,
+            pages: 0,
+            digest: Sha256::new(),
+        })
+    }
+
+    /// Brings what waits in RAM to flash, whole words of it.
+    ///
+    /// # Errors
+    /// [`RecordError`]; what was not written waits on.
+    pub fn flush(&mut self, usage: Usage) -> Result<(), RecordError> {
+        while self.waiting >= 4 {
+            self.flush_word(usage)?;
+        }
+        Ok(())
+    }
+
+    fn flush_word(&mut self, usage: Usage) -> Result<(), RecordError> {
+        self.begin_page(usage)?;
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let index = (open.flushed / DATA) as u16;
+        let at = u32::from(self.page(open.first, index)) * PAGE_BYTES;
+        let at = at + HEADER + open.flushed % DATA;
+        let mut word = [0; 4];
+        let count = self.waiting.min(4);
+        for (n, place) in word.iter_mut().take(count).enumerate() {
+            let byte = self.buffer.get((self.from + n) % BUFFER.max(1));
+            *place = byte.copied().unwrap_or_default();
+        }
+        let word = u32::from_le_bytes(word);
+        let written = self.flash.write(&mut self.r, usage, at, &[word]);
+        written.map_err(RecordError::Flash)?;
+        self.from = (self.from + count) % BUFFER.max(1);
+        self.waiting -= count;
+        if let Some(open) = &mut self.open {
+            open.flushed += 4;
+        }
+        Ok(())
+    }
+
+    /// Sees that the page of the next word has its header.
+    fn begin_page(&mut self, usage: Usage) -> Result<(), RecordError> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let index = (open.flushed / DATA) as u16;
+        if index < open.pages {
+            return Ok(());
+        }
+        let (number, page) = (open.number, self.page(open.first, index));
+        if !self.is_spare(page) {
+            self.prepare(usage, page)?;
+        }
+        let at = u32::from(page) * PAGE_BYTES;
+        let place = PAGE | u32::from(index);
+        let words = [number, place, header_sum(number, place)];
+        let written = self.flash.write(&mut self.r, usage, at + 4, &words);
+        written.map_err(RecordError::Flash)?;
+        if let Some(open) = &mut self.open {
+            open.pages = index + 1;
+        }
+        Ok(())
+    }
+
+    /// Ends the recording: from now on it is what the mote hands out.
+    ///
+    /// # Errors
+    /// [`RecordError`]: not all of it is in flash yet. Called again later, it goes on.
+    pub fn seal(&mut self, usage: Usage) -> Result<ObjectInfo, RecordError> {
+        self.opened();
+        self.flush(usage)?;
+        if self.waiting > 0 {
+            self.flush_word(usage)?;
+        }
+        self.begin_last_page(usage)?;
+        let open = self.opened();
+        let (number, first, len) = (open.number, open.first, open.len);
+        let digest = open.digest.clone().shortened();
+        let [d0, d1, d2, d3, d4, d5, d6, d7] = digest;
+        let words = [
+            len,
+            u32::from_le_bytes([d0, d1, d2, d3]),
+            u32::from_le_bytes([d4, d5, d6, d7]),
+        ];
+        let page = self.page(first, pages_of(len) - 1);
+        let at = u32::from(page) * PAGE_BYTES;
+        let [a, b, c] = words;
+        let words = [a, b, c, seal_sum(number, words)];
+        let written = self.flash.write(&mut self.r, usage, at + SEAL, &words);
+        written.map_err(RecordError::Flash)?;
+        let info = ObjectInfo { len, digest };
+        self.sealed = Some(Sealed {
+            number,
+            first,
+            info,
+        });
+        self.next = (self.page(first, pages_of(len)), number.saturating_add(1));
+        self.open = None;
+        Ok(info)
+    }
+
+    /// One without a byte has a page all the same.
+    fn begin_last_page(&mut self, usage: Usage) -> Result<(), RecordError> {
+        match self.open.as_ref().map_or(1, |open| open.pages) {
+            0 => self.begin_page(usage),
+            _ => Ok(()),
+        }
+    }
+
+    /// Erases a page ahead of the recording where there is one to erase, 85 ms, so that none waits for it later. Called
+    /// while the radio sleeps.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn tidy(&mut self, usage: Usage) -> Result<(), RecordError> {
+        let (first, begun) = match &self.open {
+            Some(open) => (open.first, open.pages),
+            None => (self.next.0, 0),
+        };
+        for ahead in 0..AHEAD {
+            let page = self.page(first, begun + ahead);
+            if !self.is_spare(page) {
+                return self.prepare(usage, page);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_spare(&mut self, page: u16) -> bool {
+        let at = u32::from(page) * PAGE_BYTES;
+        let rest = (4..HEADER).step_by(4);
+        self.flash.read(&mut self.r, at) == SPARE && { rest }
+            .all(|n| self.flash.read(&mut self.r, at + n) == u32::MAX)
+    }
+
+    /// Erases a page of an older recording; never one of the newest that is sealed.
+    fn prepare(&mut self, usage: Usage, page: u16) -> Result<(), RecordError> {
+        if usage != Usage::Asleep {
+            return Err(RecordError::WaitsForSleep);
+        }
+        if let Some(sealed) = self.sealed {
+            let of_sealed = |index| self.page(sealed.first, index) == page;
+            if (0..sealed.pages()).any(of_sealed) {
+                return Err(RecordError::TooLong);
+            }
+        }
+        let (r, at) = (&mut self.r, u32::from(page) * PAGE_BYTES);
+        let erased = self.flash.erase(r, usage, page);
+        erased.map_err(RecordError::Flash)?;
+        let marked = self.flash.write(r, usage, at, &[SPARE]);
+        marked.map_err(RecordError::Flash)
+    }
+
+    /// What is sealed.
+    pub fn sealed(&self) -> Option<ObjectInfo> {
+        self.sealed.map(|sealed| sealed.info)
+    }
+    /// Bytes that wait in RAM.
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+}
+
+/// The newest recording is the mote's object; a transfer stays with the one that it began with.
+impl<R: Registers + Clone, const BUFFER: usize> ObjectStore for Recording<R, BUFFER> {
+    fn info(&self) -> ObjectInfo {
+        self.served.set(self.sealed);
+        let none = ObjectInfo {
+            len: 0,
+            digest: [0; 8],
+        };
+        self.sealed().unwrap_or(none)
+    }
+    fn read(&self, offset: u32, into: &mut [u8]) {
+        into.fill(0);
+        let Some(sealed) = self.served.get().or(self.sealed) else {
+            return;
+        };
+        let left = sealed.info.len.saturating_sub(offset) as usize;
+        let bytes = left.min(into.len());
+        let into = into.get_mut(..bytes).unwrap_or_default();
+        read(&mut self.r.clone(), self.flash, &sealed, offset, into);
+    }
+    fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
+        // A mote hands out; it is nobody's destination.
+        Err(NoRoom)
+    }
+}
+
+/// Reads bytes of a recording that are within its length.
+fn read(r: &mut impl Registers, flash: Flash, sealed: &Sealed, offset: u32, into: &mut [u8]) {
+    let mut at = offset;
+    let mut into = into.iter_mut().peekable();
+    while into.peek().is_some() {
+        let index = at / DATA;
+        let pages = u32::from(flash.pages()).max(1);
+        let page = (u32::from(sealed.first) + index) % pages;
+        let word = flash.read(r, page * PAGE_BYTES + HEADER + at % DATA / 4 * 4);
+        let bytes = word.to_le_bytes();
+        let skipped = (at % 4) as usize;
+        for (byte, place) in bytes.iter().skip(skipped).zip(&mut into) {
+            *place = *byte;
+            at += 1;
+        }
+    }
+}
+
+fn header(r: &mut impl Registers, flash: Flash, page: u16) -> Option<Header> {
+    let at = u32::from(page) * PAGE_BYTES;
+    let [number, place, sum] = [4, 8, 12].map(|n| flash.read(r, at + n));
+    let index = place as u16;
+    let is_one = place & 0xFFFF_0000 == PAGE && sum == header_sum(number, place);
+    is_one.then_some(Header { number, index })
+}
+
+fn header_sum(number: u32, place: u32) -> u32 {
+    crc32(&bytes_of([number, place, 0, 0]))
+}
+fn seal_sum(number: u32, [len, low, high]: [u32; 3]) -> u32 {
+    crc32(&bytes_of([number, len, low, high]))
+}
+fn bytes_of(words: [u32; 4]) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}

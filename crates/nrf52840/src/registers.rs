@@ -1,0 +1,311 @@
+//! Addresses and bits of the nRF52840's registers, after its product specification (v1.7; written from memory).
+
+/// CLOCK and POWER share one block (5.3, 5.4).
+pub mod clock {
+    /// Base address.
+    pub const BASE: u32 = 0x4000_0000;
+    /// CLOCK 5.4.3: starts and stops the 64 MHz crystal, starts the 32.768 kHz clock.
+    pub const HFCLKSTART: u32 = BASE;
+    /// Stops the crystal; the chip goes on with its RC oscillator.
+    pub const HFCLKSTOP: u32 = BASE + 0x004;
+    /// Starts the low-frequency clock.
+    pub const LFCLKSTART: u32 = BASE + 0x008;
+    /// Event: the crystal is stable.
+    pub const HFCLKSTARTED: u32 = BASE + 0x100;
+    /// Event: the low-frequency clock runs.
+    pub const LFCLKSTARTED: u32 = BASE + 0x104;
+    /// What the low-frequency clock comes from: 0 RC, 1 crystal, 2 the high-frequency clock.
+    pub const LFCLKSRC: u32 = BASE + 0x518;
+    /// POWER 5.3.7: constant latency of wake-ups.
+    pub const CONSTLAT: u32 = BASE + 0x078;
+    /// Lowest power while asleep.
+    pub const LOWPWR: u32 = BASE + 0x07C;
+    /// Why the chip was reset; a bit is cleared by writing 1.
+    pub const RESETREAS: u32 = BASE + 0x400;
+    /// 1: the DC/DC converter of REG1 is on.
+    pub const DCDCEN: u32 = BASE + 0x578;
+}
+
+/// RADIO 6.20.14.
+pub mod radio {
+    /// Base address.
+    pub const BASE: u32 = 0x4000_1000;
+    /// Task: to transmitting.
+    pub const TXEN: u32 = BASE;
+    /// Task: to receiving.
+    pub const RXEN: u32 = BASE + 0x004;
+    /// Task: off.
+    pub const DISABLE: u32 = BASE + 0x010;
+    /// Task: one sample of signal strength.
+    pub const RSSISTART: u32 = BASE + 0x014;
+    /// Event: off.
+    pub const DISABLED: u32 = BASE + 0x110;
+    /// Event: [`RSSISAMPLE`] is there.
+    pub const RSSIEND: u32 = BASE + 0x11C;
+    /// Event: as many bits as [`BCC`] says were received.
+    pub const BCMATCH: u32 = BASE + 0x128;
+    /// Event: a frame begins. At which of its bytes: see [`crate::radio`].
+    pub const FRAMESTART: u32 = BASE + 0x138;
+    /// Event: the channel is clear.
+    pub const CCAIDLE: u32 = BASE + 0x144;
+    /// Event: the channel is busy.
+    pub const CCABUSY: u32 = BASE + 0x148;
+    /// Event: the receiver has ramped up.
+    pub const RXREADY: u32 = BASE + 0x158;
+    /// Event: the last bit was sent, or received.
+    pub const PHYEND: u32 = BASE + 0x16C;
+    /// Shortcuts.
+    pub const SHORTS: u32 = BASE + 0x200;
+    /// Interrupts on.
+    pub const INTENSET: u32 = BASE + 0x304;
+    /// Interrupts off.
+    pub const INTENCLR: u32 = BASE + 0x308;
+    /// 1: the frame's check sequence was right.
+    pub const CRCSTATUS: u32 = BASE + 0x400;
+    /// Where the frame is in RAM.
+    pub const PACKETPTR: u32 = BASE + 0x504;
+    /// MHz above 2400.
+    pub const FREQUENCY: u32 = BASE + 0x508;
+    /// dBm, two's complement.
+    pub const TXPOWER: u32 = BASE + 0x50C;
+    /// 15: IEEE 802.15.4, 250 kbit/s.
+    pub const MODE: u32 = BASE + 0x510;
+    /// Packet configuration: lengths of fields.
+    pub const PCNF0: u32 = BASE + 0x514;
+    /// Packet configuration: the longest payload.
+    pub const PCNF1: u32 = BASE + 0x518;
+    /// Check sequence: length, and what it leaves out.
+    pub const CRCCNF: u32 = BASE + 0x534;
+    /// Its polynomial.
+    pub const CRCPOLY: u32 = BASE + 0x538;
+    /// Its first value.
+    pub const CRCINIT: u32 = BASE + 0x53C;
+    /// Signal strength, -dBm.
+    pub const RSSISAMPLE: u32 = BASE + 0x548;
+    /// What the radio is doing.
+    pub const STATE: u32 = BASE + 0x550;
+    /// Bits until [`BCMATCH`].
+    pub const BCC: u32 = BASE + 0x560;
+    /// Ramp-up and what is sent before a frame.
+    pub const MODECNF0: u32 = BASE + 0x650;
+    /// Start-of-frame delimiter.
+    pub const SFD: u32 = BASE + 0x660;
+    /// How clear channel assessment is done, and its thresholds.
+    pub const CCACTRL: u32 = BASE + 0x66C;
+    /// 0: no power, and no register keeps its value.
+    pub const POWER: u32 = BASE + 0xFFC;
+
+    /// Shortcuts: bits of [`SHORTS`].
+    pub mod short {
+        /// RXREADY to CCASTART.
+        pub const RXREADY_CCASTART: u32 = 1 << 11;
+        /// CCAIDLE to TXEN.
+        pub const CCAIDLE_TXEN: u32 = 1 << 12;
+        /// CCABUSY to DISABLE.
+        pub const CCABUSY_DISABLE: u32 = 1 << 13;
+        /// FRAMESTART to BCSTART.
+        pub const FRAMESTART_BCSTART: u32 = 1 << 14;
+        /// TXREADY to START.
+        pub const TXREADY_START: u32 = 1 << 18;
+        /// RXREADY to START.
+        pub const RXREADY_START: u32 = 1 << 19;
+        /// PHYEND to DISABLE.
+        pub const PHYEND_DISABLE: u32 = 1 << 20;
+    }
+    /// Interrupts: bits of [`INTENSET`].
+    pub mod interrupt {
+        /// Of DISABLED.
+        pub const DISABLED: u32 = 1 << 4;
+        /// Of BCMATCH.
+        pub const BCMATCH: u32 = 1 << 10;
+        /// Of RXREADY.
+        pub const RXREADY: u32 = 1 << 22;
+    }
+    /// Values of [`STATE`] (6.20.5).
+    pub mod state {
+        /// Off.
+        pub const DISABLED: u32 = 0;
+        /// The transmitter ramps up.
+        pub const TX_RAMP_UP: u32 = 9;
+        /// It has, and waits.
+        pub const TX_IDLE: u32 = 10;
+        /// It sends.
+        pub const TX: u32 = 11;
+        /// It goes off.
+        pub const TX_DISABLE: u32 = 12;
+    }
+}
+
+/// TIMER 6.30. TIMER3 has six compare registers, TIMER1 four.
+pub mod timer {
+    /// Base address of TIMER1, which counts a line's bytes.
+    pub const TIMER1: u32 = 0x4000_9000;
+    /// Base address of TIMER3, which is the node's clock.
+    pub const TIMER3: u32 = 0x4001_A000;
+    /// Task: run.
+    pub const START: u32 = 0x000;
+    /// Task: stand still.
+    pub const STOP: u32 = 0x004;
+    /// Task: count one.
+    pub const COUNT: u32 = 0x008;
+    /// Task: back to 0.
+    pub const CLEAR: u32 = 0x00C;
+    /// Interrupts on.
+    pub const INTENSET: u32 = 0x304;
+    /// Interrupts off.
+    pub const INTENCLR: u32 = 0x308;
+    /// 0: time; 2: counter of low power.
+    pub const MODE: u32 = 0x504;
+    /// 3: 32 bits.
+    pub const BITMODE: u32 = 0x508;
+    /// 16 MHz divided by 2 to this.
+    pub const PRESCALER: u32 = 0x510;
+    /// Task: the count into CC `n`.
+    pub const fn capture(n: u32) -> u32 {
+        0x040 + 4 * n
+    }
+    /// Event: the count has come to CC `n`.
+    pub const fn compare(n: u32) -> u32 {
+        0x140 + 4 * n
+    }
+    /// CC `n`.
+    pub const fn cc(n: u32) -> u32 {
+        0x540 + 4 * n
+    }
+    /// The interrupt of COMPARE `n`.
+    pub const fn interrupt(n: u32) -> u32 {
+        1 << (16 + n)
+    }
+}
+
+/// RTC 6.22: 24 bits of 32.768 kHz.
+pub mod rtc {
+    /// Base address of RTC1.
+    pub const BASE: u32 = 0x4001_1000;
+    /// Task: run.
+    pub const START: u32 = BASE;
+    /// Task: back to 0.
+    pub const CLEAR: u32 = BASE + 0x008;
+    /// Interrupts on.
+    pub const INTENSET: u32 = BASE + 0x304;
+    /// Interrupts off.
+    pub const INTENCLR: u32 = BASE + 0x308;
+    /// Events to PPI on.
+    pub const EVTENSET: u32 = BASE + 0x344;
+    /// The count.
+    pub const COUNTER: u32 = BASE + 0x504;
+    /// 32.768 kHz divided by this plus one.
+    pub const PRESCALER: u32 = BASE + 0x508;
+    /// Event: the count has come to CC `n`.
+    pub const fn compare(n: u32) -> u32 {
+        BASE + 0x140 + 4 * n
+    }
+    /// CC `n`. A value less than two ahead may be missed (6.22.7).
+    pub const fn cc(n: u32) -> u32 {
+        BASE + 0x540 + 4 * n
+    }
+    /// The interrupt, or the event to PPI, of COMPARE `n`.
+    pub const fn bit(n: u32) -> u32 {
+        1 << (16 + n)
+    }
+}
+
+/// PPI 6.16: events to tasks without software.
+pub mod ppi {
+    /// Base address.
+    pub const BASE: u32 = 0x4001_F000;
+    /// Channels on.
+    pub const CHENSET: u32 = BASE + 0x504;
+    /// Channels off.
+    pub const CHENCLR: u32 = BASE + 0x508;
+    /// The event of channel `n`.
+    pub const fn event(n: u32) -> u32 {
+        BASE + 0x510 + 8 * n
+    }
+    /// The task of channel `n`.
+    pub const fn task(n: u32) -> u32 {
+        BASE + 0x514 + 8 * n
+    }
+    /// A second task of channel `n`.
+    pub const fn fork(n: u32) -> u32 {
+        BASE + 0x910 + 4 * n
+    }
+}
+
+/// UARTE 6.34.
+pub mod uarte {
+    /// Base address of UARTE0.
+    pub const BASE: u32 = 0x4000_2000;
+    /// Task: receive into RXD.PTR.
+    pub const STARTRX: u32 = BASE;
+    /// Task: send from TXD.PTR.
+    pub const STARTTX: u32 = BASE + 0x008;
+    /// Event: a byte came in.
+    pub const RXDRDY: u32 = BASE + 0x108;
+    /// Event: all bytes were sent.
+    pub const ENDTX: u32 = BASE + 0x120;
+    /// Event: a receive buffer was begun, and the next one's address may be written.
+    pub const RXSTARTED: u32 = BASE + 0x14C;
+    /// Shortcuts.
+    pub const SHORTS: u32 = BASE + 0x200;
+    /// Interrupts on.
+    pub const INTENSET: u32 = BASE + 0x304;
+    /// 8: on.
+    pub const ENABLE: u32 = BASE + 0x500;
+    /// Pin of TXD.
+    pub const PSEL_TXD: u32 = BASE + 0x50C;
+    /// Pin of RXD.
+    pub const PSEL_RXD: u32 = BASE + 0x514;
+    /// Bits per second, times 2^32 / 16 MHz or so.
+    pub const BAUDRATE: u32 = BASE + 0x524;
+    /// Where received bytes go.
+    pub const RXD_PTR: u32 = BASE + 0x534;
+    /// How many at most.
+    pub const RXD_MAXCNT: u32 = BASE + 0x538;
+    /// Where bytes to send are.
+    pub const TXD_PTR: u32 = BASE + 0x544;
+    /// How many.
+    pub const TXD_MAXCNT: u32 = BASE + 0x548;
+    /// Shortcut: the end of a receive buffer begins the next.
+    pub const ENDRX_STARTRX: u32 = 1 << 5;
+    /// Interrupt of ENDTX.
+    pub const INT_ENDTX: u32 = 1 << 8;
+    /// Interrupt of RXSTARTED.
+    pub const INT_RXSTARTED: u32 = 1 << 19;
+}
+
+/// NVMC 4.3.
+pub mod nvmc {
+    /// Base address.
+    pub const BASE: u32 = 0x4001_E000;
+    /// 1: nothing is being written or erased.
+    pub const READY: u32 = BASE + 0x400;
+    /// 0 to read, 1 to write, 2 to erase.
+    pub const CONFIG: u32 = BASE + 0x504;
+    /// Erases the page at the address written.
+    pub const ERASEPAGE: u32 = BASE + 0x508;
+    /// 1: the instruction cache is on.
+    pub const ICACHECNF: u32 = BASE + 0x540;
+}
+
+/// WDT 6.36.
+pub mod wdt {
+    /// Base address.
+    pub const BASE: u32 = 0x4001_0000;
+    /// Task: run; nothing stops it.
+    pub const START: u32 = BASE;
+    /// 1: it runs.
+    pub const RUNSTATUS: u32 = BASE + 0x400;
+    /// Counts of 32.768 kHz until it bites, less one.
+    pub const CRV: u32 = BASE + 0x504;
+    /// Which reload registers are in use.
+    pub const RREN: u32 = BASE + 0x508;
+    /// Bit 0: it runs while the processor sleeps; bit 3: while a debugger has halted it.
+    pub const CONFIG: u32 = BASE + 0x50C;
+    /// Reload register `n`.
+    pub const fn reload(n: u32) -> u32 {
+        BASE + 0x600 + 4 * n
+    }
+    /// What is written there.
+    pub const FOOD: u32 = 0x6E52_4635;
+}

@@ -1,0 +1,58 @@
+//! What all images share: where things are in flash, and how an image ends.
+#![no_std]
+
+use core::mem::MaybeUninit;
+use core::panic::PanicInfo;
+use cortex_m::peripheral::SCB;
+use thalweg_nrf52840::chip::Chip;
+use thalweg_nrf52840::dma::Region;
+use thalweg_nrf52840::reset::{Kind, Remains, BLOCK_WORDS};
+
+/// The page of the identity (`memory.x`).
+pub const IDENTITY: u32 = 0x000F_F000;
+/// The first page of recordings, and how many there are (`memory.x`).
+pub const RECORDINGS: (u32, u16) = (0x0006_0000, 158);
+
+/// Interrupts by number (product specification 4.2.4), and the register that lets them through (ARMv7-M B3.4.4).
+pub mod interrupt {
+    /// RADIO.
+    pub const RADIO: u32 = 1;
+    /// RTC1.
+    pub const RTC1: u32 = 17;
+    /// TIMER3.
+    pub const TIMER3: u32 = 26;
+    /// NVIC_ISER0: a bit for each of the first 32.
+    pub const ENABLE: u32 = 0xE000_E100;
+}
+
+/// Left alone by start-up code: what the program before left.
+#[allow(unsafe_code)] // The section is the linker script's: nothing is put there.
+#[unsafe(link_section = ".uninit.remains")]
+static REMAINS: MaybeUninit<[u32; BLOCK_WORDS as usize]> = MaybeUninit::uninit();
+
+/// Where it is. It is read and written as registers are, never as a variable.
+pub fn remains() -> Region {
+    Region::at(REMAINS.as_ptr() as usize as u32, BLOCK_WORDS)
+}
+
+/// The chip.
+pub fn chip() -> Chip {
+    // SAFETY: images run on an nRF52840; each peripheral has one driver in an image, and DMA memory is made by
+    // `cortex_m::singleton!` or lies in `.uninit`.
+    #[allow(unsafe_code)] // See above.
+    unsafe {
+        Chip::new()
+    }
+}
+
+/// The program cannot go on: it leaves word of why, and resets.
+pub fn reset(kind: Kind, told: core::fmt::Arguments<'_>) -> ! {
+    Remains::new(kind, told).leave(&mut chip(), remains());
+    SCB::sys_reset()
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    cortex_m::interrupt::disable();
+    reset(Kind::Panic, format_args!("{info}"))
+}
