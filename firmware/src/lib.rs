@@ -1,6 +1,8 @@
 //! What all images share: where things are in flash, and how an image ends.
 #![no_std]
 
+pub mod queue;
+
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 use cortex_m::peripheral::SCB;
@@ -8,8 +10,6 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::reset::{Kind, Remains, BLOCK_WORDS};
 
-/// The page of the identity (`memory.x`).
-pub const IDENTITY: u32 = 0x000F_F000;
 /// The first page of recordings, and how many there are (`memory.x`).
 pub const RECORDINGS: (u32, u16) = (0x0006_0000, 158);
 
@@ -17,6 +17,10 @@ pub const RECORDINGS: (u32, u16) = (0x0006_0000, 158);
 pub mod interrupt {
     /// RADIO.
     pub const RADIO: u32 = 1;
+    /// UARTE0.
+    pub const UARTE0: u32 = 2;
+    /// TIMER2.
+    pub const TIMER2: u32 = 10;
     /// RTC1.
     pub const RTC1: u32 = 17;
     /// TIMER3.

@@ -13,6 +13,7 @@ use thalweg_simnet::collect::{check, Object};
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::BasestationArgs;
+use crate::emulated::Emulated;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network;
@@ -25,6 +26,9 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     check(&testbed, (None, args.to)).map_err(Failure::input)?;
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, args.seed);
+    if let Some(folder) = &args.emulated {
+        return emulated(args, &site, folder);
+    }
     let setup = Setup {
         node: args.to,
         object: Object::Random { bytes: args.bytes },
@@ -54,6 +58,27 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let ran = station.run(&mut *stream, &|| interrupt.is_set());
     drop(link);
     ran.map_err(Failure::job)
+}
+
+/// The same with images on emulated chips.
+fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Failure> {
+    let mut network = Emulated::open(site, args.to, folder)?;
+    let interrupt = Interrupt::on_signals();
+    let Line {
+        mut stream,
+        place,
+        link,
+    } = open(args)?;
+    let mut reporter = Reporter::to_stderr(args.say.verbosity());
+    reporter.line(&format!(
+        "thalweg: node {} of {}, on emulated chips; Ctrl-C stops it",
+        network.node(),
+        site.testbed.name
+    ));
+    output::print(&format!("{place}\n"))?;
+    let ran = network.run(&mut *stream, args.speed, &|| interrupt.is_set());
+    drop(link);
+    ran
 }
 
 /// Writes what each node has into `folder`.

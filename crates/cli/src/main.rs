@@ -8,6 +8,7 @@ mod campaign;
 mod capture;
 mod client;
 mod collect;
+mod emulated;
 mod experiment;
 mod failure;
 #[cfg(feature = "daemon")]

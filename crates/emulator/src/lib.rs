@@ -10,6 +10,7 @@ pub mod crystal;
 pub mod elf;
 pub mod machine;
 mod memory;
+pub mod network;
 pub mod perturbation;
 pub mod soc;
 pub mod world;

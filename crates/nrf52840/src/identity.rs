@@ -8,6 +8,8 @@ use crate::Registers;
 use core::fmt;
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
+/// Where it is: the last page of flash (`firmware/memory.x`).
+pub const ADDRESS: u32 = 0x000F_F000;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 28;
 /// What it begins with.

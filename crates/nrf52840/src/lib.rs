@@ -21,6 +21,7 @@ pub mod radio;
 pub mod recording;
 pub mod registers;
 pub mod reset;
+pub mod tick;
 pub mod uart;
 pub mod watchdog;
 

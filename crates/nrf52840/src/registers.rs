@@ -140,6 +140,8 @@ pub mod radio {
 pub mod timer {
     /// Base address of TIMER1, which counts a line's bytes.
     pub const TIMER1: u32 = 0x4000_9000;
+    /// Base address of TIMER2, which is a base station's tick.
+    pub const TIMER2: u32 = 0x4000_A000;
     /// Base address of TIMER3, which is the node's clock.
     pub const TIMER3: u32 = 0x4001_A000;
     /// Task: run.
@@ -154,6 +156,8 @@ pub mod timer {
     pub const INTENSET: u32 = 0x304;
     /// Interrupts off.
     pub const INTENCLR: u32 = 0x308;
+    /// Shortcuts from events to tasks.
+    pub const SHORTS: u32 = 0x200;
     /// 0: time; 2: counter of low power.
     pub const MODE: u32 = 0x504;
     /// 3: 32 bits.

@@ -140,6 +140,11 @@ impl Uart {
         taken
     }
 
+    /// Whether what was sent has gone out.
+    pub fn is_free(&self) -> bool {
+        self.sending == Sending::Nothing
+    }
+
     /// Sends what fits of `bytes`, 256 at most; says how many.
     ///
     /// # Errors

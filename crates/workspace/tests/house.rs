@@ -39,7 +39,7 @@ const FLOORS: [(&str, &str); 19] = [
     ),
     (
         "cli",
-        "units wire engine protocols planner medium sim testbeds draw host daemon simnet lab thalweg",
+        "units wire engine protocols planner medium sim testbeds draw host daemon simnet lab thalweg emulator nrf52840",
     ),
     // What is fuzzed: whatever reads what comes from outside.
     (

@@ -8,13 +8,13 @@ use core::cell::RefCell;
 use core::num::NonZeroU32;
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
-use thalweg_firmware::{chip, interrupt, remains, reset, IDENTITY, RECORDINGS};
+use thalweg_firmware::{chip, interrupt, remains, reset, RECORDINGS};
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::Identity;
+use thalweg_nrf52840::identity::{self, Identity};
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
 use thalweg_nrf52840::recording::Recording;
 use thalweg_nrf52840::registers::{clock, nvmc};
@@ -53,7 +53,7 @@ fn main() -> ! {
     chip.write(nvmc::ICACHECNF, 1);
     let mark = Region::at(cortex_m_rt::heap_start() as usize as u32, MARK_WORDS);
     let mark = StackMark::put(&mut chip, mark);
-    let Ok(identity) = Identity::read(&mut chip, IDENTITY) else {
+    let Ok(identity) = Identity::read(&mut chip, identity::ADDRESS) else {
         // Nobody's node: it keeps still, and sleeps.
         loop {
             cortex_m::asm::wfi();

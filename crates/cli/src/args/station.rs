@@ -85,6 +85,10 @@ pub(crate) struct BasestationArgs {
     /// Listen here instead, for one host at a time.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "pty")]
     pub(crate) tcp: Option<String>,
+    /// Run the images in this folder, mote.elf and station.elf, on emulated chips (docs/motes.md). The testbed's board is
+    /// nrf52840 then, and a node that has no recording makes one of 59,000 bytes.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["bytes", "save", "baud", "room"])]
+    pub(crate) emulated: Option<PathBuf>,
     /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::object_bytes)]
     pub(crate) bytes: u32,

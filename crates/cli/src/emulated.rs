@@ -1,0 +1,132 @@
+//! `thalweg basestation --emulated`: the real images of motes and base station, on emulated chips, behind a line.
+//!
+//! Time base: the wall clock times a factor, as far as this computer keeps up. Tests: `tests/all/emulated.rs`.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration as WallDuration, Instant as Wall};
+
+use thalweg_emulator::network::{Flash, Network};
+use thalweg_emulator::perturbation::Perturbation;
+use thalweg_host::line::Stream;
+use thalweg_nrf52840::identity::{Identity, Role, ADDRESS};
+use thalweg_testbeds::Site;
+use thalweg_units::{Duration, NodeId, SimTime};
+
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// The chip that is emulated.
+const CHIP: &str = "nrf52840";
+/// Images in a folder.
+const IMAGES: [&str; 2] = ["mote.elf", "station.elf"];
+/// The longest that the line waits for the network, and the network for the line.
+const TURN: WallDuration = WallDuration::from_millis(5);
+const READ: WallDuration = WallDuration::from_millis(1);
+/// A computer this far behind does not catch up.
+const BEHIND: WallDuration = WallDuration::from_millis(100);
+
+/// A base station and motes that run their images.
+pub(crate) struct Emulated {
+    network: Network,
+    node: NodeId,
+    station: usize,
+}
+
+impl Emulated {
+    /// The network of `site` with node `to` or its sink as base station, and images of `folder`.
+    pub(crate) fn open(site: &Site, to: Option<NodeId>, folder: &Path) -> Result<Self, Failure> {
+        let testbed = &site.testbed;
+        if site.board.chip.name != CHIP {
+            let (name, board) = (&testbed.name, &testbed.board_name);
+            return Err(Failure::Input(format!(
+                "--emulated: {name} has boards {board:?}; only chips {CHIP} are emulated (board = \"{CHIP}\" in the testbed's file)"
+            )));
+        }
+        let read = |name: &str| {
+            let path = folder.join(name);
+            let bytes = fs::read(&path);
+            bytes.map_err(|why| Failure::Input(format!("{}: {}", path.display(), plain(&why))))
+        };
+        let [mote, station] = [read(IMAGES[0])?, read(IMAGES[1])?];
+        let node = to.unwrap_or(testbed.sink);
+        let identities: Vec<_> = testbed
+            .nodes
+            .iter()
+            .map(|at| {
+                let role = match at.id == node {
+                    true => Role::BaseStation,
+                    false => Role::Mote,
+                };
+                let (channels, floods) = (testbed.channels, testbed.control);
+                let identity = Identity {
+                    node: at.id,
+                    role,
+                    channels,
+                    floods,
+                };
+                (role, identity.bytes())
+            })
+            .collect();
+        let motes: Vec<Flash<'_>> = identities
+            .iter()
+            .map(|(role, identity)| Flash {
+                image: match role {
+                    Role::Mote => &mote,
+                    Role::BaseStation => &station,
+                },
+                identity: (ADDRESS, identity),
+            })
+            .collect();
+        let environment = site.environment.clone();
+        let network = Network::open(environment, &motes, (site.seed, Perturbation::NONE));
+        Ok(Self {
+            network: network.map_err(Failure::input)?,
+            node,
+            station: testbed.index_of(node).unwrap_or(testbed.sink_index()),
+        })
+    }
+
+    /// The base station's node.
+    pub(crate) const fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Serves the host at the other end of `line`, until `stop` says so.
+    pub(crate) fn run(
+        &mut self,
+        line: &mut dyn Stream,
+        speed: f64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
+        let mut since = (Wall::now(), self.network.now());
+        let mut out = Vec::new();
+        while !stop() {
+            let began = Wall::now();
+            let real = began.duration_since(since.0).as_secs_f64();
+            let target = since.1 + Duration::from_secs_f64(real * speed);
+            let step = Duration::from_secs_f64(0.001 * speed);
+            while self.network.now() < target && began.elapsed() < TURN {
+                let until = (self.network.now() + step).min(target);
+                self.network.run_until(until).map_err(Failure::job)?;
+            }
+            if self.is_behind(target, speed) {
+                since = (Wall::now(), self.network.now());
+            }
+            out.extend(self.network.take_line(self.station));
+            let wrote = line.write(&out).map_err(Failure::job)?;
+            out.drain(..wrote);
+            let mut room = [0; 256];
+            let len = line.read(&mut room, READ).map_err(Failure::job)?;
+            if let Some(bytes) = room.get(..len).filter(|bytes| !bytes.is_empty()) {
+                self.network.send_line(self.station, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_behind(&self, target: SimTime, speed: f64) -> bool {
+        let slack = Duration::from_secs_f64(BEHIND.as_secs_f64() * speed);
+        self.network.now() + slack < target
+    }
+}

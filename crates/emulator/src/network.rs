@@ -1,0 +1,118 @@
+//! A network of motes that run their images, in the air of a site.
+//!
+//! Each mote has a crystal and a receive chain of its own, drawn from a seed. Time base: [`SimTime`]. Invariant: same
+//! images, site, seed and perturbation, same bytes. Tests: `crates/cli/tests/all/emulated.rs`.
+
+use crate::core::Costs;
+use crate::crystal::Crystal;
+use crate::elf::{self, ElfError, Image};
+use crate::machine::Machine;
+use crate::memory::Memory;
+use crate::perturbation::Perturbation;
+use crate::soc::{RadioTimes, Setup};
+use crate::world::{Counts, Spent, Stopped, World};
+use std::sync::Arc;
+use thalweg_medium::random::{derive, normal, stream};
+use thalweg_medium::{Environment, Medium};
+use thalweg_units::{Duration, SimTime};
+
+/// Crystals are sold as +-20 ppm, which is taken as two sigma (`boards/nrf52840.toml`); in parts in 10^9.
+const DRIFT_SIGMA_PPB: f64 = 10_000.0;
+/// Motes are switched on within this time.
+const SWITCHED_ON_WITHIN: Duration = Duration::from_millis(500);
+
+/// What a mote's flash has.
+#[derive(Debug, Clone, Copy)]
+pub struct Flash<'a> {
+    /// Its program, an ELF file.
+    pub image: &'a [u8],
+    /// Its identity: where it is, and its bytes.
+    pub identity: (u32, &'a [u8]),
+}
+
+/// The network.
+pub struct Network {
+    world: World<Machine>,
+    images: Vec<Image>,
+}
+
+impl Network {
+    /// A mote for each ear of `environment`, switched on.
+    ///
+    /// # Errors
+    /// [`ElfError`] where one's image is no program, or its identity belongs where there is no flash.
+    pub fn open(
+        environment: Arc<Environment>,
+        motes: &[Flash<'_>],
+        (seed, perturbation): (u64, Perturbation),
+    ) -> Result<Self, ElfError> {
+        let medium = Medium::new(environment, derive(seed, "air", &[]));
+        let mut world = World::new(medium, perturbation, seed);
+        let mut images = Vec::new();
+        let costs = perturbation.costs(Costs::CORTEX_M4);
+        for (number, flash) in motes.iter().enumerate() {
+            let mut memory = Memory::default();
+            images.push(elf::load(flash.image, &mut memory)?);
+            let (address, identity) = flash.identity;
+            if !memory.program(address, identity) {
+                return Err(ElfError::Place { address });
+            }
+            let radio = perturbation.radio(RadioTimes::TYPICAL, number, seed);
+            let identity = derive(seed, "device", &[number as u64]);
+            let setup = Setup { identity, radio };
+            let vectors = images.last().map_or(0, |image| image.vectors);
+            let machine = Machine::new(memory, vectors, setup, costs);
+            let mut draw = stream(seed, "crystal", &[number as u64]);
+            let ppb = (DRIFT_SIGMA_PPB * normal(&mut draw)) as i32;
+            let late = derive(seed, "boot", &[number as u64]) % SWITCHED_ON_WITHIN.as_nanos();
+            world.add(machine, Crystal::new(SimTime::from_nanos(late), ppb));
+        }
+        Ok(Self { world, images })
+    }
+
+    /// True time up to which everything has happened.
+    pub fn now(&self) -> SimTime {
+        self.world.now()
+    }
+    /// Runs to a true time.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn run_until(&mut self, end: SimTime) -> Result<(), Stopped> {
+        self.world.run_until(end)
+    }
+    /// The host puts bytes on the line to a mote.
+    pub fn send_line(&mut self, mote: usize, bytes: &[u8]) {
+        self.world.send_line(mote, bytes);
+    }
+    /// The host takes what a mote has put on the line.
+    pub fn take_line(&mut self, mote: usize) -> Vec<u8> {
+        self.world.take_line(mote)
+    }
+    /// What has happened on the air.
+    pub fn counts(&self) -> Counts {
+        self.world.counts()
+    }
+    /// For how long a mote's parts were in which state.
+    pub fn spent(&self, mote: usize) -> Spent {
+        self.world.spent(mote)
+    }
+    /// Bytes of stack that a mote has ever used, and of RAM that its statics take.
+    pub fn memory(&self, mote: usize) -> Option<(u32, u32)> {
+        let (image, chip) = (self.images.get(mote)?, self.world.chip(mote)?);
+        let statics = image.statics.end - image.statics.start;
+        Some((image.stack_bytes(&chip.core().memory), statics))
+    }
+    /// How often a mote was reset.
+    pub fn resets(&self, mote: usize) -> u64 {
+        self.world.chip(mote).map_or(0, Machine::resets)
+    }
+    /// Its motes and their air.
+    pub const fn world(&self) -> &World<Machine> {
+        &self.world
+    }
+    /// The same, to look closer.
+    pub fn world_mut(&mut self) -> &mut World<Machine> {
+        &mut self.world
+    }
+}

@@ -1,0 +1,305 @@
+//! A base station: a mote on mains power, whose orders come by the line and whose events and objects go there.
+//!
+//! RADIO, RTC1, TIMER3 (the node), UARTE0 and TIMER2 (the line's tick) interrupt with one priority. The line is served in
+//! the main loop with interrupts on: check sums and stuffing take longer than a relay's gap. Invariant: the queue between
+//! both is bounded; object bytes that do not fit are refused, and the source sends them again.
+#![no_std]
+#![no_main]
+
+use core::cell::RefCell;
+use core::num::{NonZeroU16, NonZeroU32};
+use cortex_m::interrupt::{free, CriticalSection, Mutex};
+use cortex_m_rt::{entry, exception};
+use thalweg_firmware::queue::{Item, Queue};
+use thalweg_firmware::{chip, interrupt, remains, reset};
+use thalweg_nrf52840::chip::Chip;
+use thalweg_nrf52840::clock::LowFrequency;
+use thalweg_nrf52840::dma::Region;
+use thalweg_nrf52840::host::{BootError, Fault, Node};
+use thalweg_nrf52840::identity::{self, Identity};
+use thalweg_nrf52840::radio::{Radio, TIMING};
+use thalweg_nrf52840::registers::{clock, nvmc};
+use thalweg_nrf52840::reset::{Kind, Reason, Remains};
+use thalweg_nrf52840::tick::Tick;
+use thalweg_nrf52840::uart::{Pins, Uart};
+use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
+use thalweg_nrf52840::Registers;
+use thalweg_protocols::floodnet;
+use thalweg_protocols::line::desk::{Desk, Outbox, Waiting, Wanted};
+use thalweg_protocols::line::station::{max_order_bytes, Order};
+use thalweg_protocols::mote::{Event, Mote};
+use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+use thalweg_units::Instant;
+use thalweg_wire::host::{About, Carries, Limits, Name, MAX_STUFFED};
+use thalweg_wire::Writer;
+
+/// Nodes that an order may name, and neighbours in the station's table.
+const NODES: usize = 256;
+const NEIGHBOURS: usize = 160;
+const ORDER: usize = max_order_bytes(NODES);
+/// Words of RAM for the line's DMA.
+const LINE_WORDS: usize = Uart::DMA_BYTES as usize / 4;
+/// The line's own waits are no shorter.
+const TICK_US: NonZeroU16 = NonZeroU16::MIN.saturating_add(1_999);
+/// The watchdog's patience, of time that the processor runs.
+const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
+/// Where device identifiers begin (FICR 4.4.1).
+const DEVICE_ID: u32 = 0x1000_0060;
+
+type Whole = Node<Mote<Spool, NEIGHBOURS, NODES>, Chip>;
+
+/// What interrupt handlers and the main loop share.
+struct Shared {
+    node: Whole,
+    uart: Uart,
+    tick: Tick,
+    dog: Watchdog,
+}
+
+/// A reference, so that the node itself is in memory that start-up clears.
+static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
+static QUEUE: Mutex<RefCell<Queue>> = Mutex::new(RefCell::new(Queue::new()));
+
+/// A base station offers nothing; what it collects goes to the queue.
+struct Spool;
+
+impl ObjectStore for Spool {
+    fn info(&self) -> ObjectInfo {
+        ObjectInfo {
+            len: 0,
+            digest: [0; 8],
+        }
+    }
+    fn read(&self, _offset: u32, into: &mut [u8]) {
+        into.fill(0);
+    }
+    fn begin(&mut self) {
+        free(|cs| QUEUE.borrow(cs).borrow_mut().begin());
+    }
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
+        free(|cs| QUEUE.borrow(cs).borrow_mut().write(offset, bytes))
+    }
+}
+
+/// The queue as the desk sees it: the front item is the loop's own, so that interrupts may add others meanwhile.
+struct Staged(Option<Item>);
+
+impl Staged {
+    fn refill(&mut self) {
+        if self.0.is_none() {
+            self.0 = free(|cs| QUEUE.borrow(cs).borrow_mut().pop());
+        }
+    }
+}
+
+impl Outbox for Staged {
+    fn front(&self) -> Option<Waiting<'_>> {
+        self.0.as_ref().map(Item::waiting)
+    }
+    fn take(&mut self, bytes: usize) {
+        self.0 = self.0.take().and_then(|item| item.without(bytes));
+        self.refill();
+    }
+}
+
+#[entry]
+fn main() -> ! {
+    let mut chip = chip();
+    let _before = (
+        Reason::take(&mut chip),
+        Remains::take(&mut chip, remains()),
+    );
+    chip.write(clock::DCDCEN, 1);
+    chip.write(nvmc::ICACHECNF, 1);
+    let Ok(identity) = Identity::read(&mut chip, identity::ADDRESS) else {
+        // Nobody's node: it keeps still, and sleeps.
+        loop {
+            cortex_m::asm::wfi();
+        }
+    };
+    let now = start(chip, identity);
+    serve(identity, now)
+}
+
+/// Starts the node, the line and interrupts; gives the time.
+fn start(chip: Chip, identity: Identity) -> Instant {
+    let memory = cortex_m::singleton!(: [u32; Radio::DMA_BYTES as usize / 4] = [0; Radio::DMA_BYTES as usize / 4]);
+    let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
+    let mut config = floodnet::Config::default();
+    config.glossy.channel = identity.floods;
+    let mote = Mote::new(identity.node, config, TIMING, Spool);
+    let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+        Ok(node) => node,
+        Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
+        Err(BootError::NoMemory) => reset(Kind::Panic, format_args!("the radio has no memory")),
+        Err(BootError::Clock(error)) => reset(Kind::Panic, format_args!("{error}")),
+    };
+    let words = cortex_m::singleton!(: [u32; LINE_WORDS] = [0; LINE_WORDS]);
+    let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
+    free(|cs| {
+        let mut chip = chip;
+        let Some(uart) = Uart::start(&mut chip, Pins::DEVELOPMENT_KIT, words) else {
+            reset(Kind::Panic, format_args!("the line has no memory"));
+        };
+        let tick = Tick::start(&mut chip, TICK_US);
+        let dog = Watchdog::start(&mut chip, PATIENCE);
+        let shared = cortex_m::singleton!(: Shared = Shared { node, uart, tick, dog });
+        SHARED.borrow(cs).replace(shared);
+        with(cs, |shared| shared.node.start(|_| {}));
+        let all = [
+            interrupt::RADIO,
+            interrupt::UARTE0,
+            interrupt::TIMER2,
+            interrupt::RTC1,
+            interrupt::TIMER3,
+        ];
+        let bits = all.into_iter().fold(0, |bits, n| bits | 1 << n);
+        chip.write(interrupt::ENABLE, bits);
+        time(cs)
+    })
+}
+
+/// Does something with what is shared; a fault of the node resets.
+fn with(cs: &CriticalSection, act: impl FnOnce(&mut Shared) -> Result<(), Fault>) {
+    if let Some(shared) = SHARED.borrow(cs).borrow_mut().as_mut() {
+        if let Err(fault) = act(shared) {
+            reset(Kind::Panic, format_args!("{fault}"));
+        }
+    }
+}
+
+fn time(cs: &CriticalSection) -> Instant {
+    let mut now = Instant::ZERO;
+    with(cs, |shared| {
+        now = shared.node.now();
+        Ok(())
+    });
+    now
+}
+
+/// Queues an event of the node's for the host.
+fn tell(cs: &CriticalSection, at: Instant, event: Event) {
+    QUEUE.borrow(cs).borrow_mut().event(at, |bytes| {
+        let mut w = Writer::new(bytes);
+        event.emit(&mut w).map_or(0, |()| w.len())
+    });
+}
+
+/// The line's main loop.
+fn serve(identity: Identity, now: Instant) -> ! {
+    let about = About {
+        boot: chip().read(DEVICE_ID) ^ now.as_nanos() as u32,
+        node: identity.node,
+        carries: Carries::Pipelines,
+        board: Name::new("nRF52840").unwrap_or(Name::EMPTY),
+        limits: Limits {
+            nodes: NODES as u16,
+            order_bytes: ORDER as u16,
+            object_bytes: Queue::ROOM_BYTES,
+        },
+    };
+    let desk = cortex_m::singleton!(: Desk<ORDER, NODES> = Desk::new(about, now));
+    let Some(desk) = desk else {
+        reset(Kind::Panic, format_args!("the desk is taken"));
+    };
+    let mut staged = Staged(None);
+    loop {
+        let mut bytes = [0; 64];
+        let mut len = 0;
+        free(|cs| {
+            with(cs, |shared| {
+                len = shared.uart.read(shared.node.registers(), &mut bytes);
+                shared.dog.feed(shared.node.registers(), Feeder::Loop);
+                Ok(())
+            });
+        });
+        hear(desk, &mut staged, bytes.get(..len).unwrap_or(&[]));
+        staged.refill();
+        desk.fill_window(&mut staged);
+        let sent = send(desk);
+        if len == 0 && !sent {
+            cortex_m::asm::wfi();
+        }
+    }
+}
+
+/// Carries out what the host wants by `bytes`.
+fn hear(desk: &mut Desk<ORDER, NODES>, staged: &mut Staged, bytes: &[u8]) {
+    let now = free(time);
+    desk.timeout(now);
+    let mut rest = bytes;
+    while let Some(wanted) = desk.receive(now, &mut rest, || free(time)) {
+        match wanted {
+            Wanted::Fresh => {
+                staged.0 = None;
+                free(|cs| QUEUE.borrow(cs).borrow_mut().clear());
+            }
+            Wanted::Order(Order::Mote(command)) => free(|cs| {
+                with(cs, |shared| {
+                    let at = shared.node.now();
+                    shared.node.command(command, |event| tell(cs, at, event))
+                });
+            }),
+            // It carries pipelines, and said so.
+            Wanted::Order(Order::Session(_) | Order::Send(_)) => {}
+        }
+    }
+}
+
+/// Gives the line its next frame, where it is free. Says whether it did.
+fn send(desk: &mut Desk<ORDER, NODES>) -> bool {
+    let mut is_free = false;
+    free(|cs| {
+        with(cs, |shared| {
+            is_free = shared.uart.is_free();
+            Ok(())
+        });
+    });
+    if !is_free {
+        return false;
+    }
+    let mut frame = [0; MAX_STUFFED];
+    let len = desk.transmit(free(time), &mut frame);
+    let frame = frame.get(..len).unwrap_or(&[]);
+    if frame.is_empty() {
+        return false;
+    }
+    free(|cs| {
+        with(cs, |shared| {
+            // It was free, and nobody else sends.
+            let _all = shared.uart.send(shared.node.registers(), frame);
+            Ok(())
+        });
+    });
+    true
+}
+
+#[exception]
+#[allow(unsafe_code)] // The signature is cortex-m-rt's.
+unsafe fn DefaultHandler(number: i16) {
+    free(|cs| {
+        with(cs, |shared| {
+            let Shared {
+                node,
+                uart,
+                tick,
+                dog,
+            } = shared;
+            dog.feed(node.registers(), Feeder::Interrupt);
+            match number as u32 {
+                interrupt::UARTE0 => {
+                    uart.interrupt(node.registers());
+                    Ok(())
+                }
+                interrupt::TIMER2 => {
+                    tick.interrupt(node.registers());
+                    Ok(())
+                }
+                _ => {
+                    let at = node.now();
+                    node.interrupt(|event| tell(cs, at, event))
+                }
+            }
+        });
+    });
+}
