@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
-const FLOORS: [(&str, &str); 18] = [
+const FLOORS: [(&str, &str); 19] = [
     ("units", ""),
     ("wire", "units"),
     ("engine", "units wire"),
@@ -19,6 +19,8 @@ const FLOORS: [(&str, &str); 18] = [
     ("planner", "units wire"),
     ("medium", "units wire"),
     ("sim", "units wire engine medium"),
+    // It knows no protocol and no driver: what runs on its chips is an image.
+    ("emulator", "units medium"),
     ("testbeds", "units medium sim"),
     ("draw", "units"),
     // Neither sim nor medium nor testbeds: what runs beside a real network simulates none.

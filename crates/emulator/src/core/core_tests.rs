@@ -281,8 +281,20 @@ fn faults_tell_where_and_why() {
         (vec![NOP, 0xde00], 2, Fault::Undefined { word: 0xde00 }),
         (vec![0xbe2a], 0, Fault::Breakpoint { number: 42 }),
         // ldr r0, [r1] of nowhere; ldm r1 not aligned; bx r2 without Thumb; vmov with the unit off.
-        (vec![0x6808], 0, Fault::Bus { address: 0x6000_0000 }),
-        (vec![0x3101, 0xc90c], 2, Fault::Unaligned { address: 0x6000_0001 }),
+        (
+            vec![0x6808],
+            0,
+            Fault::Bus {
+                address: 0x6000_0000,
+            },
+        ),
+        (
+            vec![0x3101, 0xc90c],
+            2,
+            Fault::Unaligned {
+                address: 0x6000_0001,
+            },
+        ),
         (vec![0x4710], 0, Fault::NotThumb { address: 0x100 }),
         (vec![0xee00, 0x0a10], 0, Fault::FloatOff),
         // str r1, [r3] into flash.

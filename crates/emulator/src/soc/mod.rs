@@ -141,8 +141,8 @@ impl Devices {
     }
 
     /// Why the watchdog or software wants a reset.
-    pub fn reset_reason(&self, now: u64) -> ResetReason {
-        match self.wdt.resets(now) {
+    pub fn reset_reason(&self) -> ResetReason {
+        match self.wdt.bites() {
             true => ResetReason::Watchdog,
             false => ResetReason::Software,
         }
@@ -384,7 +384,7 @@ impl Peripherals for Devices {
 
     fn advance(&mut self, memory: &mut Memory, now: u64) -> Written {
         self.catch_up(memory, now);
-        match self.wdt.resets(now) {
+        match self.wdt.bites() {
             true => Written::Resets,
             false => Written::Done,
         }
