@@ -11,6 +11,7 @@ mod flash;
 mod native;
 mod ppi;
 mod radio;
+mod radio_names;
 mod radio_registers;
 mod rtc;
 mod small;
