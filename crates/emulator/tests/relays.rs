@@ -168,6 +168,31 @@ fn relays_send_together_and_the_sink_hears_one_frame() {
 }
 
 #[test]
+fn the_gap_on_the_air_is_what_software_asked_for() {
+    // The source knows of a chain of 22 us; one that is shorter makes relays early.
+    for chain in [22, 20] {
+        let perturbation = Perturbation {
+            chain: Some(Duration::from_micros(chain)),
+            ..Perturbation::NONE
+        };
+        let mut world = world(perturbation, FrameStart::Length);
+        world.record();
+        world.run_until(SimTime::from_nanos(8_000_000)).unwrap();
+        let frames = world.take_frames();
+        let at = |mote| {
+            frames
+                .iter()
+                .find(|frame| frame.from == mote)
+                .map(|frame| frame.at)
+        };
+        let air = 192_000 + 32_000 * 60;
+        let apart = at(1).unwrap().since(at(0).unwrap()).as_nanos();
+        let wanted = air + 160_000 - 1_000 * (22 - chain);
+        assert!(apart.abs_diff(wanted) < 300, "{apart} {wanted}");
+    }
+}
+
+#[test]
 fn what_differs_at_all_nodes_alike_does_no_harm() {
     for chain in [20, 26] {
         let perturbation = Perturbation {
