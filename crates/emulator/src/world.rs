@@ -21,6 +21,8 @@ use thalweg_units::{Channel, Dbm, Duration, MilliWatts, SimTime};
 
 /// The longest that motes run by themselves.
 const QUANTUM: Duration = Duration::from_micros(20);
+/// Longer than an instruction and an exception's entry.
+const SLACK: Duration = Duration::from_micros(1);
 /// First symbol to the delimiter's end, and a byte (IEEE 802.15.4, 12.1).
 const SHR: Duration = Duration::from_micros(160);
 const BYTE: Duration = Duration::from_micros(32);
@@ -200,7 +202,9 @@ impl<C: Chip> World<C> {
     /// Adds a mote that has not run yet. Says which it is.
     pub fn add(&mut self, chip: C, crystal: Crystal) -> usize {
         let chain = crystal.length(chip.devices().radio_times().chain);
-        self.quantum = self.quantum.min(chain).max(Duration::from_micros(1));
+        // The last instruction of a quantum goes a little beyond it.
+        let room = chain.saturating_sub(SLACK).max(SLACK);
+        self.quantum = self.quantum.min(room);
         self.motes.push(Mote {
             wakes: crystal.time(0),
             chip,
