@@ -9,6 +9,7 @@ use std::time::{Duration as WallDuration, Instant as Wall};
 use thalweg_emulator::network::{Flash, Network};
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_host::line::Stream;
+use thalweg_medium::chip::NRF52840;
 use thalweg_nrf52840::identity::{Identity, Role, ADDRESS};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, NodeId, SimTime};
@@ -16,8 +17,6 @@ use thalweg_units::{Duration, NodeId, SimTime};
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// The chip that is emulated.
-const CHIP: &str = "nrf52840";
 /// Images in a folder.
 const IMAGES: [&str; 2] = ["mote.elf", "station.elf"];
 /// The longest that the line waits for the network, and the network for the line.
@@ -37,10 +36,10 @@ impl Emulated {
     /// The network of `site` with node `to` or its sink as base station, and images of `folder`.
     pub(crate) fn open(site: &Site, to: Option<NodeId>, folder: &Path) -> Result<Self, Failure> {
         let testbed = &site.testbed;
-        if site.board.chip.name != CHIP {
+        if site.board.chip != NRF52840 {
             let (name, board) = (&testbed.name, &testbed.board_name);
             return Err(Failure::Input(format!(
-                "--emulated: {name} has boards {board:?}; only chips {CHIP} are emulated (board = \"{CHIP}\" in the testbed's file)"
+                "--emulated: {name} has boards {board:?}; only chips nRF52840 are emulated (board = \"nrf52840\" in the testbed's file)"
             )));
         }
         let read = |name: &str| {

@@ -59,7 +59,7 @@ impl Chip for Machine {
     fn run(&mut self, end: u64) -> Result<(), Stop> {
         while self.core.run(end)? == Running::Reset {
             let now = self.core.cycles();
-            let reason = self.core.peripherals.reset_reason(now);
+            let reason = self.core.peripherals.reset_reason();
             let Core {
                 memory,
                 peripherals,

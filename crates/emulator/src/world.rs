@@ -17,10 +17,12 @@ use thalweg_medium::{
     Air, Deaf, EarId, EarStatus, Explain, FrameId, Lead, Locked, Medium, Outcome, Reception,
     Sending,
 };
-use thalweg_units::{Channel, Duration, MilliWatts, SimTime};
+use thalweg_units::{Channel, Dbm, Duration, MilliWatts, SimTime};
 
 /// The longest that motes run by themselves.
 const QUANTUM: Duration = Duration::from_micros(20);
+/// Longer than an instruction and an exception's entry.
+const SLACK: Duration = Duration::from_micros(1);
 /// First symbol to the delimiter's end, and a byte (IEEE 802.15.4, 12.1).
 const SHR: Duration = Duration::from_micros(160);
 const BYTE: Duration = Duration::from_micros(32);
@@ -200,7 +202,9 @@ impl<C: Chip> World<C> {
     /// Adds a mote that has not run yet. Says which it is.
     pub fn add(&mut self, chip: C, crystal: Crystal) -> usize {
         let chain = crystal.length(chip.devices().radio_times().chain);
-        self.quantum = self.quantum.min(chain).max(Duration::from_micros(1));
+        // The last instruction of a quantum goes a little beyond it.
+        let room = chain.saturating_sub(SLACK).max(SLACK);
+        self.quantum = self.quantum.min(room);
         self.motes.push(Mote {
             wakes: crystal.time(0),
             chip,
@@ -386,34 +390,7 @@ impl<C: Chip> World<C> {
                 channel: Some(channel),
                 power,
                 mpdu,
-            } => {
-                let air = SHR + BYTE * (1 + CHECK_BYTES + mpdu.len() as u64);
-                let sending = Sending {
-                    from: ear,
-                    to: None,
-                    on: channel,
-                    power,
-                    lead: Lead::Preamble(PREAMBLE_BYTES),
-                    air,
-                    mpdu: &mpdu,
-                };
-                let mut locked = std::mem::take(&mut self.locked);
-                let of = self.medium.begin(at, &sending, &mut locked);
-                let frame = SentFrame {
-                    at,
-                    from: mote,
-                    channel,
-                    mpdu,
-                };
-                self.counts.sent += 1;
-                if let Some(frames) = &mut self.frames {
-                    frames.push(frame.clone());
-                }
-                let check = Check::Right;
-                self.on_air.insert(of, OnAir { frame, air, check });
-                self.later(at + air, Later::End { of });
-                self.lock_all(at, locked);
-            }
+            } => self.send(at, mote, channel, power, mpdu),
             Deed::Abort => {
                 for on_air in self
                     .on_air
@@ -441,6 +418,35 @@ impl<C: Chip> World<C> {
             }
             Deed::Sense { channel: None, .. } => (),
         }
+    }
+
+    fn send(&mut self, at: SimTime, from: usize, on: Channel, power: Dbm, mpdu: Vec<u8>) {
+        let air = SHR + BYTE * (1 + CHECK_BYTES + mpdu.len() as u64);
+        let sending = Sending {
+            from: EarId(from as u32),
+            to: None,
+            on,
+            power,
+            lead: Lead::Preamble(PREAMBLE_BYTES),
+            air,
+            mpdu: &mpdu,
+        };
+        let mut locked = std::mem::take(&mut self.locked);
+        let of = self.medium.begin(at, &sending, &mut locked);
+        let frame = SentFrame {
+            at,
+            from,
+            channel: on,
+            mpdu,
+        };
+        self.counts.sent += 1;
+        if let Some(frames) = &mut self.frames {
+            frames.push(frame.clone());
+        }
+        let check = Check::Right;
+        self.on_air.insert(of, OnAir { frame, air, check });
+        self.later(at + air, Later::End { of });
+        self.lock_all(at, locked);
     }
 
     fn lock_all(&mut self, at: SimTime, mut locked: Vec<Locked>) {

@@ -20,6 +20,8 @@ const FLOORS: [(&str, &str); 19] = [
     ("planner", "units wire"),
     ("medium", "units wire"),
     ("sim", "units wire engine medium"),
+    // It knows no protocol and no driver: what runs on its chips is an image.
+    ("emulator", "units medium"),
     ("testbeds", "units medium sim"),
     ("draw", "units"),
     // Neither sim nor medium nor testbeds: what runs beside a real network simulates none.

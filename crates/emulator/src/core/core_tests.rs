@@ -281,8 +281,20 @@ fn faults_tell_where_and_why() {
         (vec![NOP, 0xde00], 2, Fault::Undefined { word: 0xde00 }),
         (vec![0xbe2a], 0, Fault::Breakpoint { number: 42 }),
         // ldr r0, [r1] of nowhere; ldm r1 not aligned; bx r2 without Thumb; vmov with the unit off.
-        (vec![0x6808], 0, Fault::Bus { address: 0x6000_0000 }),
-        (vec![0x3101, 0xc90c], 2, Fault::Unaligned { address: 0x6000_0001 }),
+        (
+            vec![0x6808],
+            0,
+            Fault::Bus {
+                address: 0x6000_0000,
+            },
+        ),
+        (
+            vec![0x3101, 0xc90c],
+            2,
+            Fault::Unaligned {
+                address: 0x6000_0001,
+            },
+        ),
         (vec![0x4710], 0, Fault::NotThumb { address: 0x100 }),
         (vec![0xee00, 0x0a10], 0, Fault::FloatOff),
         // str r1, [r3] into flash.
@@ -348,4 +360,43 @@ fn silicon_may_be_slower_by_a_cycle_every_few_instructions() {
         }
         assert_eq!(core.cycles(), cycles);
     }
+}
+
+/// A bus on which every store stops the processor for a thousand cycles.
+#[derive(Debug, Default)]
+struct Slow(Lines);
+
+impl Peripherals for Slow {
+    fn read(&mut self, memory: &mut Memory, now: u64, address: u32) -> Option<u32> {
+        self.0.read(memory, now, address)
+    }
+    fn write(&mut self, _: &mut Memory, _: u64, _: u32, _: u32) -> Option<Written> {
+        Some(Written::Stalls(1_000))
+    }
+    fn advance(&mut self, memory: &mut Memory, now: u64) -> Written {
+        self.0.advance(memory, now)
+    }
+    fn due(&self) -> u64 {
+        self.0.due()
+    }
+    fn lines(&self) -> u64 {
+        self.0.lines()
+    }
+}
+
+#[test]
+fn a_processor_that_stands_still_takes_no_interrupt_and_does_not_run_ahead() {
+    let fast = core(&[0x6001, 0x3401, STAY], &[(16, &[STAY])]);
+    let mut core = Core::new(fast.memory, Slow::default(), 0, Costs::CORTEX_M4);
+    let _ = core.system.write(0, 0xe000_e100, 1);
+    core.peripherals.0.then = Some((500, 1));
+    let mut registers = core.registers();
+    registers[0] = LEVELS;
+    core.set_registers(registers);
+    core.run(600).unwrap();
+    assert_eq!((core.cycles(), core.exception), (600, 0));
+    assert_eq!(core.peripherals.0.levels, 1, "the rest of the chip goes on");
+    assert_eq!(core.idle_until(), 1_001);
+    core.run(1_030).unwrap();
+    assert_eq!((core.exception, core.registers()[4]), (16, 0));
 }

@@ -1,6 +1,6 @@
 //! 32-bit instructions that load and store (ARMv7-M ARM, A5.3.5 to A5.3.10).
 
-use super::narrow_memory::sign;
+use super::narrow_memory::{sign, Base};
 use super::{field, Core, Done, Fault, Peripherals, PC};
 
 /// Index, add and write-back bits of a load or store with an 8-bit offset.
@@ -111,7 +111,11 @@ impl<P: Peripherals + 'static> Core<P> {
 
     /// `STM`, `STMDB`, `LDM`, `LDMDB`: upwards from the base or below it.
     pub(super) fn store_many(&mut self, word: u32) -> Done {
-        self.store_after(field(word, 16, 4), word & 0x5fff, word & 1 << 21 != 0)
+        self.store_after(
+            field(word, 16, 4),
+            word & 0x5fff,
+            Base::of(word & 1 << 21 != 0),
+        )
     }
     pub(super) fn store_many_before(&mut self, word: u32) -> Done {
         let base = field(word, 16, 4);
@@ -122,10 +126,18 @@ impl<P: Peripherals + 'static> Core<P> {
         self.store_list(list, self.get(base).wrapping_sub(4 * list.count_ones()))
     }
     pub(super) fn load_many(&mut self, word: u32) -> Done {
-        self.load_after(field(word, 16, 4), word & 0xdfff, word & 1 << 21 != 0)
+        self.load_after(
+            field(word, 16, 4),
+            word & 0xdfff,
+            Base::of(word & 1 << 21 != 0),
+        )
     }
     pub(super) fn load_many_before(&mut self, word: u32) -> Done {
-        self.load_before(field(word, 16, 4), word & 0xdfff, word & 1 << 21 != 0)
+        self.load_before(
+            field(word, 16, 4),
+            word & 0xdfff,
+            Base::of(word & 1 << 21 != 0),
+        )
     }
 
     /// Address of a pair, and what its base becomes.

@@ -14,13 +14,24 @@ enum Lane {
     Halves,
 }
 
+/// How lanes are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    /// As two's complement.
+    Signed,
+    /// As they are.
+    Unsigned,
+}
+
 /// One lane's result, and its bit of GE.
-fn lane(kind: Lane, signed: bool, bits: u32, value: i64, adds: bool) -> (u32, bool) {
+fn lane(kind: Lane, sign: Sign, bits: u32, value: i64, sum: Sum) -> (u32, bool) {
     match kind {
         Lane::Halves => ((value >> 1) as u32, false),
-        Lane::Saturates if signed => (alu::saturate_signed(value, bits).value(), false),
+        Lane::Saturates if sign == Sign::Signed => {
+            (alu::saturate_signed(value, bits).value(), false)
+        }
         Lane::Saturates => (alu::saturate_unsigned(value, bits).value(), false),
-        Lane::Wraps if signed || !adds => (value as u32, value >= 0),
+        Lane::Wraps if sign == Sign::Signed || sum == Sum::Minus => (value as u32, value >= 0),
         Lane::Wraps => (value as u32, value >= 1 << bits),
     }
 }
@@ -34,20 +45,23 @@ impl<P: Peripherals + 'static> Core<P> {
             2 => Lane::Halves,
             _ => return Err(Fault::Undefined { word }),
         };
-        let signed = word & 1 << 6 == 0;
+        let sign = match word & 1 << 6 {
+            0 => Sign::Signed,
+            _ => Sign::Unsigned,
+        };
         let (n, m) = (self.get(field(word, 16, 4)), self.get(field(word, 0, 4)));
-        let wide = |value: u32| match signed {
-            true => (low(value), high(value)),
-            false => (i64::from(value as u16), i64::from(value >> 16)),
+        let wide = |value: u32| match sign {
+            Sign::Signed => (low(value), high(value)),
+            Sign::Unsigned => (i64::from(value as u16), i64::from(value >> 16)),
         };
         let ((n0, n1), (m0, m1)) = (wide(n), wide(m));
         let (value, ge) = match word >> 20 & 7 {
-            0 => bytes(kind, signed, n, m, Sum::Plus),
-            4 => bytes(kind, signed, n, m, Sum::Minus),
-            1 => pair(kind, signed, (n0 + m0, Sum::Plus), (n1 + m1, Sum::Plus)),
-            2 => pair(kind, signed, (n0 - m1, Sum::Minus), (n1 + m0, Sum::Plus)),
-            6 => pair(kind, signed, (n0 + m1, Sum::Plus), (n1 - m0, Sum::Minus)),
-            5 => pair(kind, signed, (n0 - m0, Sum::Minus), (n1 - m1, Sum::Minus)),
+            0 => bytes(kind, sign, n, m, Sum::Plus),
+            4 => bytes(kind, sign, n, m, Sum::Minus),
+            1 => pair(kind, sign, (n0 + m0, Sum::Plus), (n1 + m1, Sum::Plus)),
+            2 => pair(kind, sign, (n0 - m1, Sum::Minus), (n1 + m0, Sum::Plus)),
+            6 => pair(kind, sign, (n0 + m1, Sum::Plus), (n1 - m0, Sum::Minus)),
+            5 => pair(kind, sign, (n0 - m0, Sum::Minus), (n1 - m1, Sum::Minus)),
             _ => return Err(Fault::Undefined { word }),
         };
         if matches!(kind, Lane::Wraps) {
@@ -94,18 +108,18 @@ enum Sum {
 }
 
 /// Two half-words, the low one first.
-fn pair(kind: Lane, signed: bool, first: (i64, Sum), second: (i64, Sum)) -> (u32, u8) {
-    let (low, low_ge) = lane(kind, signed, 16, first.0, first.1 == Sum::Plus);
-    let (high, high_ge) = lane(kind, signed, 16, second.0, second.1 == Sum::Plus);
+fn pair(kind: Lane, sign: Sign, first: (i64, Sum), second: (i64, Sum)) -> (u32, u8) {
+    let (low, low_ge) = lane(kind, sign, 16, first.0, first.1);
+    let (high, high_ge) = lane(kind, sign, 16, second.0, second.1);
     let ge = (u8::from(low_ge) * 3) | (u8::from(high_ge) * 12);
     (high << 16 | low & 0xffff, ge)
 }
 
 /// Four bytes.
-fn bytes(kind: Lane, signed: bool, n: u32, m: u32, sum: Sum) -> (u32, u8) {
-    let wide = |byte: u8| match signed {
-        true => i64::from(byte as i8),
-        false => i64::from(byte),
+fn bytes(kind: Lane, sign: Sign, n: u32, m: u32, sum: Sum) -> (u32, u8) {
+    let wide = |byte: u8| match sign {
+        Sign::Signed => i64::from(byte as i8),
+        Sign::Unsigned => i64::from(byte),
     };
     let (mut value, mut ge) = (0, 0);
     let pairs = n.to_le_bytes().into_iter().zip(m.to_le_bytes());
@@ -114,7 +128,7 @@ fn bytes(kind: Lane, signed: bool, n: u32, m: u32, sum: Sum) -> (u32, u8) {
             Sum::Plus => wide(n) + wide(m),
             Sum::Minus => wide(n) - wide(m),
         };
-        let (byte, bit) = lane(kind, signed, 8, total, sum == Sum::Plus);
+        let (byte, bit) = lane(kind, sign, 8, total, sum);
         value |= (byte & 0xff) << (8 * place);
         ge |= u8::from(bit) << place;
     }

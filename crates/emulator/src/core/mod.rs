@@ -183,6 +183,8 @@ pub struct Core<P> {
     look: bool,
     cycles: u64,
     slept: u64,
+    /// For so many cycles more it stands still, and the rest of the chip does not.
+    stall: u64,
     /// An exception has ended and no instruction has run since: the next one is tail-chained.
     ended: bool,
     instructions: u64,
@@ -224,6 +226,7 @@ impl<P: Peripherals + 'static> Core<P> {
             look: true,
             cycles: 0,
             slept: 0,
+            stall: 0,
             ended: false,
             instructions: 0,
             until_stretch: costs.stretch.map_or(0, NonZeroU32::get),
@@ -249,6 +252,7 @@ impl<P: Peripherals + 'static> Core<P> {
         (self.pc, self.it, self.exception) = (entry & !1, 0, 0);
         (self.primask, self.faultmask, self.basepri, self.control) = (0, 0, 0, 0);
         (self.monitor, self.event, self.sleep) = (None, false, Sleep::Awake);
+        self.stall = 0;
         (self.flags, self.fpscr, self.reset_asked) = (Flags::default(), 0, false);
         self.system = System::new(vectors);
         self.look = true;
@@ -305,10 +309,12 @@ impl<P: Peripherals + 'static> Core<P> {
     }
     /// Until which cycle nothing can happen by itself: the present where the core runs.
     pub fn idle_until(&self) -> u64 {
+        let next = self.peripherals.due().min(self.system.due());
         match self.sleep {
+            _ if self.stall > 0 => next.min(self.cycles + self.stall),
             Sleep::Awake => self.cycles,
             _ if self.look || self.reset_asked => self.cycles,
-            _ => self.peripherals.due().min(self.system.due()),
+            _ => next,
         }
     }
 
@@ -330,6 +336,13 @@ impl<P: Peripherals + 'static> Core<P> {
                 return Ok(Running::Reset);
             }
             self.attend()?;
+            if self.stall > 0 {
+                let next = self.peripherals.due().min(self.system.due()).min(end);
+                let until = next.min(self.cycles + self.stall).max(self.cycles);
+                self.stall -= until - self.cycles;
+                self.cycles = until;
+                continue;
+            }
             if self.sleep != Sleep::Awake {
                 let until = self.peripherals.due().min(self.system.due()).min(end);
                 self.slept += until.saturating_sub(self.cycles);
@@ -366,7 +379,7 @@ impl<P: Peripherals + 'static> Core<P> {
             self.system.tick(self.cycles);
             self.look = true;
         }
-        if self.look {
+        if self.look && self.stall == 0 {
             self.look = false;
             self.system.set_lines(self.peripherals.lines());
             self.take_exception()
@@ -449,7 +462,7 @@ impl<P: Peripherals + 'static> Core<P> {
     fn effect(&mut self, written: Written) {
         match written {
             Written::Done => (),
-            Written::Stalls(cycles) => self.cycles += cycles,
+            Written::Stalls(cycles) => self.stall += cycles,
             Written::Resets => self.reset_asked = true,
         }
     }

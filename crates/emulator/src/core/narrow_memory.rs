@@ -18,6 +18,24 @@ pub(super) const fn sign<const N: usize>(value: u32) -> u32 {
     }
 }
 
+/// What becomes of the base of a multiple load or store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    /// It is moved beyond what was transferred.
+    Moves,
+    /// It stays.
+    Stays,
+}
+
+impl Base {
+    pub(super) const fn of(moves: bool) -> Self {
+        match moves {
+            true => Self::Moves,
+            false => Self::Stays,
+        }
+    }
+}
+
 impl<P: Peripherals + 'static> Core<P> {
     pub(super) fn load_literal(&mut self, op: u32) -> Done {
         let address = (self.r[PC] & !3).wrapping_add((op & 0xff) << 2);
@@ -78,41 +96,34 @@ impl<P: Peripherals + 'static> Core<P> {
     }
     pub(super) fn pop(&mut self, op: u32) -> Done {
         let list = op & 0xff | (op >> 8 & 1) << PC;
-        self.load_after(SP, list, true)
+        self.load_after(SP, list, Base::Moves)
     }
     pub(super) fn store_many_low(&mut self, op: u32) -> Done {
-        self.store_after(field(op, 8, 3), op & 0xff, true)
+        self.store_after(field(op, 8, 3), op & 0xff, Base::Moves)
     }
     pub(super) fn load_many_low(&mut self, op: u32) -> Done {
         let base = field(op, 8, 3);
         let list = op & 0xff;
-        self.load_after(base, list, list >> base & 1 == 0)
+        self.load_after(base, list, Base::of(list >> base & 1 == 0))
     }
 
     /// Loads `list` from the address in `base` upwards; what is loaded into the program counter branches.
-    pub(super) fn load_after(&mut self, base: usize, list: u32, writes_back: bool) -> Done {
+    pub(super) fn load_after(&mut self, base: usize, list: u32, then: Base) -> Done {
         let start = self.r[base];
         self.load_list(
             base,
             list,
             start,
             start.wrapping_add(4 * list.count_ones()),
-            writes_back,
+            then,
         )
     }
     /// Loads `list` from below the address in `base`.
-    pub(super) fn load_before(&mut self, base: usize, list: u32, writes_back: bool) -> Done {
+    pub(super) fn load_before(&mut self, base: usize, list: u32, then: Base) -> Done {
         let start = self.r[base].wrapping_sub(4 * list.count_ones());
-        self.load_list(base, list, start, start, writes_back)
+        self.load_list(base, list, start, start, then)
     }
-    fn load_list(
-        &mut self,
-        base: usize,
-        list: u32,
-        start: u32,
-        back: u32,
-        writes_back: bool,
-    ) -> Done {
+    fn load_list(&mut self, base: usize, list: u32, start: u32, back: u32, then: Base) -> Done {
         if list == 0 {
             return self.undefined(list);
         }
@@ -121,7 +132,7 @@ impl<P: Peripherals + 'static> Core<P> {
         for (at, word) in places(start).zip(words.iter_mut().take(list.count_ones() as usize)) {
             *word = self.load_aligned(at)?;
         }
-        if writes_back {
+        if then == Base::Moves {
             self.put(base, back);
         }
         let mut target = None;
@@ -135,10 +146,10 @@ impl<P: Peripherals + 'static> Core<P> {
     }
 
     /// Stores `list` from the address in `base` upwards.
-    pub(super) fn store_after(&mut self, base: usize, list: u32, writes_back: bool) -> Done {
+    pub(super) fn store_after(&mut self, base: usize, list: u32, then: Base) -> Done {
         let start = self.r[base];
         self.store_list(list, start)?;
-        if writes_back {
+        if then == Base::Moves {
             self.put(base, start.wrapping_add(4 * list.count_ones()));
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! [`Devices`] is what the core's bus leads to; [`Soc`] is the same without a core, for drivers that run on the host.
 //! Time base: cycles of the 64 MHz clock since power-on. Events happen at their own cycle, in order, also where the
-//! processor looks later. Tests: `tests/babblesim.rs`, `soc_tests.rs`.
+//! processor looks later. Tests: `tests/babblesim.rs`, `tests/devices.rs`.
 
 mod air;
 mod clock;
@@ -11,6 +11,7 @@ mod flash;
 mod native;
 mod ppi;
 mod radio;
+mod radio_names;
 mod radio_registers;
 mod rtc;
 mod small;
@@ -141,8 +142,8 @@ impl Devices {
     }
 
     /// Why the watchdog or software wants a reset.
-    pub fn reset_reason(&self, now: u64) -> ResetReason {
-        match self.wdt.resets(now) {
+    pub fn reset_reason(&self) -> ResetReason {
+        match self.wdt.bites() {
             true => ResetReason::Watchdog,
             false => ResetReason::Software,
         }
@@ -384,7 +385,7 @@ impl Peripherals for Devices {
 
     fn advance(&mut self, memory: &mut Memory, now: u64) -> Written {
         self.catch_up(memory, now);
-        match self.wdt.resets(now) {
+        match self.wdt.bites() {
             true => Written::Resets,
             false => Written::Done,
         }

@@ -5,45 +5,15 @@
 //! modes, TIFS, direction finding; RSSI without a reception takes as long as the receive chain, not 0.25 us.
 
 use super::air::{Act, Arrival, Carrier, Check, Deed, FrameStart, RadioTimes};
-use super::events::{Device, Event, Events, Id, Short, Task, Wires, MICROSECOND};
+use super::events::{Device, Events, Id, Short, Task, Wires, MICROSECOND};
+use super::radio_names::{
+    ADDRESS, BCMATCH, BCSTART, BCSTOP, CCABUSY, CCAIDLE, CCASTART, CCASTOP, CCASTOPPED, CRCERROR,
+    CRCOK, DISABLE, DISABLED, EDEND, EDSTART, EDSTOP, EDSTOPPED, END, FRAMESTART, PAYLOAD, PHYEND,
+    READY, RSSIEND, RSSISTART, RSSISTOP, RXEN, RXREADY, SHORTS, START, STOP, TXEN, TXREADY,
+};
 use super::radio_registers::Settings;
 use std::collections::VecDeque;
 use thalweg_units::Dbm;
-
-/// Events by number (6.20.14).
-pub(super) const READY: Event = 0;
-pub(super) const ADDRESS: Event = 1;
-pub(super) const PAYLOAD: Event = 2;
-pub(super) const END: Event = 3;
-pub(super) const DISABLED: Event = 4;
-pub(super) const RSSIEND: Event = 7;
-pub(super) const BCMATCH: Event = 10;
-pub(super) const CRCOK: Event = 12;
-pub(super) const CRCERROR: Event = 13;
-pub(super) const FRAMESTART: Event = 14;
-pub(super) const EDEND: Event = 15;
-pub(super) const EDSTOPPED: Event = 16;
-pub(super) const CCAIDLE: Event = 17;
-pub(super) const CCABUSY: Event = 18;
-pub(super) const CCASTOPPED: Event = 19;
-pub(super) const TXREADY: Event = 21;
-pub(super) const RXREADY: Event = 22;
-pub(super) const PHYEND: Event = 27;
-
-/// Tasks by number (6.20.14).
-const TXEN: Task = 0;
-const RXEN: Task = 1;
-const START: Task = 2;
-const STOP: Task = 3;
-const DISABLE: Task = 4;
-const RSSISTART: Task = 5;
-const RSSISTOP: Task = 6;
-const BCSTART: Task = 7;
-const BCSTOP: Task = 8;
-const EDSTART: Task = 9;
-const EDSTOP: Task = 10;
-const CCASTART: Task = 11;
-const CCASTOP: Task = 12;
 
 /// Synchronisation header, and a byte, on the air.
 const SHR: u64 = 160 * MICROSECOND;
@@ -476,29 +446,6 @@ impl Radio {
         self.events.raise(RSSIEND, wires);
     }
 }
-
-/// 6.20.14.44.
-const SHORTS: &[Short] = &[
-    (0, READY, START),
-    (1, END, DISABLE),
-    (2, DISABLED, TXEN),
-    (3, DISABLED, RXEN),
-    (4, ADDRESS, RSSISTART),
-    (5, END, START),
-    (6, ADDRESS, BCSTART),
-    (8, DISABLED, RSSISTOP),
-    (11, RXREADY, CCASTART),
-    (12, CCAIDLE, TXEN),
-    (13, CCABUSY, DISABLE),
-    (14, FRAMESTART, BCSTART),
-    (15, READY, EDSTART),
-    (16, EDEND, DISABLE),
-    (17, CCAIDLE, STOP),
-    (18, TXREADY, START),
-    (19, RXREADY, START),
-    (20, PHYEND, DISABLE),
-    (21, PHYEND, START),
-];
 
 impl Device for Radio {
     fn shorts(&self) -> &'static [Short] {

@@ -57,14 +57,14 @@ impl Rtc {
     fn counter(&self, now: u64) -> u32 {
         let past = self
             .since
-            .map_or(0, |since| (ticks(now) - since) / self.period());
+            .map_or(0, |since| ticks(now).saturating_sub(since) / self.period());
         self.count.wrapping_add(past as u32) & MASK
     }
     fn settle(&mut self, now: u64) {
         let count = self.counter(now);
         let period = self.period();
         if let Some(since) = &mut self.since {
-            *since += (ticks(now) - *since) / period * period;
+            *since += ticks(now).saturating_sub(*since) / period * period;
         }
         self.count = count;
     }

@@ -147,6 +147,8 @@ pub(super) struct Wdt {
     started: bool,
     /// The reset follows the event by two ticks of 32.768 kHz (6.36.1).
     reset: u64,
+    /// It has asked for the reset.
+    bites: bool,
 }
 
 impl Wdt {
@@ -162,15 +164,16 @@ impl Wdt {
             due: u64::MAX,
             started: false,
             reset: u64::MAX,
+            bites: false,
         }
     }
     fn restart(&mut self, now: u64) {
         self.left = self.requests;
         self.due = cycle_of(ticks(now) + u64::from(self.reload) + 1);
     }
-    /// Whether it asks for a reset now.
-    pub(super) const fn resets(&self, now: u64) -> bool {
-        self.reset <= now
+    /// Whether it asks for a reset.
+    pub(super) const fn bites(&self) -> bool {
+        self.bites
     }
 }
 
@@ -206,7 +209,7 @@ impl Device for Wdt {
             0x50c => self.config = value,
             0x600..0x620 if value == Self::RELOAD && self.started => {
                 self.left &= !(1 << ((offset - 0x600) / 4));
-                if self.left == 0 && self.reset == u64::MAX {
+                if self.left == 0 && self.due != u64::MAX {
                     self.restart(now);
                 }
             }
@@ -220,6 +223,9 @@ impl Device for Wdt {
             self.due = u64::MAX;
             self.reset = cycle_of(ticks(now) + 2);
             self.events.raise(READY, wires);
+        }
+        if self.reset <= now {
+            (self.reset, self.bites) = (u64::MAX, true);
         }
     }
     fn due(&self) -> u64 {

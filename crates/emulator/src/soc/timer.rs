@@ -56,7 +56,9 @@ impl Timer {
         TICK << self.prescaler
     }
     fn counter(&self, now: u64) -> u32 {
-        let past = self.since.map_or(0, |since| (now - since) / self.tick());
+        let past = self
+            .since
+            .map_or(0, |since| now.saturating_sub(since) / self.tick());
         self.count.wrapping_add(past as u32) & self.mask()
     }
     const fn counts_triggers(&self) -> bool {
@@ -67,7 +69,7 @@ impl Timer {
     fn settle(&mut self, now: u64) {
         let count = self.counter(now);
         if let Some(since) = &mut self.since {
-            let past = (now - *since) / (TICK << self.prescaler);
+            let past = now.saturating_sub(*since) / (TICK << self.prescaler);
             *since += past * (TICK << self.prescaler);
         }
         self.count = count;

@@ -173,7 +173,8 @@ impl Device for Uarte {
             }
             START_TX => {
                 self.sending = Some(self.tx);
-                self.sent = now + self.byte() * u64::from(self.tx.most);
+                // An empty buffer takes a moment too, else one that starts itself would never end.
+                self.sent = now + (self.byte() * u64::from(self.tx.most)).max(1);
                 self.events.raise(TX_STARTED, wires);
             }
             STOP_TX => {
