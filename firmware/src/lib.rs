@@ -1,6 +1,8 @@
 //! What all images share: where things are in flash, and how an image ends.
 #![no_std]
 
+mod memory;
+
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 use cortex_m::peripheral::SCB;
