@@ -2,6 +2,7 @@
 #![no_std]
 
 pub mod queue;
+mod memory;
 
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;

@@ -36,7 +36,7 @@ impl Emulated {
     /// The network of `site` with node `to` or its sink as base station, and images of `folder`.
     pub(crate) fn open(site: &Site, to: Option<NodeId>, folder: &Path) -> Result<Self, Failure> {
         let testbed = &site.testbed;
-        if site.board.chip != NRF52840 {
+        if *site.board.chip != NRF52840 {
             let (name, board) = (&testbed.name, &testbed.board_name);
             return Err(Failure::Input(format!(
                 "--emulated: {name} has boards {board:?}; only chips nRF52840 are emulated (board = \"nrf52840\" in the testbed's file)"

@@ -46,17 +46,18 @@ impl Region {
     /// Reads `into.len()` bytes from `offset`, a multiple of four, on; bytes beyond the end are left as they were.
     #[inline]
     pub fn read(self, r: &mut impl Registers, offset: u32, into: &mut [u8]) {
-        let mut at = offset;
-        for chunk in into.chunks_mut(4) {
-            if at + 4 > self.bytes() {
-                return;
-            }
-            let word = r.read(self.address + at).to_le_bytes();
-            match <&mut [u8; 4]>::try_from(&mut *chunk) {
-                Ok(four) => *four = word,
-                Err(_) => chunk.iter_mut().zip(word).for_each(|(to, from)| *to = from),
-            }
+        let room = self.bytes().saturating_sub(offset) as usize;
+        let room = room.min(into.len());
+        let mut words = into.get_mut(..room).unwrap_or_default().chunks_exact_mut(4);
+        let mut at = self.address + offset;
+        for four in &mut words {
+            four.copy_from_slice(&r.read(at).to_le_bytes());
             at += 4;
+        }
+        let rest = words.into_remainder();
+        if !rest.is_empty() {
+            let word = r.read(at).to_le_bytes();
+            rest.iter_mut().zip(word).for_each(|(to, from)| *to = from);
         }
     }
 
@@ -71,21 +72,19 @@ impl Region {
     /// left out.
     #[inline]
     pub fn write(self, r: &mut impl Registers, offset: u32, bytes: &[u8]) {
-        let mut at = offset;
-        for chunk in bytes.chunks(4) {
-            if at + 4 > self.bytes() {
-                return;
-            }
-            let mut word = [0; 4];
-            match <[u8; 4]>::try_from(chunk) {
-                Ok(four) => word = four,
-                Err(_) => word
-                    .iter_mut()
-                    .zip(chunk)
-                    .for_each(|(to, from)| *to = *from),
-            }
-            r.write(self.address + at, u32::from_le_bytes(word));
+        let room = self.bytes().saturating_sub(offset) as usize;
+        let words = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+        let words = words.chunks_exact(4);
+        let (rest, mut at) = (words.remainder(), self.address + offset);
+        for four in words {
+            let word = <[u8; 4]>::try_from(four).unwrap_or_default();
+            r.write(at, u32::from_le_bytes(word));
             at += 4;
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 4];
+            word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            r.write(at, u32::from_le_bytes(word));
         }
     }
 }

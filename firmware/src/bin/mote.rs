@@ -45,10 +45,7 @@ const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 fn main() -> ! {
     let mut chip = chip();
     // What they say has no way to a host yet: a debugger sees it.
-    let _before = (
-        Reason::take(&mut chip),
-        Remains::take(&mut chip, remains()),
-    );
+    let _before = (Reason::take(&mut chip), Remains::take(&mut chip, remains()));
     chip.write(clock::DCDCEN, 1);
     chip.write(nvmc::ICACHECNF, 1);
     let mark = Region::at(cortex_m_rt::heap_start() as usize as u32, MARK_WORDS);
@@ -146,7 +143,10 @@ fn record_sample(recorder: &mut Recorder) {
             next += 1;
         }
         let recorded = recorder.write(&block);
-        if recorded.and_then(|()| recorder.flush(Usage::Asleep)).is_err() {
+        if recorded
+            .and_then(|()| recorder.flush(Usage::Asleep))
+            .is_err()
+        {
             return;
         }
     }

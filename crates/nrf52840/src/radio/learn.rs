@@ -9,7 +9,7 @@ pub(super) struct Learned {
     kept: [u32; KEPT],
     next: u8,
     count: u8,
-    assumed: u32,
+    median: u32,
 }
 
 impl Learned {
@@ -19,21 +19,27 @@ impl Learned {
             kept: [0; KEPT],
             next: 0,
             count: 0,
-            assumed,
+            median: assumed,
         }
     }
 
+    /// Keeps a measurement. Most are the same as all before, and cost a few instructions: a frame waits for its answer.
     pub(super) fn measure(&mut self, ticks: u32) {
-        if let Some(place) = self.kept.get_mut(usize::from(self.next)) {
-            *place = ticks;
-        }
+        let Some(place) = self.kept.get_mut(usize::from(self.next)) else {
+            return;
+        };
+        let old = core::mem::replace(place, ticks);
         self.next = (self.next + 1) % KEPT as u8;
+        let is_full = usize::from(self.count) == KEPT;
         self.count = (self.count + 1).min(KEPT as u8);
+        if !(is_full && old == ticks) {
+            self.median = self.find().unwrap_or(self.median);
+        }
     }
 
     /// The median, the lower of two in the middle.
-    pub(super) fn ticks(&self) -> u32 {
-        let kept = self.kept.get(..usize::from(self.count)).unwrap_or_default();
+    fn find(&self) -> Option<u32> {
+        let kept = self.kept.get(..usize::from(self.count))?;
         let middle = kept.len().saturating_sub(1) / 2;
         // Each has so many before it; there are eight at most.
         let before = |k: usize, of: u32| {
@@ -41,7 +47,12 @@ impl Learned {
             kept.iter().enumerate().filter(|e| earlier(*e)).count()
         };
         let found = (kept.iter().enumerate()).find(|(k, ticks)| before(*k, **ticks) == middle);
-        found.map_or(self.assumed, |(_, ticks)| *ticks)
+        found.map(|(_, ticks)| *ticks)
+    }
+
+    /// The median.
+    pub(super) const fn ticks(&self) -> u32 {
+        self.median
     }
 }
 

@@ -27,8 +27,9 @@ use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::phy::MAX_MPDU;
 use transmit::{Away, Source, Transmission};
 
-/// What engines plan with: a gap of 160 us between a relay's frames, so that software has 54 us for what takes it 53 at its
-/// median on an emulated chip, and as much again (second source: FIRMWARE.md, section 1; not measured on silicon).
+/// What engines plan with: a gap of 160 us between a relay's frames. Of it, the receiver's chain takes 22, ramp-up and TX
+/// chain 41, and arming 6: software has 91. On an emulated chip it took 71 at its median and 91 at most (`opt-level = "s"`;
+/// not measured on silicon).
 pub const TIMING: BoardTiming = BoardTiming {
     // Ramp-up 40 us, TX chain 1 us (second source: BabbleSim and OSF).
     turnaround: Duration::from_micros(41),

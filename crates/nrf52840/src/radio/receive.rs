@@ -74,12 +74,11 @@ impl Radio {
         if !has_ended && !was_kept {
             return self.beginning(r, clock);
         }
-        let sfd_by_start = self.frame_start(r, clock);
         match self.ended(r, clock) {
             Ended::Unheard => None,
             Ended::Corrupt => {
                 count(&mut self.counters.corrupt);
-                let sfd = instant(sfd_by_start);
+                let sfd = instant(self.frame_start(r, clock));
                 Some(RadioEvent::Corrupt { sfd })
             }
             Ended::Good { bytes, end } => {

@@ -227,10 +227,10 @@ impl Radio {
         if self.away.is_none() {
             return Flight::Armed;
         }
-        if r.read(radio::DISABLED) != 0 {
-            return Flight::OnAir;
-        }
-        match r.read(radio::STATE) {
+        // The state before the event: one that ends between the two has been on the air.
+        let state = r.read(radio::STATE);
+        match state {
+            _ if r.read(radio::DISABLED) != 0 => Flight::OnAir,
             radio::state::DISABLED => Flight::Armed,
             radio::state::TX | radio::state::TX_IDLE | radio::state::TX_DISABLE => Flight::OnAir,
             _ => Flight::Strobed,

@@ -123,3 +123,24 @@ fn an_answer_counts_from_the_frame_before_it_and_no_other() {
     b.run(4_000);
     assert_eq!(b.sent()[0].start - offset, end + 3_000 * US);
 }
+
+#[test]
+fn what_is_told_of_a_cancelled_frame_is_what_was_on_the_air() {
+    // Ramp-up, preamble and 8 bytes take 458 us and the transmitter's end 21: at each tick of what changes, and between.
+    let ends = (455 * US..485 * US).chain(0..50 * US);
+    for after in ends.chain((50 * US..455 * US).step_by(97)) {
+        let mut b = Bench::new();
+        b.listen();
+        b.ask(load(&[6; 5]));
+        let id = b.ask(transmit(When::Now));
+        let until = b.chip.now() + after;
+        b.chip.run(until);
+        b.ask(RadioOp::Cancel);
+        b.run(2_000);
+        let whole = b.sent().iter().filter(|sent| sent.whole).count();
+        let told = b.answers(id);
+        assert_eq!(told.len(), 1, "{after}");
+        let is_sent = matches!(told[0], Told::Sent(..));
+        assert_eq!(usize::from(is_sent), whole, "{after}: {told:?}");
+    }
+}
