@@ -65,8 +65,9 @@ pub struct Setup {
     pub strategy: Strategy,
     /// The load.
     pub workload: Workload,
-    /// Time for routes before they are pinned and counting begins. The load is on the air then: nodes
-    /// estimate links from all that they overhear (Fusion, sections 2.3.2 and 5.2).
+    /// Time for routes before they are pinned and counting begins. A periodic load is on the air then: nodes
+    /// estimate links from all that they overhear (Fusion, sections 2.3.2 and 5.2). Events are not: they come
+    /// once clocks are synchronised (5.5).
     pub settle: Duration,
     /// How long the load lasts and is counted.
     pub duration: Duration,
@@ -176,8 +177,12 @@ pub fn run(
     network.capture(capture).map_err(SimError::from)?;
     let begins = SimTime::ZERO + setup.settle;
     let ends = begins + setup.duration;
+    let lead = match setup.workload {
+        Workload::Periodic { .. } => setup.settle,
+        Workload::Events { .. } => Duration::ZERO,
+    };
     let load = |n: usize| {
-        let load = earlier(schedule(setup, n, begins, seed), setup.settle);
+        let load = earlier(schedule(setup, n, begins, seed), lead);
         (!sinks.contains(&n)).then_some(load)
     };
     let loads: Vec<Option<Schedule>> = (0..nodes).map(load).collect();

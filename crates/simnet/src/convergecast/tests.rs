@@ -128,6 +128,21 @@ fn leaves_that_doze_use_less_and_still_deliver() {
     assert!(doze.packets.delivered * 10 > awake.packets.delivered * 8);
 }
 
+#[test]
+fn while_routes_settle_a_periodic_load_is_on_the_air_and_events_are_not() {
+    let frames = |workload| {
+        let setup = Setup {
+            duration: Duration::ZERO,
+            ..setup("none", workload)
+        };
+        outcome(&setup, 2).air_frames
+    };
+    let period = Duration::from_secs(7);
+    let [one, eight] = [1, 8].map(|burst| frames(Workload::Events { burst, period }));
+    assert_eq!(one, eight);
+    assert!(frames(Workload::Periodic { rate: 1.0 }) > 2 * one);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]

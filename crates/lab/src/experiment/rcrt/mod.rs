@@ -4,6 +4,7 @@
 //! Owns the keys of the kind; its rows are in `rows.rs`. A seed draws floor, clocks, phases and which nodes
 //! belong to which group; every transport meets the same. Tests: `tests.rs`.
 
+mod outage;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use super::kind::{expect, keys, number, or_none, pairs, within, words, Captures,
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::Row;
+use outage::{Off, Outage};
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::{self, Priority};
@@ -74,6 +76,11 @@ keys! {
         /// What happens: `at` ("500 s"), `what` (`dies` or `starts`), `node`.
         #[serde(default)]
         pub incidents: Vec<Happens>,
+        /// Runs each point again with one relay off, from `at_s` on, `for_s` seconds: of those that at most half of the flows
+        /// cross the one that most cross. Rows of `scope = "outage"` say what flows deliver that do not cross it
+        /// (`apart`) and that do (`crossing`) before, while and in four times as long after, and how much of what they
+        /// deliver without the outage (`kept`).
+        pub outage: Option<Outage>,
         /// Trees that are taken: `depth`, `children` of the base station, nodes of the `largest` subtree, each
         /// as least and most. Floors are drawn until theirs fits. None for any.
         pub tree: Option<Wanted>,
@@ -245,6 +252,7 @@ struct Point {
     offered: Option<f64>,
     reading: Option<Reading>,
     acks: Option<Acks>,
+    off: Option<Off>,
 }
 
 impl Point {
@@ -268,6 +276,7 @@ impl Kind for Rcrt {
         words(&[
             rows::RUN,
             rows::LOADS,
+            outage::COLUMNS,
             "transport acks line offered reading scope node hops t_s sink demand received \
                 opened_s ended_s repaired_share",
         ])
@@ -288,6 +297,8 @@ impl Kind for Rcrt {
         within("flows.sink", &sinks, 0..=self.policies.len() - 1)?;
         let times = self.incidents.iter().all(|i| i.at().is_some());
         expect("incidents.at", times, "seconds, as \"500 s\"")?;
+        let outage = self.outage.iter().flat_map(|o| [o.at_s, o.for_s]);
+        within("outage", &outage.collect::<Vec<_>>(), 1.0..=1e5)?;
         within("settle_s", &[self.settle_s], 1..=36_000)?;
         within("limit_s", &[self.limit_s], 1..=360_000)?;
         within("queue", &[self.queue], 1..=MAX_QUEUE as u8 - 1)?;
@@ -297,7 +308,7 @@ impl Kind for Rcrt {
     }
 
     fn parts(&self) -> u64 {
-        self.points().len() as u64
+        (self.points().len() * (1 + usize::from(self.outage.is_some()))) as u64
     }
 
     fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>> {
@@ -306,7 +317,11 @@ impl Kind for Rcrt {
         let runs = in_order(&points, |point| {
             context.part(|| self.outcome(&floor, *point, None))
         })?;
-        Ok(self.all_rows(seed, &floor, &points, &runs))
+        let mut rows = self.all_rows(seed, &floor, &points, &runs);
+        if let Some(outage) = self.outage {
+            rows.extend(self.outage_rows((seed, outage), &floor, (&points, &runs), context)?);
+        }
+        Ok(rows)
     }
 
     fn lossy_frame_bytes(&self) -> Option<usize> {
@@ -396,6 +411,7 @@ impl Rcrt {
             offered,
             reading,
             acks,
+            off: None,
         };
         let points = pairs(&self.transports, &loads);
         let points = points.into_iter().map(point);
@@ -414,6 +430,7 @@ impl Rcrt {
                 offered: None,
                 reading: None,
                 acks: None,
+                off: None,
             };
             let setup = self.setup(&site, point)?;
             let shape = Shape::unloaded(&site, &setup, run_seed(&site));
@@ -447,6 +464,7 @@ impl Rcrt {
             let at = happens.at().unwrap_or(Duration::ZERO);
             Ok((at, node(happens.node)?, happens.what))
         });
+        let off = point.off.iter().flat_map(Off::incidents).map(Ok);
         let mac = point.mac(site).unwrap_or(csma::Config::TINYOS_CC2420);
         let is_ifrc = point.transport == Name::Ifrc;
         Ok(Setup {
@@ -486,7 +504,7 @@ impl Rcrt {
             buffer: self.buffer,
             settle: Settle::For(Duration::from_secs(u64::from(self.settle_s))),
             limit: Duration::from_secs(u64::from(self.limit_s)),
-            incidents: incidents.collect::<Result<_>>()?,
+            incidents: incidents.chain(off).collect::<Result<_>>()?,
         })
     }
 

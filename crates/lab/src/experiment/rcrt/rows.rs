@@ -95,15 +95,7 @@ impl Rcrt {
     ) -> Vec<Row> {
         let mut rows = Vec::new();
         for (point, outcome) in points.iter().zip(runs) {
-            let mut base = Row::new().with(SEED, seed);
-            base.set("transport", name_of(&point.transport));
-            if let Some(acks) = &point.acks {
-                let (transport, acks) = (name_of(&point.transport), name_of(acks));
-                base.set("line", format!("{transport}, {acks} acknowledgements"));
-                base.set("acks", acks);
-            }
-            base.set_some("offered", point.offered);
-            base.set_some("reading", point.reading.as_ref().map(name_of));
+            let base = base_row(seed, point);
             rows.push(self.run_row(&base, floor, *point, outcome));
             rows.extend(outcome.flows.iter().map(|f| flow_row(&base, floor, f)));
             rows.extend(self.node_rows(&base, floor, outcome));
@@ -299,7 +291,7 @@ impl Rcrt {
         row
     }
 
-    fn bases_of(&self, floor: &Floor) -> Vec<usize> {
+    pub(super) fn bases_of(&self, floor: &Floor) -> Vec<usize> {
         let testbed = &floor.site.testbed;
         let of_id = |id: &u16| testbed.index_of(thalweg_units::NodeId::new(*id).ok()?);
         match self.bases.as_slice() {
@@ -367,6 +359,20 @@ fn unequal<'a>(flows: impl Iterator<Item = &'a FlowOutcome>, lasted: f64) -> Opt
     Spread::of(spread.map(|s| (s.most - s.least) / s.mean)).map(|s| s.most)
 }
 
+/// What all rows of `point` say.
+pub(super) fn base_row(seed: u64, point: &Point) -> Row {
+    let mut base = Row::new().with(SEED, seed);
+    base.set("transport", name_of(&point.transport));
+    if let Some(acks) = &point.acks {
+        let (transport, acks) = (name_of(&point.transport), name_of(acks));
+        base.set("line", format!("{transport}, {acks} acknowledgements"));
+        base.set("acks", acks);
+    }
+    base.set_some("offered", point.offered);
+    base.set_some("reading", point.reading.as_ref().map(name_of));
+    base
+}
+
 fn flow_row(base: &Row, floor: &Floor, f: &FlowOutcome) -> Row {
     let mut row = base.clone().with("scope", "flow");
     row.set("node", id(floor, f.flow.node));
@@ -381,7 +387,7 @@ fn flow_row(base: &Row, floor: &Floor, f: &FlowOutcome) -> Row {
     row
 }
 
-fn id(floor: &Floor, n: usize) -> u32 {
+pub(super) fn id(floor: &Floor, n: usize) -> u32 {
     floor
         .site
         .testbed

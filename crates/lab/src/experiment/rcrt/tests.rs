@@ -40,6 +40,24 @@ fn everything_arrives_in_order_across_a_relay_restart() {
 }
 
 #[test]
+fn an_outage_stops_flows_that_cross_the_relay_and_begins_as_the_run_without() {
+    let rows = rows(
+        "testbed = \"line5\"\nflows = [{ packets = 200, demand = 1.0 }]\nsettle_s = 200\nlimit_s = 1200\n\
+         outage = { at_s = 40.0, for_s = 30.0 }\n",
+    );
+    let outage = of_scope(&rows, "outage")[0];
+    // Two of four nodes on a line, the relay among them.
+    assert_eq!(number(outage, "crossing"), 2.0);
+    for flows in ["apart", "crossing"] {
+        assert_eq!(number(outage, &format!("{flows}_kept_before")), 1.0);
+    }
+    assert!(number(outage, "crossing_kept_while") < 0.2);
+    assert!(number(outage, "apart_kept_while") > 0.8);
+    // What the others lost comes then.
+    assert!(number(outage, "crossing_kept_after") > 1.0);
+}
+
+#[test]
 fn two_sinks_share_a_network_each_by_its_policy() {
     let rows = rows(
         "testbed = \"line5\"\nsettle_s = 200\nlimit_s = 1200\n\

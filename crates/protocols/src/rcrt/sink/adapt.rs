@@ -200,6 +200,10 @@ impl Total {
         let is_quiet = |f: &&FlowState| now.since(f.heard) > GAP;
         let quiet = flows.iter().filter(is_quiet).map(|f| f.rate).sum::<f64>();
         let came = OF_WHAT_CAME * (self.came.per_s(now) + quiet) / self.rate;
+        if came >= 1.0 {
+            // More comes than flows may send: what is lost is lost among repairs, as when a relay is back.
+            return None;
+        }
         Some(came.min(AT_MOST).max(by_loss))
     }
     /// The total, no more than `limit` and no less than what `flows` flows need to go on.

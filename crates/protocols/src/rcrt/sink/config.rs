@@ -50,7 +50,8 @@ pub enum Evidence {
 pub enum Decrease {
     /// To M R, by the loss of the flow that told (section 3.5).
     ByLoss,
-    /// To a little less than what all flows have brought in the last seconds, but not below M R.
+    /// To a little less than what all flows have brought in the last seconds, but not below M R; nowhere while that is R
+    /// or more.
     ToWhatCame,
 }
 

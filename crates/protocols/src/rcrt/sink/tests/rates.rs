@@ -134,6 +134,38 @@ fn a_steady_sink_goes_down_to_what_came() {
     panic!("no decrease");
 }
 
+/// Flow 8 brings what it had lost beside what it may send, so 2.75 packets a second come of 2: what flow 7 loses meanwhile cuts
+/// nobody, what it loses later does.
+#[test]
+fn a_steady_sink_cuts_nobody_while_more_comes_than_may_be_sent() {
+    let config = Config {
+        control: Control::Aimd { increase: 0.0 },
+        decrease: Decrease::ToWhatCame,
+        ..PLAIN
+    };
+    let mut bench = Bench::new(config, "fair");
+    bench.connected(7, 1.0);
+    bench.connected(8, 1.0);
+    let (mut sequence, mut cuts) = (0, [0, 0]);
+    for second in 0..120 {
+        let is_later = second >= 80;
+        bench.pass(1.0);
+        bench.data(7, 1, sequence);
+        sequence += if second >= 20 && second % 3 == 2 {
+            2
+        } else {
+            1
+        };
+        if !is_later {
+            bench.data(8, 1, 2 * second);
+            bench.data(8, 1, 2 * second + 1);
+        }
+        let is_cut = |why: &&Why| matches!(why, Why::Decrease { .. });
+        cuts[usize::from(is_later)] += bench.changes().iter().filter(is_cut).count();
+    }
+    assert!(cuts[0] == 0 && cuts[1] > 0, "{cuts:?}");
+}
+
 /// A relay is out for a minute: what its flow lost meanwhile cuts nobody, what it loses later does.
 #[test]
 fn an_outage_is_no_congestion_for_a_steady_sink() {
