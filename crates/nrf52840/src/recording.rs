@@ -428,13 +428,12 @@ impl<R: Registers + Clone, const BUFFER: usize> ObjectStore for Recording<R, BUF
         self.sealed().unwrap_or(none)
     }
     fn read(&self, offset: u32, into: &mut [u8]) {
-        into.fill(0);
         let Some(sealed) = self.served.get().or(self.sealed) else {
-            return;
+            return into.fill(0);
         };
         let left = sealed.info.len.saturating_sub(offset) as usize;
-        let bytes = left.min(into.len());
-        let into = into.get_mut(..bytes).unwrap_or_default();
+        let (into, beyond) = into.split_at_mut(left.min(into.len()));
+        beyond.fill(0);
         read(&mut self.r.clone(), self.flash, &sealed, offset, into);
     }
     fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
@@ -443,21 +442,42 @@ impl<R: Registers + Clone, const BUFFER: usize> ObjectStore for Recording<R, BUF
     }
 }
 
-/// Reads bytes of a recording that are within its length.
+/// Reads bytes of a recording that are within its length. A source reads a packet's within a relay's gap: page by page, and
+/// by words.
 fn read(r: &mut impl Registers, flash: Flash, sealed: &Sealed, offset: u32, into: &mut [u8]) {
-    let mut at = offset;
-    let mut into = into.iter_mut().peekable();
-    while into.peek().is_some() {
-        let index = at / DATA;
-        let pages = u32::from(flash.pages()).max(1);
+    let pages = u32::from(flash.pages()).max(1);
+    let (mut index, mut at) = (offset / DATA, offset % DATA);
+    let mut left = into;
+    while !left.is_empty() {
+        let here = left.len().min((DATA - at) as usize);
+        let (part, rest) = left.split_at_mut(here);
         let page = (u32::from(sealed.first) + index) % pages;
-        let word = flash.read(r, page * PAGE_BYTES + HEADER + at % DATA / 4 * 4);
-        let bytes = word.to_le_bytes();
-        let skipped = (at % 4) as usize;
-        for (byte, place) in bytes.iter().skip(skipped).zip(&mut into) {
-            *place = *byte;
-            at += 1;
-        }
+        read_page(r, flash, page * PAGE_BYTES + HEADER + at, part);
+        (index, at, left) = (index + 1, 0, rest);
+    }
+}
+
+/// Reads bytes of a page, from `at` in flash on.
+fn read_page(r: &mut impl Registers, flash: Flash, at: u32, into: &mut [u8]) {
+    let skipped = (at % 4) as usize;
+    let before = ((4 - skipped) % 4).min(into.len());
+    let (first, rest) = into.split_at_mut(before);
+    let mut word = at - at % 4;
+    if !first.is_empty() {
+        let bytes = flash.read(r, word).to_le_bytes();
+        let own = bytes.iter().skip(skipped);
+        first.iter_mut().zip(own).for_each(|(to, from)| *to = *from);
+        word += 4;
+    }
+    let mut fours = rest.chunks_exact_mut(4);
+    for four in &mut fours {
+        four.copy_from_slice(&flash.read(r, word).to_le_bytes());
+        word += 4;
+    }
+    let last = fours.into_remainder();
+    if !last.is_empty() {
+        let bytes = flash.read(r, word).to_le_bytes();
+        last.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     }
 }
 
