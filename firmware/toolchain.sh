@@ -7,7 +7,7 @@
 #   firmware/toolchain.sh COMMAND    runs a command with it, such as `cargo build --release`
 #
 # FIRMWARE_TOOLS says where it goes; the target folder otherwise. Needs Debian 12 with its security archive
-# and rustup's rust-lld, 137 MB of network and no root.
+# and rustup's rust-lld or Debian's lld, 137 MB of network and no root.
 set -euo pipefail
 
 tools() {
@@ -35,7 +35,8 @@ if [ $# -eq 0 ]; then
     exit
 fi
 linker=$(find "${RUSTUP_HOME:-$HOME/.rustup}/toolchains" -name rust-lld -type f 2>/dev/null | sort | tail -n 1)
-[ -n "$linker" ] || { echo "toolchain.sh: rustup's rust-lld is not here" >&2; exit 1; }
+linker=${linker:-$(command -v ld.lld || true)}
+[ -n "$linker" ] || { echo "toolchain.sh: neither rustup's rust-lld nor ld.lld (Debian's lld) is here" >&2; exit 1; }
 driver=$(find "$root/usr/lib" -name 'librustc_driver-*.so' | head -n 1)
 # The path of libraries is for this command alone: the host's programs do not start with it.
 LD_LIBRARY_PATH=$(dirname "$driver") RUSTC="$root/usr/bin/rustc" RUSTC_BOOTSTRAP=1 \

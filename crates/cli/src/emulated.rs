@@ -19,6 +19,8 @@ use crate::output::plain;
 
 /// Images in a folder.
 const IMAGES: [&str; 2] = ["mote.elf", "station.elf"];
+/// By then every mote is on, and has made the recording that it lacked.
+const READY: SimTime = SimTime::from_nanos(3_000_000_000);
 /// The longest that the line waits for the network, and the network for the line.
 const TURN: WallDuration = WallDuration::from_millis(5);
 const READ: WallDuration = WallDuration::from_millis(1);
@@ -79,8 +81,10 @@ impl Emulated {
             .collect();
         let environment = site.environment.clone();
         let network = Network::open(environment, &motes, (site.seed, Perturbation::NONE));
+        let mut network = network.map_err(Failure::input)?;
+        network.run_until(READY).map_err(Failure::job)?;
         Ok(Self {
-            network: network.map_err(Failure::input)?,
+            network,
             node,
             station: testbed.index_of(node).unwrap_or(testbed.sink_index()),
         })

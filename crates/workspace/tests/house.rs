@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
-const FLOORS: [(&str, &str); 19] = [
+const FLOORS: [(&str, &str); 20] = [
     ("units", ""),
     ("wire", "units"),
     ("engine", "units wire"),
