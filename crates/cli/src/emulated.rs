@@ -1,6 +1,6 @@
 //! `thalweg basestation --emulated`: the real images of motes and base station, on emulated chips, behind a line.
 //!
-//! Time base: the wall clock times a factor, as far as this computer keeps up. Tests: `tests/all/emulated.rs`.
+//! Time base: the wall clock times a factor, as far as this computer keeps up. Tests: `tests/all/line.rs`, `.ci/emulated.py`.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A network of motes that run their images, in the air of a site.
 //!
 //! Each mote has a crystal and a receive chain of its own, drawn from a seed. Time base: [`SimTime`]. Invariant: same
-//! images, site, seed and perturbation, same bytes. Tests: `crates/cli/tests/all/emulated.rs`.
+//! images, site, seed and perturbation, same bytes. Tests: `.ci/emulated.py`.
 
 use crate::core::Costs;
 use crate::crystal::Crystal;

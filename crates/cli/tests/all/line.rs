@@ -85,6 +85,10 @@ fn ports_that_are_none_end_in_one_line() {
     let mica =
         "name = \"m\"\nboard = \"mica2\"\n[building]\nnodes = 4\nlength_m = 20\nwidth_m = 9\n";
     fs::write(dir.path().join("mica.toml"), mica).unwrap();
+    fs::create_dir(dir.path().join("images")).unwrap();
+    for image in ["mote.elf", "station.elf"] {
+        fs::write(dir.path().join("images").join(image), "no program").unwrap();
+    }
     let cases = [
         (
             &["collect", "--port", "tcp:nowhere"][..],
@@ -106,6 +110,21 @@ fn ports_that_are_none_end_in_one_line() {
             "not for --protocol lpht",
         ),
         (&["collect", "--baud", "9600"], 2, "--port"),
+        (
+            &["basestation", "--emulated", "."],
+            2,
+            "only chips nRF52840 are emulated",
+        ),
+        (
+            &["basestation", "--testbed", "motes20", "--emulated", "."],
+            2,
+            "mote.elf: No such file",
+        ),
+        (
+            &["basestation", "--testbed", "motes20", "--emulated", "images"],
+            2,
+            "expected a 32-bit little-endian ELF file",
+        ),
         (
             &["basestation", "--testbed", "mica.toml"],
             2,
