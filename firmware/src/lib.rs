@@ -9,6 +9,7 @@ use core::panic::PanicInfo;
 use cortex_m::peripheral::SCB;
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::dma::Region;
+use thalweg_nrf52840::identity::RECORD_BYTES;
 use thalweg_nrf52840::reset::{Kind, Remains, BLOCK_WORDS};
 
 /// The first page of recordings, and how many there are (`memory.x`).
@@ -29,6 +30,12 @@ pub mod interrupt {
     /// NVIC_ISER0: a bit for each of the first 32.
     pub const ENABLE: u32 = 0xE000_E100;
 }
+
+/// Where `thalweg firmware` puts the identity: erased flash. Programs read the flash, never this.
+#[used]
+#[allow(unsafe_code)] // The section is the linker script's: nothing else is there.
+#[unsafe(link_section = ".identity")]
+static IDENTITY: [u8; RECORD_BYTES] = [0xFF; RECORD_BYTES];
 
 /// Left alone by start-up code: what the program before left.
 #[allow(unsafe_code)] // The section is the linker script's: nothing is put there.

@@ -11,11 +11,13 @@ use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
 
 mod client;
+mod firmware;
 mod plan;
 mod station;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
+pub(crate) use firmware::FirmwareArgs;
 pub(crate) use plan::PlanArgs;
 pub(crate) use station::BasestationArgs;
 #[cfg(feature = "daemon")]
@@ -79,6 +81,7 @@ pub(crate) enum Command {
     #[cfg(feature = "daemon")]
     Gateway(GatewayArgs),
     Basestation(BasestationArgs),
+    Firmware(FirmwareArgs),
     /// What protocols there are, and what each takes.
     Protocols {
         /// Print a JSON array.

@@ -11,6 +11,7 @@ mod collect;
 mod emulated;
 mod experiment;
 mod failure;
+mod firmware;
 #[cfg(feature = "daemon")]
 mod gateway;
 mod gather;
@@ -76,6 +77,7 @@ fn dispatch() -> Result<(), Failure> {
         #[cfg(feature = "daemon")]
         Command::Gateway(args) => gateway::run(args),
         Command::Basestation(args) => basestation::run(args),
+        Command::Firmware(args) => firmware::run(args),
         Command::Jobs(command) => client::jobs(command),
         Command::Objects(command) => match &command.remote().gateway {
             Some(address) => client::objects(command, address),

@@ -108,10 +108,15 @@ impl Drop for WholeFile {
 
 /// Writes a whole file at once.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// The same of `bytes`.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let whole = WholeFile::create(path)?;
     let mut writer = whole.writer()?;
     writer
-        .write_all(text.as_bytes())
+        .write_all(bytes)
         .and_then(|()| writer.flush())
         .map_err(|error| cannot_write(path, &error))?;
     whole.finish()

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Json,
     /// As `testbed import` writes it.
     Csv,
+    /// For a chip's flash.
+    Image,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Self::Html => "a page",
             Self::Json => "a JSON file",
             Self::Csv => "a CSV of links",
+            Self::Image => "an image",
         }
     }
     /// What a file of this kind has at its head.
@@ -42,6 +45,8 @@ impl Kind {
             Self::Html => b"<html",
             Self::Json => b"{",
             Self::Csv => b"# Links of",
+            // ELF; HEX says nowhere what it is.
+            Self::Image => b"\x7fELF",
         }
     }
 }

@@ -25,6 +25,10 @@ fn basestation() {
     insta::assert_snapshot!(help(&["basestation", "--help"]));
 }
 #[test]
+fn firmware() {
+    insta::assert_snapshot!(help(&["firmware", "--help"]));
+}
+#[test]
 fn jobs() {
     insta::assert_snapshot!(help(&["jobs", "--help"]));
 }

@@ -7,6 +7,7 @@ mod bad_input;
 mod collect;
 mod docs;
 mod experiments;
+mod firmware;
 #[cfg(feature = "daemon")]
 mod gateway;
 mod help;
