@@ -45,7 +45,7 @@ impl Kind {
             Self::Html => b"<html",
             Self::Json => b"{",
             Self::Csv => b"# Links of",
-            // ELF; HEX says nowhere what it is.
+            // Neither ELF nor HEX says whose it is: what is there stays, but for --force.
             Self::Image => b"\x7fELF",
         }
     }
