@@ -148,6 +148,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     application: Option<(NodeId, u8)>,
     tune: Option<Channel>,
     beacon: Option<(Channel, Instant)>,
+    /// The next beacon; before them an announcement to repeat, after them the report.
     beacon_frame: FrameBuf,
     /// A beacon was ordered and not answered yet.
     beacon_armed: bool,

@@ -19,8 +19,7 @@ const FEWEST: usize = 8;
 /// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another
 /// campaign's table has no rows.
 ///
-/// It is built within the millisecond between a node's time-out and its slot, so each neighbour is looked at once, and
-/// again where it is reported.
+/// A microcontroller has milliseconds for it, so each neighbour is looked at once, and again where it is reported.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
