@@ -121,7 +121,13 @@ fn ports_that_are_none_end_in_one_line() {
             "mote.elf: No such file",
         ),
         (
-            &["basestation", "--testbed", "motes20", "--emulated", "images"],
+            &[
+                "basestation",
+                "--testbed",
+                "motes20",
+                "--emulated",
+                "images",
+            ],
             2,
             "expected a 32-bit little-endian ELF file",
         ),
