@@ -167,6 +167,20 @@ impl FrameBuf {
     pub fn from_slice(bytes: &[u8]) -> Result<Self, WireError> {
         Self::build(|w| w.bytes(bytes).map(|_| ()))
     }
+    /// Makes it a copy of `bytes`, in place: within a relay's gap another copy counts.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] beyond [`MAX_MPDU`] bytes; nothing changes then.
+    pub fn copy_from(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let (old, new) = (usize::from(self.len), bytes.len());
+        let room = self.bytes.get_mut(..new);
+        room.ok_or(WireError::NoRoom)?.copy_from_slice(bytes);
+        if let Some(left) = self.bytes.get_mut(new..old) {
+            left.fill(0);
+        }
+        self.len = bytes.len() as u8;
+        Ok(())
+    }
 }
 impl core::ops::Deref for FrameBuf {
     type Target = [u8];
@@ -207,6 +221,11 @@ mod tests {
     fn too_little_and_too_much_are_errors() {
         assert_eq!(Reader::new(&[1]).u16(), Err(WireError::Truncated));
         assert_eq!(FrameBuf::from_slice(&[0; 126]), Err(WireError::NoRoom));
+        let mut frame = FrameBuf::from_slice(&[1, 2, 3]).unwrap();
+        assert_eq!(frame.copy_from(&[0; 126]), Err(WireError::NoRoom));
+        assert_eq!(&*frame, &[1, 2, 3]);
+        frame.copy_from(&[4]).unwrap();
+        assert_eq!(frame, FrameBuf::from_slice(&[4]).unwrap());
         assert!(FrameBuf::from_slice(&[0; 125]).is_ok());
     }
 }

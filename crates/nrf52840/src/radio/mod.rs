@@ -194,6 +194,8 @@ pub struct Radio {
     /// When the last good frame's last symbol ended.
     last_end: Option<u64>,
     frame_start: Learned,
+    /// FRAMESTART's delay at the last good frame, learned from once the frame's answer is armed.
+    unlearned: Option<u32>,
     frame: [u8; MAX_MPDU + 3],
     power: i8,
     counters: Counters,
@@ -229,6 +231,7 @@ impl Radio {
             awaited: None,
             last_end: None,
             frame_start: Learned::assuming(FRAME_START),
+            unlearned: None,
             frame: [0; MAX_MPDU + 3],
             power: 0,
             counters: Counters::default(),
@@ -459,6 +462,9 @@ impl Radio {
     pub fn settle(&mut self, r: &mut impl Registers, clock: &mut Clock) -> Settled {
         if self.unread == Unread::Frame {
             return Settled::More;
+        }
+        if let Some(delay) = self.unlearned.take() {
+            self.frame_start.measure(delay);
         }
         self.engage(r, clock);
         if self.state == State::Off && self.away.is_none() {

@@ -116,7 +116,7 @@ impl Radio {
         let began = clock.captured(r, CC_FRAME);
         let sfd = end.saturating_sub(BYTE * (1 + psdu as u64));
         if let Ok(delay @ 1..=2_000) = u32::try_from(began.saturating_sub(sfd)) {
-            self.frame_start.measure(delay);
+            self.unlearned = Some(delay);
         }
         count(&mut self.counters.received);
         self.last_end = Some(end);

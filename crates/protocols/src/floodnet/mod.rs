@@ -148,11 +148,14 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     application: Option<(NodeId, u8)>,
     tune: Option<Channel>,
     beacon: Option<(Channel, Instant)>,
+    /// The next beacon; before them an announcement to repeat, after them the report.
     beacon_frame: FrameBuf,
     /// A beacon was ordered and not answered yet.
     beacon_armed: bool,
     links: Option<Waiting>,
     battery: Option<BatteryLevel>,
+    /// A frame that is being sent on came in then, and its content waits to be read.
+    unattended: Option<Instant>,
     events: Fifo<Event, 8>,
 }
 
@@ -178,6 +181,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             beacon_armed: false,
             links: None,
             battery: None,
+            unattended: None,
             events: Fifo::EMPTY,
         }
     }
@@ -336,6 +340,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     /// Does everything that is due.
     fn run(&mut self, now: Instant) {
+        self.unattended = None;
         loop {
             self.attend();
             if let Some(step) = self.measuring.step_of_turn(now) {
@@ -491,7 +496,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
                 self.flood.handle_radio(&event, self.ring());
             }
         }
-        self.run(at);
+        match event {
+            // A relay has a gap's time to send it on; what it carries takes longer to read.
+            RadioEvent::Frame { .. } if self.flood.wants_radio() => self.unattended = Some(at),
+            _ => self.run(at),
+        }
     }
 
     fn handle_timeout(&mut self, at: Instant) {
@@ -516,7 +525,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     fn poll_timeout(&self) -> Option<Instant> {
         let own = [self.measuring.due(), self.agenda_due(), self.task_due()];
         own.into_iter()
-            .chain([self.repeating_due(), self.flood.poll_timeout()])
+            .chain([
+                self.repeating_due(),
+                self.flood.poll_timeout(),
+                self.unattended,
+            ])
             .flatten()
             .min()
     }

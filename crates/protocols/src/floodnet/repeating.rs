@@ -7,6 +7,7 @@
 use super::sink::START;
 use super::*;
 use crate::rng::Rng;
+use crate::sweep::Built;
 use thalweg_wire::beacon::steps;
 use thalweg_wire::flood::Ntx;
 use thalweg_wire::sweep::Announcement;
@@ -46,8 +47,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             repeating.heard = repeating.heard.saturating_add(1);
         } else if begin.since(reference) > QUIET * 2 {
             if let Ok(content) = FrameBuf::from_slice(self.flood.content()) {
-                // Beacons come later.
+                // Beacons come later, and the report after them.
                 self.beacon_frame = content;
+                if let Measuring::Sweep(sweep) = &mut self.measuring {
+                    sweep.built = Built::Not;
+                }
                 self.repeating = Some(Repeating {
                     due: reference + self.turn(reference),
                     heard: 0,

@@ -3,12 +3,13 @@
 use super::*;
 use crate::glossy::test_support::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::linkprobe::NodeList;
-use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
+use crate::sweep::{Built, Sweep, FLOOR_DBM, SLOT};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
 use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
+use thalweg_wire::levels::Levels;
 use thalweg_wire::sweep::{Announcement, Beacon as SweepBeacon, Parameters, Reports};
 use thalweg_wire::{dispatch, flood, mac};
 
@@ -249,6 +250,28 @@ fn batteries_are_told_with_the_reports_by_those_that_have_one() {
         let all = (0..12).filter(|n| n % 3 != 1).map(|n| (n, level(n)));
         assert_eq!(collected, all.collect::<Vec<_>>());
         assert_eq!(links, 2 * 11 * 4);
+    }
+}
+
+#[test]
+fn a_report_is_built_before_its_slot_is_due_and_once_more_for_a_battery() {
+    let ids: Vec<u16> = (0..12).collect();
+    let mut net = numbered(12, ideal(MESH));
+    net.command(0, order(&ids, 1));
+    let is_measured = |(_, _, event): &(_, _, Event)| matches!(event, Event::Measured { .. });
+    while !net.take_events().iter().any(is_measured) {
+        net.run_for(MS(1));
+    }
+    assert_eq!(floods(&net, Kind::Levels), 0);
+    for n in 1..12 {
+        let node = &mut net.engine_mut(n).node;
+        let sweep = node.measuring.sweep().unwrap();
+        assert_eq!(sweep.built, Built::With(None), "node {n}");
+        assert_eq!(node.levels(), Some(node.beacon_frame));
+        let level = BatteryLevel::of_millivolts(2_500);
+        node.set_battery(level);
+        let told = Levels::parse(&mut Reader::new(&node.levels().unwrap())).unwrap();
+        assert_eq!(told.battery, Some(level));
     }
 }
 

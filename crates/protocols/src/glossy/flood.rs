@@ -437,11 +437,10 @@ impl Flood {
                 if self.knows(flood, sfd) {
                     return;
                 }
-                let Ok(frame) = FrameBuf::from_slice(mpdu) else {
+                if self.frame.copy_from(mpdu).is_err() {
                     return;
-                };
+                }
                 self.leave();
-                self.frame = frame;
                 let reference = sfd.saturating_sub(slot * u64::from(repr.relay));
                 self.activate(Role::Relay, repr, Some(reference), sfd);
                 self.known.remember((flood, reference + self.life(slot)));

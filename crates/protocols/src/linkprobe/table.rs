@@ -79,8 +79,8 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
         }
         self.record(from, channel, rssi);
     }
-    /// The mean of neighbour number `n` on the channel where that is highest.
-    fn strength(&self, n: usize) -> i8 {
+    /// The mean of neighbour number `n`, below [`LinkTable::len`], on the channel where that is highest.
+    pub(crate) fn strength(&self, n: usize) -> i8 {
         let cells = self.rssi_sum[n].iter().zip(self.received[n]);
         let heard = cells.filter(|(_, received)| *received > 0);
         heard
@@ -100,23 +100,29 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     pub const fn dropped(&self) -> u32 {
         self.dropped
     }
+    /// The neighbours' addresses, in the order first heard.
+    pub(crate) fn neighbours(&self) -> &[NodeId] {
+        &self.ids[..self.len]
+    }
+    /// The row of neighbour number `n`; `None` where there is none, or where fewer than `floor` beacons (and one) came
+    /// through on every channel.
+    pub(crate) fn row(&self, n: usize, floor: u8) -> Option<Row> {
+        let neighbour = *self.neighbours().get(n)?;
+        let cell = |channel: usize| {
+            let received = self.received[n][channel];
+            (received >= floor.max(1)).then(|| Received {
+                received,
+                rssi: mean(self.rssi_sum[n][channel], received),
+            })
+        };
+        let heard = core::array::from_fn(cell);
+        let is_heard = heard.iter().any(Option::is_some);
+        is_heard.then_some(Row { neighbour, heard })
+    }
     /// One row for each neighbour of whom at least `floor` beacons (and one) came through on some
     /// channel, in the order first heard.
     pub fn rows(&self, floor: u8) -> impl Iterator<Item = Row> + '_ {
-        (0..self.len).filter_map(move |index| {
-            let cell = |channel: usize| {
-                let received = self.received[index][channel];
-                (received >= floor.max(1)).then(|| Received {
-                    received,
-                    rssi: mean(self.rssi_sum[index][channel], received),
-                })
-            };
-            let heard = core::array::from_fn(cell);
-            heard.iter().any(Option::is_some).then_some(Row {
-                neighbour: self.ids[index],
-                heard,
-            })
-        })
+        (0..self.len).filter_map(move |n| self.row(n, floor))
     }
 }
 

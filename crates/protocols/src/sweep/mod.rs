@@ -10,6 +10,7 @@ mod pack;
 mod table;
 
 pub(crate) use pack::{levels_frame, Rows};
+pub(crate) use table::Built;
 pub use table::{Step, Sweeping};
 
 use crate::linkprobe::NodeList;

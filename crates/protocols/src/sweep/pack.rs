@@ -19,6 +19,8 @@ const FEWEST: usize = 8;
 /// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another
 /// campaign's table has no rows.
 ///
+/// A microcontroller has milliseconds for it, so each neighbour is looked at once, and again where it is reported.
+///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
 pub(crate) fn levels_frame<const N: usize>(
@@ -30,12 +32,10 @@ pub(crate) fn levels_frame<const N: usize>(
     let mut strengths = [(i8::MIN, 0u16); N];
     let mut heard = 0;
     if table.campaign() == Some(parameters.campaign) {
-        for (number, row) in (0u16..).zip(table.rows(1)) {
-            let strongest = row.heard.iter().flatten().map(|cell| cell.rssi).max();
-            if let (Some(strength), Some(place)) = (strongest, strengths.get_mut(heard)) {
-                (*place, heard) = ((strength, number), heard + 1);
-            }
+        for (number, place) in (0u16..).zip(&mut strengths[..table.len()]) {
+            *place = (table.strength(number.into()), number);
         }
+        heard = table.len();
     }
     let strengths = &mut strengths[..heard];
     strengths.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -44,7 +44,7 @@ pub(crate) fn levels_frame<const N: usize>(
     let rows = most_rows(parameters, battery).min(wanted);
     if let (Reports::Inwards, Some(all)) = (parameters.reports, strengths.get_mut(..wanted)) {
         if rows < wanted {
-            let neighbour = |number: u16| table.rows(1).nth(number.into()).map(|row| row.neighbour);
+            let neighbour = |number: u16| table.neighbours().get(usize::from(number)).copied();
             for place in all.iter_mut() {
                 // What is left is the number of a row and its lot.
                 *place = (lot(own, neighbour(place.1), parameters.campaign), place.1);
@@ -63,7 +63,7 @@ pub(crate) fn levels_frame<const N: usize>(
             Reports::Inwards => place,
         };
         let (_, number) = *strengths.get(place)?;
-        table.rows(1).nth(number.into()).map(levels)
+        table.row(number.into(), 1).map(levels)
     };
     FrameBuf::build(|w| head.emit(parameters, (0..rows).filter_map(row), w))
 }

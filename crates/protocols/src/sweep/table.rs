@@ -1,7 +1,7 @@
 //! The timetable of one sweep at one node.
 
 use super::BEACON_BYTES;
-use thalweg_units::{Channel, Duration, Instant};
+use thalweg_units::{BatteryLevel, Channel, Duration, Instant};
 use thalweg_wire::phy;
 use thalweg_wire::sweep::{Beacon, Parameters, Reports};
 
@@ -37,6 +37,14 @@ enum Next {
     Nothing,
 }
 
+/// Whether a node's report is built already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Built {
+    Not,
+    /// With this level of its battery.
+    With(Option<BatteryLevel>),
+}
+
 /// One node's role in a sweep. It stays when all is done, and keeps the parameters.
 #[derive(Debug, Clone)]
 pub struct Sweeping {
@@ -47,6 +55,8 @@ pub struct Sweeping {
     turn: Option<u8>,
     lead: Duration,
     next: Next,
+    /// Its report, which who takes the steps keeps.
+    pub(crate) built: Built,
 }
 
 impl Sweeping {
@@ -60,6 +70,7 @@ impl Sweeping {
             turn: None,
             lead,
             next: Next::Tune(0),
+            built: Built::Not,
         }
     }
     /// The same for a node that hears `beacon` at `sfd`, and nothing before: it knows its own slot where no address
