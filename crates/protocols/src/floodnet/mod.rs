@@ -10,6 +10,8 @@ mod config;
 mod event;
 #[cfg(test)]
 mod far_sweep_tests;
+#[cfg(test)]
+mod relay_tests;
 mod repeating;
 mod sink;
 #[cfg(test)]
