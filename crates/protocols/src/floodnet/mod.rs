@@ -480,6 +480,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     }
 
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        // Frames of a hostile air come faster than any time-out: each is read before the next is taken.
+        if self.unattended.is_some() && matches!(event, RadioEvent::Frame { .. }) {
+            self.run(at);
+        }
         if radio != RadioId(0) {
             return;
         }
