@@ -41,28 +41,36 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
         save(folder, &site, &setup)?;
     }
     let mut station = BaseStation::open(&site, &setup).map_err(Failure::input)?;
-    let interrupt = Interrupt::on_signals();
-    let Line {
-        mut stream,
-        place,
-        link,
-    } = open(args)?;
-    let mut reporter = Reporter::to_stderr(args.say.verbosity());
-    reporter.line(&format!(
-        "thalweg: node {} of {}, {} times as fast as the clock; Ctrl-C stops it",
+    let about = format!(
+        "node {} of {}, {} times as fast as the clock",
         station.about().node,
         site.testbed.name,
         args.speed
-    ));
-    output::print(&format!("{place}\n"))?;
-    let ran = station.run(&mut *stream, &|| interrupt.is_set());
-    drop(link);
-    ran.map_err(Failure::job)
+    );
+    serve(args, &about, |line, stop| {
+        station.run(line, stop).map_err(Failure::job)
+    })
 }
 
 /// The same with images on emulated chips.
 fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Failure> {
     let mut network = Emulated::open(site, args.to, folder)?;
+    let about = format!(
+        "node {} of {}, on emulated chips",
+        network.node(),
+        site.testbed.name
+    );
+    serve(args, &about, |line, stop| {
+        network.run(line, args.speed, stop)
+    })
+}
+
+/// Opens the line, says where it is, and has `run` serve it until somebody stops it.
+fn serve(
+    args: &BasestationArgs,
+    about: &str,
+    run: impl FnOnce(&mut dyn Stream, &dyn Fn() -> bool) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let interrupt = Interrupt::on_signals();
     let Line {
         mut stream,
@@ -70,13 +78,9 @@ fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Fa
         link,
     } = open(args)?;
     let mut reporter = Reporter::to_stderr(args.say.verbosity());
-    reporter.line(&format!(
-        "thalweg: node {} of {}, on emulated chips; Ctrl-C stops it",
-        network.node(),
-        site.testbed.name
-    ));
+    reporter.line(&format!("thalweg: {about}; Ctrl-C stops it"));
     output::print(&format!("{place}\n"))?;
-    let ran = network.run(&mut *stream, args.speed, &|| interrupt.is_set());
+    let ran = run(&mut *stream, &|| interrupt.is_set());
     drop(link);
     ran
 }

@@ -8,7 +8,7 @@ use thalweg_units::Duration;
 /// Cycles of a microsecond.
 const MICROSECOND: u64 = 64;
 
-/// Some receptions' ends are told late.
+/// The radio reports the end of some frames late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateEnd {
     /// One of so many.
@@ -28,7 +28,7 @@ pub struct Perturbation {
     pub ramp: Duration,
     /// One more cycle every so many instructions.
     pub stretch: Option<NonZeroU32>,
-    /// Ends that are told late.
+    /// Frames whose end the radio reports late.
     pub late_end: Option<LateEnd>,
 }
 
@@ -83,7 +83,7 @@ impl Perturbation {
         }
     }
 
-    /// By how much the `number`th reception of a mote is told late.
+    /// The delay with which a mote's radio reports the end of its `number`th frame.
     pub(crate) fn late_end(&self, seed: u64, mote: usize, number: u64) -> Duration {
         match self.late_end {
             Some(LateEnd { one_in, by })

@@ -46,7 +46,7 @@ impl Events {
         }
     }
 
-    /// The event happens: its register shows it, shortcuts and PPI are told.
+    /// The event happens: its register shows it, and shortcuts and PPI act on it.
     pub(super) fn raise(&mut self, event: Event, wires: &mut Wires<'_>) {
         self.raised |= 1 << event;
         wires.raised.push((self.id, event));

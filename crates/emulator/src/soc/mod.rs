@@ -38,7 +38,7 @@ const NVMC: Id = 0x1e;
 const IDS: [Id; 21] = [
     CLOCK, RADIO, 2, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6,
 ];
-/// Addresses nobody answers at are kept up to this many.
+/// At most so many addresses without a register are kept.
 const STRANGERS: usize = 16;
 
 /// What a chip is made with.
@@ -168,7 +168,7 @@ impl Devices {
         })
     }
 
-    /// Looks anew at when something is due and which lines are up.
+    /// Computes again when the next event is due, and which interrupt lines are up.
     fn refresh(&mut self) {
         let (mut due, mut lines) = (u64::MAX, 0);
         for id in IDS {
