@@ -13,7 +13,7 @@ use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::pipeline::{Order, SETTLING};
 use std::time::SystemTime;
 use thalweg_protocols::mote;
-use thalweg_units::NodeId;
+use thalweg_units::{Duration, NodeId};
 
 /// Where no more than one of so many nodes is missing, it is probably off: one survey that does not bring it is enough.
 /// Where links are weak many are missing, and come in a few seconds later.
@@ -24,6 +24,9 @@ const IN_VAIN: u32 = 4;
 const UNREPORTED: u32 = 2;
 /// The most surveys in a row, where each lacks nodes.
 const SURVEYS: u32 = 24;
+
+/// Pauses between surveys in vain double up to this one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(64);
 
 /// For how many hops the floods of the second survey have time, and of those after it.
 const FARTHER: [u8; 2] = [20, 31];
@@ -43,6 +46,15 @@ pub enum Turn {
 /// [`Failure::Cancelled`], [`Failure::Network`].
 pub fn settle<F: Network>(network: &mut F, since: NetworkTime) -> Result<(), Failure> {
     wait(network, since + SETTLING)
+}
+
+/// The pause before links are measured again, after `in_vain` surveys in a row that brought nothing: none at first, then
+/// from 4 to 64 s, each twice as long as the one before.
+pub fn pause_after(in_vain: u32) -> Duration {
+    match in_vain {
+        0 => Duration::ZERO,
+        _ => (SETTLING * (1 << (in_vain - 1).min(8))).clamp(SETTLING, LONGEST_PAUSE),
+    }
 }
 
 /// Waits until the network's time is `until`. Notices are dropped meanwhile.

@@ -58,20 +58,24 @@ fn a_plan_tells_who_relays() {
     assert!(told.paths.iter().all(|path| path.len() == told.hops + 1));
 }
 
-/// Twelve nodes in a row whose links carry half of all frames: for minutes none, then nearly all.
-#[test]
-fn a_node_without_a_route_is_waited_for_while_links_are_dead() {
+/// Twelve nodes in a row whose links carry `ratio` of all frames: for minutes none, then nearly all.
+fn row(folder: &std::path::Path, ratio: f64) -> Network {
     use std::fmt::Write as _;
     let mut csv = String::from("src,dst,channel,prr\n");
     for node in 1..12 {
         let next = node + 1;
-        writeln!(csv, "{node},{next},26,0.5\n{next},{node},26,0.5").unwrap();
+        writeln!(csv, "{node},{next},26,{ratio}\n{next},{node},26,{ratio}").unwrap();
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("row.csv");
+    let file = folder.join("row.csv");
     std::fs::write(&file, csv).unwrap();
     let row = Network::open(file.to_str().unwrap()).unwrap();
-    let row = row.seed(1).to(NodeId::new(1).ok()).random_object(10_000);
+    row.to(NodeId::new(1).ok()).random_object(10_000)
+}
+
+#[test]
+fn a_node_without_a_route_is_waited_for_while_links_are_dead() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = row(folder.path(), 0.5).seed(1);
     let waits = std::cell::Cell::new(0);
     let far = row.clone().from(NodeId::new(9).ok());
     let report = far.run(&mut |_, progress| {
@@ -86,4 +90,13 @@ fn a_node_without_a_route_is_waited_for_while_links_are_dead() {
     // A protocol as published has its one survey.
     let published = row.protocol("p3").unwrap().collect(9).unwrap_err();
     assert!(published.to_string().contains("no route"), "{published}");
+}
+
+/// The first route that is found carries nothing to the end, and neither does the second.
+#[test]
+fn links_are_measured_until_the_object_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = row(folder.path(), 0.4).seed(2);
+    let report = row.collect(10).unwrap();
+    assert!(report.summary().verified, "{:?}", report.summary().failure);
 }

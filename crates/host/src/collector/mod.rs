@@ -248,7 +248,8 @@ impl Collector {
 
     /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer
     /// breaks off, over other plans: Thalweg's hop by hop, four times in all, others' by P3, three times in all. Where all of
-    /// Thalweg's failed, links are measured again, and the rest is fetched by what they are now.
+    /// Thalweg's failed, links are measured again, and the rest is fetched by what they are now, until `request.surveys`
+    /// of them in a row brought no byte.
     ///
     /// # Errors
     /// Those of `observer`, and [`Failure`] where there is no outcome at all; a failed transfer is a report.
@@ -263,22 +264,46 @@ impl Collector {
         F: Network<Order = Order, Event = Event>,
         K: TransferObserver<F>,
     {
-        let failed = self.fetch_over(network, request, assembly, observer)?;
-        if failed.object.is_some() || !request.has_last_resort() || self.station_lost {
-            return Ok(failed);
+        let mut report = self.fetch_over(network, request, assembly, observer)?;
+        let mut in_vain = 0;
+        while report.object.is_none() && request.has_last_resort() && !self.station_lost {
+            let arrived = assembly.bytes();
+            match self.fetch_rest(network, (request, &mut in_vain), assembly, observer)? {
+                Some((rest, pause_s)) => report = rest.after(report, pause_s),
+                None => break,
+            }
+            if assembly.bytes() > arrived {
+                in_vain = 0;
+            }
         }
+        Ok(report)
+    }
+
+    /// Fetches what `assembly` lacks over links that are measured again, and gives the report with the seconds before it.
+    /// `None` where `request.surveys` were `in_vain`.
+    fn fetch_rest<F, K>(
+        &mut self,
+        network: &mut F,
+        (request, in_vain): (&FetchRequest<'_>, &mut u32),
+        assembly: &mut Assembly,
+        observer: &mut K,
+    ) -> Result<Option<(Report, f64)>, K::Error>
+    where
+        F: Network<Order = Order, Event = Event>,
+        K: TransferObserver<F>,
+    {
         let began = network.now();
         let plan_request = PlanRequest {
             from: Some(self.description.id(request.plan.source)),
             ..request.plan_request
         };
         let mut watch = |progress| observer.progress("", progress);
-        let (link_state, plan) =
-            match self.find_route(network, (&plan_request, request.surveys), &mut watch) {
-                Ok(Some(found)) => found,
-                Err(Failure::Cancelled) => return Err(Failure::Cancelled.into()),
-                Ok(None) | Err(_) => return Ok(failed),
-            };
+        let wanted = (&plan_request, in_vain, request.surveys);
+        let (link_state, plan) = match self.find_route(network, wanted, &mut watch) {
+            Ok(Some(found)) => found,
+            Err(Failure::Cancelled) => return Err(Failure::Cancelled.into()),
+            Ok(None) | Err(_) => return Ok(None),
+        };
         let pause_s = network.now().since(began).as_secs_f64();
         let request = FetchRequest {
             link_state: &link_state,
@@ -287,21 +312,8 @@ impl Collector {
             survey: None,
             ..*request
         };
-        let mut report = self.fetch_over(network, &request, assembly, observer)?;
-        let summary = &mut report.outcome.summary;
-        summary.add_failed(&failed.outcome.summary, pause_s);
-        if let Some(survey) = &failed.survey {
-            // Its energy is among that of what failed.
-            summary.after(survey.seconds(), Some(0.0));
-        }
-        let of_second = std::mem::take(&mut report.tried);
-        Ok(Report {
-            outcome: report.outcome,
-            object: report.object,
-            parts: report.parts,
-            tried: [failed.tried.clone(), of_second].concat(),
-            ..failed
-        })
+        let report = self.fetch_over(network, &request, assembly, observer)?;
+        Ok(Some((report, pause_s)))
     }
 
     /// The same over the links of `request` alone.

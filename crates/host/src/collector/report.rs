@@ -67,6 +67,26 @@ pub struct Report {
     pub object: Option<Vec<u8>>,
 }
 
+impl Report {
+    /// The report of both: `failed`, and after `pause_s` seconds this one, of what was missing.
+    pub(super) fn after(mut self, failed: Self, pause_s: f64) -> Self {
+        self.outcome
+            .summary
+            .add_failed(&failed.outcome.summary, pause_s);
+        if let Some(survey) = &failed.survey {
+            // Its energy is among that of what failed.
+            (self.outcome.summary).after(survey.seconds(), Some(0.0));
+        }
+        Self {
+            outcome: self.outcome,
+            object: self.object,
+            parts: self.parts,
+            tried: [failed.tried.as_slice(), &self.tried].concat(),
+            ..failed
+        }
+    }
+}
+
 const fn is_one(parts: &usize) -> bool {
     *parts == 1
 }

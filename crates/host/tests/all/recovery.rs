@@ -311,16 +311,16 @@ fn a_route_is_looked_for_after_pauses_that_double_and_so_often_as_was_asked_for(
         Continue(())
     };
     let mut field = scripted(&[Ends::Without(1); 40]);
-    let found = collector.find_route(&mut field, (&request, 4), &mut watch);
+    let found = collector.find_route(&mut field, (&request, &mut 0, 4), &mut watch);
     assert!(found.unwrap().is_none());
     let pause = |times| SETTLING * times;
     assert_eq!(pauses, [Duration::ZERO, SETTLING, pause(2), pause(4)]);
     let began = field.now;
     field.cancelled = true;
-    let cancelled = collector.find_route(&mut field, (&request, 4), &mut |_| Continue(()));
+    let cancelled = collector.find_route(&mut field, (&request, &mut 0, 4), &mut |_| Continue(()));
     assert!(matches!(cancelled, Err(Failure::Cancelled)));
     assert!(field.now < began + SETTLING);
     // What is published has its one survey.
-    let none = collector.find_route(&mut field, (&published, 4), &mut |_| Continue(()));
+    let none = collector.find_route(&mut field, (&published, &mut 0, 4), &mut |_| Continue(()));
     assert!(none.unwrap().is_none());
 }

@@ -5,37 +5,155 @@
 //! until its object is whole. Tests: `tests.rs`.
 
 use super::report::{Campaign, InWave, Phase};
+use super::run::{go_on, linger, Run};
+use super::CampaignError;
 use crate::motes::{Motes, RunError};
 use thalweg_host::collector::Transfer;
-use thalweg_host::job::{Retry, RetryMode, Watch};
+use thalweg_host::job::{Progress, Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
+use thalweg_host::recovery;
 use thalweg_host::segments::{self, Assembly, Attempt, FetchTerms};
 use thalweg_host::transfer::pipeline::TransferTerms;
-use thalweg_planner::{Plan, Style};
-use thalweg_units::Duration;
+use thalweg_planner::concurrent::Waves;
+use thalweg_planner::{Backups, Plan, Style};
+use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::Scheme;
 
-/// A source whose attempts in waves are used up.
-pub(super) struct Leftover<'a> {
-    /// Its attempts so far.
-    pub(super) attempts: u32,
-    /// What it offers.
-    pub(super) object: &'a [u8],
-    /// Its plans, the best first.
-    pub(super) plans: Vec<Plan>,
-    /// What moves its packets.
-    pub(super) scheme: Scheme,
-    /// Those of a wave, but for the deadline: no other transfer waits for it.
-    pub(super) terms: TransferTerms,
-    /// Before it, nodes that missed the end of their last transfer hear the wake-up.
-    pub(super) pause: Duration,
+/// So often in a row links are measured for the sources that are left, and none of them brings a byte: where none of them
+/// was ever heard of they are probably off,
+const IN_VAIN: u32 = 4;
+/// and where one was, its links come back.
+const IN_VAIN_HEARD: u32 = 64;
+/// How many paths hop by hop are tried into each base station.
+const HOP_PLANS: u32 = 4;
+
+impl Run<'_> {
+    /// Fetches from each of the leftover sources with the network to itself. Where that fails, links have changed: they are
+    /// measured again.
+    pub(super) fn one_by_one(&mut self) -> Result<(), CampaignError> {
+        let mut in_vain = 0;
+        loop {
+            let leftover = std::mem::take(&mut self.leftover);
+            let before = (leftover.len(), self.arrived());
+            let is_last = !self.settings.is_ours() || in_vain >= self.most_in_vain(&leftover);
+            for (done, (source, attempts)) in leftover.into_iter().enumerate() {
+                go_on((self.observer)(Progress::Wave {
+                    number: self.campaign.waves,
+                    transfers: 1,
+                    left: before.0 - done,
+                }))?;
+                let object = self.alone(source, attempts)?;
+                let id = self.motes.nodes.ids()[source];
+                let mut of_source = self.campaign.transfers.iter().rev();
+                let row = of_source.find(|row| row.summary.source == id);
+                if object.is_none() && !is_last {
+                    let attempts = row.map_or(attempts, |row| row.summary.attempts);
+                    self.leftover.push((source, attempts));
+                    continue;
+                }
+                match row {
+                    Some(row) => go_on((self.turns)(row, object.as_deref()))?,
+                    None => self.give_up(&[(source, self.waves.unreachable(source))])?,
+                }
+            }
+            if self.leftover.is_empty() {
+                return Ok(());
+            }
+            let is_vain = self.leftover.len() == before.0 && self.arrived() <= before.1;
+            in_vain = if is_vain { in_vain + 1 } else { 0 };
+            self.survey_again(recovery::pause_after(in_vain))?;
+        }
+    }
+
+    /// Bytes that have arrived of objects that are not whole.
+    fn arrived(&self) -> u64 {
+        self.assemblies.values().map(Assembly::bytes).sum()
+    }
+
+    /// How many surveys in a row may bring nothing of `leftover`.
+    fn most_in_vain(&self, leftover: &[(usize, u32)]) -> u32 {
+        match leftover.iter().any(|(n, _)| self.heard.contains(n)) {
+            true => IN_VAIN_HEARD,
+            false => IN_VAIN,
+        }
+    }
+
+    /// Fetches from `source`, which has nothing beside it.
+    fn alone(&mut self, source: usize, attempts: u32) -> Result<Option<Vec<u8>>, CampaignError> {
+        let leftover = Leftover {
+            attempts,
+            plans: self.plans_of_leftover(source),
+            object: self.objects.get(&source).map_or(&[], |object| &**object),
+            scheme: self.settings.scheme,
+            terms: self.settings.terms,
+            pause: linger(self.settings.scheme),
+        };
+        let assembly = self.assemblies.entry(source).or_default();
+        let (motes, campaign) = (&mut self.motes, &mut self.campaign);
+        Ok(fetch(motes, leftover, assembly, campaign, self.observer)?)
+    }
+
+    /// Measures links once more after `pause`, for the plans of those that are left.
+    fn survey_again(&mut self, pause: Duration) -> Result<(), CampaignError> {
+        let (settings, sinks) = (self.settings, self.sinks);
+        let began = self.motes.network().now();
+        self.motes.wait(pause)?;
+        let surveyed = self
+            .motes
+            .survey_all(sinks[0], settings.survey, self.observer)?;
+        self.hear_of(&surveyed.missing);
+        self.campaign.add(Phase::Measuring, surveyed.measuring);
+        self.campaign.add(Phase::Collecting, surveyed.collecting);
+        let took = self.motes.network().now().since(began);
+        let rest = took.saturating_sub(surveyed.measuring + surveyed.collecting);
+        self.campaign.add(Phase::Waiting, rest);
+        let request = settings.waves(&surveyed.links, sinks);
+        self.waves = Waves::new(&surveyed.links, request);
+        Ok(())
+    }
+
+    /// Notes the sources that a survey brought, all but the `missing`.
+    pub(super) fn hear_of(&mut self, missing: &[NodeId]) {
+        let ids = self.motes.nodes.ids();
+        let sources = self.objects.keys().copied();
+        (self.heard).extend(sources.filter(|n| !missing.contains(&ids[*n])));
+    }
+
+    /// The plans of a leftover source, the best first: routes of its own, then paths hop by hop.
+    fn plans_of_leftover(&mut self, source: usize) -> Vec<Plan> {
+        let mut plans = match self.settings.scheme {
+            Scheme::HopByHop => Vec::new(),
+            _ => (self.waves).plans_of(source, Backups::Relays, &mut self.rng),
+        };
+        for attempt in 0..HOP_PLANS {
+            plans.extend(self.waves.hop_plans_of(source, attempt, &mut self.rng));
+        }
+        plans
+    }
 }
 
-/// Fetches over one of the plans of `leftover` after the other until its object is there, and gives that; what became of it
-/// is in `campaign`.
-pub(super) fn fetch(
+/// A source whose attempts in waves are used up.
+struct Leftover<'a> {
+    /// Its attempts so far.
+    attempts: u32,
+    /// What it offers.
+    object: &'a [u8],
+    /// Its plans, the best first.
+    plans: Vec<Plan>,
+    /// What moves its packets.
+    scheme: Scheme,
+    /// Those of a wave, but for the deadline: no other transfer waits for it.
+    terms: TransferTerms,
+    /// Before it, nodes that missed the end of their last transfer hear the wake-up.
+    pause: Duration,
+}
+
+/// Fetches what `assembly` lacks of an object, over one of the plans of `leftover` after the other, until it is there, and
+/// gives that; what became of it is in `campaign`.
+fn fetch(
     motes: &mut Motes,
     leftover: Leftover<'_>,
+    assembly: &mut Assembly,
     campaign: &mut Campaign,
     watch: Watch<'_>,
 ) -> Result<Option<Vec<u8>>, RunError> {
@@ -58,8 +176,7 @@ pub(super) fn fetch(
         carry(motes, &leftover, campaign, (plan, attempt), &mut *watch)
     };
     let next = |_: &&Plan, tried: u32| plans.get(tried as usize);
-    let mut assembly = Assembly::default();
-    let fetched = segments::fetch(&mut assembly, terms, first, |_| *pause, carry, next)?;
+    let fetched = segments::fetch(assembly, terms, first, |_| *pause, carry, next)?;
     let object = fetched.object;
     let mut row = Outcome {
         summary: fetched.outcome.summary,

@@ -4,31 +4,31 @@
 //! all others, or with Thalweg as soon as its nodes are free. With one sink it continues at once from what has arrived. A
 //! source that still failed gets the network to itself at the end (`alone.rs`).
 
-use super::alone::{self, Leftover};
 use super::report::{Campaign, InWave, Phase};
 use super::CampaignError;
 use crate::collect::Object;
 use crate::motes::{Motes, RunError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_host::job::{Failure, Progress, Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::registry::name_of;
+use thalweg_host::segments::Assembly;
 use thalweg_host::survey::Survey;
 use thalweg_host::transfer::account::{expected, Account};
 use thalweg_host::transfer::pipeline::{active_nodes, TransferTerms};
 use thalweg_host::waves::{Start, TransferResult, WaveResult};
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
-use thalweg_planner::{Backups, LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
+use thalweg_planner::{LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
 
 /// After this, a node that missed the end of its transfer by `scheme` has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger, or than [`thalweg_protocols::thalweg::policy`]'s over ten hops.
-const fn linger(scheme: Scheme) -> Duration {
+pub(super) const fn linger(scheme: Scheme) -> Duration {
     match scheme {
         Scheme::Thalweg => Duration::from_millis(300),
         _ => Duration::from_millis(1_100),
@@ -39,10 +39,6 @@ const fn linger(scheme: Scheme) -> Duration {
 const LEAST_SHARE: f64 = 0.6;
 /// How many sources of each distance are tried for a place in a wave.
 const CANDIDATES: usize = 12;
-/// So often in a row links are measured for the sources that are left, and none of them comes.
-const IN_VAIN: u32 = 4;
-/// How many paths hop by hop are tried into each base station.
-const HOP_PLANS: u32 = 4;
 /// How often a source is tried.
 const RETRY: Retry = Retry {
     attempts: 3,
@@ -145,10 +141,13 @@ pub fn empty(
         active: Vec::new(),
         partial: None,
         leftover: Vec::new(),
+        assemblies: BTreeMap::new(),
+        heard: BTreeSet::new(),
         campaign,
         observer,
         turns,
     };
+    run.hear_of(&surveyed.missing);
     run.in_waves()?;
     run.one_by_one()?;
     run.campaign.network_energy_j = joules(&mut run.motes);
@@ -171,7 +170,7 @@ impl Sources {
 
 impl Settings {
     /// The request to the planner of waves, on surveyed `links`.
-    fn waves(&self, links: &LinkQualities, sinks: &[usize]) -> WaveRequest {
+    pub(super) fn waves(&self, links: &LinkQualities, sinks: &[usize]) -> WaveRequest {
         let model = LinkModel::learned(links, self.route.rule.floor);
         let route = self.route.clone().trusting(model);
         let mut request = WaveRequest::new(links, route, sinks.to_vec());
@@ -183,7 +182,7 @@ impl Settings {
         request
     }
     /// Whether it is to bring everything, and not as published.
-    fn is_ours(&self) -> bool {
+    pub(super) fn is_ours(&self) -> bool {
         matches!(self.scheme, Scheme::Thalweg | Scheme::HopByHop)
     }
     fn is_thalweg(&self) -> bool {
@@ -192,15 +191,15 @@ impl Settings {
 }
 
 /// A campaign after its survey.
-struct Run<'a> {
-    settings: &'a Settings,
+pub(super) struct Run<'a> {
+    pub(super) settings: &'a Settings,
     site: &'a Site,
-    sinks: &'a [usize],
-    motes: Motes,
+    pub(super) sinks: &'a [usize],
+    pub(super) motes: Motes,
     /// What each source offers.
-    objects: BTreeMap<usize, Arc<[u8]>>,
-    waves: Waves,
-    rng: Stream,
+    pub(super) objects: BTreeMap<usize, Arc<[u8]>>,
+    pub(super) waves: Waves,
+    pub(super) rng: Stream,
     /// Attempts so far of each source that is still to come in waves.
     attempts: BTreeMap<usize, u32>,
     /// Nodes of the wave before.
@@ -208,10 +207,14 @@ struct Run<'a> {
     /// With one sink: the source whose transfer broke off, and how many packets arrived. It continues at once.
     partial: Option<(usize, u32)>,
     /// Sources whose attempts are used up, and how many those were.
-    leftover: Vec<(usize, u32)>,
-    campaign: Campaign,
-    observer: Watch<'a>,
-    turns: Turns<'a>,
+    pub(super) leftover: Vec<(usize, u32)>,
+    /// What has arrived of their objects.
+    pub(super) assemblies: BTreeMap<usize, Assembly>,
+    /// Sources whose table came in one of the surveys.
+    pub(super) heard: BTreeSet<usize>,
+    pub(super) campaign: Campaign,
+    pub(super) observer: Watch<'a>,
+    pub(super) turns: Turns<'a>,
 }
 
 impl Run<'_> {
@@ -269,18 +272,6 @@ impl Run<'_> {
         is_better
     }
 
-    /// The plans of a leftover source, the best first: routes of its own, then paths hop by hop.
-    fn plans_of_leftover(&mut self, source: usize) -> Vec<Plan> {
-        let mut plans = match self.settings.scheme {
-            Scheme::HopByHop => Vec::new(),
-            _ => (self.waves).plans_of(source, Backups::Relays, &mut self.rng),
-        };
-        for attempt in 0..HOP_PLANS {
-            plans.extend(self.waves.hop_plans_of(source, attempt, &mut self.rng));
-        }
-        plans
-    }
-
     /// The sources that the next wave may fetch from, where `least` is the fewest attempts of any.
     fn ready(
         &mut self,
@@ -307,7 +298,7 @@ impl Run<'_> {
     }
 
     /// Reports the sources that have no route.
-    fn give_up(&mut self, lost: &[(usize, PlanError)]) -> Result<(), CampaignError> {
+    pub(super) fn give_up(&mut self, lost: &[(usize, PlanError)]) -> Result<(), CampaignError> {
         for (source, why) in lost {
             self.attempts.remove(source);
             let ids = self.motes.nodes.ids();
@@ -381,76 +372,6 @@ impl Run<'_> {
             self.partial = Some((plan.source, received));
         }
         self.campaign.transfers.push(row);
-        Ok(())
-    }
-
-    /// Fetches from each of the leftover sources with the network to itself. Where that fails, links have changed: they are
-    /// measured again.
-    fn one_by_one(&mut self) -> Result<(), CampaignError> {
-        let mut in_vain = 0;
-        loop {
-            let leftover = std::mem::take(&mut self.leftover);
-            let count = leftover.len();
-            let is_last = in_vain == IN_VAIN || !self.settings.is_ours();
-            for (done, (source, attempts)) in leftover.into_iter().enumerate() {
-                go_on((self.observer)(Progress::Wave {
-                    number: self.campaign.waves,
-                    transfers: 1,
-                    left: count - done,
-                }))?;
-                let object = self.alone(source, attempts)?;
-                let id = self.motes.nodes.ids()[source];
-                let mut of_source = self.campaign.transfers.iter().rev();
-                let row = of_source.find(|row| row.summary.source == id);
-                if object.is_none() && !is_last {
-                    let attempts = row.map_or(attempts, |row| row.summary.attempts);
-                    self.leftover.push((source, attempts));
-                    continue;
-                }
-                match row {
-                    Some(row) => go_on((self.turns)(row, object.as_deref()))?,
-                    None => self.give_up(&[(source, self.waves.unreachable(source))])?,
-                }
-            }
-            if self.leftover.is_empty() {
-                return Ok(());
-            }
-            in_vain = match self.leftover.len() < count {
-                true => 0,
-                false => in_vain + 1,
-            };
-            self.survey_again()?;
-        }
-    }
-
-    /// Fetches from `source`, which has nothing beside it.
-    fn alone(&mut self, source: usize, attempts: u32) -> Result<Option<Vec<u8>>, CampaignError> {
-        let leftover = Leftover {
-            attempts,
-            plans: self.plans_of_leftover(source),
-            object: self.objects.get(&source).map_or(&[], |object| &**object),
-            scheme: self.settings.scheme,
-            terms: self.settings.terms,
-            pause: linger(self.settings.scheme),
-        };
-        let (motes, campaign) = (&mut self.motes, &mut self.campaign);
-        Ok(alone::fetch(motes, leftover, campaign, self.observer)?)
-    }
-
-    /// Measures links once more, for the plans of those that are left.
-    fn survey_again(&mut self) -> Result<(), CampaignError> {
-        let (settings, sinks) = (self.settings, self.sinks);
-        let began = self.motes.network().now();
-        let surveyed = self
-            .motes
-            .survey_all(sinks[0], settings.survey, self.observer)?;
-        self.campaign.add(Phase::Measuring, surveyed.measuring);
-        self.campaign.add(Phase::Collecting, surveyed.collecting);
-        let took = self.motes.network().now().since(began);
-        let rest = took.saturating_sub(surveyed.measuring + surveyed.collecting);
-        self.campaign.add(Phase::Waiting, rest);
-        let request = settings.waves(&surveyed.links, sinks);
-        self.waves = Waves::new(&surveyed.links, request);
         Ok(())
     }
 
@@ -542,7 +463,7 @@ fn joules(motes: &mut Motes) -> f64 {
 }
 
 /// Goes on unless an observer wants to stop.
-fn go_on(flow: ControlFlow<()>) -> Result<(), CampaignError> {
+pub(super) fn go_on(flow: ControlFlow<()>) -> Result<(), CampaignError> {
     match flow {
         Continue(()) => Ok(()),
         Break(()) => Err(RunError::Failed(Failure::Cancelled).into()),

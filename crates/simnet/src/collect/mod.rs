@@ -286,7 +286,9 @@ impl Surveyed {
         let mut watch = |progress| observer("", progress);
         let found = match &planned {
             Ok(_) => None,
-            Err(_) => collector.find_route(&mut motes.nodes, (request, SURVEYS), &mut watch)?,
+            Err(_) => {
+                collector.find_route(&mut motes.nodes, (request, &mut 0, SURVEYS), &mut watch)?
+            }
         };
         let (links, plan) = match (&found, planned) {
             (Some((links, plan)), _) => (links, plan.clone()),
@@ -420,9 +422,9 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             Ok(plan) => (links, plan),
             Err(why) => {
                 let mut watch = |progress| observer("", progress);
-                let found = self
-                    .collector
-                    .find_route(self.network, (request, SURVEYS), &mut watch);
+                let found =
+                    self.collector
+                        .find_route(self.network, (request, &mut 0, SURVEYS), &mut watch);
                 found?.ok_or(why)?
             }
         };
