@@ -31,6 +31,7 @@ mod ram_tests;
 pub mod rcrt;
 mod ring;
 mod rng;
+pub mod rouse;
 pub mod stack;
 pub mod sweep;
 pub mod thalweg;

@@ -8,6 +8,8 @@ pub const FLOOD: u8 = 0x11;
 pub const BEACON: u8 = 0x12;
 /// A beacon of a sweep.
 pub const SWEEP: u8 = 0x13;
+/// A frame that rouses nodes which sleep.
+pub const ROUSE: u8 = 0x14;
 /// Pipelined bulk data (P3, PIP).
 pub const PIPE_DATA: u8 = 0x18;
 /// A pipeline's request for a NACK.

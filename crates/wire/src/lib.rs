@@ -23,6 +23,7 @@ pub mod phy;
 pub mod pipeline;
 pub mod rcrt;
 pub mod report;
+pub mod rouse;
 pub mod route;
 pub mod stream;
 pub mod sweep;

@@ -9,6 +9,16 @@ use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy;
 use thalweg_wire::sweep::HOPS_APART;
 
+/// What a node does that nobody asks anything of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Idle {
+    /// It listens all the time, as the papers' nodes do.
+    #[default]
+    Listens,
+    /// It sleeps, and samples the channel ([`crate::rouse`]).
+    Rests,
+}
+
 /// What all nodes of a network agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
@@ -29,6 +39,8 @@ pub struct Config {
     pub levels_bytes: u8,
     /// After how many silent rounds in a row a node is given up.
     pub tries: u8,
+    /// What nodes do that nobody asks anything of; a matter of the layer above.
+    pub idle: Idle,
 }
 
 impl Default for Config {
@@ -44,6 +56,7 @@ impl Default for Config {
             beacon_bytes: phy::MAX_MPDU as u8,
             levels_bytes: 96,
             tries: 5,
+            idle: Idle::Listens,
         }
     }
 }

@@ -20,7 +20,7 @@ mod sweeps;
 #[cfg(test)]
 mod tests;
 
-pub use config::{beacon_interval, sweep_slot, Config};
+pub use config::{beacon_interval, sweep_slot, Config, Idle};
 pub use event::{Command, Event, Refused};
 
 use crate::collection::{report_frame, Agenda, LinkReport, Links};
@@ -228,6 +228,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// This node's table of the links into it.
     pub const fn table(&self) -> &LinkTable<NEIGHBOURS> {
         &self.table
+    }
+
+    /// What its board's operations cost.
+    pub(crate) const fn timing(&self) -> &BoardTiming {
+        &self.timing
     }
 
     fn emit(&mut self, event: Event) {

@@ -10,6 +10,7 @@
 mod cold_start;
 mod event;
 pub mod host;
+mod idle;
 pub mod rendezvous;
 mod setup;
 mod sinks;
@@ -28,6 +29,7 @@ use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, End, HopSetup, Pipeline};
 use crate::ring::Fifo;
+use crate::rouse::{self, Train};
 use core::mem;
 use rendezvous::{Listening, Schedule, Which};
 use sinks::Sinks;
@@ -55,6 +57,10 @@ enum Duty {
     Asleep(Instant),
     /// Floods, until this instant unless something comes.
     Window(Instant),
+    /// No engine, as nobody asks anything of it: asleep until this instant.
+    Resting(Instant),
+    /// Floods and trains, until this instant unless something comes.
+    Sampling(Instant),
 }
 
 /// An order of the sink.
@@ -83,6 +89,8 @@ enum Work<const NODES: usize> {
     /// Floods rouse those that sleep, until this instant.
     Rousing(Instant, Order<NODES>),
     Waking(WakeUp),
+    /// A train rouses those that rest; the order comes after it.
+    Calling(Order<NODES>),
 }
 
 /// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
@@ -90,7 +98,6 @@ enum Work<const NODES: usize> {
 pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     id: NodeId,
     config: floodnet::Config,
-    timing: BoardTiming,
     floods: Floodnet<NEIGHBOURS, NODES>,
     pipeline: Pipeline<S, AnyAdaptation>,
     assembler: Assembler,
@@ -99,6 +106,9 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     others: Others,
     sinks: Sinks,
     work: Work<NODES>,
+    train: Train,
+    /// When it last had something to do; none where the network has idled for long.
+    active: Option<Instant>,
     /// What was just heard, and is not answered yet.
     pending_call: Option<Call>,
     sleep: bool,
@@ -113,7 +123,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         Self {
             id,
             config,
-            timing,
             floods: Floodnet::new(id, config, timing),
             pipeline: Pipeline::new(store),
             assembler: Assembler::EMPTY,
@@ -122,6 +131,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             others: Others::InStep,
             sinks: Sinks::NONE,
             work: Work::Nothing,
+            train: Train::new(id, config.glossy.channel, &timing),
+            active: Some(Instant::ZERO),
             pending_call: None,
             sleep: false,
             events: Fifo::EMPTY,
@@ -147,7 +158,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
     /// Whether no order is waiting or being carried out and the radio listens for floods.
     pub fn is_idle(&self) -> bool {
-        self.duty == Duty::Floods && !self.has_work() && self.floods.is_idle()
+        let is_free = !self.has_work() && !self.train.is_on() && self.pending_call.is_none();
+        self.duty == Duty::Floods && is_free && self.floods.is_idle()
     }
 
     /// From the first wake-up packet to the source's first: the floods of the route's segments
@@ -203,7 +215,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Some(Call { start, .. }) = self.pending_call else {
             return self.queue_order(now, order);
         };
-        let needed = Self::wake_up_time(&route, &self.config, &self.timing);
+        let needed = Self::wake_up_time(&route, &self.config, self.floods.timing());
         if self.has_order() || self.floods.is_busy() {
             self.emit(Event::Refused(Refused::Busy));
         } else if start.since(now) < needed {
@@ -227,9 +239,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
-        if let Duty::Asleep(_) | Duty::Window(_) = self.duty {
+        if !matches!(self.duty, Duty::Floods | Duty::Transfer) {
             self.take_floods(now);
         }
+        if self.must_call(now, &order) {
+            return self.call_by_train(now, order);
+        }
+        self.carry_out_awake(now, order);
+    }
+
+    /// The same where no node that it is for rests.
+    fn carry_out_awake(&mut self, now: Instant, order: Order<NODES>) {
         // Calls are repeated until sleeping nodes listen.
         let is_called_by_floods = !matches!(order, Order::FetchHops(_));
         if is_called_by_floods && self.must_rouse() {
@@ -243,7 +263,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             Order::Floods(command) => self.floods.handle_command(now, command),
             Order::Fetch { mut route, room } => {
-                let needed = Self::wake_up_time(&route, &self.config, &self.timing);
+                let needed = Self::wake_up_time(&route, &self.config, self.floods.timing());
                 let called = self.pending_call.take();
                 let called = called.filter(|call| call.start.since(now) >= needed);
                 if route.has_phase() {
@@ -398,7 +418,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.pending_call = None;
         let setup = HopSetup {
             report,
-            ..hop_setup((route, position), &self.config, &self.timing)
+            ..hop_setup((route, position), &self.config, self.floods.timing())
         };
         let start = pipeline::Command::StartHop(setup);
         self.pipeline.handle_command(now, start);
@@ -409,9 +429,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// How long it listens after a rendezvous.
     fn listens(&self) -> Listening {
         // No order's frames are longer.
-        let slot = slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing);
+        let slot = slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, self.floods.timing());
         // All hops that a transfer may have, where copying relays need longer for them.
-        let hop = match self.timing.software.is_serial() {
+        let hop = match self.floods.timing().software.is_serial() {
             true => slot,
             false => Duration::ZERO,
         };
@@ -465,18 +485,24 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
         }
         self.attend(now);
+        self.idle(now);
     }
 
     fn own_timeout(&self) -> Option<Instant> {
         let duty = match self.duty {
-            Duty::Asleep(until) | Duty::Window(until) => Some(until),
+            Duty::Asleep(until)
+            | Duty::Window(until)
+            | Duty::Resting(until)
+            | Duty::Sampling(until) => Some(until),
             Duty::Floods | Duty::Transfer => None,
         };
         let order = match self.work {
             Work::Waiting(at, _) => Some(at),
-            Work::Nothing | Work::Rousing(..) | Work::Waking(_) => None,
+            Work::Nothing | Work::Rousing(..) | Work::Waking(_) | Work::Calling(_) => None,
         };
         let own = duty.into_iter().chain(order).chain(self.call_due());
+        let idle = [self.train.poll_timeout(), self.rest_due()];
+        let own = own.chain(idle.into_iter().flatten());
         own.chain(self.unattended).min()
     }
 }
@@ -521,6 +547,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
                 (self.work, self.pending_call) = (Work::Nothing, None);
                 self.sleep = false;
+                self.train.stop();
                 self.take_floods(now);
             }
         }
@@ -532,12 +559,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Some(op) if pipeline::OPS.contains(&op.0) => {
                 self.pipeline.handle_radio(at, radio, event);
             }
+            Some(op) if op == rouse::OP => self.train.handle_radio(at, &event),
             Some(op) if !floodnet::OPS.contains(&op.0) => {}
             None if self.duty == Duty::Transfer => self.pipeline.handle_radio(at, radio, event),
-            None if matches!(self.duty, Duty::Asleep(_)) || self.is_called(at, &event) => {}
+            None if matches!(self.duty, Duty::Asleep(_) | Duty::Resting(_)) => {}
+            None if self.is_roused(at, &event) || self.is_called(at, &event) => {}
             Some(_) | None => self.floods.handle_radio(at, radio, event),
         }
-        let has_floods = matches!(self.duty, Duty::Floods | Duty::Window(_));
+        let has_floods = matches!(
+            self.duty,
+            Duty::Floods | Duty::Window(_) | Duty::Sampling(_)
+        );
         match event {
             // A relay has a gap's time to send it on; a route that it carries takes longer to read.
             RadioEvent::Frame { .. } if has_floods && self.floods.wants_radio() => {
@@ -554,19 +586,21 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
         if self.pipeline.poll_timeout().is_some_and(|due| due <= at) {
             self.pipeline.handle_timeout(at);
         }
+        self.train.handle_timeout(at);
         self.run(at);
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
         // The engine that left is polled first: what it cancels is its own.
         match self.duty {
-            Duty::Transfer | Duty::Asleep(_) if self.floods.wants_radio() => {
+            Duty::Transfer | Duty::Asleep(_) | Duty::Resting(_) if self.floods.wants_radio() => {
                 self.floods.poll_radio()
             }
             Duty::Transfer => self.pipeline.poll_radio(),
             _ if mem::take(&mut self.sleep) => Some(Request::new(OWN, RadioOp::Sleep)),
             _ if self.pipeline.wants_radio() => self.pipeline.poll_radio(),
-            Duty::Asleep(_) | Duty::Floods | Duty::Window(_) => self.floods.poll_radio(),
+            _ if self.floods.wants_radio() => self.floods.poll_radio(),
+            _ => self.train.poll_radio(),
         }
     }
 

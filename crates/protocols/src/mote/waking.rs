@@ -83,17 +83,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         // Segments have whole milliseconds, rounded up.
         let (begin, until_start) = match (wake_up.first, wake_up.start) {
             (First::Own { room, .. }, None) => {
-                let needed = Self::wake_up_time(&wake_up.route, &self.config, &self.timing);
+                let needed = Self::wake_up_time(&wake_up.route, &self.config, self.floods.timing());
                 (When::Now, needed + room)
             }
             // Half of one less is the nearest.
             (First::Own { .. }, Some(start)) => {
-                let left = start.since(now + first_frame(&self.timing));
+                let left = start.since(now + first_frame(self.floods.timing()));
                 (When::Now, left.saturating_sub(MILLISECOND / 2))
             }
             // Transfers disturb each other least where they begin at one instant: whole milliseconds after this flood.
             (First::Others { start, .. }, _) => {
-                let left = start.since(now + floodnet::lead(&self.timing));
+                let left = start.since(now + floodnet::lead(self.floods.timing()));
                 let whole = MILLISECOND * (left.as_nanos() / MILLISECOND.as_nanos());
                 (When::At(start.saturating_sub(whole)), whole)
             }
@@ -129,10 +129,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// A route is complete with `segment`, whose flood began at `reference`.
     pub(super) fn handle_route(&mut self, route: Route, segment: Segment, reference: Instant) {
         let bytes = HEADER_BYTES + 1 + route.segment_bytes();
-        let ahead = first_frame(&self.timing);
-        let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
+        let ahead = first_frame(self.floods.timing());
+        let apart = flood_spacing(bytes, self.config.n_tx, self.floods.timing()) + ahead;
         let start = reference + segment.until_start;
-        let ends = start.saturating_sub(handover(&self.timing));
+        let ends = start.saturating_sub(handover(self.floods.timing()));
         self.floods.end_flood_by(ends);
         let rendezvous = match segment.turn {
             WakeUpTurn::First => {
@@ -151,7 +151,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Whether others may follow the wake-up of `route`, whose `segment` was heard.
     fn further_after(&self, route: &Route, segment: Segment) -> Further {
-        let (config, timing) = (&self.config, &self.timing);
+        let (config, timing) = (&self.config, self.floods.timing());
         let spacing = flood_spacing(
             HEADER_BYTES + 1 + route.segment_bytes(),
             config.n_tx,
@@ -174,7 +174,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         first: Instant,
         start: Instant,
     ) -> RendezvousTimes {
-        let follow_ups = follow_ups(route, &self.timing);
+        let follow_ups = follow_ups(route, self.floods.timing());
         RendezvousTimes::new(first, route.phase, start, follow_ups)
     }
 
@@ -187,7 +187,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         rendezvous: Option<RendezvousTimes>,
     ) -> Call {
         Call {
-            setup: setup(route, self.id, start, &self.timing),
+            setup: setup(route, self.id, start, self.floods.timing()),
             start,
             deadline_s: route.deadline_s,
             further,
@@ -239,7 +239,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return;
         }
         // A sink that is at work leaves other sinks' transfers to others.
-        let is_at_work = matches!(self.work, Work::Waking(_) | Work::Rousing(..));
+        let is_at_work = matches!(
+            self.work,
+            Work::Waking(_) | Work::Rousing(..) | Work::Calling(_)
+        );
         let is_free = !is_at_work && !self.floods.has_order();
         if let Some(call) = self.pending_call.take().filter(|_| is_free) {
             self.join(now, call);
@@ -248,7 +251,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// When a call is to be answered even though no flood has ended since.
     pub(super) fn call_due(&self) -> Option<Instant> {
-        let ahead = handover(&self.timing);
+        let ahead = handover(self.floods.timing());
         self.pending_call
             .map(|call| call.start.saturating_sub(ahead))
     }

@@ -5,6 +5,7 @@ use crate::linkprobe::{Measure, NodeList};
 use crate::mote::{Command, Duty, Event, Mote};
 use crate::object::{NoRoom, ObjectInfo, ObjectStore};
 use crate::pipeline::{self, Complete};
+use crate::rouse;
 use std::boxed::Box;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
@@ -81,7 +82,10 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(n: usize) -> Self {
-        let mote = Mote::new(id(n), Config::default(), TELOSB, Memory::of(object(n)));
+        Self::of(n, Config::default())
+    }
+    pub(super) fn of(n: usize, config: Config) -> Self {
+        let mote = Mote::new(id(n), config, TELOSB, Memory::of(object(n)));
         Self {
             mote,
             pending: None,
@@ -97,8 +101,10 @@ impl Watched {
         let Some(op) = self.pending else { return };
         let owner = match self.mote.duty {
             Duty::Transfer => pipeline::OPS.contains(&op.0),
-            Duty::Floods | Duty::Window(_) => floodnet::OPS.contains(&op.0),
-            Duty::Asleep(_) => false,
+            Duty::Floods | Duty::Window(_) | Duty::Sampling(_) => {
+                floodnet::OPS.contains(&op.0) || op == rouse::OP
+            }
+            Duty::Asleep(_) | Duty::Resting(_) => false,
         };
         assert!(owner, "{op:?} is pending while {:?}", self.mote.duty);
     }

@@ -4,6 +4,7 @@
 mod bench;
 mod hops;
 mod hosts;
+mod idle;
 mod nonsense;
 mod on_line;
 mod orders;

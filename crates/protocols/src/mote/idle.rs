@@ -1,0 +1,111 @@
+//! What a node does that nobody asks anything of: it rests, and samples the channel; and what a sink does to rouse such
+//! nodes before an order.
+//!
+//! Time base: the node's clock. Invariants: a node with work does not rest; an order that waits for a train is carried
+//! out. Tests: `tests/idle.rs`.
+
+use super::{Duty, Mote, Order, Others, Work};
+use crate::floodnet::{self, Idle};
+use crate::object::ObjectStore;
+use crate::rouse::{self, AWAKE, MARGIN, PERIOD};
+use crate::sweep::REACH;
+use core::mem;
+use thalweg_engine::{Engine, RadioEvent};
+use thalweg_units::Instant;
+use thalweg_wire::rouse::Rouse;
+
+/// The hops that floods have room for by themselves.
+const HOPS: u8 = 10;
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+    /// The same node where the network has idled for so long that all others rest.
+    #[must_use]
+    pub const fn after_idling(mut self) -> Self {
+        self.active = None;
+        self
+    }
+
+    /// Whether nodes may rest that `order` is for. A sweep that goes farther than usual looks for some that an earlier one
+    /// missed: they may have slept through its train.
+    pub(super) fn must_call(&self, now: Instant, order: &Order<NODES>) -> bool {
+        let is_known = |at: Instant| now < at + AWAKE.saturating_sub(MARGIN);
+        let may_rest = self.others == Others::MaySleep || !self.active.is_some_and(is_known);
+        let goes_far = matches!(order, Order::Floods(floodnet::Command::Sweep(sweep))
+            if sweep.reach() > REACH);
+        self.config.idle == Idle::Rests && (may_rest || goes_far)
+    }
+
+    /// Begins a train for `order`.
+    pub(super) fn call_by_train(&mut self, now: Instant, order: Order<NODES>) {
+        let hops = match &order {
+            Order::Floods(floodnet::Command::Sweep(sweep)) => sweep.reach(),
+            Order::FetchHops(route) => route.hops(),
+            Order::Floods(_) | Order::Fetch { .. } => HOPS,
+        };
+        let slots = rouse::slots(hops.max(HOPS), self.floods.timing());
+        self.train.begin(now, slots);
+        self.work = Work::Calling(order);
+    }
+
+    /// A frame of a train is for this layer: nothing else is done while one is on its way.
+    pub(super) fn is_roused(&mut self, now: Instant, event: &RadioEvent<'_>) -> bool {
+        let RadioEvent::Frame { mpdu, sfd, .. } = *event else {
+            return self.train.is_on();
+        };
+        let rests = self.config.idle == Idle::Rests;
+        match Rouse::parse(mpdu) {
+            Ok(rouse) if rests && (self.train.is_on() || self.floods.is_idle()) => {
+                if !matches!(self.duty, Duty::Floods) {
+                    self.duty = Duty::Floods;
+                }
+                self.train.take(now, rouse, sfd);
+                true
+            }
+            _ => self.train.is_on(),
+        }
+    }
+
+    /// Does what is due: the end of a train, of a sample, of a rest, and of the time after work.
+    pub(super) fn idle(&mut self, now: Instant) {
+        if self.config.idle != Idle::Rests {
+            return;
+        }
+        if !self.train.is_on() && matches!(self.work, Work::Calling(_)) {
+            if let Work::Calling(order) = mem::replace(&mut self.work, Work::Nothing) {
+                (self.active, self.others) = (Some(now), Others::InStep);
+                self.carry_out_awake(now, order);
+            }
+        }
+        match self.duty {
+            Duty::Resting(until) if until <= now => {
+                self.floods.handle_command(now, floodnet::Command::Listen);
+                self.duty = Duty::Sampling(now + rouse::window(self.floods.timing()));
+            }
+            Duty::Sampling(_) if !self.floods.is_idle() => self.duty = Duty::Floods,
+            Duty::Sampling(until) if until <= now => {
+                let on = rouse::window(self.floods.timing());
+                self.go_to_rest(now, until + PERIOD.saturating_sub(on));
+            }
+            _ => {}
+        }
+        let rests = matches!(self.duty, Duty::Resting(_) | Duty::Sampling(_));
+        if !rests && !self.is_idle() {
+            self.active = Some(now);
+        } else if self.rest_due().is_some_and(|due| due <= now) {
+            self.go_to_rest(now, now + rouse::phase(self.id));
+        }
+    }
+
+    fn go_to_rest(&mut self, now: Instant, until: Instant) {
+        self.floods.handle_command(now, floodnet::Command::Stop);
+        self.sleep = true;
+        self.duty = Duty::Resting(until);
+    }
+
+    /// When the time after work is over.
+    pub(super) fn rest_due(&self) -> Option<Instant> {
+        let rests = self.config.idle == Idle::Rests && self.is_idle();
+        let since = self.active.unwrap_or(Instant::ZERO);
+        rests.then(|| since + AWAKE)
+    }
+}
