@@ -197,6 +197,10 @@ pub(crate) struct CollectArgs {
     /// [default: none].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) age: Option<Duration>,
+    /// Nobody has asked anything of the network for so long, such as 7days: nodes rest, and are roused first
+    /// [default: they have just been switched on].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) idle: Option<Duration>,
     /// Survey so long after the beginning of a K7 trace of several visits [default: drawn by the seed].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) at: Option<Duration>,
@@ -209,7 +213,7 @@ pub(crate) struct CollectArgs {
     pub(crate) all_nodes: bool,
     /// Do it in the network behind this base station: a serial port, the pseudo-terminal of `thalweg basestation`, or
     /// tcp:HOST:PORT. --testbed names its nodes, --bytes the length that a plan expects.
-    #[arg(long, value_name = "PORT", conflicts_with_all = ["file", "loss", "age", "at", "pcap", "explain", "all_nodes", "to", "control_channel"])]
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["file", "loss", "age", "idle", "at", "pcap", "explain", "all_nodes", "to", "control_channel"])]
     pub(crate) port: Option<String>,
     /// The speed of the serial port.
     #[arg(long, value_name = "BAUD", default_value_t = 1_000_000, requires = "port", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]

@@ -3,7 +3,7 @@
 use thalweg_host::collector::{Details, Report};
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::survey::SurveyCost;
+use thalweg_host::survey::{IdleCost, SurveyCost};
 use thalweg_planner::Prediction;
 use thalweg_simnet::fetch;
 use thalweg_simnet::streams::{Collected, DualSurveyCost, Stream};
@@ -20,6 +20,15 @@ pub(crate) fn report(report: &fetch::Report, asked: &str, ends: &str) -> String 
     }
 }
 
+/// A time in the largest unit of which it has two.
+fn span(seconds: f64) -> String {
+    let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];
+    let fitting = units.into_iter().find(|(unit, _)| seconds >= 2.0 * unit);
+    fitting.map_or(format!("{seconds:.0} s"), |(unit, name)| {
+        format!("{:.0} {name}", seconds / unit)
+    })
+}
+
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
 fn pipeline(report: &Report, asked: &str, ends: &str) -> String {
     let o = &report.outcome.summary;
@@ -33,7 +42,11 @@ fn pipeline(report: &Report, asked: &str, ends: &str) -> String {
     };
     let survey = report.survey.as_ref().map_or_else(String::new, |survey| {
         let (measuring_s, collecting_s) = (survey.measuring_s, survey.collecting_s);
-        format!("links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n")
+        let idle = survey.idle.map_or_else(String::new, |idle| {
+            let IdleCost { rested_s, node_energy_j, rousing_s } = idle;
+            format!("nodes rested for {} ({node_energy_j:.2} J each), roused in {rousing_s:.1} s\n", span(rested_s))
+        });
+        format!("{idle}links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n")
     });
     let hops = match report.tried.is_empty() {
         true => o.hops as usize,

@@ -22,6 +22,7 @@ pub(crate) fn network(args: &CollectArgs) -> Result<Network, Failure> {
         .paths(args.paths)
         .hops(args.hops)
         .age(args.age)
+        .idle(args.idle)
         .at(args.at)
         .losses(args.loss.clone())
         .control_channel(args.control_channel)?;

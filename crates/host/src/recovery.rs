@@ -138,6 +138,7 @@ where
 
 /// Two surveys as one: nodes that one missed are in the other, beacons add up, and so does the cost.
 fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
+    let rousing = before.rousing + now.rousing;
     let measuring = before.measuring + now.measuring;
     let collecting = before.collecting + now.collecting;
     let joules = before.joules.zip(now.joules).map(|(a, b)| a + b);
@@ -150,6 +151,7 @@ fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
     missing.retain(|node| now.missing.contains(node));
     SurveyOutcome {
         links,
+        rousing,
         measuring,
         collecting,
         joules,

@@ -28,6 +28,8 @@ pub enum OptionName {
     Loss,
     /// Time between the survey and the transfer, and when the survey is.
     Age,
+    /// For how long the network has idled.
+    Idle,
     /// A file for what is on the air.
     Pcap,
     /// The question why packets were lost.
@@ -195,13 +197,13 @@ impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [OptionName] {
         use OptionName::{
-            Age, AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Policy, Scenario,
-            Sinks, Sources, Timeline,
+            Age, AllNodes, Channels, Explain, Hops, Idle, Loss, Paths, Pcap, Plan, Policy,
+            Scenario, Sinks, Sources, Timeline,
         };
         match self.family {
             Family::Pipeline(_) => {
                 const ALL: &[OptionName] = &[
-                    Paths, Hops, Channels, Loss, Age, Pcap, Explain, AllNodes, Sinks, Plan,
+                    Paths, Hops, Channels, Loss, Age, Idle, Pcap, Explain, AllNodes, Sinks, Plan,
                 ];
                 ALL
             }

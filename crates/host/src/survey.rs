@@ -135,6 +135,8 @@ const MOST_FLOODED: u64 = 256;
 pub struct SurveyOutcome {
     /// The links.
     pub links: LinkQualities,
+    /// From orders until their work began: nodes that rest are roused first.
+    pub rousing: Duration,
     /// Time of the measurement.
     pub measuring: Duration,
     /// Time of the collection.
@@ -160,12 +162,27 @@ pub struct SurveyCost {
     pub links: usize,
     /// Nodes whose tables did not come in.
     pub missing: Vec<u16>,
+    /// What came before, where nodes rested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleCost>,
+}
+
+/// What it costs that a network waits, and to rouse it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IdleCost {
+    /// For how long nodes have rested, in seconds.
+    pub rested_s: f64,
+    /// Energy of each node meanwhile, in joules.
+    pub node_energy_j: f64,
+    /// Rousing them, in seconds.
+    pub rousing_s: f64,
 }
 
 impl SurveyCost {
     /// From the order to the complete table, in seconds.
     pub fn seconds(&self) -> f64 {
-        self.measuring_s + self.collecting_s
+        let rousing_s = self.idle.map_or(0.0, |idle| idle.rousing_s);
+        rousing_s + self.measuring_s + self.collecting_s
     }
 }
 
@@ -182,6 +199,7 @@ impl SurveyOutcome {
             network_energy_j: self.joules,
             links: self.links.summary(channel).heard_pairs,
             missing: self.missing.iter().map(|n| n.get()).collect(),
+            idle: None,
         }
     }
 }
@@ -215,6 +233,7 @@ pub struct SurveyJob {
     /// Of the measurement; four times as long is waited for the collection.
     patience: Duration,
     state: State,
+    ordered: NetworkTime,
     until: NetworkTime,
     surveyed: SurveyOutcome,
     meters: Meters,
@@ -255,9 +274,11 @@ impl SurveyJob {
             // Twice as long, and a minute: a bound, not a schedule.
             patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
+            ordered: NetworkTime::ZERO,
             until: NetworkTime::ZERO,
             surveyed: SurveyOutcome {
                 links,
+                rousing: Duration::ZERO,
                 measuring: Duration::ZERO,
                 collecting: Duration::ZERO,
                 joules: None,
@@ -310,12 +331,13 @@ impl SurveyJob {
         }
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, at: NetworkTime, event: Event) {
         match event {
             Event::Probing { turn, of, .. } if self.state == State::Measuring => {
                 self.progress = Some(Progress::Measuring { turn, of });
             }
             Event::Measured { time, .. } if self.state == State::Measuring => {
+                self.surveyed.rousing = at.since(self.ordered).saturating_sub(time);
                 self.surveyed.measuring = time;
                 self.state = State::Measured;
             }
@@ -353,13 +375,13 @@ impl Job for SurveyJob {
     type Event = mote::Event;
     type Output = SurveyOutcome;
 
-    fn on_event(&mut self, _clock: &dyn Clock, _at: NetworkTime, by: NodeId, event: mote::Event) {
+    fn on_event(&mut self, _clock: &dyn Clock, at: NetworkTime, by: NodeId, event: mote::Event) {
         if by != self.sink {
             return;
         }
         self.failed = refused(&event);
         if let mote::Event::Floods(event) = event {
-            self.note(event);
+            self.note(at, event);
         }
     }
     fn on_loss(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {
@@ -395,7 +417,8 @@ impl Job for SurveyJob {
         }
         match (self.state, self.measure.take()) {
             (State::Idle, Some(measure)) => {
-                (self.state, self.until) = (State::Measuring, now + self.patience);
+                (self.state, self.ordered) = (State::Measuring, now);
+                self.until = now + self.patience;
                 Step::Order(self.sink, measure)
             }
             (State::Measured, _) => {

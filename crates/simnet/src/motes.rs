@@ -25,6 +25,7 @@ use thalweg_medium::random::stream;
 use thalweg_planner::{Currents, Place, Plan, RelayOrder};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
+use thalweg_protocols::rouse;
 use thalweg_sim::{misfit, Board, Network as Simulation, NetworkError, Observer, SimError};
 use thalweg_testbeds::{Physics, Places, Site, Testbed};
 use thalweg_units::{Channel, Duration, Instant, NodeId, SimTime};
@@ -104,7 +105,25 @@ pub fn currents(board: &Board) -> Currents {
         send_ma: drawn.radio_transmit_ma,
         code_ma: drawn.mcu_active_ma * runs,
         supply_v: drawn.supply_v,
+        resting_w: resting_w(board),
     }
+}
+
+/// Power of a node that nobody asks anything of: it starts its radio, samples the channel, and sleeps on. Its code runs
+/// when it wakes and when the sample is over.
+fn resting_w(board: &Board) -> f64 {
+    let (drawn, timing) = (board.currents, board.timing);
+    let period = rouse::PERIOD.as_secs_f64();
+    let on = rouse::window(&timing).saturating_sub(timing.wake + timing.turnaround);
+    let states = [
+        (timing.wake, drawn.radio_idle_ma),
+        (timing.turnaround, drawn.radio_calibrate_ma),
+        (on, drawn.radio_receive_ma),
+        (board.handler * 2, drawn.mcu_active_ma),
+    ];
+    let awake = states.map(|(time, ma)| time.as_secs_f64() * ma);
+    let asleep_ma = drawn.radio_sleep_ma + drawn.mcu_low_power_ma;
+    (awake.iter().sum::<f64>() / period + asleep_ma) * 1e-3 * drawn.supply_v
 }
 
 /// A network of simulated nodes and its host's line to them.
@@ -285,6 +304,9 @@ pub fn place(testbed: &Testbed) -> link_state::Place {
 /// What the nodes of `site` agree on: floods on its control channel, with slots for its boards.
 pub fn flood_config(site: &Site) -> floodnet::Config {
     let mut config = floodnet::Config::default().on(&site.board.timing);
+    if site.idle().is_some() {
+        config.idle = floodnet::Idle::Rests;
+    }
     config.glossy.channel = site.testbed.control;
     config
 }
@@ -352,7 +374,12 @@ impl Motes {
         let board = site.board.clone();
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
-        let mut nodes = SimNetwork::of(site, &board, node, seed)?;
+        let rests = site.idle().is_some_and(|idle| idle >= rouse::AWAKE);
+        let first = move |id| match rests {
+            true => node(id).after_idling(),
+            false => node(id),
+        };
+        let mut nodes = SimNetwork::of(site, &board, first, seed)?;
         nodes.restart_with(move |id| node(id).restarted());
         if let Some(powered) = Powered::of(site) {
             nodes.before_orders(move |net| powered.measure(net));

@@ -36,6 +36,8 @@ pub struct Site {
     pub losses: Losses,
     /// How much later than [`Site::undisturbed`] it is.
     age: Duration,
+    /// For how long nobody has asked anything of its nodes, which rest then; none where they listen all the time.
+    idle: Option<Duration>,
     /// The environment before losses and time.
     calm: Arc<Environment>,
 }
@@ -100,6 +102,7 @@ impl Site {
             environment,
             losses: Losses::default(),
             age: Duration::ZERO,
+            idle: None,
         }
     }
 
@@ -123,6 +126,18 @@ impl Site {
         };
         let later = bare.with_losses(links, *psdu_bytes)?;
         Ok(Self { calm, ..later })
+    }
+
+    /// The same, of nodes that rest while nobody asks anything of them, as they do since `idle`; none for nodes that
+    /// listen all the time.
+    #[must_use]
+    pub const fn idling(mut self, idle: Option<Duration>) -> Self {
+        self.idle = idle;
+        self
+    }
+    /// For how long nobody has asked anything of nodes that rest then.
+    pub const fn idle(&self) -> Option<Duration> {
+        self.idle
     }
 
     /// The same, whose links change by a standard deviation of `change` between any two visits a quarter of an hour or more

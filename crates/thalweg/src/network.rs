@@ -42,6 +42,7 @@ pub struct Network {
     /// Object bytes in a packet; without, as many as fit.
     payload: Option<u8>,
     age: Option<Duration>,
+    idle: Option<Duration>,
     at: Option<Duration>,
     losses: Vec<Loss>,
 }
@@ -74,6 +75,7 @@ impl Network {
             },
             payload: None,
             age: None,
+            idle: None,
             at: None,
             losses: Vec::new(),
         }
@@ -165,6 +167,12 @@ impl Network {
     pub fn age(self, age: Option<Duration>) -> Self {
         Self { age, ..self }
     }
+    /// For how long nobody has asked anything of the nodes, which rest then; `None` for nodes that have just been switched
+    /// on and listen.
+    #[must_use]
+    pub fn idle(self, idle: Option<Duration>) -> Self {
+        Self { idle, ..self }
+    }
     /// When the survey is, after the beginning of a trace of several visits.
     #[must_use]
     pub fn at(self, at: Option<Duration>) -> Self {
@@ -250,6 +258,7 @@ impl Network {
             (!self.losses.is_empty(), "loss", OptionName::Loss),
             (self.age.is_some(), "age", OptionName::Age),
             (self.at.is_some(), "at", OptionName::Age),
+            (self.idle.is_some(), "idle", OptionName::Idle),
         ];
         let mut set = set.into_iter().filter(|(is_set, ..)| *is_set);
         set.try_for_each(|(_, option, what)| self.takes(option, what))
@@ -288,6 +297,7 @@ impl Network {
             Some(age) => site.aged(age)?,
             None => site,
         };
+        let site = site.idling(self.idle);
         let site = site.with_losses(&self.losses, psdu)?;
         request.check(&site.testbed)?;
         Ok(site)
@@ -382,7 +392,7 @@ impl Network {
     /// The links as the simulated network surveys them, and what that costs.
     fn surveyed(&self, observer: ProgressObserver<'_>) -> Result<(LinkState, SurveyCost), Error> {
         let protocol = self.pipeline("plan")?;
-        let site = Site::new(self.testbed.clone(), self.seed);
+        let site = Site::new(self.testbed.clone(), self.seed).idling(self.idle);
         let channels = self.request.channels.as_deref();
         let ends = (self.request.to, protocol);
         let surveyed = collect::Surveyed::open(site, ends, channels, observer)?;

@@ -43,7 +43,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Order::Floods(_) | Order::Fetch { .. } => HOPS,
         };
         let slots = rouse::slots(hops.max(HOPS), self.floods.timing());
-        self.train.begin(now, slots);
+        self.train.begin(now, self.floods.timing().wake, slots);
         self.work = Work::Calling(order);
     }
 
@@ -105,7 +105,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// When the time after work is over.
     pub(super) fn rest_due(&self) -> Option<Instant> {
         let rests = self.config.idle == Idle::Rests && self.is_idle();
-        let since = self.active.unwrap_or(Instant::ZERO);
-        rests.then(|| since + AWAKE)
+        rests.then(|| self.active.map_or(Instant::ZERO, |since| since + AWAKE))
     }
 }

@@ -21,13 +21,13 @@ mod waking;
 pub use event::{Command, Event, Refused};
 pub use setup::{setup, AnyAdaptation};
 
-use setup::{handover, hop_setup};
+use setup::handover;
 use waking::{Call, First, WakeUp};
 
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, End, HopSetup, Pipeline};
+use crate::pipeline::{self, End, Pipeline};
 use crate::ring::Fifo;
 use crate::rouse::{self, Train};
 use core::mem;
@@ -36,7 +36,7 @@ use sinks::Sinks;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::hop::{self, HopRoute};
+use thalweg_wire::hop::HopRoute;
 use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
@@ -364,66 +364,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             other => self.emit(Event::Floods(other)),
         }
-    }
-
-    /// Joins a transfer, or goes to rest while it lasts.
-    fn join(&mut self, now: Instant, call: Call) {
-        let Call {
-            setup,
-            start,
-            deadline_s,
-            rendezvous,
-            ..
-        } = call;
-        let until = start + Duration::from_secs(u64::from(deadline_s));
-        let before = self.schedule.filter(|schedule| !schedule.is_done(now));
-        // A later flood sets no rendezvous: the node keeps to those that it knows, or stays awake.
-        let schedule = match rendezvous {
-            Some(rendezvous) => Some(Schedule::new(rendezvous, until, before)),
-            None => before.map(|schedule| schedule.prolonged(until)),
-        };
-        self.schedule = schedule.or(self.schedule);
-        match setup {
-            Some(setup) => {
-                if self.has_work() {
-                    self.work = Work::Nothing;
-                    self.emit(Event::Refused(Refused::Busy));
-                }
-                self.floods.handle_command(now, floodnet::Command::Stop);
-                self.duty = Duty::Transfer;
-                let start = pipeline::Command::Start(setup);
-                self.pipeline.handle_command(now, start);
-                self.emit(Event::Joined);
-                self.attend(now);
-            }
-            None => {
-                let Some(schedule) = schedule else { return };
-                if let Work::Waiting(_, order) = &self.work {
-                    let again = self.rendezvous_for(now, order);
-                    if let Work::Waiting(at, _) = &mut self.work {
-                        *at = again;
-                    }
-                }
-                self.rest(now, schedule);
-            }
-        }
-    }
-
-    /// Takes `position` on `route`.
-    fn join_hops(&mut self, now: Instant, route: HopRoute, position: u8) {
-        let is_asked = position == 0 && route.subject == hop::Subject::Report;
-        let report = is_asked.then(|| self.floods.levels()).flatten();
-        self.floods.handle_command(now, floodnet::Command::Stop);
-        self.duty = Duty::Transfer;
-        self.pending_call = None;
-        let setup = HopSetup {
-            report,
-            ..hop_setup((route, position), &self.config, self.floods.timing())
-        };
-        let start = pipeline::Command::StartHop(setup);
-        self.pipeline.handle_command(now, start);
-        self.emit(Event::Joined);
-        self.attend(now);
     }
 
     /// How long it listens after a rendezvous.

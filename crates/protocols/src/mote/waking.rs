@@ -3,17 +3,17 @@
 //! Owns: when floods of segments follow each other, when a transfer begins, and who answers which call. Time base: the
 //! node's clock. Tests: `tests/`.
 
-use super::rendezvous::RendezvousTimes;
-use super::setup::{first_frame, follow_ups, handover, setup, AnyAdaptation};
-use super::{Event, Mote, Refused, Work};
+use super::rendezvous::{RendezvousTimes, Schedule};
+use super::setup::{first_frame, follow_ups, handover, hop_setup, setup, AnyAdaptation};
+use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
-use crate::pipeline::Setup;
+use crate::pipeline::{self, HopSetup, Setup};
 use thalweg_engine::{Engine, RadioEvent, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::hop;
+use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::route::{Route, Scheme, Segment, WakeUpTurn, LEAST_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
@@ -254,6 +254,66 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let ahead = handover(self.floods.timing());
         self.pending_call
             .map(|call| call.start.saturating_sub(ahead))
+    }
+
+    /// Joins a transfer, or goes to rest while it lasts.
+    pub(super) fn join(&mut self, now: Instant, call: Call) {
+        let Call {
+            setup,
+            start,
+            deadline_s,
+            rendezvous,
+            ..
+        } = call;
+        let until = start + Duration::from_secs(u64::from(deadline_s));
+        let before = self.schedule.filter(|schedule| !schedule.is_done(now));
+        // A later flood sets no rendezvous: the node keeps to those that it knows, or stays awake.
+        let schedule = match rendezvous {
+            Some(rendezvous) => Some(Schedule::new(rendezvous, until, before)),
+            None => before.map(|schedule| schedule.prolonged(until)),
+        };
+        self.schedule = schedule.or(self.schedule);
+        match setup {
+            Some(setup) => {
+                if self.has_work() {
+                    self.work = Work::Nothing;
+                    self.emit(Event::Refused(Refused::Busy));
+                }
+                self.floods.handle_command(now, floodnet::Command::Stop);
+                self.duty = Duty::Transfer;
+                let start = pipeline::Command::Start(setup);
+                self.pipeline.handle_command(now, start);
+                self.emit(Event::Joined);
+                self.attend(now);
+            }
+            None => {
+                let Some(schedule) = schedule else { return };
+                if let Work::Waiting(_, order) = &self.work {
+                    let again = self.rendezvous_for(now, order);
+                    if let Work::Waiting(at, _) = &mut self.work {
+                        *at = again;
+                    }
+                }
+                self.rest(now, schedule);
+            }
+        }
+    }
+
+    /// Takes `position` on `route`.
+    pub(super) fn join_hops(&mut self, now: Instant, route: HopRoute, position: u8) {
+        let is_asked = position == 0 && route.subject == hop::Subject::Report;
+        let report = is_asked.then(|| self.floods.levels()).flatten();
+        self.floods.handle_command(now, floodnet::Command::Stop);
+        self.duty = Duty::Transfer;
+        self.pending_call = None;
+        let setup = HopSetup {
+            report,
+            ..hop_setup((route, position), &self.config, self.floods.timing())
+        };
+        let start = pipeline::Command::StartHop(setup);
+        self.pipeline.handle_command(now, start);
+        self.emit(Event::Joined);
+        self.attend(now);
     }
 
     /// Whether `event` is a call of this node, which then takes its place, unless it has something else to do.

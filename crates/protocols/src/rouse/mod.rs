@@ -33,7 +33,7 @@ pub const AWAKE: Duration = Duration::from_secs(10);
 /// What a sink takes off that: others may have done less than it knows.
 pub const MARGIN: Duration = Duration::from_secs(1);
 /// One slot of so many is for listening.
-const LISTENING: u32 = 16;
+const LISTENING: u32 = 12;
 
 /// From one frame of a train to the next on boards of `timing`.
 pub fn slot(timing: &BoardTiming) -> Duration {
@@ -122,10 +122,10 @@ impl Train {
     pub const fn is_on(&self) -> bool {
         self.run.is_some()
     }
-    /// Begins a train of so many slots.
-    pub fn begin(&mut self, now: Instant, slots: u16) {
+    /// Begins a train of so many slots, as soon as a radio is on that wakes in `wake`.
+    pub fn begin(&mut self, now: Instant, wake: Duration, slots: u16) {
         self.number = self.number.wrapping_add(1);
-        let first = now + self.ahead;
+        let first = now + wake + self.ahead;
         self.run = Some(Run {
             number: self.number,
             part: Part::Leads,
@@ -161,8 +161,11 @@ impl Train {
     }
     /// An answer of the radio to [`OP`].
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) {
-        if matches!(event, RadioEvent::Sent { .. } | RadioEvent::Refused { .. }) {
-            self.go_on(now);
+        match event {
+            RadioEvent::Sent { .. } => self.go_on(now),
+            // Not the same slot again.
+            RadioEvent::Refused { .. } => self.go_on(now + self.slot),
+            _ => {}
         }
     }
     /// Does what is due.
@@ -234,8 +237,8 @@ fn sfd_of(run: &Run, left: u16, slot: Duration) -> Instant {
 
 /// Whether node `id` listens in the slot of the frame with `left` left: others listen in other slots.
 fn listens(id: NodeId, left: u16) -> bool {
-    let seed = u64::from(id.get()) << 16 | u64::from(left);
-    Rng::new(seed).below(LISTENING) == 0
+    let first = Rng::new(u64::from(id.get())).below(LISTENING);
+    (u32::from(left) + first) % LISTENING == 0
 }
 
 /// How long node `id` waits from going to rest to its first sample: a phase of its own.

@@ -16,7 +16,7 @@ use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::{Assembly, Attempt};
-use thalweg_host::survey::SurveyCost;
+use thalweg_host::survey::{IdleCost, SurveyCost};
 use thalweg_host::transfer::pipeline::{Node, Order, TransferTerms};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
@@ -215,12 +215,21 @@ impl Surveyed {
         let links = collector.description().link_state(surveyed.links.clone());
         let took = motes.network().now();
         let age = site.age();
+        let idle = site.idle().map(|rested| IdleCost {
+            rested_s: rested.as_secs_f64(),
+            node_energy_j: rested.as_secs_f64() * collector.description().place.currents.resting_w,
+            rousing_s: surveyed.rousing.as_secs_f64(),
+        });
+        let rests_again = site.idle().map(|_| age);
         let site = site.aged(Duration::from_nanos(took.as_nanos()) + age)?;
         // Its transfers begin then.
         let links = links.measured_at(took).as_of(took + age);
         Ok(Self {
-            cost: surveyed.cost(links.routing_channel()),
-            site,
+            cost: SurveyCost {
+                idle,
+                ..surveyed.cost(links.routing_channel())
+            },
+            site: site.idling(rests_again),
             collector,
             links,
         })
