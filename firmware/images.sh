@@ -1,14 +1,26 @@
 #!/usr/bin/env bash
-# Builds the images into firmware/images and prints what they take; fails where a mote takes more flash or RAM than it may.
+# Builds the images into firmware/images, for boards without a boot loader and, in folders of its names, for those with
+# one. Prints what they take; fails where a mote takes more flash or RAM than it may.
+#
+#   firmware/images.sh                 all
+#   firmware/images.sh none|dongle|uf2 those beside this boot loader
 set -euo pipefail
 cd "$(dirname "$0")"
 export FIRMWARE_TOOLS="${FIRMWARE_TOOLS:-$(./toolchain.sh)}"
 export CARGO_TARGET_DIR="${FIRMWARE_TARGET:-$PWD/target}"
-./toolchain.sh cargo build --release --locked "$@"
 
-mkdir -p images
-for image in mote station; do
-    cp "$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/$image" "images/$image.elf"
+[ $# -gt 0 ] || set -- none dongle uf2
+for loader in "$@"; do
+    case $loader in
+        none) features=() folder=images ;;
+        dongle | uf2) features=(--features "$loader") folder=images/$loader ;;
+        *) echo "images.sh: $loader: wanted none, dongle or uf2" >&2; exit 1 ;;
+    esac
+    ./toolchain.sh cargo build --release --locked "${features[@]}"
+    mkdir -p "$folder"
+    for image in mote station; do
+        cp "$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/$image" "$folder/$image.elf"
+    done
 done
 python3 - images <<'PYTHON'
 import struct, sys

@@ -30,6 +30,14 @@ pub struct Flash<'a> {
     pub identity: (u32, &'a [u8]),
 }
 
+/// Has the chip, which starts at the vector table at 0 (ARMv7-M B1.5.5), start the image at `vectors`: what there is of
+/// a boot loader here. It gives the image its stack and its start, and no more; where the table is, the image must say.
+fn boot(memory: &mut Memory, vectors: u32) {
+    let start: Option<[u8; 8]> = memory.fixed(vectors);
+    // Flash has a word at 0; an image at 0 is its own start.
+    let _placed = start.is_some_and(|start| memory.program(0, &start));
+}
+
 /// The network.
 pub struct Network {
     world: World<Machine>,
@@ -60,8 +68,8 @@ impl Network {
             let radio = perturbation.radio(RadioTimes::TYPICAL, number, seed);
             let identity = derive(seed, "device", &[number as u64]);
             let setup = Setup { identity, radio };
-            let vectors = images.last().map_or(0, |image| image.vectors);
-            let machine = Machine::new(memory, vectors, setup, costs);
+            boot(&mut memory, images.last().map_or(0, |image| image.vectors));
+            let machine = Machine::new(memory, 0, setup, costs);
             let mut draw = stream(seed, "crystal", &[number as u64]);
             let ppb = (DRIFT_SIGMA_PPB * normal(&mut draw)) as i32;
             let late = derive(seed, "boot", &[number as u64]) % SWITCHED_ON_WITHIN.as_nanos();

@@ -109,6 +109,9 @@ impl Clock {
             LowFrequency::Rc => 0,
             LowFrequency::Crystal => 1,
         };
+        // A boot loader may have left it running, from another source.
+        r.write(clock::LFCLKSTOP, 1);
+        r.write(rtc::STOP, 1);
         r.write(clock::LFCLKSRC, source);
         r.write(clock::LFCLKSTARTED, 0);
         r.write(clock::LFCLKSTART, 1);
