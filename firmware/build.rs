@@ -10,11 +10,12 @@ use layout::{Area, BootLoader, PAGE_BYTES};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
-    let boot_loader = match (has("DONGLE"), has("UF2")) {
-        (false, false) => BootLoader::None,
-        (true, false) => BootLoader::Dongle,
-        (false, true) => BootLoader::Uf2,
-        (true, true) => return Err("features dongle and uf2: an image has one boot loader".into()),
+    let boot_loader = match (has("DONGLE"), has("UF2"), has("UF2_S7")) {
+        (false, false, false) => BootLoader::None,
+        (true, false, false) => BootLoader::Dongle,
+        (false, true, false) => BootLoader::Uf2,
+        (false, false, true) => BootLoader::Uf2S7,
+        _ => return Err("several boot loaders' features: an image has one".into()),
     };
     let layout = boot_loader.layout();
     let line = |name: &str, area: Area| {

@@ -2,19 +2,19 @@
 # Builds the images into firmware/images, for boards without a boot loader and, in folders of its names, for those with
 # one. Prints what they take; fails where a mote takes more flash or RAM than it may.
 #
-#   firmware/images.sh                 all
-#   firmware/images.sh none|dongle|uf2 those beside this boot loader
+#   firmware/images.sh                          all
+#   firmware/images.sh none|dongle|uf2|uf2-s7   those beside this boot loader
 set -euo pipefail
 cd "$(dirname "$0")"
 export FIRMWARE_TOOLS="${FIRMWARE_TOOLS:-$(./toolchain.sh)}"
 export CARGO_TARGET_DIR="${FIRMWARE_TARGET:-$PWD/target}"
 
-[ $# -gt 0 ] || set -- none dongle uf2
+[ $# -gt 0 ] || set -- none dongle uf2 uf2-s7
 for loader in "$@"; do
     case $loader in
         none) features=() folder=images ;;
-        dongle | uf2) features=(--features "$loader") folder=images/$loader ;;
-        *) echo "images.sh: $loader: wanted none, dongle or uf2" >&2; exit 1 ;;
+        dongle | uf2 | uf2-s7) features=(--features "$loader") folder=images/$loader ;;
+        *) echo "images.sh: $loader: wanted none, dongle, uf2 or uf2-s7" >&2; exit 1 ;;
     esac
     ./toolchain.sh cargo build --release --locked "${features[@]}"
     mkdir -p "$folder"

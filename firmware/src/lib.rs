@@ -15,10 +15,14 @@ use thalweg_nrf52840::reset::{Kind, Remains, BLOCK_WORDS};
 use thalweg_nrf52840::uart::Pins;
 
 /// The boot loader that the image was linked for.
-pub const BOOT_LOADER: BootLoader = match (cfg!(feature = "dongle"), cfg!(feature = "uf2")) {
-    (true, _) => BootLoader::Dongle,
-    (_, true) => BootLoader::Uf2,
-    _ => BootLoader::None,
+pub const BOOT_LOADER: BootLoader = if cfg!(feature = "dongle") {
+    BootLoader::Dongle
+} else if cfg!(feature = "uf2") {
+    BootLoader::Uf2
+} else if cfg!(feature = "uf2-s7") {
+    BootLoader::Uf2S7
+} else {
+    BootLoader::None
 };
 /// Where things are in flash.
 pub const LAYOUT: Layout = BOOT_LOADER.layout();
@@ -27,6 +31,7 @@ pub const PINS: Pins = match BOOT_LOADER {
     BootLoader::None => Pins::DEVELOPMENT_KIT,
     BootLoader::Dongle => Pins::DONGLE,
     BootLoader::Uf2 => Pins::FEATHER,
+    BootLoader::Uf2S7 => Pins::XIAO,
 };
 
 /// Interrupts by number (product specification 4.2.4), and the register that lets them through (ARMv7-M B3.4.4).

@@ -1,7 +1,7 @@
 //! A network of motes that run their images, in the air of a site.
 //!
 //! Each mote has a crystal and a receive chain of its own, drawn from a seed. Time base: [`SimTime`]. Invariant: same
-//! images, site, seed and perturbation, same bytes. Tests: `.ci/emulated.py`.
+//! images, site, seed and perturbation, same bytes. Tests: below, and `.ci/emulated.py`.
 
 use crate::core::Costs;
 use crate::crystal::Crystal;
@@ -122,5 +122,26 @@ impl Network {
     /// The same, to look closer.
     pub fn world_mut(&mut self) -> &mut World<Machine> {
         &mut self.world
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chip_is_told_an_images_start_and_nothing_else() {
+        let start = [0, 0, 1, 0x20, 0x41, 0x10, 0, 0];
+        let table = [&start[..], &[7; 8]].concat();
+        let mut memory = Memory::default();
+        let erased = memory.read(8, 8).map(<[u8]>::to_vec);
+        assert!(memory.program(0x1000, &table));
+        boot(&mut memory, 0x1000);
+        assert_eq!(memory.read(0, 8), Some(&start[..]));
+        assert_eq!(memory.read(8, 8), erased.as_deref());
+        // An image at 0 stays as it is.
+        assert!(memory.program(0, &table));
+        boot(&mut memory, 0);
+        assert_eq!(memory.read(0, 16), Some(&table[..]));
     }
 }

@@ -35,6 +35,8 @@ pub enum BootLoader {
     Dongle,
     /// Adafruit's boot loader with SoftDevice S140 6.1: boards that show up as a drive.
     Uf2,
+    /// The same with SoftDevice S140 7, which is a page longer.
+    Uf2S7,
 }
 
 /// What is where.
@@ -50,9 +52,25 @@ pub struct Layout {
     pub recordings: Area,
 }
 
+impl Layout {
+    /// Behind a SoftDevice that ends at `first`: S140 6.1 at 0x26000, 7 at 0x27000. Old boot loaders write no block from
+    /// 0xAD000 on, new ones none from 0xEA000 on (Adafruit_nRF52_Bootloader, src/usb/uf2/uf2cfg.h); data may lie there.
+    const fn behind(first: u32) -> Self {
+        let program = Area::from_to(first, first + 0x3_0000);
+        let identity = Area::from_to(program.end(), program.end() + PAGE_BYTES);
+        let second = Area::from_to(identity.end(), identity.end() + 0x3_0000);
+        Self {
+            program,
+            identity,
+            second,
+            recordings: Area::from_to(second.end(), 0xE_A000),
+        }
+    }
+}
+
 impl BootLoader {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::None, Self::Dongle, Self::Uf2];
+    pub const ALL: [Self; 4] = [Self::None, Self::Dongle, Self::Uf2, Self::Uf2S7];
 
     /// Where things are beside it.
     pub const fn layout(self) -> Layout {
@@ -71,14 +89,8 @@ impl BootLoader {
                 second: Area::from_to(0x3_2000, 0x6_3000),
                 recordings: Area::from_to(0x6_3000, 0xE_0000),
             },
-            // S140 6.1 ends at 0x26000. Old boot loaders write no block from 0xAD000 on, new ones none from 0xEA000 on
-            // (Adafruit_nRF52_Bootloader, src/usb/uf2/uf2cfg.h); an application's data may lie there.
-            Self::Uf2 => Layout {
-                program: Area::from_to(0x2_6000, 0x5_6000),
-                identity: Area::from_to(0x5_6000, 0x5_7000),
-                second: Area::from_to(0x5_7000, 0x8_7000),
-                recordings: Area::from_to(0x8_7000, 0xE_A000),
-            },
+            Self::Uf2 => Layout::behind(0x2_6000),
+            Self::Uf2S7 => Layout::behind(0x2_7000),
         }
     }
 
@@ -118,6 +130,7 @@ mod tests {
                 BootLoader::None => (0, 1 << 20),
                 BootLoader::Dongle => (0x1000, 0xE_0000),
                 BootLoader::Uf2 => (0x2_6000, 0xE_A000),
+                BootLoader::Uf2S7 => (0x2_7000, 0xE_A000),
             };
             assert!(areas[0].first >= first && areas[3].end() <= end);
             assert!(areas.iter().all(|area| area.first % PAGE_BYTES == 0));
@@ -127,7 +140,7 @@ mod tests {
             );
         }
         // What every UF2 boot loader writes.
-        assert!(BootLoader::Uf2.layout().identity.end() <= 0xA_D000);
+        assert!(BootLoader::Uf2S7.layout().identity.end() <= 0xA_D000);
         assert_eq!(BootLoader::of_program(0x2000), None);
     }
 }

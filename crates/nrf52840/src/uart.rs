@@ -33,6 +33,8 @@ impl Pins {
     pub const DONGLE: Self = Self { txd: 20, rxd: 24 };
     /// Of Adafruit's Feather nRF52840 Express, marked TX and RX: P0.25 and P0.24, as RIOT has them.
     pub const FEATHER: Self = Self { txd: 25, rxd: 24 };
+    /// Of Seeed's XIAO nRF52840, marked D6 and D7: P1.11 and P1.12, as Zephyr has them.
+    pub const XIAO: Self = Self { txd: 43, rxd: 44 };
 }
 
 /// Whether something is being sent.

@@ -62,6 +62,9 @@ pub(crate) enum BootLoaderArg {
     Dongle,
     /// Adafruit's with SoftDevice S140 6: the image begins at 0x26000.
     Uf2,
+    /// The same with SoftDevice S140 7: the image begins at 0x27000.
+    #[value(name = "uf2-s7")]
+    Uf2S7,
 }
 
 impl From<BootLoaderArg> for BootLoader {
@@ -70,6 +73,7 @@ impl From<BootLoaderArg> for BootLoader {
             BootLoaderArg::None => Self::None,
             BootLoaderArg::Dongle => Self::Dongle,
             BootLoaderArg::Uf2 => Self::Uf2,
+            BootLoaderArg::Uf2S7 => Self::Uf2S7,
         }
     }
 }

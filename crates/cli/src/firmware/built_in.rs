@@ -18,6 +18,8 @@ pub(super) fn image(boot_loader: BootLoader, role: Role) -> Option<&'static [u8]
         (BootLoader::Dongle, Role::BaseStation) => image!("dongle/station"),
         (BootLoader::Uf2, Role::Mote) => image!("uf2/mote"),
         (BootLoader::Uf2, Role::BaseStation) => image!("uf2/station"),
+        (BootLoader::Uf2S7, Role::Mote) => image!("uf2-s7/mote"),
+        (BootLoader::Uf2S7, Role::BaseStation) => image!("uf2-s7/station"),
     })
 }
 #[cfg(not(feature = "images"))]

@@ -1,6 +1,7 @@
 //! An image as the package that Nordic's serial boot loader takes: manifest, init packet, flash.
 //!
-//! Sources: pc-nrfutil's `dfu-cc.proto` (the init packet), `manifest.py`, and `package.py` (the digest's bytes are reversed).
+//! Sources: dfu-cc.proto of Nordic's pc-nrfutil (the init packet), its manifest, and its packages (the digest's bytes are
+//! reversed). The init packet is that of nrfutil 6.1.7 byte for byte.
 //! Values are those of `nrfutil pkg generate --hw-version 52 --sd-req 0x00 --application-version 1`. Not signed: the dongle's
 //! open boot loader takes it so. Nobody has tried it with one. Tests: `dfu_tests.rs`.
 

@@ -121,6 +121,7 @@ const fn name(boot_loader: BootLoader) -> &'static str {
         BootLoader::None => "none",
         BootLoader::Dongle => "dongle",
         BootLoader::Uf2 => "uf2",
+        BootLoader::Uf2S7 => "uf2-s7",
     }
 }
 
@@ -147,21 +148,25 @@ impl Format {
         }
     }
 
-    /// The boot loader: the one that was asked for, else the format's own, which takes no other.
+    /// The boot loader: the one that was asked for, else the format's own, which takes no other's images.
     fn beside(self, asked: Option<BootLoader>) -> Result<BootLoader, Failure> {
-        let (own, ending) = match self {
+        let (own, wanted) = match self {
             Self::Elf | Self::Hex => return Ok(asked.unwrap_or(BootLoader::None)),
-            Self::Uf2 => (BootLoader::Uf2, ".uf2"),
-            Self::Dfu => (BootLoader::Dongle, ".zip"),
+            Self::Uf2 => (
+                &[BootLoader::Uf2, BootLoader::Uf2S7][..],
+                ".uf2 is for uf2 and uf2-s7",
+            ),
+            Self::Dfu => (&[BootLoader::Dongle][..], ".zip is for dongle"),
         };
-        match asked.filter(|asked| *asked != own) {
-            None => Ok(own),
-            Some(other) => Err(Failure::Input(format!(
-                "--boot-loader {}: {ending} is for {}; .elf and .hex are for any",
-                name(other),
-                name(own)
-            ))),
-        }
+        let mut fitting = own.iter().copied();
+        fitting
+            .find(|own| asked.is_none_or(|asked| asked == *own))
+            .ok_or_else(|| {
+                let asked = asked.map_or("", name);
+                Failure::Input(format!(
+                    "--boot-loader {asked}: {wanted}; .elf and .hex are for any"
+                ))
+            })
     }
 }
 

@@ -12,6 +12,7 @@ use flate2::Crc;
 const NONE: (&str, u32, u32) = ("", 0, 0xF_F000);
 const DONGLE: (&str, u32, u32) = ("dongle", 0x1000, 0x3_1000);
 const UF2: (&str, u32, u32) = ("uf2", 0x2_6000, 0x5_6000);
+const UF2_S7: (&str, u32, u32) = ("uf2-s7", 0x2_7000, 0x5_7000);
 const CODE: [u8; 40] = *b"forty bytes of a program, as it were ...";
 /// Where it is behind the beginning: without a boot loader it lies across a border of 64 kB.
 const OFFSET: u32 = 0xFFF0;
@@ -47,7 +48,7 @@ fn elf(begin: u32, identity: u32) -> Vec<u8> {
 
 /// All images in `folder`.
 fn images(folder: &Path) {
-    for (name, begin, identity) in [NONE, DONGLE, UF2] {
+    for (name, begin, identity) in [NONE, DONGLE, UF2, UF2_S7] {
         fs::create_dir_all(folder.join(name)).unwrap();
         for role in ["mote.elf", "station.elf"] {
             fs::write(folder.join(name).join(role), elf(begin, identity)).unwrap();
@@ -199,6 +200,13 @@ fn what_a_boot_loader_takes_is_what_a_programmer_does() {
     assert_eq!(copied.len(), 4 * 256);
     copied.retain(|at, byte| *byte != 0xFF || programmed.contains_key(at));
     assert_eq!(copied, programmed);
+
+    let programmed = hex("uf2-s7", "uf2-s7.hex");
+    assert_eq!(programmed.first_key_value(), Some((&UF2_S7.1, &0)));
+    let copied = flash_of_uf2(&made(&["--boot-loader", "uf2-s7"], "s7.uf2"));
+    assert!(programmed
+        .iter()
+        .all(|byte| copied.get(byte.0) == Some(byte.1)));
 
     let programmed = hex("dongle", "dongle.hex");
     assert_eq!(programmed.first_key_value(), Some((&DONGLE.1, &0)));
