@@ -104,14 +104,15 @@ impl Clock {
     /// # Errors
     /// [`ClockError`].
     pub fn start(r: &mut impl Registers, low: LowFrequency) -> Result<Self, ClockError> {
+        // A boot loader may have left all of them running, the low-frequency clock from another source.
+        for stop in [clock::HFCLKSTOP, clock::LFCLKSTOP, rtc::STOP] {
+            r.write(stop, 1);
+        }
         start_crystal(r)?;
         let source = match low {
             LowFrequency::Rc => 0,
             LowFrequency::Crystal => 1,
         };
-        // A boot loader may have left it running, from another source.
-        r.write(clock::LFCLKSTOP, 1);
-        r.write(rtc::STOP, 1);
         r.write(clock::LFCLKSRC, source);
         r.write(clock::LFCLKSTARTED, 0);
         r.write(clock::LFCLKSTART, 1);
