@@ -48,7 +48,10 @@ impl Emulated {
         let read = |name: &str| {
             let path = folder.join(name);
             let named = |why| Failure::Input(format!("{}: {why}", path.display()));
-            let bytes = fs::read(&path).map_err(|why| named(plain(&why)))?;
+            let bytes = fs::read(&path).map_err(|why| {
+                let why = plain(&why);
+                named(format!("{why}; `firmware/images.sh` builds images"))
+            })?;
             Image::read(bytes).map_err(|why| named(why.to_string()))
         };
         let [mote, station] = [read(IMAGES[0])?, read(IMAGES[1])?];

@@ -82,7 +82,8 @@ impl BootLoader {
                 identity: Area::from_to(0xF_F000, 0x10_0000),
             },
             // The MBR has the first page, the boot loader all from 0xE0000 on (Zephyr's board nrf52840dongle says both). An
-            // update is put behind the present image before it takes its place: recordings begin beyond (from memory).
+            // update is put on the page behind the present image before it takes its place (nRF5 SDK, nrf_dfu_utils.c), so
+            // recordings begin beyond.
             Self::Dongle => Layout {
                 program: Area::from_to(0x1000, 0x3_1000),
                 identity: Area::from_to(0x3_1000, 0x3_2000),
