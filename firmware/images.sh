@@ -1,23 +1,40 @@
 #!/usr/bin/env bash
-# Builds the images into firmware/images and prints what they take; fails where a mote takes more flash or RAM than it may.
+# Builds the images into firmware/images, for boards without a boot loader and, in folders of its names, for those with
+# one. Prints what they take; fails where a mote takes more flash or RAM than it may.
+#
+#   firmware/images.sh                          all
+#   firmware/images.sh none|dongle|uf2|uf2-s7   those beside this boot loader
 set -euo pipefail
 cd "$(dirname "$0")"
+[ $# -gt 0 ] || set -- none dongle uf2 uf2-s7
+for loader in "$@"; do
+    case $loader in
+        none | dongle | uf2 | uf2-s7) ;;
+        *) echo "images.sh: $loader: wanted none, dongle, uf2 or uf2-s7" >&2; exit 1 ;;
+    esac
+done
 export FIRMWARE_TOOLS="${FIRMWARE_TOOLS:-$(./toolchain.sh)}"
 export CARGO_TARGET_DIR="${FIRMWARE_TARGET:-$PWD/target}"
-./toolchain.sh cargo build --release --locked "$@"
 
-mkdir -p images
-for image in mote station; do
-    cp "$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/$image" "images/$image.elf"
+folders=()
+for loader in "$@"; do
+    features=() folder=images
+    [ "$loader" = none ] || features=(--features "$loader") folder=images/$loader
+    folders+=("$folder")
+    ./toolchain.sh cargo build --release --locked "${features[@]}"
+    mkdir -p "$folder"
+    for image in mote station; do
+        cp "$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/$image" "$folder/$image.elf"
+    done
 done
-python3 - images <<'PYTHON'
+python3 - "${folders[@]}" <<'PYTHON'
 import struct, sys
 
 # Bytes of flash, and of RAM without stack.
 MOST = {"mote": (170_000, 32_000), "station": (196_608, 131_072)}
 over = []
-for name, most in MOST.items():
-    file = open(f"{sys.argv[1]}/{name}.elf", "rb").read()
+for path, name in [(f"{folder}/{name}.elf", name) for folder in sys.argv[1:] for name in MOST]:
+    file = open(path, "rb").read()
     at, = struct.unpack_from("<I", file, 28)
     count, = struct.unpack_from("<H", file, 44)
     flash = ram = 0
@@ -29,9 +46,9 @@ for name, most in MOST.items():
             flash += stored
         if 0x2000_0000 <= virtual < 0x2004_0000:
             ram += occupied
-    print(f"{name}: {flash} bytes of flash, {ram} of RAM without stack")
-    over += [name] if flash > most[0] or ram > most[1] else []
-for name in over:
-    print(f"images.sh: {name} may take {MOST[name][0]} and {MOST[name][1]}", file=sys.stderr)
+    print(f"{path}: {flash} bytes of flash, {ram} of RAM without stack")
+    if flash > MOST[name][0] or ram > MOST[name][1]:
+        over.append(path)
+        print(f"images.sh: {path} may take {MOST[name][0]} and {MOST[name][1]}", file=sys.stderr)
 sys.exit(bool(over))
 PYTHON

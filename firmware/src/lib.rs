@@ -10,10 +10,29 @@ use cortex_m::peripheral::SCB;
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::identity::RECORD_BYTES;
+use thalweg_nrf52840::layout::{BootLoader, Layout};
 use thalweg_nrf52840::reset::{Kind, Remains, BLOCK_WORDS};
+use thalweg_nrf52840::uart::Pins;
 
-/// The first page of recordings, and how many there are (`memory.x`).
-pub const RECORDINGS: (u32, u16) = (0x0006_0000, 158);
+/// The boot loader that the image was linked for.
+pub const BOOT_LOADER: BootLoader = if cfg!(feature = "dongle") {
+    BootLoader::Dongle
+} else if cfg!(feature = "uf2") {
+    BootLoader::Uf2
+} else if cfg!(feature = "uf2-s7") {
+    BootLoader::Uf2S7
+} else {
+    BootLoader::None
+};
+/// Where things are in flash.
+pub const LAYOUT: Layout = BOOT_LOADER.layout();
+/// Where the board has its line to a host.
+pub const PINS: Pins = match BOOT_LOADER {
+    BootLoader::None => Pins::DEVELOPMENT_KIT,
+    BootLoader::Dongle => Pins::DONGLE,
+    BootLoader::Uf2 => Pins::FEATHER,
+    BootLoader::Uf2S7 => Pins::XIAO,
+};
 
 /// Interrupts by number (product specification 4.2.4), and the register that lets them through (ARMv7-M B3.4.4).
 pub mod interrupt {

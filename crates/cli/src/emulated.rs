@@ -10,11 +10,12 @@ use thalweg_emulator::network::{Flash, Network};
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_host::line::Stream;
 use thalweg_medium::chip::NRF52840;
-use thalweg_nrf52840::identity::{Identity, Role, ADDRESS};
+use thalweg_nrf52840::identity::{Identity, Role, RECORD_BYTES};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, NodeId, SimTime};
 
 use crate::failure::Failure;
+use crate::firmware::image::Image;
 use crate::output::plain;
 
 /// Images in a folder.
@@ -46,18 +47,22 @@ impl Emulated {
         }
         let read = |name: &str| {
             let path = folder.join(name);
-            let bytes = fs::read(&path);
-            bytes.map_err(|why| Failure::Input(format!("{}: {}", path.display(), plain(&why))))
+            let named = |why| Failure::Input(format!("{}: {why}", path.display()));
+            let bytes = fs::read(&path).map_err(|why| {
+                let why = plain(&why);
+                named(format!("{why}; `firmware/images.sh` builds images"))
+            })?;
+            Image::read(bytes).map_err(|why| named(why.to_string()))
         };
         let [mote, station] = [read(IMAGES[0])?, read(IMAGES[1])?];
         let node = to.unwrap_or(testbed.sink);
-        let identities: Vec<_> = testbed
+        let motes: Vec<(&Image, [u8; RECORD_BYTES])> = testbed
             .nodes
             .iter()
             .map(|at| {
-                let role = match at.id == node {
-                    true => Role::BaseStation,
-                    false => Role::Mote,
+                let (image, role) = match at.id == node {
+                    true => (&station, Role::BaseStation),
+                    false => (&mote, Role::Mote),
                 };
                 let (channels, floods) = (testbed.channels, testbed.control);
                 let identity = Identity {
@@ -66,17 +71,14 @@ impl Emulated {
                     channels,
                     floods,
                 };
-                (role, identity.bytes())
+                (image, identity.bytes())
             })
             .collect();
-        let motes: Vec<Flash<'_>> = identities
+        let motes: Vec<Flash<'_>> = motes
             .iter()
-            .map(|(role, identity)| Flash {
-                image: match role {
-                    Role::Mote => &mote,
-                    Role::BaseStation => &station,
-                },
-                identity: (ADDRESS, identity),
+            .map(|(image, identity)| Flash {
+                image: image.elf(),
+                identity: (image.layout().identity.first, identity),
             })
             .collect();
         let environment = site.environment.clone();

@@ -1,7 +1,7 @@
 //! A network of motes that run their images, in the air of a site.
 //!
 //! Each mote has a crystal and a receive chain of its own, drawn from a seed. Time base: [`SimTime`]. Invariant: same
-//! images, site, seed and perturbation, same bytes. Tests: `.ci/emulated.py`.
+//! images, site, seed and perturbation, same bytes. Tests: below, and `.ci/emulated.py`.
 
 use crate::core::Costs;
 use crate::crystal::Crystal;
@@ -28,6 +28,14 @@ pub struct Flash<'a> {
     pub image: &'a [u8],
     /// Its identity: where it is, and its bytes.
     pub identity: (u32, &'a [u8]),
+}
+
+/// Has the chip, which starts at the vector table at 0 (ARMv7-M B1.5.5), start the image at `vectors`: what there is of
+/// a boot loader here. It gives the image its stack and its start, and no more; where the table is, the image must say.
+fn boot(memory: &mut Memory, vectors: u32) {
+    let start: Option<[u8; 8]> = memory.fixed(vectors);
+    // Flash has a word at 0; an image at 0 is its own start.
+    let _placed = start.is_some_and(|start| memory.program(0, &start));
 }
 
 /// The network.
@@ -60,8 +68,8 @@ impl Network {
             let radio = perturbation.radio(RadioTimes::TYPICAL, number, seed);
             let identity = derive(seed, "device", &[number as u64]);
             let setup = Setup { identity, radio };
-            let vectors = images.last().map_or(0, |image| image.vectors);
-            let machine = Machine::new(memory, vectors, setup, costs);
+            boot(&mut memory, images.last().map_or(0, |image| image.vectors));
+            let machine = Machine::new(memory, 0, setup, costs);
             let mut draw = stream(seed, "crystal", &[number as u64]);
             let ppb = (DRIFT_SIGMA_PPB * normal(&mut draw)) as i32;
             let late = derive(seed, "boot", &[number as u64]) % SWITCHED_ON_WITHIN.as_nanos();
@@ -114,5 +122,26 @@ impl Network {
     /// The same, to look closer.
     pub fn world_mut(&mut self) -> &mut World<Machine> {
         &mut self.world
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chip_is_told_an_images_start_and_nothing_else() {
+        let start = [0, 0, 1, 0x20, 0x41, 0x10, 0, 0];
+        let table = [&start[..], &[7; 8]].concat();
+        let mut memory = Memory::default();
+        let erased = memory.read(8, 8).map(<[u8]>::to_vec);
+        assert!(memory.program(0x1000, &table));
+        boot(&mut memory, 0x1000);
+        assert_eq!(memory.read(0, 8), Some(&start[..]));
+        assert_eq!(memory.read(8, 8), erased.as_deref());
+        // An image at 0 stays as it is.
+        assert!(memory.program(0, &table));
+        boot(&mut memory, 0);
+        assert_eq!(memory.read(0, 16), Some(&table[..]));
     }
 }

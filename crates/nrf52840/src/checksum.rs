@@ -1,7 +1,7 @@
-//! CRC-32 as of IEEE 802.3, bit by bit: it runs over headers only.
+//! CRC-32 as of IEEE 802.3, bit by bit: on a mote it runs over headers only.
 
 /// The check sum of `bytes`.
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| match crc & 1 {
             0 => crc >> 1,

@@ -3,13 +3,13 @@
 //! The processor stands still meanwhile, 42 us for a word and 85 ms for a page (NVMC 4.3.9), so both are refused while the
 //! radio is in use for what they would harm.
 
+use crate::layout::Area;
+pub use crate::layout::PAGE_BYTES;
 use crate::radio::Usage;
 use crate::registers::nvmc;
 use crate::Registers;
 use core::fmt;
 
-/// Bytes of a page.
-pub const PAGE_BYTES: u32 = 4_096;
 /// Polls until the controller is ready: over 85 ms where code runs from RAM.
 const PATIENCE: u32 = 10_000_000;
 
@@ -53,6 +53,10 @@ impl Flash {
             true => Some(Self { first, pages }),
             false => None,
         }
+    }
+    /// The pages of `area`; none as with [`Self::at`].
+    pub const fn of(area: Area) -> Option<Self> {
+        Self::at(area.first, area.pages)
     }
     /// How many pages.
     pub const fn pages(self) -> u16 {

@@ -1,4 +1,4 @@
-//! Who a node is: a record in a flash page of its own, which `thalweg firmware` writes into an image.
+//! Who a node is: a record in a flash page of its own ([`crate::layout`]), which `thalweg firmware` writes into an image.
 //!
 //! 28 bytes, little-endian: 16 of magic, version, role, node (2), channels (2), the floods' channel, a zero, CRC-32 of all
 //! before it. A record that is not wholly right is an error that says what is wrong; nothing is guessed.
@@ -8,8 +8,6 @@ use crate::Registers;
 use core::fmt;
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
-/// Where it is: the last page of flash (`firmware/memory.x`).
-pub const ADDRESS: u32 = 0x000F_F000;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 28;
 /// What it begins with.

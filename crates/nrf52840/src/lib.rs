@@ -9,7 +9,7 @@
 #[cfg(test)]
 extern crate std;
 
-mod checksum;
+pub mod checksum;
 pub mod chip;
 pub mod clock;
 mod digest;
@@ -17,6 +17,7 @@ pub mod dma;
 pub mod flash;
 pub mod host;
 pub mod identity;
+pub mod layout;
 pub mod radio;
 pub mod recording;
 pub mod registers;

@@ -18,6 +18,8 @@ pub mod clock {
     pub const LFCLKSRC: u32 = BASE + 0x518;
     /// POWER 5.3.7: constant latency of wake-ups.
     pub const CONSTLAT: u32 = BASE + 0x078;
+    /// Stops the low-frequency clock, whose source can be changed only then (5.4.3).
+    pub const LFCLKSTOP: u32 = BASE + 0x00C;
     /// Lowest power while asleep.
     pub const LOWPWR: u32 = BASE + 0x07C;
     /// Why the chip was reset; a bit is cleared by writing 1.
@@ -188,6 +190,8 @@ pub mod rtc {
     pub const BASE: u32 = 0x4001_1000;
     /// Task: run.
     pub const START: u32 = BASE;
+    /// Task: stand still. The prescaler can be changed only then (RTC 6.22.1).
+    pub const STOP: u32 = BASE + 0x004;
     /// Task: back to 0.
     pub const CLEAR: u32 = BASE + 0x008;
     /// Interrupts on.

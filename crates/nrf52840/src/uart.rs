@@ -29,6 +29,12 @@ pub struct Pins {
 impl Pins {
     /// Of Nordic's development kit, to the serial port of its debugger: P0.06 and P0.08.
     pub const DEVELOPMENT_KIT: Self = Self { txd: 6, rxd: 8 };
+    /// Of Nordic's dongle, at its edge: P0.20 and P0.24, as Zephyr has them. P0.06 and P0.08 are lamps there.
+    pub const DONGLE: Self = Self { txd: 20, rxd: 24 };
+    /// Of Adafruit's Feather nRF52840 Express, marked TX and RX: P0.25 and P0.24, as RIOT has them.
+    pub const FEATHER: Self = Self { txd: 25, rxd: 24 };
+    /// Of Seeed's XIAO nRF52840, marked D6 and D7: P1.11 and P1.12, as Zephyr has them.
+    pub const XIAO: Self = Self { txd: 43, rxd: 44 };
 }
 
 /// Whether something is being sent.

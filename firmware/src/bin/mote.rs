@@ -8,13 +8,13 @@ use core::cell::RefCell;
 use core::num::NonZeroU32;
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
-use thalweg_firmware::{chip, interrupt, remains, reset, RECORDINGS};
+use thalweg_firmware::{chip, interrupt, remains, reset, LAYOUT};
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::{self, Identity};
+use thalweg_nrf52840::identity::Identity;
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
 use thalweg_nrf52840::recording::Recording;
 use thalweg_nrf52840::registers::{clock, nvmc};
@@ -50,7 +50,7 @@ fn main() -> ! {
     chip.write(nvmc::ICACHECNF, 1);
     let mark = Region::at(cortex_m_rt::heap_start() as usize as u32, MARK_WORDS);
     let mark = StackMark::put(&mut chip, mark);
-    let Ok(identity) = Identity::read(&mut chip, identity::ADDRESS) else {
+    let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
         // Nobody's node: it keeps still, and sleeps.
         loop {
             cortex_m::asm::wfi();
@@ -66,8 +66,7 @@ fn main() -> ! {
 }
 
 fn start(chip: Chip, identity: Identity) {
-    let (first, pages) = RECORDINGS;
-    let Some(flash) = Flash::at(first, pages) else {
+    let Some(flash) = Flash::of(LAYOUT.recordings) else {
         reset(Kind::Panic, format_args!("the recordings' flash is none"));
     };
     let mut recorder = Recorder::new(chip, flash);

@@ -11,17 +11,17 @@ use core::num::{NonZeroU16, NonZeroU32};
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
 use thalweg_firmware::queue::{Item, Queue};
-use thalweg_firmware::{chip, interrupt, remains, reset};
+use thalweg_firmware::{chip, interrupt, remains, reset, LAYOUT, PINS};
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::{self, Identity};
+use thalweg_nrf52840::identity::Identity;
 use thalweg_nrf52840::radio::{Radio, TIMING};
 use thalweg_nrf52840::registers::{clock, nvmc};
 use thalweg_nrf52840::reset::{Kind, Reason, Remains};
 use thalweg_nrf52840::tick::Tick;
-use thalweg_nrf52840::uart::{Pins, Uart};
+use thalweg_nrf52840::uart::Uart;
 use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
@@ -111,7 +111,7 @@ fn main() -> ! {
     );
     chip.write(clock::DCDCEN, 1);
     chip.write(nvmc::ICACHECNF, 1);
-    let Ok(identity) = Identity::read(&mut chip, identity::ADDRESS) else {
+    let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
         // Nobody's node: it keeps still, and sleeps.
         loop {
             cortex_m::asm::wfi();
@@ -138,7 +138,7 @@ fn start(chip: Chip, identity: Identity) -> Instant {
     let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
     free(|cs| {
         let mut chip = chip;
-        let Some(uart) = Uart::start(&mut chip, Pins::DEVELOPMENT_KIT, words) else {
+        let Some(uart) = Uart::start(&mut chip, PINS, words) else {
             reset(Kind::Panic, format_args!("the line has no memory"));
         };
         let tick = Tick::start(&mut chip, TICK_US);

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use thalweg_nrf52840::layout::BootLoader;
 use thalweg_units::{Channel, NodeId};
 
 use crate::values::{self, List};
@@ -11,17 +12,22 @@ use crate::values::{self, List};
 ///
 /// Each node has the same program; a record in a flash page of its own says which node it is, whether it is the base station, and on
 /// which channels its network works. docs/motes.md tells how to build the images and how to flash them.
+///
+/// The file's ending says what it is for: .elf and .hex for a programmer, .uf2 for a drive to copy it to, .zip for nrfutil
+/// and the boot loader of Nordic's dongle. No image has been tried on silicon.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg firmware --node 7 --out n7.hex
   thalweg firmware --node 1 --base --out base.elf && probe-rs run --chip nRF52840_xxAA base.elf
+  thalweg firmware --node 7 --out n7.zip                         for Nordic's dongle
+  thalweg firmware --node 7 --out n7.uf2                         for a board with a UF2 drive
   thalweg firmware --testbed site.toml --node 12 --out n12.hex    channels and base station as in the testbed")]
 pub(crate) struct FirmwareArgs {
     /// The node's address.
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) node: NodeId,
-    /// The image: NAME.elf or NAME.hex.
+    /// The image: NAME.elf, NAME.hex, NAME.uf2 or NAME.zip.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// It is the base station.
@@ -36,10 +42,38 @@ pub(crate) struct FirmwareArgs {
     /// The channel of floods [default: the testbed's, else 26].
     #[arg(long, value_name = "CHANNEL", value_parser = values::channel)]
     pub(crate) control_channel: Option<Channel>,
-    /// The folder with mote.elf and station.elf.
-    #[arg(long, value_name = "DIR", default_value = "firmware/images")]
-    pub(crate) images: PathBuf,
+    /// The boot loader that the board keeps [default: uf2 and dongle for .uf2 and .zip, else none].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) boot_loader: Option<BootLoaderArg>,
+    /// The folder that `firmware/images.sh` made [default: the images that are built in, else firmware/images].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
     /// Replace the file that --out names.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// What boot loader an image is beside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BootLoaderArg {
+    /// None: Nordic's development kit.
+    None,
+    /// Nordic's, on its dongle: the image begins at 0x1000.
+    Dongle,
+    /// Adafruit's with SoftDevice S140 6: the image begins at 0x26000.
+    Uf2,
+    /// The same with SoftDevice S140 7: the image begins at 0x27000.
+    #[value(name = "uf2-s7")]
+    Uf2S7,
+}
+
+impl From<BootLoaderArg> for BootLoader {
+    fn from(arg: BootLoaderArg) -> Self {
+        match arg {
+            BootLoaderArg::None => Self::None,
+            BootLoaderArg::Dongle => Self::Dongle,
+            BootLoaderArg::Uf2 => Self::Uf2,
+            BootLoaderArg::Uf2S7 => Self::Uf2S7,
+        }
+    }
 }

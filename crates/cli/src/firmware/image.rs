@@ -1,13 +1,17 @@
-//! A program for a chip's flash: an ELF file whose bytes at some addresses are replaced, as ELF again or as Intel HEX.
+//! A program for a chip's flash: an ELF file whose identity is replaced, as ELF again, as Intel HEX, or as bytes.
 //!
 //! Sources: Tool Interface Standard, ELF 1.2, book I, chapter 2; Intel, "Hexadecimal Object File Format Specification",
-//! revision A. No panic on any input.
+//! revision A. Invariants: parts are in order and apart, each within the image's areas of flash ([`Layout`]). No panic on
+//! any input. Tests: `image_tests.rs`.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Flash of the chip, in bytes from 0 on.
-const FLASH: u32 = 1 << 20;
+use thalweg_nrf52840::identity::Identity;
+use thalweg_nrf52840::layout::{BootLoader, Layout};
+
+/// Where RAM begins: what is loaded there is not flash's.
+const RAM: u32 = 0x2000_0000;
 /// Bytes of a line of HEX.
 const LINE: usize = 16;
 const LOADED: u32 = 1;
@@ -16,13 +20,19 @@ const HEADER: usize = 32;
 
 /// Why a file is no image, or none that takes an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ImageError {
+pub(crate) enum ImageError {
     /// It is none.
     #[error("expected a 32-bit little-endian ELF file for ARM")]
     Format,
     /// It ends early.
     #[error("the ELF file ends before what it announces")]
     Short,
+    /// It begins where no boot loader starts an image.
+    #[error("the image begins at {0:#x}, where no boot loader looks for one")]
+    Start(u32),
+    /// Something of it belongs where flash is not its own.
+    #[error("a part of the image, at {0:#x}, is outside of its flash or within another part")]
+    Outside(u32),
     /// It has nothing where something is to go.
     #[error("the image has no room at {0:#010x}: it is of another version")]
     NoRoom(u32),
@@ -30,14 +40,15 @@ pub(super) enum ImageError {
 
 /// An image.
 #[derive(Debug)]
-pub(super) struct Image {
+pub(crate) struct Image {
     elf: Vec<u8>,
+    boot_loader: BootLoader,
     /// Parts of flash: address, and where their bytes are in the file.
     parts: Vec<(u32, Range<usize>)>,
 }
 
 impl Image {
-    pub(super) fn read(elf: Vec<u8>) -> Result<Self, ImageError> {
+    pub(crate) fn read(elf: Vec<u8>) -> Result<Self, ImageError> {
         // Magic, 32 bits, little-endian; machine 40 is ARM.
         if !elf.starts_with(b"\x7fELF\x01\x01") || half(&elf, 18)? != 40 {
             return Err(ImageError::Format);
@@ -49,7 +60,7 @@ impl Image {
             let [kind, offset, _, address, stored] =
                 [0, 4, 8, 12, 16].map(|field| word(&elf, at.saturating_add(field)));
             let (address, offset, stored) = (address?, offset? as usize, stored? as usize);
-            if kind? != LOADED || stored == 0 || address >= FLASH {
+            if kind? != LOADED || stored == 0 || address >= RAM {
                 continue;
             }
             let range = offset..offset.saturating_add(stored);
@@ -57,14 +68,19 @@ impl Image {
             parts.push((address, range));
         }
         parts.sort_by_key(|(address, _)| *address);
-        match parts.is_empty() {
-            true => Err(ImageError::Format),
-            false => Ok(Self { elf, parts }),
-        }
+        let (start, _) = parts.first().ok_or(ImageError::Format)?;
+        let boot_loader = BootLoader::of_program(*start).ok_or(ImageError::Start(*start))?;
+        check(&parts, boot_loader.layout())?;
+        Ok(Self {
+            elf,
+            boot_loader,
+            parts,
+        })
     }
 
-    /// Replaces the bytes from `address` on.
-    pub(super) fn put(&mut self, address: u32, bytes: &[u8]) -> Result<(), ImageError> {
+    /// Replaces its identity.
+    pub(crate) fn put(&mut self, identity: &Identity) -> Result<(), ImageError> {
+        let (address, bytes) = (self.layout().identity.first, identity.bytes());
         let place = self.parts.iter().find_map(|(at, range)| {
             let skipped = address.checked_sub(*at)? as usize;
             let from = range.start.checked_add(skipped)?;
@@ -73,25 +89,48 @@ impl Image {
         });
         let place = place.and_then(|place| self.elf.get_mut(place));
         let place = place.ok_or(ImageError::NoRoom(address))?;
-        place.copy_from_slice(bytes);
+        place.copy_from_slice(&bytes);
         Ok(())
     }
 
+    /// The boot loader beside which it was linked.
+    pub(crate) const fn boot_loader(&self) -> BootLoader {
+        self.boot_loader
+    }
+    /// Where it keeps what.
+    pub(crate) const fn layout(&self) -> Layout {
+        self.boot_loader.layout()
+    }
+    /// Its parts in flash, in order: address and bytes.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let bytes = |range: &Range<usize>| self.elf.get(range.clone()).unwrap_or(&[]);
+        self.parts
+            .iter()
+            .map(move |(at, range)| (*at, bytes(range)))
+    }
+    /// Flash from its first byte to its last, as erased where it has nothing.
+    pub(crate) fn flat(&self) -> Vec<u8> {
+        let start = self.layout().program.first;
+        let mut flat = Vec::new();
+        for (address, bytes) in self.parts() {
+            flat.resize((address - start) as usize, 0xFF);
+            flat.extend_from_slice(bytes);
+        }
+        flat
+    }
+
     /// Bytes of flash that it takes.
-    pub(super) fn flash_bytes(&self) -> usize {
+    pub(crate) fn flash_bytes(&self) -> usize {
         self.parts.iter().map(|(_, range)| range.len()).sum()
     }
-    pub(super) fn elf(&self) -> &[u8] {
+    pub(crate) fn elf(&self) -> &[u8] {
         &self.elf
     }
     /// As Intel HEX: extended linear addresses, data, the end.
-    pub(super) fn hex(&self) -> String {
+    pub(crate) fn hex(&self) -> String {
         let mut text = String::new();
         let mut upper = None;
-        for (address, range) in &self.parts {
-            let bytes = self.elf.get(range.clone()).unwrap_or(&[]);
-            let mut at = *address;
-            let mut rest = bytes;
+        for (mut at, mut rest) in self.parts() {
             while !rest.is_empty() {
                 // A line does not cross into the next 64 kB.
                 let here = LINE.min(0x1_0000 - (at & 0xFFFF) as usize);
@@ -109,6 +148,23 @@ impl Image {
         record(&mut text, 0, 1, &[]);
         text
     }
+}
+
+/// Whether parts in order are apart, each within one area of the image's.
+fn check(parts: &[(u32, Range<usize>)], layout: Layout) -> Result<(), ImageError> {
+    let areas = [layout.program, layout.identity];
+    let mut free = layout.program.first;
+    for (at, range) in parts {
+        let end = u32::try_from(range.len()).ok();
+        let end = end.and_then(|len| at.checked_add(len));
+        let end = end.ok_or(ImageError::Outside(*at))?;
+        let is_in = areas.iter().any(|a| a.first <= *at && end <= a.end());
+        if *at < free || !is_in {
+            return Err(ImageError::Outside(*at));
+        }
+        free = end;
+    }
+    Ok(())
 }
 
 /// A record: length, address, type, bytes, and what makes their sum nought.
@@ -136,3 +192,7 @@ fn half(file: &[u8], at: usize) -> Result<u16, ImageError> {
         .map(|bytes| u16::from_le_bytes(*bytes))
         .ok_or(ImageError::Short)
 }
+
+#[cfg(test)]
+#[path = "image_tests.rs"]
+mod tests;

@@ -1,11 +1,17 @@
-//! `thalweg firmware`: an image with a node's identity in it, as a programmer takes it. Tests: `tests/all/firmware.rs`.
+//! `thalweg firmware`: an image with a node's identity in it, as a programmer or a boot loader takes it.
+//! Tests: `tests/all/firmware.rs`.
 
-mod image;
+mod built_in;
+mod dfu;
+pub(crate) mod image;
+mod uf2;
+mod zip;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use thalweg_nrf52840::identity::{Identity, Role, ADDRESS};
+use thalweg_nrf52840::identity::{Identity, Role};
+use thalweg_nrf52840::layout::BootLoader;
 use thalweg_testbeds::Testbed;
 use thalweg_units::{Channel, ChannelSet};
 
@@ -15,42 +21,108 @@ use crate::output::{plain, print, write_bytes};
 use crate::outputs::{Kind, Outputs};
 use image::Image;
 
+/// Where `firmware/images.sh` puts images.
+const IMAGES: &str = "firmware/images";
+
 /// Writes the image that `args` ask for.
 pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
     let format = Format::of(&args.out)?;
+    let boot_loader = format.beside(args.boot_loader.map(BootLoader::from))?;
     let identity = identity(args)?;
-    let (name, what) = match identity.role {
-        Role::Mote => ("mote.elf", "a mote"),
-        Role::BaseStation => ("station.elf", "a base station"),
-    };
-    let path = args.images.join(name);
-    let outputs = Outputs::beside(args.force, [path.as_path()]);
+    let source = Source::of(args, boot_loader, identity.role);
+    let outputs = Outputs::beside(args.force, source.path());
     outputs.check("--out", &args.out, Kind::Image)?;
-    let named = |why: String| Failure::Input(format!("{}: {why}", path.display()));
-    let elf = fs::read(&path).map_err(|why| {
-        let why = plain(&why);
-        named(format!(
-            "{why}; `firmware/images.sh` builds images, --images says where they are"
-        ))
-    })?;
-    let mut image = Image::read(elf).map_err(|why| named(why.to_string()))?;
-    image
-        .put(ADDRESS, &identity.bytes())
-        .map_err(|why| named(why.to_string()))?;
+    let mut image = source.image(boot_loader)?;
+    image.put(&identity).map_err(|why| source.named(why))?;
     let bytes = match format {
         Format::Elf => image.elf().to_vec(),
         Format::Hex => image.hex().into_bytes(),
+        Format::Uf2 => uf2::uf2(&image),
+        Format::Dfu => dfu::package(&image.flat()),
     };
     write_bytes(&args.out, &bytes)?;
+    let what = match identity.role {
+        Role::Mote => "a mote",
+        Role::BaseStation => "a base station",
+    };
     let channels: Vec<String> = identity.channels.iter().map(|c| c.to_string()).collect();
     print(&format!(
-        "{}: {what}, node {}, channels {}, floods on {}; {} bytes of flash\n",
+        "{}: {what}, node {}, channels {}, floods on {}; {} bytes of flash from {:#x} on\n",
         args.out.display(),
         identity.node,
         channels.join(","),
         identity.floods,
-        image.flash_bytes()
+        image.flash_bytes(),
+        image.layout().program.first,
     ))
+}
+
+/// Where an image comes from.
+enum Source {
+    File(PathBuf),
+    BuiltIn(&'static [u8]),
+}
+
+impl Source {
+    fn of(args: &FirmwareArgs, boot_loader: BootLoader, role: Role) -> Self {
+        if let (None, Some(image)) = (&args.images, built_in::image(boot_loader, role)) {
+            return Self::BuiltIn(image);
+        }
+        let folder = args.images.as_deref().unwrap_or(Path::new(IMAGES));
+        let folder = match boot_loader {
+            BootLoader::None => folder.to_owned(),
+            other => folder.join(name(other)),
+        };
+        Self::File(folder.join(match role {
+            Role::Mote => "mote.elf",
+            Role::BaseStation => "station.elf",
+        }))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::BuiltIn(_) => None,
+        }
+    }
+    /// A failure that names it.
+    fn named(&self, why: impl std::fmt::Display) -> Failure {
+        let name = self.path().map_or("the image built in".into(), |path| {
+            path.display().to_string()
+        });
+        Failure::Input(format!("{name}: {why}"))
+    }
+
+    /// Reads it; it is beside `boot_loader`.
+    fn image(&self, boot_loader: BootLoader) -> Result<Image, Failure> {
+        let wanted = name(boot_loader);
+        let elf = match self {
+            Self::BuiltIn(image) => image.to_vec(),
+            Self::File(path) => fs::read(path).map_err(|why| {
+                let why = plain(&why);
+                let make = format!("`firmware/images.sh {wanted}` builds images");
+                self.named(format!("{why}; {make}, --images says where they are"))
+            })?,
+        };
+        let image = Image::read(elf).map_err(|why| self.named(why))?;
+        let found = name(image.boot_loader());
+        match found == wanted {
+            true => Ok(image),
+            false => Err(self.named(format!(
+                "expected an image for --boot-loader {wanted}, found one for {found}"
+            ))),
+        }
+    }
+}
+
+/// As `--boot-loader` and folders of images have it.
+const fn name(boot_loader: BootLoader) -> &'static str {
+    match boot_loader {
+        BootLoader::None => "none",
+        BootLoader::Dongle => "dongle",
+        BootLoader::Uf2 => "uf2",
+        BootLoader::Uf2S7 => "uf2-s7",
+    }
 }
 
 /// How an image is written, by its file's ending.
@@ -58,6 +130,8 @@ pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
 enum Format {
     Elf,
     Hex,
+    Uf2,
+    Dfu,
 }
 
 impl Format {
@@ -65,11 +139,34 @@ impl Format {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("elf") => Ok(Self::Elf),
             Some("hex") => Ok(Self::Hex),
+            Some("uf2") => Ok(Self::Uf2),
+            Some("zip") => Ok(Self::Dfu),
             _ => Err(Failure::Input(format!(
-                "--out {}: wanted NAME.elf (probe-rs) or NAME.hex (nrfjprog, J-Link)",
+                "--out {}: wanted NAME.elf (probe-rs), NAME.hex (nrfjprog, J-Link), NAME.uf2 (a drive) or NAME.zip (nrfutil)",
                 path.display()
             ))),
         }
+    }
+
+    /// The boot loader: the one that was asked for, else the format's own, which takes no other's images.
+    fn beside(self, asked: Option<BootLoader>) -> Result<BootLoader, Failure> {
+        let (own, wanted) = match self {
+            Self::Elf | Self::Hex => return Ok(asked.unwrap_or(BootLoader::None)),
+            Self::Uf2 => (
+                &[BootLoader::Uf2, BootLoader::Uf2S7][..],
+                ".uf2 is for uf2 and uf2-s7",
+            ),
+            Self::Dfu => (&[BootLoader::Dongle][..], ".zip is for dongle"),
+        };
+        let mut fitting = own.iter().copied();
+        fitting
+            .find(|own| asked.is_none_or(|asked| asked == *own))
+            .ok_or_else(|| {
+                let asked = asked.map_or("", name);
+                Failure::Input(format!(
+                    "--boot-loader {asked}: {wanted}; .elf and .hex are for any"
+                ))
+            })
     }
 }
 

@@ -80,7 +80,7 @@ fn files(folder: &Path) {
     }
     // What a file is, its content says.
     fs::write(folder.join("links.xlsx"), "gain 1 2 -70\ngain 2 1 -71\n").unwrap();
-    for name in ["mysite.toml", "mine.toml"] {
+    for name in ["mysite.toml", "mine.toml", "site.toml"] {
         fs::copy(root().join("testbeds/line5.toml"), folder.join(name)).unwrap();
     }
     let board = root().join("boards/telosb-contiki.toml");

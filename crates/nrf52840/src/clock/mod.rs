@@ -104,6 +104,10 @@ impl Clock {
     /// # Errors
     /// [`ClockError`].
     pub fn start(r: &mut impl Registers, low: LowFrequency) -> Result<Self, ClockError> {
+        // A boot loader may have left all of them running, the low-frequency clock from another source.
+        for stop in [clock::HFCLKSTOP, clock::LFCLKSTOP, rtc::STOP] {
+            r.write(stop, 1);
+        }
         start_crystal(r)?;
         let source = match low {
             LowFrequency::Rc => 0,

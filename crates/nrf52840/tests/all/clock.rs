@@ -85,6 +85,13 @@ fn a_clock_that_does_not_run_is_said() {
     assert_eq!(error, Err(ClockError::NoCrystal));
 }
 
+#[test]
+fn a_boot_loader_may_leave_clocks_running() {
+    let (mut chip, _before) = start();
+    assert!(Clock::start(&mut chip, LowFrequency::Crystal).is_ok());
+    assert!(Clock::start(&mut chip, LowFrequency::Rc).is_ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

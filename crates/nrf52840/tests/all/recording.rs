@@ -57,6 +57,27 @@ fn what_is_sealed_is_handed_out_after_a_restart_too() {
 }
 
 #[test]
+fn what_another_program_left_in_flash_is_no_recording() {
+    // Nought, a boot loader's file system as it were, and pages that look used.
+    for pattern in [0, 0x4D90_3CEB, 0x5350_4152, 0x7257_0000] {
+        let mut chip = Chip::new();
+        let words = [pattern; PAGE_BYTES as usize / 4];
+        for page in 0..u32::from(PAGES) {
+            let all = flash().write(&mut chip, Usage::Asleep, page * PAGE_BYTES, &words);
+            all.unwrap();
+        }
+        let mut recorder = Recorder::new(chip.clone(), flash());
+        assert_eq!(all_of(&recorder), None, "{pattern:#x}");
+        for of in 1..4 {
+            record(&mut recorder, of, 9_001).unwrap();
+            assert_eq!(all_of(&recorder), Some(bytes(of, 9_001)), "{pattern:#x}");
+        }
+        let again = Recorder::new(chip, flash());
+        assert_eq!(all_of(&again), Some(bytes(3, 9_001)), "{pattern:#x}");
+    }
+}
+
+#[test]
 fn flash_is_left_alone_while_the_radio_is_in_use() {
     let mut chip = Chip::new();
     let mut recorder = Recorder::new(chip.clone(), flash());

@@ -66,6 +66,8 @@ pub(crate) struct Model {
     /// Compares that are never seen.
     pub(crate) loses_compares: bool,
     pub(crate) crystal: bool,
+    /// Of the 64 MHz crystal, the low-frequency clock and RTC1: whether it runs.
+    runs: [bool; 3],
     /// How much faster RTC1 runs than it should, in parts per million.
     pub(crate) rtc_ppm: i64,
     pub(crate) rssi: u32,
@@ -107,6 +109,7 @@ impl Chip {
             receiving: None,
             loses_compares: false,
             crystal: true,
+            runs: [false; 3],
             rtc_ppm: 0,
             rssi: 60,
             bytes_in: 0,
@@ -272,7 +275,18 @@ impl Model {
                 self.set(radio::RSSISAMPLE, self.rssi);
                 self.event(radio::RSSIEND);
             }
-            clock::HFCLKSTART if self.crystal => self.event(clock::HFCLKSTARTED),
+            // The strictest reading of what a clock that runs does when it is started: nothing.
+            clock::HFCLKSTART if self.crystal && !self.runs[0] => {
+                self.runs[0] = true;
+                self.event(clock::HFCLKSTARTED);
+            }
+            clock::HFCLKSTOP => self.runs[0] = false,
+            clock::LFCLKSTART => self.runs[1] = true,
+            clock::LFCLKSTOP => self.runs[1] = false,
+            clock::LFCLKSRC => assert!(!self.runs[1], "its source, while the clock runs"),
+            rtc::START => self.runs[2] = true,
+            rtc::STOP => self.runs[2] = false,
+            rtc::PRESCALER => assert!(!self.runs[2], "RTC1's prescaler, while it runs"),
             rtc::CLEAR => self.rtc_from = self.now,
             _ => {}
         }
