@@ -14,14 +14,11 @@ use thalweg_engine::{Engine, RadioEvent};
 use thalweg_units::Instant;
 use thalweg_wire::rouse::Rouse;
 
-/// The hops that floods have room for by themselves.
-const HOPS: u8 = 10;
-
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
     /// The same node where the network has idled for so long that all others rest.
     #[must_use]
     pub const fn after_idling(mut self) -> Self {
-        self.active = None;
+        (self.active, self.reached) = (None, None);
         self
     }
 
@@ -29,7 +26,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// missed: they may have slept through its train.
     pub(super) fn must_call(&self, now: Instant, order: &Order<NODES>) -> bool {
         let is_known = |at: Instant| now < at + AWAKE.saturating_sub(MARGIN);
-        let may_rest = self.others == Others::MaySleep || !self.active.is_some_and(is_known);
+        let may_rest = self.others == Others::MaySleep || !self.reached.is_some_and(is_known);
         let goes_far = matches!(order, Order::Floods(floodnet::Command::Sweep(sweep))
             if sweep.reach() > REACH);
         self.config.idle == Idle::Rests && (may_rest || goes_far)
@@ -38,11 +35,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// Begins a train for `order`.
     pub(super) fn call_by_train(&mut self, now: Instant, order: Order<NODES>) {
         let hops = match &order {
-            Order::Floods(floodnet::Command::Sweep(sweep)) => sweep.reach(),
+            Order::Floods(floodnet::Command::Sweep(sweep)) if sweep.reach() > REACH => {
+                sweep.reach()
+            }
+            Order::Floods(_) => 0,
+            Order::Fetch { route, .. } => route.channels.hops(),
             Order::FetchHops(route) => route.hops(),
-            Order::Floods(_) | Order::Fetch { .. } => HOPS,
         };
-        let slots = rouse::slots(hops.max(HOPS), self.floods.timing());
+        let slots = rouse::slots(hops, self.floods.timing());
         self.train.begin(now, self.floods.timing().wake, slots);
         self.work = Work::Calling(order);
     }
@@ -72,7 +72,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         if !self.train.is_on() && matches!(self.work, Work::Calling(_)) {
             if let Work::Calling(order) = mem::replace(&mut self.work, Work::Nothing) {
-                (self.active, self.others) = (Some(now), Others::InStep);
+                (self.active, self.reached) = (Some(now), Some(now));
+                self.others = Others::InStep;
                 self.carry_out_awake(now, order);
             }
         }
@@ -91,6 +92,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let rests = matches!(self.duty, Duty::Resting(_) | Duty::Sampling(_));
         if !rests && !self.is_idle() {
             self.active = Some(now);
+            // A path hop by hop keeps its own nodes awake.
+            let by_floods = !self.floods.is_idle() || self.train.is_on();
+            if by_floods || self.schedule.is_some_and(|schedule| !schedule.is_done(now)) {
+                self.reached = Some(now);
+            }
         } else if self.rest_due().is_some_and(|due| due <= now) {
             self.go_to_rest(now, now + rouse::phase(self.id));
         }

@@ -109,6 +109,8 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     train: Train,
     /// When it last had something to do; none where the network has idled for long.
     active: Option<Instant>,
+    /// When it last knew that all nodes are awake, or listen at rendezvous; none as before.
+    reached: Option<Instant>,
     /// What was just heard, and is not answered yet.
     pending_call: Option<Call>,
     sleep: bool,
@@ -131,8 +133,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             others: Others::InStep,
             sinks: Sinks::NONE,
             work: Work::Nothing,
-            train: Train::new(id, config.glossy.channel, &timing),
+            train: Train::new(config.glossy.channel, &timing),
             active: Some(Instant::ZERO),
+            reached: Some(Instant::ZERO),
             pending_call: None,
             sleep: false,
             events: Fifo::EMPTY,

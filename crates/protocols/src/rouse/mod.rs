@@ -3,8 +3,9 @@
 //! A node that rests listens for [`window`] once each [`PERIOD`], at a phase of its own: no clock is shared, and no base
 //! station needed. Who has an order sends frames back to back, one each [`slot`], for [`LENGTH`]. A node that hears one
 //! stays awake and sends the rest of the train with those who send already, in the same slots and the same bytes, so that
-//! their frames arrive as one as in a flood. In one slot of sixteen it listens instead, and takes the time of what it hears:
-//! alone its clock would be half a microsecond off after 13 ms.
+//! their frames arrive as one. For that a train is a row of floods of [`FLOOD`] slots: in each a node listens until it
+//! hears a frame, takes its time, and sends in all slots after it. Alone its clock would be half a microsecond off after
+//! two of them; and where nodes take the time of whomever they hear, they drift apart by 15 us in a second.
 //!
 //! Owns: one node's part in a train, [`Train`]. Time base: the node's clock. Invariant: a train ends, whatever is heard.
 //! The way of sampling is B-MAC's (Polastre, SenSys 2004), with frames that can be read in place of a long preamble.
@@ -26,14 +27,21 @@ pub const OP: OpId = OpId(2);
 
 /// From one sample of a node that rests to its next.
 pub const PERIOD: Duration = Duration::from_millis(300);
-/// How long a train is. Over each hop it takes half a [`PERIOD`] in the mean, and all of it at most.
+/// How long a train is that is to reach nodes up to five hops away, which it does in a second or so.
 pub const LENGTH: Duration = Duration::from_secs(2);
+/// How long a longer one is for each hop. In the mean it takes half a [`PERIOD`], and the more the farther away, as
+/// fewer slots of a flood are left there.
+pub const HOP: Duration = Duration::from_millis(350);
 /// How long after what it had to do last a node goes to rest.
 pub const AWAKE: Duration = Duration::from_secs(10);
 /// What a sink takes off that: others may have done less than it knows.
 pub const MARGIN: Duration = Duration::from_secs(1);
-/// One slot of so many is for listening.
-const LISTENING: u32 = 12;
+/// The most hops that a train is to go.
+const FARTHEST: u8 = 31;
+/// Slots of a flood.
+pub const FLOOD: u16 = 24;
+/// A node that has heard nothing in so many slots of a flood sends by its own clock: better so than not at all.
+const PATIENCE: u16 = 10;
 
 /// From one frame of a train to the next on boards of `timing`.
 pub fn slot(timing: &BoardTiming) -> Duration {
@@ -54,9 +62,9 @@ pub fn duty(timing: &BoardTiming) -> f64 {
 
 /// How many slots a train has that is to reach nodes so many hops away.
 pub fn slots(hops: u8, timing: &BoardTiming) -> u16 {
-    // Two seconds have room for ten hops with three quarters of a period each, which one train of a hundred needs.
-    let length = LENGTH.max(PERIOD * u64::from(hops) * 3 / 4);
-    (length.as_nanos() / slot(timing).as_nanos()).min(u64::from(u16::MAX)) as u16
+    let length = LENGTH.max(HOP * u64::from(hops.min(FARTHEST)));
+    let slots = (length.as_nanos() / slot(timing).as_nanos()).min(u64::from(u16::MAX)) as u16;
+    slots / FLOOD * FLOOD
 }
 
 /// What a train's next slot is used for.
@@ -73,10 +81,10 @@ enum Next {
 /// Who sets the time of a train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// This node: it has the order, and sends in every slot.
+    /// This node.
     Leads,
     /// Another.
-    Joins,
+    Follows,
 }
 
 /// A train on its way.
@@ -84,20 +92,45 @@ enum Part {
 struct Run {
     number: u8,
     part: Part,
-    /// The SFD of the frame with so many left.
+    /// The SFD of the frame with so many left, by this node's clock.
     anchor: (Instant, u16),
+    /// How many were left when a frame was heard last.
+    heard: Option<u16>,
     next: Next,
+}
+
+impl Run {
+    /// When the SFD of the frame with `left` left ends.
+    fn sfd(&self, left: u16, slot: Duration) -> Instant {
+        let (anchor, anchor_left) = self.anchor;
+        anchor + slot * u64::from(anchor_left.saturating_sub(left))
+    }
+    /// How many slots before that of the frame with `left` left a frame was heard, in the same flood.
+    fn since_heard(&self, left: u16) -> Option<u16> {
+        let heard = self.heard.filter(|heard| heard / FLOOD == left / FLOOD);
+        heard.and_then(|heard| heard.checked_sub(left))
+    }
+    /// Whether the slot of the frame with `left` left is for listening.
+    fn listens(&self, left: u16) -> bool {
+        let position = FLOOD - 1 - left % FLOOD;
+        let waits = match self.part {
+            Part::Leads => position == 1,
+            Part::Follows => position < PATIENCE,
+        };
+        waits && self.since_heard(left).is_none()
+    }
 }
 
 /// One node's part in a train.
 #[derive(Debug)]
 pub struct Train {
-    id: NodeId,
     slot: Duration,
     /// From asking for a frame to its SFD, at least.
     ahead: Duration,
     /// From a frame's SFD, late by a guard, until it is told.
     told: Duration,
+    /// The most slots that a train has.
+    most: u16,
     channel: Channel,
     number: u8,
     run: Option<Run>,
@@ -105,13 +138,15 @@ pub struct Train {
 }
 
 impl Train {
-    /// Of node `id`, on `channel`.
-    pub fn new(id: NodeId, channel: Channel, timing: &BoardTiming) -> Self {
+    /// On `channel`.
+    pub fn new(channel: Channel, timing: &BoardTiming) -> Self {
         Self {
-            id,
             slot: slot(timing),
             ahead: timing.turnaround + SFD_OFFSET + BoardTiming::GUARD,
-            told: air_time(BYTES) + timing.event_latency + BoardTiming::GUARD,
+            told: air_time(BYTES).saturating_sub(SFD_OFFSET)
+                + timing.event_latency
+                + BoardTiming::GUARD,
+            most: slots(FARTHEST, timing),
             channel,
             number: 0,
             run: None,
@@ -129,7 +164,8 @@ impl Train {
         self.run = Some(Run {
             number: self.number,
             part: Part::Leads,
-            anchor: (first, slots),
+            anchor: (first, slots.saturating_sub(1)),
+            heard: None,
             next: Next::Listen(first),
         });
         self.go_on(now);
@@ -138,21 +174,26 @@ impl Train {
     pub const fn stop(&mut self) {
         self.run = None;
     }
-    /// A frame of a train whose SFD came at `sfd`: joins it, or takes its time.
+    /// A frame of a train whose SFD came at `sfd`: joins it, or takes its time. One that is to go on for longer than any
+    /// does is none.
     pub fn take(&mut self, now: Instant, rouse: Rouse, sfd: Instant) {
-        let anchor = (sfd, rouse.left);
+        if rouse.left > self.most {
+            return;
+        }
         match &mut self.run {
-            Some(run) if run.part == Part::Leads || run.number != rouse.train => return,
-            Some(Run {
-                next: Next::Sending,
-                ..
-            }) => return,
-            Some(run) => run.anchor = anchor,
+            Some(run) if run.next == Next::Sending || run.number != rouse.train => return,
+            Some(run) => {
+                run.heard = Some(rouse.left);
+                if run.part == Part::Follows {
+                    run.anchor = (sfd, rouse.left);
+                }
+            }
             None => {
                 self.run = Some(Run {
                     number: rouse.train,
-                    part: Part::Joins,
-                    anchor,
+                    part: Part::Follows,
+                    anchor: (sfd, rouse.left),
+                    heard: Some(rouse.left),
                     next: Next::Listen(sfd),
                 });
             }
@@ -197,14 +238,20 @@ impl Train {
         let Next::Send(left) = run.next else {
             return None;
         };
-        let sfd = sfd_of(run, left, self.slot);
+        // By hardware where a frame was heard: what software starts is up to a microsecond off on some boards.
+        let when = match run.since_heard(left) {
+            Some(slots) => {
+                When::AfterRx((self.slot * u64::from(slots)).saturating_sub(air_time(BYTES)))
+            }
+            None => When::At(run.sfd(left, self.slot)),
+        };
         let rouse = Rouse {
             train: run.number,
             left,
         };
         run.next = Next::Sending;
         rouse.emit(&mut Writer::new(&mut self.frame)).ok()?;
-        let op = radio::stream(&self.frame, self.channel, When::At(sfd));
+        let op = radio::stream(&self.frame, self.channel, when);
         Some(Request::new(OP, op))
     }
 
@@ -221,24 +268,11 @@ impl Train {
         };
         // At most what it was.
         let left = left as u16;
-        let listens = run.part == Part::Joins && listens(self.id, left);
-        run.next = match listens {
+        run.next = match run.listens(left) {
             false => Next::Send(left),
-            true => Next::Listen(sfd_of(run, left, slot) + self.told),
+            true => Next::Listen(run.sfd(left, slot) + self.told),
         };
     }
-}
-
-/// When the SFD of the frame with `left` left ends.
-fn sfd_of(run: &Run, left: u16, slot: Duration) -> Instant {
-    let (anchor, anchor_left) = run.anchor;
-    anchor + slot * u64::from(anchor_left.saturating_sub(left))
-}
-
-/// Whether node `id` listens in the slot of the frame with `left` left: others listen in other slots.
-fn listens(id: NodeId, left: u16) -> bool {
-    let first = Rng::new(u64::from(id.get())).below(LISTENING);
-    (u32::from(left) + first) % LISTENING == 0
 }
 
 /// How long node `id` waits from going to rest to its first sample: a phase of its own.

@@ -3,7 +3,7 @@
 use super::bench::{draw, fetch, id, until_end, Links, Watched, MS, TELOSB};
 use crate::floodnet::{Config, Idle};
 use crate::mote::{Command, Duty};
-use crate::rouse::{duty, AWAKE, LENGTH, PERIOD};
+use crate::rouse::{duty, AWAKE, PERIOD};
 use std::boxed::Box;
 use thalweg_engine::harness::{Fate, Net};
 use thalweg_units::{Channel, Duration};
@@ -11,6 +11,8 @@ use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Channels, Member, Route, Scheme};
 
 const ROW: usize = 9;
+/// A train along it, with its last frame.
+const LENGTH: Duration = Duration::from_millis(8 * 350 + 5);
 
 /// Nine nodes in a row, each in reach of its neighbours; `percent` of all receptions are lost.
 fn row(percent: u64) -> Net<Watched> {
@@ -73,7 +75,7 @@ fn a_train_rouses_nodes_eight_hops_away_whenever_it_begins() {
         net.run_for(AWAKE + MS(1_000 + wait));
         let before = net.now();
         net.command(0, Command::Fetch(along(1)));
-        net.run_for(LENGTH + MS(5));
+        net.run_for(LENGTH);
         assert!((0..ROW).all(|n| !rests(&net, n)), "after {wait} ms");
         until_end(&mut net, 0, MS(3_000));
         assert!(net.now().since(before) < LENGTH + MS(2_500), "{wait}");
@@ -94,7 +96,7 @@ fn weak_links_delay_a_train_and_do_not_stop_it() {
         let mut net = row(15);
         net.run_for(AWAKE + MS(1_000 + wait));
         net.command(0, Command::Fetch(along(1)));
-        net.run_for(LENGTH + MS(5));
+        net.run_for(LENGTH);
         whole += u32::from((0..ROW).all(|n| !rests(&net, n)));
     }
     assert!(whole >= 7, "{whole} of 9");
