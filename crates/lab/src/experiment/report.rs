@@ -135,6 +135,7 @@ impl Report {
         let few = self.seeds.len() < DECIDED;
         let is_known = |name: &String| self.results.iter().any(|r| r.measured.metric == *name);
         let judged = self.unanswered.iter().filter(|c| c.judgement.is_some());
+        let judged = judged.filter(|c| !c.excuses_none());
         let silent = judged.filter(|c| !(few && is_known(&c.metric)));
         let missed = self.results.iter().filter_map(|r| {
             let what = match r.verdict()? {

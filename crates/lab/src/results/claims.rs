@@ -57,8 +57,8 @@ pub enum Band {
     IntervalOf(BTreeMap<String, Value>),
 }
 
-/// A miss that is accepted for now, at the values that it names and at no others. It is still printed as outside its
-/// band.
+/// A miss that is accepted for now, at the values that it names and at no others; one that names none excuses that there is
+/// none, as of a ratio over nothing. It is still printed as outside its band, or as not measured.
 #[derive(Debug, Clone)]
 pub struct Exception {
     /// The values over the experiment's own seeds; none where these lie within the band.
@@ -179,9 +179,6 @@ impl TryFrom<WrittenException> for Exception {
             (None, None) => None,
             _ => return Err("an exception has `value` and `within`".to_owned()),
         };
-        if full.is_none() && w.quick.is_none() {
-            return Err("an exception names the value that it excuses".to_owned());
-        }
         Ok(Self {
             full,
             quick: w.quick,
@@ -191,6 +188,11 @@ impl TryFrom<WrittenException> for Exception {
 }
 
 impl Claim {
+    /// Whether its exception excuses that nothing was measured.
+    pub(crate) fn excuses_none(&self) -> bool {
+        let exception = self.judgement.as_ref().and_then(|j| j.exception.as_ref());
+        exception.is_some_and(|e| e.full.is_none() && e.quick.is_none())
+    }
     /// Whether it is of `measured`, a result of experiment `id`.
     fn is_of(&self, id: &str, measured: &Measured) -> bool {
         self.id == id && self.metric == measured.metric && self.at == measured.at

@@ -64,6 +64,16 @@ fn an_exception_has_a_window_for_each_extent() {
 }
 
 #[test]
+fn an_exception_without_a_value_excuses_none() {
+    let of = |says: &str| claims(&format!("band=[4.0,5.0]\nexception={{why='w',{says}}}"));
+    assert!(of("").claims[0].excuses_none());
+    assert!(!of("value=3.0,within=1.0").claims[0].excuses_none());
+    // It is no excuse for a value.
+    let judged = of("").judge("e", None, measured("x", 3.0, ONE), &[], Extent::Full);
+    assert_eq!((judged.within, judged.excuse), (Some(false), None));
+}
+
+#[test]
 fn a_claim_that_contradicts_itself_is_refused() {
     for (says, why) in [
         ("judged='own'", "without a band"),
@@ -75,7 +85,6 @@ fn a_claim_that_contradicts_itself_is_refused() {
             "band=[1.0,2.0]\njudged='own'\nfitted={constant='k'}",
             "not fitted",
         ),
-        ("band=[1.0,2.0]\nexception={why='w'}", "names the value"),
         (
             "band=[1.0,2.0]\nexception={value=1.0,why='w'}",
             "`value` and `within`",
