@@ -30,6 +30,10 @@ pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
                 idle_uw: args.idle_uw,
             };
             let mut watch = Watch::new(args.protocol, args.say.verbosity());
+            let network = &match args.idle_uw {
+                None => network.clone().idle(Some(every)),
+                Some(_) => network.clone(),
+            };
             let (links, cost) =
                 network.links_and_cost(&mut |label, progress| watch.note(label, progress))?;
             watch.reporter.step("planning", ROUNDS);
@@ -127,11 +131,9 @@ fn row(node: &NodeLife, testbed: &Testbed) -> [String; 8] {
 fn counted(lifetime: &Lifetime) -> String {
     let idle_mw = lifetime.idle_uw * 1e-3;
     let idle = match lifetime.idle {
-        Idle::Listens => {
-            format!(
-                "idle nodes listen all the time: {idle_mw:.1} mW (--idle-uw sets another power)"
-            )
-        }
+        Idle::Rests => format!(
+            "idle nodes rest and sample the channel: {idle_mw:.2} mW, and are roused in 2 s before each survey (--idle-uw sets another power)"
+        ),
         Idle::Given => format!("idle nodes draw {idle_mw} mW, as --idle-uw says"),
     };
     let out = lifetime.nodes.iter().filter(|node| node.hops.is_none());

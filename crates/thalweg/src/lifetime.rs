@@ -6,6 +6,7 @@ use serde::Serialize;
 use thalweg_host::link_state::LinkState;
 use thalweg_host::survey::SurveyCost;
 use thalweg_planner::rounds::{lifetime, Duty, Life, Load, Round};
+use thalweg_protocols::rouse;
 use thalweg_units::{Duration, NodeId};
 
 const DAY_S: f64 = 86_400.0;
@@ -17,7 +18,7 @@ pub struct Usage {
     pub every: Duration,
     /// Charge of a node's battery, in milliampere-hours, above 0. All of it is used, at the board's supply voltage.
     pub battery_mah: f64,
-    /// Power of a node between rounds, in microwatts; none where it listens all the time.
+    /// Power of a node between rounds, in microwatts; none where it rests, and is roused before each.
     pub idle_uw: Option<f64>,
 }
 
@@ -25,8 +26,8 @@ pub struct Usage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Idle {
-    /// They listen all the time, as motes do today.
-    Listens,
+    /// They rest, and sample the channel.
+    Rests,
     /// They draw the power that was given.
     Given,
 }
@@ -47,7 +48,7 @@ pub struct Milestone {
 pub struct Joules {
     /// Between rounds.
     pub idle: f64,
-    /// In the survey.
+    /// In the survey, and awake after the round.
     pub survey: f64,
     /// In transfers that it takes part in.
     pub transfers: f64,
@@ -106,7 +107,8 @@ pub struct Lifetime {
 }
 
 impl Network {
-    /// How long batteries last if the network, with `links` whose survey has this `cost`, is emptied as `usage` says.
+    /// How long batteries last if the network, with `links` whose survey has this `cost`, is emptied as `usage` says. The
+    /// survey of a network that has been [`Self::idle`] counts rousing it.
     ///
     /// # Errors
     /// [`Error::Option`] where a round does not end before the next begins, [`Error::Input`] where nothing reaches the base
@@ -194,7 +196,7 @@ impl Network {
             battery_j: duty.battery_j,
             idle: match usage.idle_uw {
                 Some(_) => Idle::Given,
-                None => Idle::Listens,
+                None => Idle::Rests,
             },
             idle_uw: duty.idle_w * 1e6,
             survey_s: duty.survey_s,
@@ -211,13 +213,18 @@ fn duty(usage: &Usage, links: &LinkState, cost: &SurveyCost) -> Duty {
     let (survey_s, listening_w) = (cost.seconds(), currents.listening_w());
     let nodes = links.place().ids.len() as f64;
     let metered = cost.network_energy_j.map(|joules| joules / nodes);
+    // Who rests listens on for a while after a round.
+    let awake_s = match usage.idle_uw {
+        Some(_) => 0.0,
+        None => rouse::AWAKE.as_secs_f64(),
+    };
     Duty {
         every_s: usage.every.as_secs_f64(),
         // Milliampere-hours are 3.6 coulombs.
         battery_j: usage.battery_mah * 3.6 * currents.supply_v,
-        idle_w: usage.idle_uw.map_or(listening_w, |uw| uw * 1e-6),
+        idle_w: usage.idle_uw.map_or(currents.resting_w, |uw| uw * 1e-6),
         survey_s,
-        survey_j: metered.unwrap_or(survey_s * listening_w),
+        survey_j: metered.unwrap_or(survey_s * listening_w) + awake_s * listening_w,
         listening_w,
     }
 }

@@ -19,20 +19,33 @@ fn network() -> Network {
 }
 
 #[test]
-fn who_listens_all_the_time_lasts_five_days() {
+fn who_listens_all_the_time_lasts_five_days_and_who_rests_some_seven_hundred() {
     let network = network();
-    let (links, cost) = network
-        .links_and_cost(&mut |_, _| std::ops::ControlFlow::Continue(()))
-        .unwrap();
-    let life = network.lifetime(&usage(None), &links, &cost).unwrap();
-    assert_eq!(
-        (life.idle, life.sink, life.nodes.len()),
-        (Idle::Listens, 1, 4)
-    );
+    let life_of = |idle_uw: Option<f64>| {
+        let usage = usage(idle_uw);
+        let network = network.clone().idle(match idle_uw {
+            None => Some(usage.every),
+            Some(_) => None,
+        });
+        let (links, cost) = network
+            .links_and_cost(&mut |_, _| std::ops::ControlFlow::Continue(()))
+            .unwrap();
+        network.lifetime(&usage, &links, &cost).unwrap()
+    };
     // 2400 mAh at 3 V are 25.92 kJ, and listening takes 56.4 mW: transfers hardly matter.
-    for node in &life.nodes {
+    let listens = life_of(Some(56_400.0));
+    assert_eq!((listens.sink, listens.nodes.len()), (1, 4));
+    for node in &listens.nodes {
         assert!((5.2..5.4).contains(&node.days), "{node:?}");
     }
+    let rests = life_of(None);
+    assert_eq!(rests.idle, Idle::Rests);
+    // 1.4 ms of 300 with the receiver on, and a sleeping CC2420's 20 uA.
+    assert!((300.0..400.0).contains(&rests.idle_uw), "{}", rests.idle_uw);
+    let first = &rests.nodes[0];
+    assert!((650.0..750.0).contains(&first.days), "{first:?}");
+    // Rousing is a part of the survey.
+    assert!(rests.survey_s > listens.survey_s + 1.9, "{rests:?}");
 }
 
 #[test]

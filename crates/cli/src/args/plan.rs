@@ -63,7 +63,8 @@ pub(crate) struct PlanArgs {
     /// The charge of each node's battery, in milliampere-hours.
     #[arg(long, value_name = "MAH", requires = "lifetime", value_parser = values::charge)]
     pub(crate) mah: Option<f64>,
-    /// The power of a node between collections, in microwatts [default: that of a radio that listens all the time].
+    /// The power of a node between collections, in microwatts [default: that of a node that rests and samples
+    /// the channel; 56400 is a TelosB that listens all the time].
     #[arg(long, value_name = "UW", requires = "lifetime", value_parser = values::microwatts)]
     pub(crate) idle_uw: Option<f64>,
     /// Where so many base stations stand best, 1 to 8, and what they bring.

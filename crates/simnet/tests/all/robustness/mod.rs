@@ -8,6 +8,7 @@ mod boards;
 mod building;
 mod ends;
 mod faults;
+mod idle;
 mod ladders;
 mod one_path;
 mod own;
