@@ -77,6 +77,7 @@ fn start(chip: Chip, identity: Identity) {
     let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
     let mut config = floodnet::Config::default();
     config.glossy.channel = identity.floods;
+    config.idle = floodnet::Idle::Rests;
     let mote = Mote::new(identity.node, config, TIMING, recorder);
     let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
         Ok(node) => node,

@@ -127,7 +127,9 @@ fn start(chip: Chip, identity: Identity) -> Instant {
     let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
     let mut config = floodnet::Config::default();
     config.glossy.channel = identity.floods;
-    let mote = Mote::new(identity.node, config, TIMING, Spool);
+    config.idle = floodnet::Idle::Rests;
+    // Nobody knows for how long the network has idled.
+    let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
     let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
         Ok(node) => node,
         Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
