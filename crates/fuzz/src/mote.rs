@@ -4,7 +4,7 @@
 //! so that they pass for one, since random bytes hardly ever do.
 
 use thalweg_engine::{drain, BoardTiming, Engine, OpId, RadioEvent, RadioId, Refusal, Request};
-use thalweg_protocols::floodnet::Config;
+use thalweg_protocols::floodnet::{Config, Idle};
 use thalweg_protocols::mote::{Command, Mote};
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
@@ -40,10 +40,17 @@ impl ObjectStore for Store {
 /// Runs the story.
 pub fn mote(story: &[u8]) {
     let mut r = Reader::new(story);
-    let own = u16::from(r.u8().unwrap_or(0) % NODES as u8);
-    let id = NodeId::new(own).expect("it is small");
-    let mut mote: Mote<Store, 16, NODES> =
-        Mote::new(id, Config::default(), BoardTiming::IDEAL, Store(0));
+    let first = r.u8().unwrap_or(0);
+    let id = NodeId::new(u16::from(first % NODES as u8)).expect("it is small");
+    let idle = match first & 0x80 {
+        0 => Idle::Listens,
+        _ => Idle::Rests,
+    };
+    let config = Config {
+        idle,
+        ..Config::default()
+    };
+    let mut mote: Mote<Store, 16, NODES> = Mote::new(id, config, BoardTiming::IDEAL, Store(0));
     let (mut now, mut ops) = (Instant::ZERO, Vec::new());
     let settle = |mote: &mut _, ops: &mut Vec<OpId>| {
         let port = &mut (|request: Request<'_>| ops.push(request.id), |_| ());
@@ -171,13 +178,16 @@ fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
                 w.bytes(content).map(|_| ())
             })
         }
-        // Calls, packets, polls and answers of a transfer hop by hop.
+        // Calls, packets, polls and answers of a transfer hop by hop, and trains.
         15 => {
             let which = r.u8().ok()?;
             let content = rest(r)?;
             FrameBuf::build(|w| {
                 mac::emit(which, w)?;
-                w.u8(dispatch::HOP_CALL + which % 5)?;
+                w.u8(match which % 6 {
+                    5 => dispatch::ROUSE,
+                    hop => dispatch::HOP_CALL + hop,
+                })?;
                 w.bytes(content).map(|_| ())
             })
         }

@@ -99,7 +99,7 @@ fn refusals_end_no_train_early_and_hold_none_up() {
             refused += 1;
             let why = Refusal::Late { by: MS(1) };
             train.handle_radio(now, &RadioEvent::Refused { op: OP, why });
-            now = now + slot(&TELOSB);
+            now += slot(&TELOSB);
         } else {
             now = now.max(train.poll_timeout().unwrap());
             train.handle_timeout(now);
