@@ -209,21 +209,8 @@ impl Watch {
             band => format!(" at {band}"),
         };
         match progress {
-            Progress::Planned {
-                source,
-                sink,
-                paths,
-                hops,
-                packets,
-                part,
-            } => {
-                let (paths, hops) = (plural(paths, "path", "paths"), plural(hops, "hop", "hops"));
-                let part = match part {
-                    (_, 1) => String::new(),
-                    (part, of) => format!("part {part} of {of}: "),
-                };
-                let line = format!("{part}node {source} to {sink}: {paths} of {hops}");
-                reporter.step(&line, "");
+            Progress::Planned { packets, .. } => {
+                reporter.step(&planned(progress).unwrap_or_default(), "");
                 self.packets = u64::from(packets);
             }
             Progress::Measuring { turn, of } => {
@@ -281,4 +268,25 @@ impl Watch {
             false => ControlFlow::Continue(()),
         }
     }
+}
+
+/// The line about a transfer that was planned.
+fn planned(progress: Progress) -> Option<String> {
+    let Progress::Planned {
+        source,
+        sink,
+        paths,
+        hops,
+        part,
+        ..
+    } = progress
+    else {
+        return None;
+    };
+    let (paths, hops) = (plural(paths, "path", "paths"), plural(hops, "hop", "hops"));
+    let part = match part {
+        (_, 1) => String::new(),
+        (part, of) => format!("part {part} of {of}: "),
+    };
+    Some(format!("{part}node {source} to {sink}: {paths} of {hops}"))
 }

@@ -20,18 +20,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         false => Extent::Full,
     };
     let (experiments, left_out) = results_of(&args.what, extent)?;
-    let outputs = Outputs::beside(args.force, []);
-    if let Some(folder) = &args.report {
-        make_folder(folder)?;
-        outputs.check("--report", &folder.join("index.html"), Kind::Html)?;
-    }
-    if let Some(folder) = &args.out {
-        make_folder(folder)?;
-        let folders = experiments.iter().map(|e| folder.join(&e.id));
-        for folder in folders.filter(|folder| folder.exists()) {
-            outputs.folder("--out", &folder)?;
-        }
-    }
+    check_outputs(args, experiments.iter().map(|e| &*e.id))?;
     let lab = lab(args.out.as_deref(), args.jobs)?;
     let runner = Runner::new(lab, args.say.verbosity());
     if !left_out.is_empty() {
@@ -83,6 +72,26 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         return Err(Failure::Job(format!(
             "{count} that no written exception excuses: {list}"
         )));
+    }
+    Ok(())
+}
+
+/// Makes the folders that the options name, and checks that the results of `ids` may be written there.
+fn check_outputs<'a>(
+    args: &ReproduceArgs,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<(), Failure> {
+    let outputs = Outputs::beside(args.force, []);
+    if let Some(folder) = &args.report {
+        make_folder(folder)?;
+        outputs.check("--report", &folder.join("index.html"), Kind::Html)?;
+    }
+    if let Some(folder) = &args.out {
+        make_folder(folder)?;
+        let folders = ids.map(|id| folder.join(id));
+        for folder in folders.filter(|folder| folder.exists()) {
+            outputs.folder("--out", &folder)?;
+        }
     }
     Ok(())
 }

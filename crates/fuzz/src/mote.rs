@@ -37,10 +37,8 @@ impl ObjectStore for Store {
     }
 }
 
-/// Runs the story.
-pub fn mote(story: &[u8]) {
-    let mut r = Reader::new(story);
-    let first = r.u8().unwrap_or(0);
+/// The node that a story's first byte names: its address, and whether it rests while nobody asks anything of it.
+fn node(first: u8) -> Mote<Store, 16, NODES> {
     let id = NodeId::new(u16::from(first % NODES as u8)).expect("it is small");
     let idle = match first & 0x80 {
         0 => Idle::Listens,
@@ -50,7 +48,13 @@ pub fn mote(story: &[u8]) {
         idle,
         ..Config::default()
     };
-    let mut mote: Mote<Store, 16, NODES> = Mote::new(id, config, BoardTiming::IDEAL, Store(0));
+    Mote::new(id, config, BoardTiming::IDEAL, Store(0))
+}
+
+/// Runs the story.
+pub fn mote(story: &[u8]) {
+    let mut r = Reader::new(story);
+    let mut mote = node(r.u8().unwrap_or(0));
     let (mut now, mut ops) = (Instant::ZERO, Vec::new());
     let settle = |mote: &mut _, ops: &mut Vec<OpId>| {
         let port = &mut (|request: Request<'_>| ops.push(request.id), |_| ());

@@ -179,11 +179,7 @@ impl Reader<'_> {
             None => Testbed::control_of(nodes.len(), channels, &physics),
         };
         let sink = self.sink(file.sink, &nodes)?;
-        let sink_by = match (file.sink, &physics) {
-            (Some(_), _) => SinkBy::File,
-            (None, Physics::Measured(_)) => SinkBy::Central,
-            (None, _) => SinkBy::First,
-        };
+        let sink_by = sink_by(file.sink.is_some(), &physics);
         let testbed = Testbed {
             name: file.name,
             description: file.description,
@@ -432,6 +428,15 @@ impl Reader<'_> {
         let problem = Problem::UnknownNode(sink.unwrap_or_default(), nodes.len());
         let found = nodes.iter().find(wanted);
         found.map_or_else(|| self.fail("sink", problem), |node| Ok(node.id))
+    }
+}
+
+/// Who chose the sink of a testbed of `physics`, where its file names one or not.
+const fn sink_by(is_named: bool, physics: &Physics) -> SinkBy {
+    match (is_named, physics) {
+        (true, _) => SinkBy::File,
+        (false, Physics::Measured(_)) => SinkBy::Central,
+        (false, _) => SinkBy::First,
     }
 }
 

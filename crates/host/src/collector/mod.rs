@@ -8,42 +8,34 @@
 
 mod description;
 mod report;
+mod request;
 mod route;
 mod run;
 
 pub use description::{clean_channels, Description};
 pub use report::{Details, Report};
+pub use request::{FetchRequest, LAST_RESORT, RETRY};
 pub use route::SURVEYS;
 pub use run::Observations;
 
-use crate::job::{Failure, Progress, Retry, RetryMode, Watch};
-use crate::link_state::{HopObservation, LinkState, PlanRequest};
+use crate::job::{Failure, Progress, Watch};
+use crate::link_state::{HopObservation, PlanRequest};
 use crate::network::{Network, NetworkTime};
 use crate::outcome::Outcome;
 use crate::recovery::{self, Reports, Turn};
 use crate::registry::Pipelined;
-use crate::segments::{self, Assembly, Attempt, FetchTerms, Segment};
-use crate::survey::{SurveyCost, SurveyJob, SurveyOutcome};
-use crate::transfer::account::{expected, Account};
-use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
+use crate::segments::{self, Assembly, Attempt, Segment};
+use crate::survey::{SurveyJob, SurveyOutcome};
+use crate::transfer::account::Account;
+use crate::transfer::pipeline::{settling, Order, TransferTerms};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_planner::{Plan, Style};
 use thalweg_protocols::mote::Event;
-use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::{ObjectRange, Scheme};
 
-/// A transfer that breaks off is begun again over another plan.
-pub const RETRY: Retry = Retry {
-    attempts: 3,
-    mode: RetryMode::NewPlan,
-};
-/// The same for Thalweg, whose further plans go hop by hop.
-pub const LAST_RESORT: Retry = Retry {
-    attempts: 4,
-    mode: RetryMode::NewPlan,
-};
 /// Detours that a path hop by hop takes, at most.
 const DETOURS: u64 = 3;
 
@@ -116,45 +108,6 @@ pub trait TransferObserver<F> {
     /// Why the fetch is to end.
     fn end(&mut self, _network: &mut F, _ended: &TransferEnd<'_>) -> Result<(), Self::Error> {
         Ok(())
-    }
-}
-
-/// A request to a collector.
-#[derive(Debug, Clone)]
-pub struct FetchRequest<'a> {
-    /// The network's present links.
-    pub link_state: &'a LinkState,
-    /// The request to the planner.
-    pub plan_request: PlanRequest,
-    /// The planner's answer.
-    pub plan: Arc<Plan>,
-    /// The cost of the survey, where it was made for this object.
-    pub survey: Option<SurveyCost>,
-    /// How often each plan is tried before another one is.
-    pub retry: Retry,
-    /// How often links are measured again at most where all plans failed.
-    pub surveys: u32,
-}
-
-impl FetchRequest<'_> {
-    fn first(&self) -> ProtocolPlan {
-        ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol)
-    }
-    /// Whether a path hop by hop follows where a transfer breaks off.
-    fn has_last_resort(&self) -> bool {
-        matches!(
-            self.plan_request.protocol.scheme,
-            Scheme::Thalweg | Scheme::HopByHop
-        )
-    }
-    /// The terms for the bytes of `range` by `protocol`.
-    fn terms(&self, protocol: Pipelined, range: ObjectRange) -> TransferTerms {
-        protocol.terms(TransferTerms {
-            range,
-            payload: self.plan_request.payload,
-            retry: self.retry,
-            ..TransferTerms::default()
-        })
     }
 }
 
@@ -328,49 +281,12 @@ impl Collector {
         F: Network<Order = Order, Event = Event>,
         K: TransferObserver<F>,
     {
-        let (link_state, plan_request, plan) =
-            (request.link_state, &request.plan_request, &request.plan);
-        let protocol = plan_request.protocol;
-        let source = Some(self.description.id(plan.source));
-        // P3 as published, over as many paths as there are, with other halves: a node of the first plan may be gone.
-        let again = PlanRequest {
-            from: source,
-            protocol: Pipelined::P3,
-            ..*plan_request
-        };
-        // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
+        let source = self.description.id(request.plan.source);
         let station_lost = Cell::new(false);
-        let hops = PlanRequest {
-            protocol: Pipelined::HOP_BY_HOP,
-            ..again
-        };
-        let is_first_hops = request.first().protocol == Pipelined::HOP_BY_HOP;
-        let next = |last: &ProtocolPlan, tried: u32| {
-            if request.has_last_resort() {
-                let attempt = tried - u32::from(!is_first_hops);
-                let plan = link_state.plan_attempt(&hops, u64::from(attempt)).ok()?;
-                return Some(ProtocolPlan {
-                    plan: Arc::new(plan),
-                    protocol: Pipelined::HOP_BY_HOP,
-                });
-            }
-            if !protocol.has_paths() {
-                return station_lost.get().then(|| last.clone());
-            }
-            let plan = link_state.plan_attempt(&again, u64::from(tried)).ok()?;
-            Some(ProtocolPlan {
-                plan: Arc::new(plan),
-                protocol: Pipelined::P3,
-            })
-        };
-        let terms = FetchTerms {
-            segment_bytes: plan_request.segment_bytes(),
-            expected: plan_request.bytes,
-            retry: match request.has_last_resort() {
-                true => LAST_RESORT,
-                false => RETRY,
-            },
-            pause: SETTLING,
+        let next = |last: &ProtocolPlan, tried| match request.goes_on() {
+            true => request.next_plan(source, tried),
+            // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
+            false => station_lost.get().then(|| last.clone()),
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
         // A path hop by hop that brought a part and broke off may do so again: the next part takes another.
@@ -379,8 +295,8 @@ impl Collector {
             let mut choice = choice.clone();
             let is_broken = broken > 0 && attempt.tried == 0;
             if let (Pipelined::HOP_BY_HOP, true) = (choice.protocol, is_broken) {
-                let detour = link_state.plan_attempt(&hops, broken).ok();
-                choice.plan = detour.map_or(choice.plan, Arc::new);
+                let detour = request.over(Pipelined::HOP_BY_HOP, source, broken);
+                choice = detour.unwrap_or(choice);
             }
             let carried = self.transfer(network, request, &choice, attempt, observer)?;
             let is_short = |segment: &Segment| {
@@ -393,34 +309,9 @@ impl Collector {
             station_lost.set(self.station_lost);
             Ok::<_, K::Error>(carried)
         };
+        let terms = request.fetch_terms();
         let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
-        let mut outcome = brought.outcome;
-        if let Some(survey) = &request.survey {
-            (outcome.summary).after(survey.seconds(), survey.network_energy_j);
-        }
-        let first = request.first().protocol;
-        let predicted = expected(plan, first.scheme).0.clone();
-        let further = match request.has_last_resort() {
-            true => Pipelined::HOP_BY_HOP,
-            false => Pipelined::P3,
-        };
-        let more = (1..brought.plans).map(|_| further.name);
-        Ok(Report {
-            outcome,
-            predicted_goodput_kbps: predicted.goodput_kbps,
-            predicted,
-            baseline: None,
-            channels: plan.channels.iter().map(|c| c.number()).collect(),
-            last_even: plan.last_even.map(Channel::number),
-            survey: request.survey.clone(),
-            links_age_s: link_state.age().unwrap_or_default().as_secs_f64(),
-            parts: brought.segments as usize,
-            tried: match brought.plans {
-                1 => Vec::new(),
-                _ => [first.name].into_iter().chain(more).collect(),
-            },
-            object: brought.object,
-        })
+        Ok(request.report(brought))
     }
 
     /// Fetches the object of `request` once more, by PIP over a path of the same plan, for comparison.
