@@ -39,6 +39,10 @@ pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> R
         [] => vec![testbed.sink],
         named => named.to_vec(),
     };
+    if sinks.len() > 1 && args.idle.is_some() {
+        let line = "--idle: several base stations rouse no network yet; name one --to";
+        return Err(Failure::Input(line.to_owned()));
+    }
     let nodes = testbed.nodes.iter().map(|node| node.id);
     let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
     let description = description(args, testbed, &request.object)?;

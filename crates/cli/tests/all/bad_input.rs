@@ -199,6 +199,25 @@ fn what_was_typed_cannot_be_used() {
             "cannot be used multiple times",
         ),
         (
+            &["collect", "--protocol", "rcrt", "--idle", "1day"],
+            "--idle is not for --protocol rcrt",
+        ),
+        (
+            &[
+                "collect",
+                "--testbed",
+                "floor21",
+                "--idle",
+                "1day",
+                "--all-nodes",
+                "--to",
+                "1",
+                "--to",
+                "2",
+            ],
+            "several base stations rouse no network yet",
+        ),
+        (
             &["collect", "--file", "missing.bin"],
             "missing.bin: cannot be read",
         ),

@@ -249,6 +249,20 @@ fn losses_on_a_link_cost_rounds_and_no_object() {
 }
 
 #[test]
+fn a_network_that_has_idled_is_roused_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["collect", "--testbed", "line5", "--idle", "7days"];
+    let text = String::from_utf8(run(dir.path(), &args).stdout).unwrap();
+    let line = "nodes rested for 7 days (208.31 J each), roused in 2.0 s";
+    assert!(text.contains(line), "{text}");
+    let told = run(dir.path(), &[&args[..], &["--json"]].concat()).stdout;
+    let report: Value = serde_json::from_slice(&told).unwrap();
+    assert_eq!(report["verified"], true);
+    assert_eq!(report["survey"]["idle"]["rested_s"], 604_800.0);
+    assert!(report["cold_s"].as_f64().unwrap() < 15.0, "{report}");
+}
+
+#[test]
 fn an_object_streams_over_nodes_with_two_radios() {
     let dir = tempfile::tempdir().unwrap();
     let args =

@@ -55,9 +55,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let rests = self.config.idle == Idle::Rests;
         match Rouse::parse(mpdu) {
             Ok(rouse) if rests && (self.train.is_on() || self.floods.is_idle()) => {
-                if !matches!(self.duty, Duty::Floods) {
-                    self.duty = Duty::Floods;
-                }
+                self.duty = Duty::Floods;
                 self.train.take(now, rouse, sfd);
                 true
             }
