@@ -43,7 +43,7 @@ def main(thalweg, images):
             # .7 s where every report comes by its flood; what is asked for hop by hop takes half a second a node.
             assert far["survey"]["collecting_s"] < 2, far
             # Of 213 that the simulated network brings; a pair of nodes may have one path in a bad moment.
-            # Who is not asked anything for ten seconds rests, and is roused.
+            # After ten idle seconds the motes sleep, and the next order wakes them.
             time.sleep(14)
             near = collect(thalweg, line, folder, "--from", "8")
             assert near["survey"]["collecting_s"] < 2, near

@@ -197,7 +197,7 @@ pub(crate) struct CollectArgs {
     /// [default: none].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) age: Option<Duration>,
-    /// Nobody has asked anything of the network for so long, such as 7days: nodes rest, and are roused first
+    /// The network has been idle for so long, such as 7days: its nodes sleep and must be woken first
     /// [default: they have just been switched on].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,

@@ -97,7 +97,14 @@ fn course(report: &Report, asked: &str) -> String {
     let (o, tried) = (&report.outcome.summary, &report.tried);
     let line = match tried.first() {
         Some(first) => {
-            let more: Vec<&str> = tried[1..].iter().map(|name| spoken(name)).collect();
+            // Links that are dead for long take many plans.
+            let runs = tried[1..].chunk_by(|one, next| one == next);
+            let more: Vec<String> = runs
+                .map(|run| match run.len() {
+                    1 => spoken(run[0]).to_owned(),
+                    plans => format!("{} over {plans} plans", spoken(run[0])),
+                })
+                .collect();
             format!(
                 "{first} broke off, then {}; hops, channels and \"expected\" are of the first plan\n",
                 more.join(", then ")

@@ -37,7 +37,7 @@ impl ObjectStore for Store {
     }
 }
 
-/// The node that a story's first byte names: its address, and whether it rests while nobody asks anything of it.
+/// The node that a story's first byte names: its address, and whether it sleeps when idle.
 fn node(first: u8) -> Mote<Store, 16, NODES> {
     let id = NodeId::new(u16::from(first % NODES as u8)).expect("it is small");
     let idle = match first & 0x80 {

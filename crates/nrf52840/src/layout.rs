@@ -1,7 +1,7 @@
 //! Where things are in flash, by what boot loader the board keeps. Pages of 4 kB (NVMC 4.3).
 //!
 //! The one place that says so: images are linked by it (`firmware/build.rs` includes this file, so it uses nothing but
-//! core), run by it, and given their identity by it. Nobody has tried a boot loader with these images.
+//! core), run by it, and given their identity by it. No boot loader has been tried with these images.
 
 /// Bytes of a page.
 pub const PAGE_BYTES: u32 = 4_096;

@@ -85,7 +85,7 @@ pub struct Currents {
     pub code_ma: f64,
     /// Supply voltage.
     pub supply_v: f64,
-    /// Power of a node that nobody asks anything of, in watts.
+    /// Power of an idle node that sleeps and samples the channel, in watts.
     pub resting_w: f64,
 }
 

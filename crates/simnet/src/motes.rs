@@ -109,7 +109,7 @@ pub fn currents(board: &Board) -> Currents {
     }
 }
 
-/// Power of a node that nobody asks anything of: it starts its radio, samples the channel, and sleeps on. Its code runs
+/// Power of an idle node that sleeps: it starts its radio, samples the channel, and sleeps on. Its code runs
 /// when it wakes and when the sample is over.
 fn resting_w(board: &Board) -> f64 {
     let (drawn, timing) = (board.currents, board.timing);

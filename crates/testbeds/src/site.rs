@@ -36,7 +36,7 @@ pub struct Site {
     pub losses: Losses,
     /// How much later than [`Site::undisturbed`] it is.
     age: Duration,
-    /// For how long nobody has asked anything of its nodes, which rest then; none where they listen all the time.
+    /// For how long its nodes have been idle, and asleep; none where they listen all the time.
     idle: Option<Duration>,
     /// The environment before losses and time.
     calm: Arc<Environment>,
@@ -128,14 +128,14 @@ impl Site {
         Ok(Self { calm, ..later })
     }
 
-    /// The same, of nodes that rest while nobody asks anything of them, as they do since `idle`; none for nodes that
-    /// listen all the time.
+    /// The same with nodes that sleep when idle, and have been idle for that long; none for nodes that listen all the
+    /// time.
     #[must_use]
     pub const fn idling(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;
         self
     }
-    /// For how long nobody has asked anything of nodes that rest then.
+    /// For how long its nodes have been idle, where they sleep then.
     pub const fn idle(&self) -> Option<Duration> {
         self.idle
     }

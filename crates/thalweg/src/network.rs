@@ -167,8 +167,8 @@ impl Network {
     pub fn age(self, age: Option<Duration>) -> Self {
         Self { age, ..self }
     }
-    /// For how long nobody has asked anything of the nodes, which rest then; `None` for nodes that have just been switched
-    /// on and listen.
+    /// For how long the network has been idle; its nodes sleep then. `None` for nodes that have just been switched on and
+    /// listen.
     #[must_use]
     pub fn idle(self, idle: Option<Duration>) -> Self {
         Self { idle, ..self }

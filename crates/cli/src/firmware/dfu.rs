@@ -3,7 +3,7 @@
 //! Sources: dfu-cc.proto of Nordic's pc-nrfutil (the init packet), its manifest, and its packages (the digest's bytes are
 //! reversed). The init packet is that of nrfutil 6.1.7 byte for byte.
 //! Values are those of `nrfutil pkg generate --hw-version 52 --sd-req 0x00 --application-version 1`. Not signed: the dongle's
-//! open boot loader takes it so. Nobody has tried it with one. Tests: `dfu_tests.rs`.
+//! open boot loader takes it so. Not tried on a dongle. Tests: `dfu_tests.rs`.
 
 use sha2::{Digest as _, Sha256};
 

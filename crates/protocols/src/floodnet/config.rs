@@ -9,7 +9,7 @@ use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy;
 use thalweg_wire::sweep::HOPS_APART;
 
-/// What a node does that nobody asks anything of.
+/// What an idle node does: one without an order, a flood or a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Idle {
     /// It listens all the time, as the papers' nodes do.
@@ -39,7 +39,7 @@ pub struct Config {
     pub levels_bytes: u8,
     /// After how many silent rounds in a row a node is given up.
     pub tries: u8,
-    /// What nodes do that nobody asks anything of; a matter of the layer above.
+    /// What idle nodes do; the layer above sees to it.
     pub idle: Idle,
 }
 

@@ -1,5 +1,4 @@
-//! What a node does that nobody asks anything of: it rests, and samples the channel; and what a sink does to rouse such
-//! nodes before an order.
+//! An idle node sleeps and samples the channel; a sink wakes such nodes before an order.
 //!
 //! Time base: the node's clock. Invariants: a node with work does not rest; an order that waits for a train is carried
 //! out. Tests: `tests/idle.rs`.

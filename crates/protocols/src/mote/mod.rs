@@ -57,7 +57,7 @@ enum Duty {
     Asleep(Instant),
     /// Floods, until this instant unless something comes.
     Window(Instant),
-    /// No engine, as nobody asks anything of it: asleep until this instant.
+    /// No engine, as the node is idle: asleep until this instant.
     Resting(Instant),
     /// Floods and trains, until this instant unless something comes.
     Sampling(Instant),

@@ -1,4 +1,4 @@
-//! Nodes that nobody asks anything of sleep, and a train of short frames rouses them.
+//! Idle nodes sleep, and a train of short frames wakes them.
 //!
 //! A node that rests listens for [`window`] once each [`PERIOD`], at a phase of its own: no clock is shared, and no base
 //! station needed. Who has an order sends frames back to back, one each [`slot`], for [`LENGTH`]. A node that hears one

@@ -1,4 +1,4 @@
-//! Nodes that nobody asks anything of rest, and are roused by a train before an order.
+//! Idle nodes sleep, and a train wakes them before an order.
 
 use super::bench::{draw, fetch, id, until_end, Links, Watched, MS, TELOSB};
 use crate::floodnet::{Config, Idle};

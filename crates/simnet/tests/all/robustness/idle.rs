@@ -1,4 +1,4 @@
-//! Networks that nobody has asked anything of: they rest, cost what is foreseen, and are roused.
+//! Idle networks: their nodes sleep, draw what is foreseen, and wake before an order.
 
 use std::ops::ControlFlow::Continue;
 use thalweg_host::survey::{Survey, CLEAN_CHANNELS};
