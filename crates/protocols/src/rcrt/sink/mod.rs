@@ -289,11 +289,41 @@ impl Sink {
 
     /// Data or the end of flow `k`.
     fn go_on(&mut self, now: Instant, k: usize, says: &UpBody<'_>) {
-        let (window, events) = (self.config.window, &mut self.events);
+        let Some(f) = self.flows.get(k) else {
+            return;
+        };
+        let (key, connection, was) = (f.key(), f.connection, f.congestion);
+        let Some(wants) = self.take(now, k, says) else {
+            self.refused.sequences += 1;
+            return;
+        };
         let Some(f) = self.flows.get_mut(k) else {
             return;
         };
-        let ((origin, flow), connection, was) = (f.key(), f.connection, f.congestion);
+        f.measure(&self.config);
+        let is = f.congestion;
+        if f.is_complete() {
+            let last = Last {
+                connection,
+                before: f.before,
+                next: f.next,
+            };
+            self.total.changed(&self.config, was, 0.0);
+            self.remove(now, k);
+            return self.finish(key, last);
+        }
+        self.total.changed(&self.config, was, is);
+        self.decide(now, k);
+        let is_stale = self.flows.get(k).is_some_and(|f| !f.is_fresh());
+        if is_stale || matches!(wants, FeedbackRequest::Yes) {
+            self.answer(now, k, Answer::Feedback);
+        }
+    }
+    /// What flow `k` is told by `says`, and whether it waits for feedback; nothing where its numbers cannot be true.
+    fn take(&mut self, now: Instant, k: usize, says: &UpBody<'_>) -> Option<FeedbackRequest> {
+        let (window, events) = (self.config.window, &mut self.events);
+        let f = self.flows.get_mut(k)?;
+        let ((origin, flow), connection) = (f.key(), f.connection);
         let had_gap = f.is_heard(now);
         if core::mem::take(&mut f.is_counted_silent) {
             self.total.heard_again();
@@ -317,14 +347,10 @@ impl Sink {
                         payload,
                     });
                 };
-                let took = f.unwrap(sequence).map_or(Took::Impossible, |sequence| {
-                    f.take(sequence, rate, payload, window, deliver)
-                });
+                let sequence = f.unwrap(sequence)?;
+                let took = f.take(sequence, rate, payload, window, deliver);
                 match took {
-                    Took::Impossible => {
-                        self.refused.sequences += 1;
-                        return;
-                    }
+                    Took::Impossible => return None,
                     Took::New => self.total.came.packet(now),
                     Took::Duplicate => {}
                 }
@@ -332,37 +358,22 @@ impl Sink {
                     f.is_back();
                 }
                 f.echoed(now, echo);
-                let is_stale = !f.is_fresh();
-                took == Took::Duplicate || ask == FeedbackRequest::Yes || is_stale || f.misses()
+                took == Took::Duplicate
+                    || ask == FeedbackRequest::Yes
+                    || !f.is_fresh()
+                    || f.misses()
             }
             UpBody::Finish { end, echo } => {
-                let ends = f.unwrap(end).is_some_and(|end| f.ends(end, window));
-                if !ends {
-                    self.refused.sequences += 1;
-                    return;
-                }
+                f.unwrap(end).filter(|end| f.ends(*end, window))?;
                 f.echoed(now, echo);
                 true
             }
             UpBody::Open { .. } => false,
         };
-        f.measure(&self.config);
-        let is = f.congestion;
-        if f.is_complete() {
-            let last = Last {
-                connection,
-                before: f.before,
-                next: f.next,
-            };
-            self.total.changed(&self.config, was, 0.0);
-            self.remove(now, k);
-            return self.finish((origin, flow), last);
-        }
-        self.total.changed(&self.config, was, is);
-        self.decide(now, k);
-        if wants || self.flows.get(k).is_some_and(|f| !f.is_fresh()) {
-            self.answer(now, k, Answer::Feedback);
-        }
+        Some(match wants {
+            true => FeedbackRequest::Yes,
+            false => FeedbackRequest::No,
+        })
     }
     /// All of the flow `key` is there, and it was removed.
     fn finish(&mut self, key: Key, last: Last) {
