@@ -15,6 +15,8 @@ import time
 import tty
 
 PATIENCE = 120.0
+# What a mote's image records where it finds nothing recorded.
+EMULATED_BYTES = 59_000
 
 
 class Trial(SystemExit):
@@ -116,9 +118,12 @@ class Station:
 
     def __init__(self, program, folder, testbed, size, speed):
         self.link, self.saved = os.path.join(folder, "station"), os.path.join(folder, "saved")
-        self.command = [program, "basestation", "--quiet", "--link", self.link, "--save", self.saved]
-        self.command += ["--testbed", testbed, "--bytes", str(size), "--speed", str(speed)]
+        self.command = [program, "basestation", "--quiet", "--link", self.link, "--testbed", testbed]
+        self.command += self.options(size, speed)
         self.begin()
+
+    def options(self, size, speed):
+        return ["--save", self.saved, "--bytes", str(size), "--speed", str(speed)]
 
     def begin(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
@@ -135,6 +140,23 @@ class Station:
     def object(self, node):
         with open(os.path.join(self.saved, f"{node}.bin"), "rb") as file:
             return file.read()
+
+
+class EmulatedStation(Station):
+    """The testbed motes20 on emulated chips, in real time; each node made the same recording at its first start."""
+
+    def __init__(self, images, program, folder):
+        self.images = images
+        super().__init__(program, folder, "motes20", EMULATED_BYTES, 1)
+
+    def options(self, _size, _speed):
+        return ["--emulated", self.images]
+
+    def nodes(self):
+        return list(range(2, 21))
+
+    def object(self, node):
+        return bytes(7 * n % 256 for n in range(EMULATED_BYTES))
 
 
 class Harm:

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What a gateway must hold over a base station's line: objects of many nodes byte for byte, on a good line and on
 one that loses, flips, delays and splits bytes; nothing lost and nothing twice when either side is killed; and what
-it takes. In short as a check; --full as it was promised. Prints what was measured.
+it takes. In short as a check; --full as it was promised. With images also over a base station and twenty motes that
+run them on emulated chips. Prints what was measured.
 
     .ci/trials.py target/release/thalweg
     .ci/trials.py target/release/thalweg --full --only kills
+    .ci/trials.py target/release/thalweg --emulated firmware/images
 """
 
 import argparse
@@ -17,16 +19,19 @@ import threading
 import time
 from http.client import HTTPException
 
-from processes import Gateway, Harm, Line, Station, Trial, Watchers, check, until
+from processes import EMULATED_BYTES, EmulatedStation, Gateway, Harm, Line, Station, Trial, Watchers, check, until
 
 
 class Bench:
     """A base station, a line and a gateway on it, in a folder of their own."""
 
-    def __init__(self, program, testbed, size, speed, harm=None):
+    def __init__(self, program, testbed, size, speed, harm=None, images=None):
         self.work = tempfile.mkdtemp(prefix="thalweg-")
         self.testbed, self.harm = testbed, harm or Harm(0)
-        self.station = Station(program, self.work, testbed, size, speed)
+        if images:
+            self.station = EmulatedStation(images, program, self.work)
+        else:
+            self.station = Station(program, self.work, testbed, size, speed)
         port = os.path.join(self.work, "port")
         self.line = Line(port, self.station.link, self.harm)
         self.data = os.path.join(self.work, "data")
@@ -75,10 +80,12 @@ class Bench:
         return total
 
 
-def every_node(program, full, harm=None, what="line"):
+def every_node(program, full, images=None, harm=None, what="line"):
     """An object of each node, over a line that may do harm."""
     testbed, size, nodes = ("building100", 65_536, 99) if full else ("floor21", 16_384, 5)
-    with Bench(program, testbed, size, 20, harm) as bench:
+    if images:
+        testbed, size, nodes = "motes20", EMULATED_BYTES, 19 if full else 5
+    with Bench(program, testbed, size, 20, harm, images) as bench:
         begun = time.monotonic()
         sources = bench.station.nodes()
         check(len(sources) >= nodes, f"{testbed} has {nodes} nodes beside its base station: {len(sources)}")
@@ -97,17 +104,18 @@ def every_node(program, full, harm=None, what="line"):
         )
 
 
-def flaky(program, full):
+def flaky(program, full, images=None):
     """The same over a line that drops, flips, delays and splits."""
     harm = Harm(17, lost=2e-4, flipped=2e-4, late=0.01)
-    every_node(program, full, harm, "flaky line")
+    every_node(program, full, images, harm, "flaky line")
     check(harm.count > 10, f"bytes were lost or flipped: {harm.count}")
 
 
-def kills(program, full):
+def kills(program, full, images=None):
     """The daemon or the base station is killed at random instants, under jobs that are asked for all the while."""
     count, drawn = (50, random.Random(50)) if full else (6, random.Random(6))
-    with Bench(program, "floor21", 12_000, 20) as bench:
+    testbed, size = ("motes20", EMULATED_BYTES) if images else ("floor21", 12_000)
+    with Bench(program, testbed, size, 20, images=images) as bench:
         sources = bench.station.nodes()
         accepted, stop = [], threading.Event()
 
@@ -162,7 +170,7 @@ def kills(program, full):
         check(len(jobs) >= 2, "jobs were asked for meanwhile")
         print(
             f"kills: the gateway {killed['gateway']} times, the base station {killed['station']} times, under"
-            f" {len(everything)} jobs of floor21, all done, {total} bytes, one object each, in {time.monotonic() - begun:.0f} s",
+            f" {len(everything)} jobs of {testbed}, all done, {total} bytes, one object each, in {time.monotonic() - begun:.0f} s",
             flush=True,
         )
 
@@ -273,7 +281,9 @@ def load(program, full):
         check(events / max(spent, 0.01) >= 200, "a second of one core is enough for 200 events")
 
 
-TRIALS = {"line": every_node, "flaky": flaky, "kills": kills, "parts": parts, "sessions": sessions, "load": load}
+# Those that images are tried in come first.
+ON_CHIPS = {"line": every_node, "flaky": flaky, "kills": kills}
+TRIALS = {**ON_CHIPS, "parts": parts, "sessions": sessions, "load": load}
 
 
 def main():
@@ -281,10 +291,14 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--full", action="store_true", help="all nodes, all kills; takes many minutes")
     parser.add_argument("--only", choices=TRIALS, help="one of the trials")
+    parser.add_argument("--emulated", metavar="IMAGES", help="over emulated chips that run the images in this folder")
     args = parser.parse_args()
-    for name, trial in TRIALS.items():
+    trials = ON_CHIPS if args.emulated else TRIALS
+    if args.only and args.only not in trials:
+        parser.error(f"--only {args.only} is not tried with images")
+    for name, trial in trials.items():
         if args.only in (None, name):
-            trial(args.program, args.full)
+            trial(args.program, args.full, **({"images": args.emulated} if args.emulated else {}))
 
 
 main()

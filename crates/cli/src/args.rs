@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use thalweg_host::registry::Protocol;
 use thalweg_testbeds::Loss;
-use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_units::{Channel, Duration};
 
 mod client;
 mod firmware;
@@ -26,7 +26,7 @@ pub(crate) use testbed::TestbedCommand;
 
 use crate::address::Address;
 use crate::progress::Verbosity;
-use crate::values::{self, List, Seeds};
+use crate::values::{self, List, Node, Seeds};
 
 /// The folder for objects, their records and runs that are not finished.
 pub(crate) const STORE: &str = "thalweg-data";
@@ -144,14 +144,14 @@ pub(crate) struct CollectArgs {
     /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`); `-` is standard input.
     #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
-    /// The node that has the object [default: the planner picks a far one]; with --protocol rcrt several,
-    /// such as 3,7,12, whose objects come at once.
-    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node)]
-    pub(crate) from: Vec<NodeId>,
+    /// The node that has the object, by its number or the name in its file [default: the planner picks a far one]; with
+    /// --protocol rcrt several, such as 3,7,12, whose objects come at once.
+    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::number_or_name)]
+    pub(crate) from: Vec<Node>,
     /// The base station [default: the testbed's]; with --all-nodes several, such as 1,50: then
     /// transfers run at once, one into each, over nodes and channels of their own.
-    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node)]
-    pub(crate) to: Vec<NodeId>,
+    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::number_or_name)]
+    pub(crate) to: Vec<Node>,
     /// Send this file.
     #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
     pub(crate) file: Option<PathBuf>,

@@ -11,6 +11,7 @@ use thalweg_host::line::Stream;
 use thalweg_simnet::basestation::{BaseStation, Listener, Pty, Setup};
 use thalweg_simnet::collect::{check, Object};
 use thalweg_testbeds::{Site, Testbed};
+use thalweg_units::NodeId;
 
 use crate::args::BasestationArgs;
 use crate::emulated::Emulated;
@@ -23,14 +24,17 @@ use crate::progress::Reporter;
 /// Runs a base station until somebody stops it.
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.testbed)?;
-    check(&testbed, (None, args.to)).map_err(Failure::input)?;
+    let to = args.to.as_ref();
+    let to = to.map(|node| network::id(&testbed, "--to", node));
+    let to = to.transpose()?;
+    check(&testbed, (None, to)).map_err(Failure::input)?;
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, args.seed);
     if let Some(folder) = &args.emulated {
-        return emulated(args, &site, folder);
+        return emulated(args, to, &site, folder);
     }
     let setup = Setup {
-        node: args.to,
+        node: to,
         object: Object::Random { bytes: args.bytes },
         speed: args.speed,
         baud: args.baud,
@@ -53,8 +57,13 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
 }
 
 /// The same with images on emulated chips.
-fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Failure> {
-    let mut network = Emulated::open(site, args.to, folder)?;
+fn emulated(
+    args: &BasestationArgs,
+    to: Option<NodeId>,
+    site: &Site,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let mut network = Emulated::open(site, to, folder)?;
     let about = format!(
         "node {} of {}, on emulated chips",
         network.node(),

@@ -23,7 +23,7 @@ use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
 use crate::failure::{one_line, Failure, Stop};
-use crate::network;
+use crate::network::{self, Ends};
 use crate::output::{self, plural};
 use crate::progress::Watch;
 use crate::table::{number, Align, Table};
@@ -31,11 +31,15 @@ use crate::transfer::{keep, not_whole, remember, Of};
 use crate::values::MAX_PAYLOAD;
 
 /// Fetches an object from every node but the sink.
-pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), Failure> {
+pub(crate) fn run(
+    args: &CollectArgs,
+    (network, ends): (&Network, &Ends),
+    watch: &mut Watch,
+) -> Result<(), Failure> {
     // Bad requests fail before anything is written.
     let (request, site) = (network.request()?, network.site()?);
     let testbed = network.testbed();
-    let sinks = match &args.to[..] {
+    let sinks = match &ends.to[..] {
         [] => vec![testbed.sink],
         named => named.to_vec(),
     };
@@ -45,7 +49,7 @@ pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> R
     }
     let nodes = testbed.nodes.iter().map(|node| node.id);
     let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
-    let description = description(args, testbed, &request.object)?;
+    let description = description((args, ends), testbed, &request.object)?;
     let mut store = Store::open(&args.out)?;
     let mut campaign = store.campaign(&description, &sources)?;
     // Two processes would do all work twice.
@@ -74,7 +78,7 @@ pub(crate) fn run(args: &CollectArgs, network: &Network, watch: &mut Watch) -> R
     if args.json {
         output::print_json(&summary)?;
     } else {
-        let sink = network::sink(testbed, &args.to);
+        let sink = network::sink(testbed, &ends.to);
         output::print(&format!("{}: {sink}\n\n{}", testbed.name, text(&summary)))?;
     }
     match summary.missing() {
@@ -218,7 +222,11 @@ fn interrupted(left: usize) -> Failure {
 }
 
 /// Everything that a campaign's results depend on, in one form.
-fn description(args: &CollectArgs, testbed: &Testbed, object: &Object) -> Result<String, Failure> {
+fn description(
+    (args, ends): (&CollectArgs, &Ends),
+    testbed: &Testbed,
+    object: &Object,
+) -> Result<String, Failure> {
     #[derive(Serialize)]
     struct Description<'a> {
         testbed: &'a str,
@@ -251,8 +259,8 @@ fn description(args: &CollectArgs, testbed: &Testbed, object: &Object) -> Result
     let description = Description {
         testbed: &args.testbed,
         testbed_digest: digest,
-        to: args.to.first().map(|node| node.get()),
-        more: args.to.iter().skip(1).map(|node| node.get()).collect(),
+        to: ends.to.first().map(|node| node.get()),
+        more: ends.to.iter().skip(1).map(|node| node.get()).collect(),
         object: match object {
             Object::Random { bytes } => format!("random {bytes}"),
             Object::Bytes(bytes) => format!("sha256 {}", digest_of(bytes)),

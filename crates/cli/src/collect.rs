@@ -12,6 +12,7 @@ use thalweg_wire::route::Scheme;
 use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::{Failure, Stop};
+use crate::network::Ends;
 use crate::output;
 use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
@@ -26,17 +27,17 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if args.out.exists() && !args.out.is_dir() {
         return Err(StoreError::NotAFolder(args.out.clone()).into());
     }
-    let network = network(args)?;
+    let (network, ends) = network(args)?;
     check_takes(args, &network)?;
     check_outputs(args)?;
     if let Family::Rcrt(rates) = args.protocol.family {
-        return gather::run(args, rates);
+        return gather::run(args, &ends, rates);
     }
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     if let Some(port) = &args.port {
         let report = port::fetch((port, args.baud), &network, &mut watch)?;
         let (testbed, report) = (network.testbed(), &Report::Pipeline(report));
-        return finish(args, (testbed, report), None, &mut watch);
+        return finish(args, (testbed, &ends), (report, None), &mut watch);
     }
     if let Some(most) = segment_bytes(&network)? {
         // A map is of one transfer, and so is what a node sends in a wave.
@@ -51,8 +52,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         }
     }
     match args.all_nodes {
-        true => campaign::run(args, &network, &mut watch),
-        false => one(args, &network, &mut watch),
+        true => campaign::run(args, (&network, &ends), &mut watch),
+        false => one(args, (&network, &ends), &mut watch),
     }
 }
 
@@ -88,7 +89,11 @@ fn check_outputs(args: &CollectArgs) -> Result<(), Failure> {
 }
 
 /// One object.
-fn one(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), Failure> {
+fn one(
+    args: &CollectArgs,
+    (network, ends): (&Network, &Ends),
+    watch: &mut Watch,
+) -> Result<(), Failure> {
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let testbed = network.testbed();
     let explain = match args.explain {
@@ -102,7 +107,7 @@ fn one(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), F
         watch.fetch(&surveyed, &network.request()?, frames, explain)
     });
     let (report, maps) = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
-    let done = finish(args, (testbed, &report), maps.as_ref(), watch);
+    let done = finish(args, (testbed, ends), (&report, maps.as_ref()), watch);
     match capture.map_or(Ok(()), Capture::finish) {
         Ok(()) => done,
         failed => failed,
@@ -112,8 +117,8 @@ fn one(args: &CollectArgs, network: &Network, watch: &mut Watch) -> Result<(), F
 /// Stores the object, and prints the report.
 fn finish(
     args: &CollectArgs,
-    (testbed, report): (&Testbed, &Report),
-    maps: Option<&Maps>,
+    (testbed, ends): (&Testbed, &Ends),
+    (report, maps): (&Report, Option<&Maps>),
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     watch.reporter.finish();
@@ -138,8 +143,8 @@ fn finish(
             explain: maps,
         })?;
     } else {
-        let from = args.from.first().copied();
-        let ends = network::ends(testbed, report.summary().source.get(), from, &args.to);
+        let source = report.summary().source.get();
+        let ends = network::ends(testbed, source, ends);
         let mut text = shown::report(report, args.protocol.name, &ends);
         if let Some(kept) = kept {
             text.push_str(&format!(

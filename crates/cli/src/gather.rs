@@ -17,15 +17,15 @@ use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::network;
+use crate::network::{self, Ends};
 use crate::output;
 use crate::progress::Reporter;
 use crate::table::{number, Table};
 use crate::transfer::{keep, object, Of};
 
 /// Fetches the objects, stores those that are whole and prints the result.
-pub(crate) fn run(args: &CollectArgs, rates: Rates) -> Result<(), Failure> {
-    let mut collection = collection(args, rates)?;
+pub(crate) fn run(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<(), Failure> {
+    let mut collection = collection(args, ends, rates)?;
     let testbed = Testbed::load(&args.testbed)?;
     if args.from.is_empty() {
         let sink = collection.to.unwrap_or(testbed.sink);
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &CollectArgs, rates: Rates) -> Result<(), Failure> {
         output::print_json(&Printed { report, stored })?;
     } else {
         let stored_in = kept.is_ok().then_some(args.out.as_path());
-        let sink = network::sink(&site.testbed, &args.to);
+        let sink = network::sink(&site.testbed, &ends.to);
         output::print(&text(&report, args.protocol.name, &sink, stored_in))?;
     }
     if let Some(capture) = capture {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &CollectArgs, rates: Rates) -> Result<(), Failure> {
     }
 }
 
-fn collection(args: &CollectArgs, rates: Rates) -> Result<Collection, Failure> {
+fn collection(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<Collection, Failure> {
     if args.from.is_empty() && !args.all_nodes {
         let line = "--protocol rcrt: say whose objects, as --from 3,7,12 or --all-nodes";
         return Err(Failure::input(line));
@@ -95,14 +95,14 @@ fn collection(args: &CollectArgs, rates: Rates) -> Result<Collection, Failure> {
     let scenario = args.scenario.as_deref().map(scenario).transpose()?;
     Ok(Collection {
         request: SessionRequest {
-            sources: args.from.iter().map(|node| node.get()).collect(),
+            sources: ends.from.iter().map(|node| node.get()).collect(),
             policy: args.policy.clone().unwrap_or_else(|| "fair".to_owned()),
             demand: args.demand.unwrap_or(DEMAND),
             demands: BTreeMap::new(),
             duration_s: None,
         },
         rates: rates.config(),
-        to: args.to.first().copied(),
+        to: ends.to.first().copied(),
         payload: args.payload.unwrap_or(PAYLOAD_BYTES),
         object: object(args)?,
         scenario: scenario.unwrap_or_default(),

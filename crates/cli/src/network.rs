@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use thalweg_testbeds::{Assumed, Physics, SinkBy, Testbed};
 use thalweg_units::{Channel, NodeId};
 
+use crate::failure::{one_line, Failure};
 use crate::progress::Verbosity;
+use crate::values::Node;
 
 /// Reports on standard error what was assumed of a network's file; beside results only, not errors.
 pub(crate) fn report_assumed(name: &str, assumed: &[Assumed], say: Verbosity) {
@@ -16,6 +18,40 @@ pub(crate) fn report_assumed(name: &str, assumed: &[Assumed], say: Verbosity) {
     for one in assumed {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "thalweg: {name}: {one}");
+    }
+}
+
+/// The nodes that `--from` and `--to` name; none where they say nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    pub(crate) from: Vec<NodeId>,
+    pub(crate) to: Vec<NodeId>,
+}
+
+impl Ends {
+    /// Those of `testbed`; a number is as it stands, and checked where it is used.
+    pub(crate) fn of(testbed: &Testbed, from: &[Node], to: &[Node]) -> Result<Self, Failure> {
+        let found = |option: &str, nodes: &[Node]| {
+            let nodes = nodes.iter().map(|node| id(testbed, option, node));
+            nodes.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Self {
+            from: found("--from", from)?,
+            to: found("--to", to)?,
+        })
+    }
+}
+
+/// The number of `node`, which `option` names.
+pub(crate) fn id(testbed: &Testbed, option: &str, node: &Node) -> Result<NodeId, Failure> {
+    match node {
+        Node::Number(id) => Ok(*id),
+        Node::Name(name) => testbed.labelled(name).ok_or_else(|| {
+            let (name, of) = (one_line(name), &testbed.name);
+            Failure::Input(format!(
+                "{option} {name}: {of} has no node of this name; `thalweg testbed show` has all"
+            ))
+        }),
     }
 }
 
@@ -47,16 +83,20 @@ pub(crate) fn named(testbed: &Testbed, node: u16) -> String {
     id.map_or_else(|_| node.to_string(), |id| testbed.named(id))
 }
 
-/// The lines about both ends of one transfer from `source`, where `from` and `to` are those of the options.
-pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[NodeId]) -> String {
-    let source = match from {
-        Some(named) => format!("source {}, as --from says", testbed.named(named)),
+/// The lines about both ends of one transfer from `source`, where `ends` are those of the options.
+pub(crate) fn ends(testbed: &Testbed, source: u16, ends: &Ends) -> String {
+    let source = match ends.from.first() {
+        Some(named) => format!("source {}, as --from says", testbed.named(*named)),
         None => {
             let named = named(testbed, source);
             format!("source {named}, a far node of the planner's choice")
         }
     };
-    format!("{}\n{source}\n{}", sink(testbed, to), control(testbed))
+    format!(
+        "{}\n{source}\n{}",
+        sink(testbed, &ends.to),
+        control(testbed)
+    )
 }
 
 /// The line about the control channel; none where it is 26 without a choice.

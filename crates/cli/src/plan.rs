@@ -10,7 +10,7 @@ use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
-use crate::network;
+use crate::network::{self, Ends};
 use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
@@ -23,11 +23,13 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         outputs.check("--svg", path, Kind::Svg)?;
     }
-    let network = Network::open(&args.testbed)?
+    let network = Network::open(&args.testbed)?;
+    let ends = Ends::of(network.testbed(), args.from.as_slice(), args.to.as_slice())?;
+    let network = network
         .seed(args.seed)
         .carried_by(args.protocol)
-        .from(args.from)
-        .to(args.to)
+        .from(ends.from.first().copied())
+        .to(ends.to.first().copied())
         .channels(args.channels.as_ref().map(|list| list.0.clone()))
         .payload(Some(args.payload))
         .paths(args.paths)
@@ -36,7 +38,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         .control_channel(args.control_channel)?;
     let protocol = network.pipeline("protocol")?;
     if args.lifetime || args.base_stations.is_some() {
-        return whole_network::run(args, &network);
+        return whole_network::run(args, (&network, &ends));
     }
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;
@@ -47,8 +49,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let printed = match args.json {
         true => print_json(&shown),
         false => {
-            let to = args.to.as_slice();
-            let ends = network::ends(testbed, shown.source, args.from, to);
+            let ends = network::ends(testbed, shown.source, &ends);
             print(&text(&shown, protocol.over(&plan), &ends))
         }
     };

@@ -9,14 +9,17 @@ use thalweg_host::store::{CampaignId, NewTransfer, Store, StoredObject};
 
 use crate::args::CollectArgs;
 use crate::failure::Failure;
+use crate::network::Ends;
 
-/// The network that `args` name, with their request.
-pub(crate) fn network(args: &CollectArgs) -> Result<Network, Failure> {
-    let network = Network::open(&args.testbed)?
+/// The network that `args` name, with their request, and the ends that they name.
+pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
+    let network = Network::open(&args.testbed)?;
+    let ends = Ends::of(network.testbed(), &args.from, &args.to)?;
+    let network = network
         .seed(args.seed)
         .carried_by(args.protocol)
-        .from(args.from.first().copied())
-        .to(args.to.first().copied())
+        .from(ends.from.first().copied())
+        .to(ends.to.first().copied())
         .channels(args.channels.as_ref().map(|list| list.0.clone()))
         .payload(args.payload)
         .paths(args.paths)
@@ -26,7 +29,7 @@ pub(crate) fn network(args: &CollectArgs) -> Result<Network, Failure> {
         .at(args.at)
         .losses(args.loss.clone())
         .control_channel(args.control_channel)?;
-    Ok(network.object(object(args)?))
+    Ok((network.object(object(args)?), ends))
 }
 
 /// The object that `--file` or `--bytes` names.

@@ -119,6 +119,24 @@ pub(crate) fn node(text: &str) -> Parsed<NodeId> {
     NodeId::new(number).map_err(|_| wanted.to_owned())
 }
 
+/// A node as people name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    Number(NodeId),
+    /// What its testbed's file calls it.
+    Name(String),
+}
+
+/// A node's number or name.
+pub(crate) fn number_or_name(text: &str) -> Parsed<Node> {
+    let text = text.trim();
+    let is_number = text.parse::<f64>().is_ok();
+    match is_number || text.is_empty() {
+        true => node(text).map(Node::Number),
+        false => Ok(Node::Name(text.to_owned())),
+    }
+}
+
 /// Channels as `15,20,25,26`, with ranges as `11-14`, each at most once, in the order given.
 pub(crate) fn channels(text: &str) -> Parsed<List<Channel>> {
     let mut list = Vec::new();

@@ -8,7 +8,7 @@ use thalweg_testbeds::Testbed;
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
-use crate::network::{self, named};
+use crate::network::{self, named, Ends};
 use crate::output::{plural, print, print_json, write_file};
 use crate::progress::Watch;
 use crate::table::{folded, number, Table, NARROW};
@@ -19,10 +19,10 @@ const SHOWN: usize = 10;
 const ROUNDS: &str = "routes of all nodes";
 
 /// Answers the one of the two questions that `args` ask of `network`.
-pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
+pub(crate) fn run(args: &PlanArgs, (network, ends): (&Network, &Ends)) -> Result<(), Failure> {
     let testbed = network.testbed();
     match (args.base_stations, args.every, args.mah) {
-        (Some(most), ..) => base_stations(args, network, usize::from(most)),
+        (Some(most), ..) => base_stations(args, (network, ends), usize::from(most)),
         (None, Some(every), Some(battery_mah)) => {
             let usage = Usage {
                 every,
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PlanArgs, network: &Network) -> Result<(), Failure> {
             network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
             let printed = match args.json {
                 true => print_json(&lifetime),
-                false => print(&text_of_days(&lifetime, args, testbed)),
+                false => print(&text_of_days(&lifetime, ends, testbed)),
             };
             if let Some(path) = &args.svg {
                 write_file(path, &picture_of_days(&lifetime, &links, testbed))?;
@@ -75,7 +75,7 @@ fn every(seconds: f64) -> String {
     humantime::format_duration(time).to_string()
 }
 
-fn text_of_days(lifetime: &Lifetime, args: &PlanArgs, testbed: &Testbed) -> String {
+fn text_of_days(lifetime: &Lifetime, ends: &Ends, testbed: &Testbed) -> String {
     let nodes = plural(lifetime.nodes.len(), "node", "nodes");
     let mut text = format!(
         "{}: {} bytes of each of {nodes} every {}, {}\n{}\n\n",
@@ -83,7 +83,7 @@ fn text_of_days(lifetime: &Lifetime, args: &PlanArgs, testbed: &Testbed) -> Stri
         lifetime.bytes,
         every(lifetime.every_s),
         lifetime.protocol,
-        network::sink(testbed, args.to.as_slice()),
+        network::sink(testbed, &ends.to),
     );
     let mut milestones = Table::of(&["empty", ">nodes", ">days", ">cut off by then"]);
     let names = ["the first node", "a tenth", "half"];
@@ -177,7 +177,11 @@ fn picture_of_days(lifetime: &Lifetime, links: &LinkState, testbed: &Testbed) ->
     plots::lifetime((title, subtitle), links.links(), &each, &name).to_svg()
 }
 
-fn base_stations(args: &PlanArgs, network: &Network, most: usize) -> Result<(), Failure> {
+fn base_stations(
+    args: &PlanArgs,
+    (network, ends): (&Network, &Ends),
+    most: usize,
+) -> Result<(), Failure> {
     let testbed = network.testbed();
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;
@@ -187,7 +191,7 @@ fn base_stations(args: &PlanArgs, network: &Network, most: usize) -> Result<(), 
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let printed = match args.json {
         true => print_json(&stations),
-        false => print(&text_of_stations(&stations, args, testbed)),
+        false => print(&text_of_stations(&stations, ends, testbed)),
     };
     if let (Some(path), Some(choice)) = (&args.svg, stations.choices.last()) {
         write_file(path, &picture_of_stations(choice, &links, testbed))?;
@@ -195,13 +199,13 @@ fn base_stations(args: &PlanArgs, network: &Network, most: usize) -> Result<(), 
     printed
 }
 
-fn text_of_stations(stations: &BaseStations, args: &PlanArgs, testbed: &Testbed) -> String {
+fn text_of_stations(stations: &BaseStations, ends: &Ends, testbed: &Testbed) -> String {
     let mut text = format!(
         "{}: {} bytes of every node, {}\n{}\n\n",
         stations.testbed,
         stations.bytes,
         stations.protocol,
-        network::sink(testbed, args.to.as_slice()),
+        network::sink(testbed, &ends.to),
     );
     let heading = [
         "base stations",

@@ -229,6 +229,11 @@ impl Testbed {
     pub fn label(&self, id: NodeId) -> Option<&str> {
         self.labels.get(&id).map(String::as_str)
     }
+    /// The node that is called `label`, if one is; of several the first.
+    pub fn labelled(&self, label: &str) -> Option<NodeId> {
+        let mut nodes = self.nodes.iter().map(|node| node.id);
+        nodes.find(|id| self.label(*id) == Some(label))
+    }
     /// Node `id` for people: `12`, or `12 (pier-north)`.
     pub fn named(&self, id: NodeId) -> String {
         match self.label(id) {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use thalweg_nrf52840::layout::BootLoader;
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::Channel;
 
-use crate::values::{self, List};
+use crate::values::{self, List, Node};
 
 /// Write an image for an nRF52840 with a node's identity in it.
 ///
@@ -24,9 +24,9 @@ Examples:
   thalweg firmware --node 7 --out n7.uf2                         for a board with a UF2 drive
   thalweg firmware --testbed site.toml --node 12 --out n12.hex    channels and base station as in the testbed")]
 pub(crate) struct FirmwareArgs {
-    /// The node's address.
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) node: NodeId,
+    /// The node's address, or what the testbed calls it.
+    #[arg(long, value_name = "NODE", value_parser = values::number_or_name)]
+    pub(crate) node: Node,
     /// The image: NAME.elf, NAME.hex, NAME.uf2 or NAME.zip.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use thalweg_host::registry::Protocol;
-use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_units::{Channel, Duration};
 
 use super::Say;
-use crate::values::{self, List};
+use crate::values::{self, List, Node};
 
 /// Routes, channels and predicted time and energy from measured links.
 ///
@@ -27,11 +27,11 @@ pub(crate) struct PlanArgs {
     #[arg(long, alias = "links", value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
     /// The node that has the object [default: the planner picks a far one].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) from: Option<NodeId>,
+    #[arg(long, value_name = "NODE", value_parser = values::number_or_name)]
+    pub(crate) from: Option<Node>,
     /// The base station [default: the testbed's].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) to: Option<NodeId>,
+    #[arg(long, value_name = "NODE", value_parser = values::number_or_name)]
+    pub(crate) to: Option<Node>,
     /// How the object is to travel.
     #[arg(long, value_name = "PROTOCOL", default_value = "thalweg", value_parser = values::Protocols::Planned)]
     pub(crate) protocol: &'static Protocol,

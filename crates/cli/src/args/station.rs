@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use thalweg_units::NodeId;
 
 use super::Say;
-use crate::values;
+use crate::values::{self, Node};
 
 /// Stand beside a base station: keep jobs, fetch objects, serve an API and a page.
 ///
@@ -74,8 +73,8 @@ pub(crate) struct BasestationArgs {
     #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
     /// The node that is the base station [default: the testbed's].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) to: Option<NodeId>,
+    #[arg(long, value_name = "NODE", value_parser = values::number_or_name)]
+    pub(crate) to: Option<Node>,
     /// A pseudo-terminal; so it is where nothing else is named.
     #[arg(long)]
     pub(crate) pty: bool,

@@ -26,6 +26,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, plural};
 use crate::progress::Reporter;
 use crate::table::number;
+use crate::values::Node;
 
 /// How long a job that was cancelled may take to end.
 const ENDING: Duration = Duration::from_secs(10);
@@ -80,7 +81,14 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
 
 /// What the API calls `from`.
 fn wanted(args: &CollectArgs) -> Result<Value, Failure> {
-    let mut nodes: Vec<u16> = args.from.iter().map(|node| node.get()).collect();
+    let numbers = args.from.iter().map(|node| match node {
+        Node::Number(id) => Ok(id.get()),
+        Node::Name(name) => Err(Failure::Input(format!(
+            "--from {}: --gateway takes a node's number; the gateway's page has those of names",
+            one_line(name)
+        ))),
+    });
+    let mut nodes = numbers.collect::<Result<Vec<u16>, _>>()?;
     nodes.sort_unstable();
     nodes.dedup();
     match (&nodes[..], args.all_nodes) {

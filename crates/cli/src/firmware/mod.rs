@@ -17,8 +17,10 @@ use thalweg_units::{Channel, ChannelSet};
 
 use crate::args::FirmwareArgs;
 use crate::failure::Failure;
+use crate::network;
 use crate::output::{plain, print, write_bytes};
 use crate::outputs::{Kind, Outputs};
+use crate::values::Node;
 use image::Image;
 
 /// Where `firmware/images.sh` puts images.
@@ -174,11 +176,19 @@ impl Format {
 fn identity(args: &FirmwareArgs) -> Result<Identity, Failure> {
     let testbed = args.testbed.as_deref().map(Testbed::load).transpose()?;
     let testbed = testbed.as_ref();
-    let is_node = |testbed: &Testbed| testbed.index_of(args.node).is_some();
+    let node = match (&args.node, testbed) {
+        (Node::Number(id), _) => *id,
+        (named, Some(testbed)) => network::id(testbed, "--node", named)?,
+        (Node::Name(_), None) => {
+            let line = "--node: a name needs --testbed, whose file has it";
+            return Err(Failure::input(line));
+        }
+    };
+    let is_node = |testbed: &Testbed| testbed.index_of(node).is_some();
     if let Some(other) = testbed.filter(|testbed| !is_node(testbed)) {
         return Err(Failure::Input(format!(
             "--node {}: {} has no such node",
-            args.node, other.name
+            node, other.name
         )));
     }
     let channels = match (&args.channels, testbed) {
@@ -193,9 +203,9 @@ fn identity(args: &FirmwareArgs) -> Result<Identity, Failure> {
             "--control-channel {floods}: is none of the node's channels"
         )));
     }
-    let is_sink = testbed.is_some_and(|testbed| testbed.sink == args.node);
+    let is_sink = testbed.is_some_and(|testbed| testbed.sink == node);
     Ok(Identity {
-        node: args.node,
+        node,
         role: role(args.base || is_sink),
         channels,
         floods,

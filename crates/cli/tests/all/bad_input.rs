@@ -94,7 +94,10 @@ fn what_was_typed_cannot_be_used() {
         (&["collect", "--payload", "0"], "1 to 118"),
         (&["collect", "--payload", "119"], "1 to 118"),
         (&["collect", "--from", "65535"], "0 to 65533"),
-        (&["collect", "--from", "x"], "0 to 65533"),
+        (
+            &["collect", "--from", "x"],
+            "--from x: indriya has no node of this name",
+        ),
         (&["collect", "--to=-1"], "0 to 65533"),
         (&["collect", "--bytes", "0"], "whole number of bytes"),
         (&["collect", "--bytes", "NaN"], "whole number of bytes"),

@@ -288,3 +288,33 @@ fn what_goes_hop_by_hop_says_so_in_eighty_columns() {
         "{said}"
     );
 }
+
+#[test]
+fn ends_are_named_as_in_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let links = "from,to,channel,prr\npier-north,deck,26,1\ndeck,pier-north,26,1\n";
+    fs::write(dir.path().join("bridge.csv"), links).unwrap();
+    let plan = "plan --testbed bridge.csv --from pier-north --to deck";
+    let (status, named, error) = run(dir.path(), plan, "");
+    assert_eq!(status, Some(0), "{error}");
+    for end in [
+        "(pier-north), as --from says",
+        "sink 2 (deck), as --to says",
+    ] {
+        assert!(named.contains(end), "{named}");
+    }
+    for (command, expected) in [
+        (
+            "collect --testbed bridge.csv --from pier-nroth",
+            "--from pier-nroth: bridge has no node of this name; `thalweg testbed show` has all",
+        ),
+        (
+            "firmware --node deck --out n.hex",
+            "--node: a name needs --testbed, whose file has it",
+        ),
+    ] {
+        let (status, _, error) = run(dir.path(), command, "");
+        assert_eq!(status, Some(2), "{error}");
+        assert!(error.trim_end().ends_with(expected), "{error}");
+    }
+}
