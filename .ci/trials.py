@@ -71,12 +71,12 @@ class Bench:
         check(len(set(brought)) == len(brought), "no object is that of two jobs")
         stored = self.gateway.json("/api/objects?limit=1000")["objects"]
         check(sorted(o["id"] for o in stored) == sorted(brought), "each object is there once, and no other")
-        digests = {hashlib.sha256(self.station.object(job["from"])).hexdigest() for job in jobs}
+        digests = {job["from"]: hashlib.sha256(self.station.object(job["from"])).hexdigest() for job in jobs}
         files = sorted(os.listdir(os.path.join(self.data, "objects")))
-        check(len(files) == len(digests), f"a file for each object, and none by half: {files}")
+        check(len(files) == len(digests), f"a file for each node's object, and none by half: {files}")
         for name in files:
             with open(os.path.join(self.data, "objects", name), "rb") as file:
-                check(hashlib.sha256(file.read()).hexdigest() in digests, f"{name} is whole")
+                check(hashlib.sha256(file.read()).hexdigest() in digests.values(), f"{name} is whole")
         return total
 
 
