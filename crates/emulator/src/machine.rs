@@ -2,7 +2,7 @@
 
 use crate::core::{Core, Costs, Running, Stop};
 use crate::memory::Memory;
-use crate::soc::{Devices, Native, Program, Setup};
+use crate::soc::{Devices, Native, Program, ResetReason, Setup};
 
 /// A chip that a world can run.
 pub trait Chip {
@@ -74,7 +74,10 @@ impl Machine {
 impl Chip for Machine {
     fn run(&mut self, end: u64) -> Result<(), Stop> {
         while self.core.run(end)? == Running::Reset {
-            let reason = self.core.peripherals.reset_reason();
+            let reason = match self.core.is_locked_up() {
+                true => ResetReason::Lockup,
+                false => self.core.peripherals.reset_reason(),
+            };
             self.begin(|devices, memory, now| devices.reset(memory, now, reason));
             self.resets += 1;
         }
