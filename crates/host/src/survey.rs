@@ -12,7 +12,7 @@ use thalweg_protocols::floodnet::{self, Event};
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_protocols::sweep::{Sweep, FLOOR_DBM, SLOT};
-use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId, Restarts};
 use thalweg_wire::phy;
 use thalweg_wire::sweep::Reports;
 
@@ -147,6 +147,8 @@ pub struct SurveyOutcome {
     pub missing: Vec<NodeId>,
     /// The batteries that were reported.
     pub batteries: Vec<(NodeId, BatteryLevel)>,
+    /// The nodes that have restarted since power came.
+    pub restarts: Vec<(NodeId, Restarts)>,
 }
 
 /// The cost of a survey.
@@ -162,9 +164,34 @@ pub struct SurveyCost {
     pub links: usize,
     /// Nodes whose tables did not come in.
     pub missing: Vec<u16>,
+    /// Nodes that have restarted since power came, how often, and why last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restarted: Vec<Restarted>,
     /// What came before, where nodes rested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleCost>,
+}
+
+/// A node that has restarted since power came.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Restarted {
+    /// Which.
+    pub node: u16,
+    /// How often, up to [`Restarts::MOST`].
+    pub restarts: u8,
+    /// Why last.
+    pub cause: String,
+}
+
+impl Restarted {
+    /// Of `node`.
+    pub fn new(node: NodeId, restarts: Restarts) -> Self {
+        Self {
+            node: node.get(),
+            restarts: restarts.count(),
+            cause: restarts.last().to_string(),
+        }
+    }
 }
 
 /// What it costs that a network waits, and to rouse it.
@@ -199,6 +226,9 @@ impl SurveyOutcome {
             network_energy_j: self.joules,
             links: self.links.summary(channel).heard_pairs,
             missing: self.missing.iter().map(|n| n.get()).collect(),
+            restarted: { self.restarts.iter() }
+                .map(|(node, restarts)| Restarted::new(*node, *restarts))
+                .collect(),
             idle: None,
         }
     }
@@ -284,6 +314,7 @@ impl SurveyJob {
                 joules: None,
                 missing: Vec::new(),
                 batteries: Vec::new(),
+                restarts: Vec::new(),
             },
             meters: Meters::Unread,
             tables: (0, ids.len() as u16),
@@ -355,6 +386,11 @@ impl SurveyJob {
                 if self.state == State::Collecting && self.ids.contains(&node) =>
             {
                 self.surveyed.batteries.push((node, level));
+            }
+            Event::Restarted { node, restarts }
+                if self.state == State::Collecting && self.ids.contains(&node) =>
+            {
+                self.surveyed.restarts.push((node, restarts));
             }
             Event::Progress { complete, of } => {
                 self.tables = (complete, of);

@@ -139,6 +139,8 @@ impl Devices {
         let mut fresh = Self::new(self.setup, memory);
         std::mem::swap(&mut fresh.radio, &mut self.radio);
         std::mem::swap(&mut fresh.clock, &mut self.clock);
+        // Chance does not repeat itself.
+        fresh.rng.follow(&self.rng);
         fresh.clock.reset(reason);
         fresh.refresh();
         *self = fresh;

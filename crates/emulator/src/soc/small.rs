@@ -37,6 +37,10 @@ impl Rng {
             due: u64::MAX,
         }
     }
+    /// Goes on where the one before has come to.
+    pub(super) const fn follow(&mut self, before: &Self) {
+        self.state = before.state;
+    }
     fn takes(&self) -> u64 {
         if self.config & 1 != 0 {
             BYTE_CORRECTED
