@@ -8,18 +8,23 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use thalweg_emulator::core::Peripherals;
 use thalweg_emulator::machine::{Chip, Machine};
 use thalweg_emulator::network::{Flash as Written, Network};
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_emulator::soc::{RadioTimes, Setup, Soc};
+use thalweg_emulator::Memory;
 use thalweg_medium::{chip::NRF52840, Environment};
+use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
 use thalweg_nrf52840::identity::{Identity, Role};
 use thalweg_nrf52840::layout::{BootLoader, Layout};
 use thalweg_nrf52840::recording::Recording;
+use thalweg_nrf52840::registers::clock::RESETREAS;
+use thalweg_nrf52840::reset::{Before, BLOCK_WORDS};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_units::{Channel, ChannelSet, Dbm, NodeId, SimTime};
+use thalweg_units::{Cause, Channel, ChannelSet, Dbm, NodeId, SimTime};
 
 const LAYOUT: Layout = BootLoader::None.layout();
 
@@ -189,5 +194,133 @@ fn a_mote_whose_identity_is_bad_keeps_still_and_loses_nothing() {
         let before = machine(&mut network).core().instructions();
         run_ms(&mut network, 1_000);
         assert_eq!(machine(&mut network).core().instructions(), before);
+    }
+}
+
+/// The address of the first symbol whose name has all `parts` (ELF 1.2, book I: sections' headers, the symbol table).
+fn symbol(file: &[u8], parts: &[&str]) -> u32 {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let (table, count) = (word(32), usize::from(file[48]));
+    let place = |section: usize| {
+        let header = table + 40 * section;
+        (word(header + 16), word(header + 20), word(header + 24))
+    };
+    let symbols = (0..count).find(|n| word(table + 40 * n + 4) == 2).unwrap();
+    let ((first, bytes, strings), name_of) = (place(symbols), |at: usize| {
+        let end = file[at..].iter().position(|byte| *byte == 0).unwrap();
+        std::str::from_utf8(&file[at..at + end]).unwrap()
+    });
+    let (strings, ..) = place(strings);
+    (first..first + bytes)
+        .step_by(16)
+        .find(|at| {
+            parts
+                .iter()
+                .all(|part| name_of(strings + word(*at)).contains(part))
+        })
+        .map(|at| word(at + 4) as u32)
+        .unwrap()
+}
+
+/// Runs the image until it was reset; gives what its next start finds.
+fn found_after_reset(network: &mut Network) -> Before {
+    let machine = machine(network);
+    while machine.resets() == 0 {
+        let end = machine.now() + 100;
+        machine.run(end).unwrap();
+        assert!(end < 40 * 64_000_000, "it goes on");
+    }
+    let now = machine.now();
+    let block = symbol(&image(), &["REMAINS"]);
+    let (address, length) = (block, 4 * BLOCK_WORDS as usize);
+    let kept = machine
+        .core()
+        .memory
+        .read(address, length)
+        .unwrap()
+        .to_vec();
+    let reasons = machine
+        .devices_mut()
+        .read(&mut Memory::default(), now, RESETREAS);
+    let mut board = Left(kept, address, reasons.unwrap());
+    Before::take(&mut board, Region::at(address, BLOCK_WORDS))
+}
+
+/// What is left over a reset: a block of RAM and where it is, and the reasons.
+struct Left(Vec<u8>, u32, u32);
+
+impl Registers for Left {
+    fn read(&mut self, address: u32) -> u32 {
+        let Self(kept, block, reasons) = self;
+        match address {
+            RESETREAS => *reasons,
+            _ => {
+                let at = (address - *block) as usize;
+                u32::from_le_bytes(kept[at..at + 4].try_into().unwrap())
+            }
+        }
+    }
+    fn write(&mut self, _: u32, _: u32) {}
+}
+
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn each_end_of_a_program_is_told_to_its_next_start() {
+    // Where an update would be: a file's name and the place of a panic; a loop; pushes for ever; no instruction.
+    const FREE: u32 = 0x3_0000;
+    let mut code = [0xff; 0x40];
+    code[..4].copy_from_slice(b"a.rs");
+    for (at, word) in [FREE, 4, 12, 5].into_iter().enumerate() {
+        code[16 + 4 * at..][..4].copy_from_slice(&word.to_le_bytes());
+    }
+    for (at, half) in [
+        (0x20, 0xe7fe),
+        (0x24, 0xb4ff),
+        (0x26, 0xe7fd),
+        (0x28, 0xde00_u16),
+    ] {
+        code[at..at + 2].copy_from_slice(&half.to_le_bytes());
+    }
+    let file = image();
+    let panic = symbol(&file, &["panicking", "panic_const_div_by_zero"]);
+    let asked = symbol(&file, &["SCB", "sys_reset"]);
+    let handler = symbol(&file, &["HardFault"]) & !1;
+    for (pc, cause, message) in [
+        (
+            panic,
+            Cause::Panic,
+            "panicked at a.rs:12:5:\nattempt to divide by zero",
+        ),
+        (FREE + 0x20, Cause::Watchdog, ""),
+        (FREE + 0x24, Cause::StackOverflow, ""),
+        (FREE + 0x28, Cause::Fault, "0x10000 at 0x30028"),
+        (asked, Cause::Asked, ""),
+        (FREE + 0x28, Cause::Lockup, ""),
+    ] {
+        let mut network = alone(&identity());
+        run_ms(&mut network, 3_000);
+        assert_eq!(network.resets(0), 0);
+        let core = machine(&mut network).core_mut();
+        assert!(core.memory.program(FREE, &code));
+        if cause == Cause::Lockup {
+            assert!(core.memory.program(handler, &[0x00, 0xde]));
+        }
+        let mut registers = core.registers();
+        (registers[0], registers[15]) = (FREE + 16, pc);
+        core.set_registers(registers);
+        let before = found_after_reset(&mut network);
+        let restarts = before.restarts().unwrap();
+        assert_eq!((restarts.last(), restarts.count()), (cause, 1));
+        let told = before
+            .remains
+            .as_ref()
+            .map_or("", |remains| remains.message());
+        assert_eq!(told, message, "{cause}");
+        // And the next start goes well.
+        run_ms(&mut network, 5_000);
+        assert_eq!(
+            (network.resets(0), sealed(&mut network)),
+            (1, Some(sample()))
+        );
     }
 }

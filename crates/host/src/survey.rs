@@ -4,7 +4,9 @@
 use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
 use crate::transfer::pipeline::{refused, Order, MAX_NODES};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::{LinkQualities, Place};
 use thalweg_protocols::collection::Collect;
@@ -173,24 +175,36 @@ pub struct SurveyCost {
 }
 
 /// A node that has restarted since power came.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restarted {
     /// Which.
-    pub node: u16,
-    /// How often, up to [`Restarts::MOST`].
-    pub restarts: u8,
-    /// Why last.
-    pub cause: String,
+    pub node: NodeId,
+    /// How often, and why last.
+    pub restarts: Restarts,
 }
 
-impl Restarted {
-    /// Of `node`.
-    pub fn new(node: NodeId, restarts: Restarts) -> Self {
+impl From<&(NodeId, Restarts)> for Restarted {
+    fn from((node, restarts): &(NodeId, Restarts)) -> Self {
         Self {
-            node: node.get(),
-            restarts: restarts.count(),
-            cause: restarts.last().to_string(),
+            node: *node,
+            restarts: *restarts,
         }
+    }
+}
+
+impl fmt::Display for Restarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} restarted: {}", self.node, self.restarts)
+    }
+}
+
+impl Serialize for Restarted {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut to = to.serialize_struct("Restarted", 3)?;
+        to.serialize_field("node", &self.node.get())?;
+        to.serialize_field("restarts", &self.restarts.count())?;
+        to.serialize_field("cause", &self.restarts.last().to_string())?;
+        to.end()
     }
 }
 
@@ -226,9 +240,7 @@ impl SurveyOutcome {
             network_energy_j: self.joules,
             links: self.links.summary(channel).heard_pairs,
             missing: self.missing.iter().map(|n| n.get()).collect(),
-            restarted: { self.restarts.iter() }
-                .map(|(node, restarts)| Restarted::new(*node, *restarts))
-                .collect(),
+            restarted: self.restarts.iter().map(Restarted::from).collect(),
             idle: None,
         }
     }

@@ -54,6 +54,8 @@ pub trait Peripherals {
     fn due(&self) -> u64;
     /// Levels of the interrupt lines, interrupt 0 lowest.
     fn lines(&self) -> u64;
+    /// The processor has slept for so many cycles.
+    fn slept(&mut self, _cycles: u64) {}
 }
 
 /// What instructions cost, in processor cycles (Cortex-M4 TRM, 3.3.1; flash without waiting).
@@ -350,8 +352,10 @@ impl<P: Peripherals + 'static> Core<P> {
             }
             if self.sleep != Sleep::Awake {
                 let until = self.peripherals.due().min(self.system.due()).min(end);
-                self.slept += until.saturating_sub(self.cycles);
-                self.cycles = self.cycles.max(until);
+                let slept = until.saturating_sub(self.cycles);
+                self.slept += slept;
+                self.cycles += slept;
+                self.peripherals.slept(slept);
                 continue;
             }
             while self.cycles < self.horizon {

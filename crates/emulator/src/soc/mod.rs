@@ -410,4 +410,9 @@ impl Peripherals for Devices {
     fn lines(&self) -> u64 {
         self.lines
     }
+    fn slept(&mut self, cycles: u64) {
+        if self.wdt.pause(cycles) {
+            self.refresh();
+        }
+    }
 }

@@ -176,6 +176,14 @@ impl Wdt {
         self.left = self.requests;
         self.due = cycle_of(ticks(now) + u64::from(self.reload) + 1);
     }
+    /// The processor has slept: it stood still meanwhile, unless CONFIG.SLEEP says otherwise (6.36.2). Says whether it did.
+    pub(super) const fn pause(&mut self, cycles: u64) -> bool {
+        let pauses = self.config & 1 == 0 && self.started && self.due != u64::MAX;
+        if pauses {
+            self.due += cycles;
+        }
+        pauses
+    }
     /// Whether it asks for a reset.
     pub(super) const fn bites(&self) -> bool {
         self.bites
