@@ -1,18 +1,22 @@
 //! What all images share: where things are in flash, and how an image ends.
 #![no_std]
 
-pub mod queue;
+mod fault;
 mod memory;
+pub mod queue;
 
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 use cortex_m::peripheral::SCB;
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::dma::Region;
+use thalweg_nrf52840::fault::guard_stack;
 use thalweg_nrf52840::identity::RECORD_BYTES;
 use thalweg_nrf52840::layout::{BootLoader, Layout};
-use thalweg_nrf52840::reset::{Kind, Remains, BLOCK_WORDS};
+use thalweg_nrf52840::registers::{clock, nvmc};
+use thalweg_nrf52840::reset::{Before, Kind, Remains, BLOCK_WORDS};
 use thalweg_nrf52840::uart::Pins;
+use thalweg_nrf52840::Registers;
 
 /// The boot loader that the image was linked for.
 pub const BOOT_LOADER: BootLoader = if cfg!(feature = "dongle") {
@@ -76,14 +80,30 @@ pub fn chip() -> Chip {
     }
 }
 
+/// What every image does first. Gives what it found of the program before.
+pub fn begin() -> Before {
+    let mut chip = chip();
+    let before = Before::take(&mut chip, remains());
+    chip.write(clock::DCDCEN, 1);
+    chip.write(nvmc::ICACHECNF, 1);
+    // Where a heap would begin, statics end.
+    guard_stack(&mut chip, cortex_m_rt::heap_start() as usize as u32);
+    cortex_m::asm::dsb();
+    cortex_m::asm::isb();
+    before
+}
+
 /// The program cannot go on: it leaves word of why, and resets.
-pub fn reset(kind: Kind, told: core::fmt::Arguments<'_>) -> ! {
-    Remains::new(kind, told).leave(&mut chip(), remains());
+pub fn reset(told: core::fmt::Arguments<'_>) -> ! {
+    leave(&Remains::new(Kind::Panic, told))
+}
+fn leave(told: &Remains) -> ! {
+    told.leave(&mut chip(), remains());
     SCB::sys_reset()
 }
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
-    reset(Kind::Panic, format_args!("{info}"))
+    reset(format_args!("{info}"))
 }

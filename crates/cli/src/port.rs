@@ -30,7 +30,13 @@ pub(crate) fn fetch(
         Err(why) => return Err(Stop::Failed(why.to_string())),
     };
     let sink = network.testbed().sink;
-    let station = line.station().map_or(sink, |about| about.node);
+    let about = line.station();
+    let station = about.map_or(sink, |about| about.node);
+    if let Some(about) = about.filter(|about| !about.last_words.as_str().is_empty()) {
+        let words = about.last_words.as_str();
+        let line = format!("thalweg: the base station's program had ended: {words}");
+        watch.reporter.line(&line);
+    }
     let ends = (station, first_transfer());
     let mut observer = |label: &str, progress| watch.note(label, progress);
     Ok(network.remote(&mut line, ends, &mut observer)?)

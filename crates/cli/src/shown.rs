@@ -46,7 +46,8 @@ fn pipeline(report: &Report, asked: &str, ends: &str) -> String {
             let IdleCost { rested_s, node_energy_j, rousing_s } = idle;
             format!("nodes rested for {} ({node_energy_j:.2} J each), roused in {rousing_s:.1} s\n", span(rested_s))
         });
-        format!("{idle}links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n")
+        let restarted: String = survey.restarted.iter().map(|one| format!("{one}\n")).collect();
+        format!("{idle}links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n{restarted}")
     });
     let hops = match report.tried.is_empty() {
         true => o.hops as usize,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use thalweg_planner::Plan;
-use thalweg_units::{BatteryLevel, NodeId};
+use thalweg_units::{BatteryLevel, NodeId, Restarts};
 use tokio::sync::broadcast;
 
 use super::concurrency::{Concurrency, Entry};
@@ -63,6 +63,8 @@ pub(super) struct LinkSnapshot {
     pub(super) missing: Vec<NodeId>,
     /// The batteries that were reported.
     pub(super) batteries: Vec<(NodeId, BatteryLevel)>,
+    /// The nodes that have restarted since power came.
+    pub(super) restarts: Vec<(NodeId, Restarts)>,
 }
 
 /// What is under way.

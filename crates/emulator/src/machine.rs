@@ -2,7 +2,7 @@
 
 use crate::core::{Core, Costs, Running, Stop};
 use crate::memory::Memory;
-use crate::soc::{Devices, Native, Program, Setup};
+use crate::soc::{Devices, Native, Program, ResetReason, Setup};
 
 /// A chip that a world can run.
 pub trait Chip {
@@ -49,6 +49,22 @@ impl Machine {
     pub fn core_mut(&mut self) -> &mut Core<Devices> {
         &mut self.core
     }
+    /// Power fails now, and comes again at once; `seed` decides what is left of a word or page that was being changed.
+    pub fn cut_power(&mut self, seed: u64) {
+        self.begin(|devices, memory, now| devices.cut_power(memory, now, seed));
+    }
+    /// Does to the chip around the core what `resets` it, and starts the core.
+    fn begin(&mut self, resets: impl FnOnce(&mut Devices, &mut Memory, u64)) {
+        let now = self.core.cycles();
+        let Core {
+            memory,
+            peripherals,
+            ..
+        } = &mut self.core;
+        resets(peripherals, memory, now);
+        self.core.reset(self.vectors);
+        self.core.nudge();
+    }
     /// How often it was reset.
     pub fn resets(&self) -> u64 {
         self.resets
@@ -58,15 +74,11 @@ impl Machine {
 impl Chip for Machine {
     fn run(&mut self, end: u64) -> Result<(), Stop> {
         while self.core.run(end)? == Running::Reset {
-            let now = self.core.cycles();
-            let reason = self.core.peripherals.reset_reason();
-            let Core {
-                memory,
-                peripherals,
-                ..
-            } = &mut self.core;
-            peripherals.reset(memory, now, reason);
-            self.core.reset(self.vectors);
+            let reason = match self.core.is_locked_up() {
+                true => ResetReason::Lockup,
+                false => self.core.peripherals.reset_reason(),
+            };
+            self.begin(|devices, memory, now| devices.reset(memory, now, reason));
             self.resets += 1;
         }
         Ok(())

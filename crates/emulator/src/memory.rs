@@ -132,6 +132,13 @@ impl Memory {
         true
     }
 
+    /// Fills RAM as power that comes does: by chance.
+    pub(crate) fn fill_ram(&mut self, mut draw: impl FnMut() -> u64) {
+        for word in self.ram.chunks_exact_mut(8) {
+            word.copy_from_slice(&draw().to_le_bytes());
+        }
+    }
+
     /// A page of flash that changed and has not been asked for.
     #[inline]
     pub(crate) fn take_stale(&mut self) -> Option<usize> {

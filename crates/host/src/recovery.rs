@@ -144,9 +144,8 @@ fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
     let joules = before.joules.zip(now.joules).map(|(a, b)| a + b);
     let mut links = before.links;
     links.add(&now.links);
-    let mut batteries = before.batteries;
-    batteries.retain(|(node, _)| !now.batteries.iter().any(|(other, _)| other == node));
-    batteries.extend(&now.batteries);
+    let batteries = newer(before.batteries, &now.batteries);
+    let restarts = newer(before.restarts, &now.restarts);
     let mut missing = before.missing;
     missing.retain(|node| now.missing.contains(node));
     SurveyOutcome {
@@ -157,7 +156,15 @@ fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
         joules,
         missing,
         batteries,
+        restarts,
     }
+}
+
+/// What nodes told `before`, or told anew `now`.
+fn newer<T: Copy>(mut before: Vec<(NodeId, T)>, now: &[(NodeId, T)]) -> Vec<(NodeId, T)> {
+    before.retain(|(node, _)| !now.iter().any(|(other, _)| other == node));
+    before.extend(now);
+    before
 }
 
 /// The number of a program's first transfer: nodes may remember those of one that ran before.

@@ -4,7 +4,9 @@
 use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
 use crate::transfer::pipeline::{refused, Order, MAX_NODES};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::{LinkQualities, Place};
 use thalweg_protocols::collection::Collect;
@@ -12,7 +14,7 @@ use thalweg_protocols::floodnet::{self, Event};
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_protocols::sweep::{Sweep, FLOOR_DBM, SLOT};
-use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId, Restarts};
 use thalweg_wire::phy;
 use thalweg_wire::sweep::Reports;
 
@@ -147,6 +149,8 @@ pub struct SurveyOutcome {
     pub missing: Vec<NodeId>,
     /// The batteries that were reported.
     pub batteries: Vec<(NodeId, BatteryLevel)>,
+    /// The nodes that have restarted since power came.
+    pub restarts: Vec<(NodeId, Restarts)>,
 }
 
 /// The cost of a survey.
@@ -162,9 +166,46 @@ pub struct SurveyCost {
     pub links: usize,
     /// Nodes whose tables did not come in.
     pub missing: Vec<u16>,
+    /// Nodes that have restarted since power came, how often, and why last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restarted: Vec<Restarted>,
     /// What came before, where nodes rested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleCost>,
+}
+
+/// A node that has restarted since power came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restarted {
+    /// Which.
+    pub node: NodeId,
+    /// How often, and why last.
+    pub restarts: Restarts,
+}
+
+impl From<&(NodeId, Restarts)> for Restarted {
+    fn from((node, restarts): &(NodeId, Restarts)) -> Self {
+        Self {
+            node: *node,
+            restarts: *restarts,
+        }
+    }
+}
+
+impl fmt::Display for Restarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} restarted: {}", self.node, self.restarts)
+    }
+}
+
+impl Serialize for Restarted {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut to = to.serialize_struct("Restarted", 3)?;
+        to.serialize_field("node", &self.node.get())?;
+        to.serialize_field("restarts", &self.restarts.count())?;
+        to.serialize_field("cause", &self.restarts.last().to_string())?;
+        to.end()
+    }
 }
 
 /// What it costs that a network waits, and to rouse it.
@@ -199,6 +240,7 @@ impl SurveyOutcome {
             network_energy_j: self.joules,
             links: self.links.summary(channel).heard_pairs,
             missing: self.missing.iter().map(|n| n.get()).collect(),
+            restarted: self.restarts.iter().map(Restarted::from).collect(),
             idle: None,
         }
     }
@@ -284,6 +326,7 @@ impl SurveyJob {
                 joules: None,
                 missing: Vec::new(),
                 batteries: Vec::new(),
+                restarts: Vec::new(),
             },
             meters: Meters::Unread,
             tables: (0, ids.len() as u16),
@@ -355,6 +398,11 @@ impl SurveyJob {
                 if self.state == State::Collecting && self.ids.contains(&node) =>
             {
                 self.surveyed.batteries.push((node, level));
+            }
+            Event::Restarted { node, restarts }
+                if self.state == State::Collecting && self.ids.contains(&node) =>
+            {
+                self.surveyed.restarts.push((node, restarts));
             }
             Event::Progress { complete, of } => {
                 self.tables = (complete, of);

@@ -7,6 +7,7 @@
 use crate::clock::{self, instant, ticks, Clock, ClockError, LowFrequency, MICROSECOND};
 use crate::dma::Region;
 use crate::radio::{Radio, Settled, Usage, CAPS};
+use crate::reset::Before;
 use crate::Registers;
 use core::fmt;
 use thalweg_engine::{Driver, Engine, Livelock, Misfit, Port, RadioId, Request};
@@ -287,6 +288,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, R: Registers>
     pub fn recording(&mut self) -> (&mut S, Usage) {
         let usage = self.radio.usage(&mut self.r);
         (self.driver.engine_mut().store_mut(), usage)
+    }
+    /// What this start found of the one before: surveys report its restarts from now on.
+    pub fn set_before(&mut self, before: &Before) {
+        if let Some(restarts) = before.restarts() {
+            self.driver.engine_mut().set_restarts(restarts);
+        }
     }
     /// The battery was measured: surveys report it from now on, in steps of 10 mV.
     pub fn set_battery(&mut self, level: BatteryLevel) {

@@ -126,10 +126,6 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
                 }
             }
         }
-        let next = newest.map_or((0, 0), |(header, page)| {
-            let after = (page + 1).checked_rem(flash.pages()).unwrap_or_default();
-            (after, header.number.saturating_add(1))
-        });
         let mut found = Self {
             r,
             flash,
@@ -139,9 +135,19 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             open: None,
             sealed: None,
             served: Cell::new(None),
-            next,
+            next: (0, 0),
         };
         found.sealed = found.newest_whole();
+        found.next = match (found.sealed, newest) {
+            // In place of what was not sealed: behind that, there may be no room beside the one that is.
+            (Some(sealed), Some((header, _))) => (
+                found.page(sealed.first, sealed.pages()),
+                header.number.saturating_add(1),
+            ),
+            (_, newest) => newest.map_or((0, 0), |(header, page)| {
+                (found.page(page, 1), header.number.saturating_add(1))
+            }),
+        };
         found
     }
 

@@ -317,3 +317,31 @@ pub mod wdt {
     /// What is written there.
     pub const FOOD: u32 = 0x6E52_4635;
 }
+
+/// RNG 6.19.
+pub mod rng {
+    /// Base address.
+    pub const BASE: u32 = 0x4000_D000;
+    /// Task: draws bytes, one after the other.
+    pub const START: u32 = BASE;
+    /// Task: no more.
+    pub const STOP: u32 = BASE + 0x004;
+    /// Event: a byte is there.
+    pub const VALRDY: u32 = BASE + 0x100;
+    /// 1: corrected, so that nought and one are equally likely.
+    pub const CONFIG: u32 = BASE + 0x504;
+    /// The byte.
+    pub const VALUE: u32 = BASE + 0x508;
+}
+
+/// The processor's own (ARMv7-M B3.2, B3.5).
+pub mod system {
+    /// Why a fault was: of memory protection, the bus, an instruction (B3.2.15).
+    pub const CFSR: u32 = 0xE000_ED28;
+    /// MPU: on, and the ordinary map where no region is.
+    pub const MPU_CTRL: u32 = 0xE000_ED94;
+    /// A region's base, with its number and a bit that says that the number is there.
+    pub const MPU_RBAR: u32 = 0xE000_ED9C;
+    /// Its size and who may do what.
+    pub const MPU_RASR: u32 = 0xE000_EDA0;
+}

@@ -1,13 +1,14 @@
-//! Why the node was reset, and what the program before left: a panic's message, or that its stack ran over.
+//! Why the node was reset, how often since power came, and what the program before left: a panic's message, a fault's place.
 //!
 //! What is left lies in RAM that no start-up code clears, behind a magic word and a check sum: what power brings there at
-//! random is not taken for a message.
+//! random is not taken for a message. A boot loader may overwrite it: then the reason is told, and counting begins again.
 
 use crate::checksum::crc32;
 use crate::dma::Region;
 use crate::registers::clock::RESETREAS;
 use crate::Registers;
 use core::fmt;
+use thalweg_units::{Cause, Restarts};
 
 /// Why the chip was reset (POWER 5.3.7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +47,9 @@ impl Reason {
     }
 }
 
-/// Words of the block: magic, check sum, length and kind, message.
-pub const BLOCK_WORDS: u32 = 3 + MESSAGE_BYTES as u32 / 4;
+/// Words of the block: the number of restarts and its complement; magic, check sum, length and kind, message.
+pub const BLOCK_WORDS: u32 = COUNT_WORDS + 3 + MESSAGE_BYTES as u32 / 4;
+const COUNT_WORDS: u32 = 2;
 /// The most of a message that is kept.
 pub const MESSAGE_BYTES: usize = 116;
 const MAGIC: u32 = 0x7468_6C21;
@@ -57,8 +59,57 @@ const MAGIC: u32 = 0x7468_6C21;
 pub enum Kind {
     /// It panicked.
     Panic,
-    /// It wrote below its stack.
+    /// Its stack ran over.
     StackOverflow,
+    /// The processor refused an access or an instruction.
+    Fault,
+}
+
+/// What a program finds at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Before {
+    /// Why it starts.
+    pub reason: Reason,
+    /// What the one before left.
+    pub remains: Option<Remains>,
+    /// Starts since power came, but for the first.
+    count: u32,
+}
+
+impl Before {
+    /// Takes it, once, and counts this start in `block`.
+    pub fn take(r: &mut impl Registers, block: Region) -> Self {
+        let reason = Reason::take(r);
+        let words = [0, 4].map(|offset| r.read(block.address() + offset));
+        let count = match (reason, words) {
+            (Reason::PowerOn, _) => 0,
+            (_, [count, check]) if check == !count => count.saturating_add(1),
+            _ => 1,
+        };
+        r.write(block.address(), count);
+        r.write(block.address() + 4, !count);
+        let remains = Remains::take(r, block);
+        Self {
+            reason,
+            remains,
+            count,
+        }
+    }
+    /// How often the node has restarted since power came; none where it has not.
+    pub fn restarts(&self) -> Option<Restarts> {
+        let cause = match (self.reason, self.remains.map(|remains| remains.kind)) {
+            (Reason::PowerOn, _) => return None,
+            (Reason::Watchdog, _) => Cause::Watchdog,
+            (Reason::Lockup, _) => Cause::Lockup,
+            (Reason::Pin, _) => Cause::Pin,
+            (Reason::Wakened, _) => Cause::Wakened,
+            (_, Some(Kind::Panic)) => Cause::Panic,
+            (_, Some(Kind::StackOverflow)) => Cause::StackOverflow,
+            (_, Some(Kind::Fault)) => Cause::Fault,
+            (Reason::Software | Reason::Debugger, None) => Cause::Asked,
+        };
+        Restarts::new(cause, self.count)
+    }
 }
 
 /// What the program before left.
@@ -88,6 +139,10 @@ impl Remains {
         let kind = match self.kind {
             Kind::Panic => 1,
             Kind::StackOverflow => 2,
+            Kind::Fault => 3,
+        };
+        let Some((_, block)) = block.split(COUNT_WORDS) else {
+            return;
         };
         let what = [kind, self.message.len, 0, 0];
         block.write(r, 8, &what);
@@ -97,7 +152,8 @@ impl Remains {
     }
 
     /// Takes what the program before left in `block`, once.
-    pub fn take(r: &mut impl Registers, block: Region) -> Option<Self> {
+    fn take(r: &mut impl Registers, block: Region) -> Option<Self> {
+        let (_, block) = block.split(COUNT_WORDS)?;
         let mut head = [0; 12];
         block.read(r, 0, &mut head);
         block.write(r, 0, &[0; 4]);
@@ -109,6 +165,7 @@ impl Remains {
         let kind = match kind {
             1 => Kind::Panic,
             2 => Kind::StackOverflow,
+            3 => Kind::Fault,
             _ => return None,
         };
         is_whole.then_some(Self {
@@ -148,30 +205,5 @@ impl fmt::Write for Message {
             self.len += c.encode_utf8(room).len() as u8;
         }
         Ok(())
-    }
-}
-
-/// A mark below the stack: where it is not there any more, the stack ran over it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StackMark {
-    words: Region,
-}
-
-/// What a marked word holds.
-const MARK: u32 = 0x5AFE_57AC;
-
-impl StackMark {
-    /// Marks `words`, which lie below the stack and belong to nobody else.
-    pub fn put(r: &mut impl Registers, words: Region) -> Self {
-        for n in 0..words.bytes() / 4 {
-            r.write(words.address() + 4 * n, MARK);
-        }
-        Self { words }
-    }
-    /// The least that the stack has left, in bytes of the mark; none where all of it is gone: the stack ran over.
-    pub fn left(&self, r: &mut impl Registers) -> Option<core::num::NonZeroU32> {
-        let words = self.words.bytes() / 4;
-        let is_marked = |n: &u32| r.read(self.words.address() + 4 * n) == MARK;
-        core::num::NonZeroU32::new(4 * (0..words).take_while(is_marked).count() as u32)
     }
 }

@@ -12,6 +12,7 @@ mod battery;
 mod channel;
 mod power;
 mod rate;
+mod restarts;
 mod time;
 
 pub use address::{NodeId, NodeIdError};
@@ -20,4 +21,5 @@ pub use battery::BatteryLevel;
 pub use channel::{Channel, ChannelError, ChannelSet};
 pub use power::{Db, Dbm, MilliWatts};
 pub use rate::BitRate;
+pub use restarts::{Cause, Restarts};
 pub use time::{Duration, Instant, SimTime};

@@ -6,8 +6,9 @@
 
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind};
+use crate::report::Health;
 use crate::sweep::Parameters;
-use thalweg_units::{BatteryLevel, Channel, NodeId};
+use thalweg_units::{BatteryLevel, Channel, NodeId, Restarts};
 
 /// One level is so many decibels.
 pub const STEP_DB: i16 = 3;
@@ -62,15 +63,16 @@ pub fn row_bits(parameters: &Parameters) -> usize {
     (bits(u32::from(parameters.span) + 1) + cell * parameters.channels.len() as u32) as usize
 }
 
-/// How many rows a report under `parameters` has room for, beside a battery's voltage.
-pub fn most_rows(parameters: &Parameters, battery: Option<BatteryLevel>) -> usize {
-    let head = Levels::BYTES + usize::from(battery.is_some());
-    let room = usize::from(parameters.report_bytes).saturating_sub(head) * 8;
+/// How many rows a report under `parameters` has room for, beside how the node is.
+pub fn most_rows(parameters: &Parameters, health: &Health) -> usize {
+    let rest = Levels::BYTES + health.bytes();
+    let room = usize::from(parameters.report_bytes).saturating_sub(rest) * 8;
     (room / row_bits(parameters)).min(usize::from(MAX_ROWS))
 }
 
 impl Levels {
-    /// Bytes of the head, tag included, without a battery's voltage; one more with it.
+    /// Bytes of the head, tag included, without a battery's voltage; one more with it, and one more behind the rows where
+    /// the node has restarted.
     pub const BYTES: usize = 2;
 
     /// Reads the head; the rows are left in `r`.
@@ -85,14 +87,32 @@ impl Levels {
             },
         })
     }
-    /// Writes the head, and `rows` under `parameters`: as many as the head says.
+    /// How often the node has restarted: it stands behind the rows, of which `rows` are the bytes.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] where something else stands there.
+    pub fn restarts(
+        &self,
+        parameters: &Parameters,
+        rows: &[u8],
+    ) -> Result<Option<Restarts>, WireError> {
+        let bits = row_bits(parameters) * usize::from(self.rows);
+        match rows.get(bits.div_ceil(8)..) {
+            None | Some([]) => Ok(None),
+            Some(&[code]) => Restarts::of_code(code)
+                .ok_or(WireError::Malformed)
+                .map(Some),
+            Some(_) => Err(WireError::Malformed),
+        }
+    }
+    /// Writes the head, `rows` under `parameters`, as many as the head says, and `restarts`.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for another number of rows, or a neighbour without a slot.
     pub fn emit(
         &self,
         parameters: &Parameters,
-        rows: impl IntoIterator<Item = Row>,
+        (rows, restarts): (impl IntoIterator<Item = Row>, Option<Restarts>),
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
         if self.rows > MAX_ROWS {
@@ -109,6 +129,9 @@ impl Levels {
             written += 1;
         }
         out.finish(w)?;
+        if let Some(restarts) = restarts {
+            w.u8(restarts.code())?;
+        }
         match written == usize::from(self.rows) {
             true => Ok(()),
             false => Err(WireError::Malformed),

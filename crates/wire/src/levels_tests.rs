@@ -18,21 +18,22 @@ proptest! {
     fn a_report_comes_back_but_for_the_step(
         parameters in parameters(),
         rows in prop::collection::vec((any::<u16>(), prop::array::uniform16(cell())), 0..12),
-        level in prop::option::of(any::<u8>()),
+        health in crate::report::tests::health(),
     ) {
-        let battery = level.map(BatteryLevel::of_code);
         let parameters = Parameters { report_bytes: MAX_CONTENT as u8, floor: parameters.floor.max(-100), ..parameters };
         let rows = rows.into_iter().map(|(place, cells)| Row {
             neighbour: NodeId::new(parameters.first.get() + place % (parameters.span + 1)).unwrap(),
             cells,
         });
-        let rows: Vec<Row> = rows.take(most_rows(&parameters, battery)).collect();
-        let head = Levels { campaign: parameters.campaign, rows: rows.len() as u8, battery };
-        let content = FrameBuf::build(|w| head.emit(&parameters, rows.iter().copied(), w)).unwrap();
+        let rows: Vec<Row> = rows.take(most_rows(&parameters, &health)).collect();
+        let head = Levels { campaign: parameters.campaign, rows: rows.len() as u8, battery: health.battery };
+        let content = FrameBuf::build(|w| head.emit(&parameters, (rows.iter().copied(), health.restarts), w)).unwrap();
         let bytes = (row_bits(&parameters) * rows.len()).div_ceil(8);
-        prop_assert_eq!(content.len(), Levels::BYTES + usize::from(level.is_some()) + bytes);
+        prop_assert_eq!(content.len(), Levels::BYTES + health.bytes() + bytes);
         let mut r = Reader::new(&content);
         prop_assert_eq!(Levels::parse(&mut r), Ok(head));
+        let restarts = head.restarts(&parameters, r.clone().rest());
+        prop_assert_eq!(restarts, Ok(health.restarts));
         for (number, row) in (0u8..).zip(&rows) {
             let back = Levels::row(number, &parameters, r.clone().rest()).unwrap();
             prop_assert_eq!(back.neighbour, row.neighbour);
@@ -88,10 +89,18 @@ fn sixteen_neighbours_on_four_channels_take_58_bytes() {
         floor: -86,
     };
     assert_eq!(
-        (row_bits(&parameters), most_rows(&parameters, None)),
+        (
+            row_bits(&parameters),
+            most_rows(&parameters, &Health::UNTOLD)
+        ),
         (28, 16)
     );
-    assert_eq!(most_rows(&parameters, Some(BatteryLevel::LOWEST)), 15);
+    let battery = Some(BatteryLevel::LOWEST);
+    let told = Health {
+        battery,
+        ..Health::UNTOLD
+    };
+    assert_eq!(most_rows(&parameters, &told), 15);
     let stranger = Row {
         neighbour: id(0),
         cells: [None; Channel::COUNT],
@@ -101,7 +110,8 @@ fn sixteen_neighbours_on_four_channels_take_58_bytes() {
         rows: 1,
         battery: None,
     };
-    let build = |rows: &[Row]| FrameBuf::build(|w| head.emit(&parameters, rows.iter().copied(), w));
+    let build =
+        |rows: &[Row]| FrameBuf::build(|w| head.emit(&parameters, (rows.iter().copied(), None), w));
     assert_eq!(build(&[stranger]), Err(WireError::Malformed));
     assert_eq!(build(&[]), Err(WireError::Malformed));
 }

@@ -7,10 +7,33 @@
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind, MAX_CONTENT};
-use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId, Restarts};
 
 /// Beside the number of a report's frames: the voltage of the node's battery follows.
 const BATTERY_BIT: u8 = 0x80;
+/// Beside the number of the frame: how often the node has restarted follows.
+const RESTARTS_BIT: u8 = 0x80;
+
+/// How a node is: what it tells of itself beside its links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Health {
+    /// The voltage of its battery, where it has one and knows.
+    pub battery: Option<BatteryLevel>,
+    /// Its restarts since power came, where there were some.
+    pub restarts: Option<Restarts>,
+}
+
+impl Health {
+    /// What its node has nothing to tell of.
+    pub const UNTOLD: Self = Self {
+        battery: None,
+        restarts: None,
+    };
+    /// Bytes that it takes in a report: one for each that is told.
+    pub fn bytes(&self) -> usize {
+        usize::from(self.battery.is_some()) + usize::from(self.restarts.is_some())
+    }
+}
 
 /// The head of a schedule: when the slots are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +113,12 @@ pub struct Report {
     pub frame: u8,
     /// How many frames the report has, 1 to 127; one may be without rows.
     pub frames: u8,
-    /// The voltage of the node's battery, if this frame has it.
-    pub battery: Option<BatteryLevel>,
+    /// How the node is, if this frame tells it.
+    pub health: Health,
 }
 
 impl Report {
-    /// Bytes of the head, tag included, without a battery's voltage; one more with it.
+    /// Bytes of the head, tag included, without how the node is.
     pub const BYTES: usize = 3;
 
     /// Reads the head; the rows are left in `r`.
@@ -103,11 +126,17 @@ impl Report {
         let (campaign, frame, frames) = (Kind::Report.parse(r)?, r.u8()?, r.u8()?);
         let repr = Self {
             campaign,
-            frame,
+            frame: frame & !RESTARTS_BIT,
             frames: frames & !BATTERY_BIT,
-            battery: match frames & BATTERY_BIT {
-                0 => None,
-                _ => Some(BatteryLevel::of_code(r.u8()?)),
+            health: Health {
+                battery: match frames & BATTERY_BIT {
+                    0 => None,
+                    _ => Some(BatteryLevel::of_code(r.u8()?)),
+                },
+                restarts: match frame & RESTARTS_BIT {
+                    0 => None,
+                    _ => Some(Restarts::of_code(r.u8()?).ok_or(WireError::Malformed)?),
+                },
             },
         };
         match repr.frame < repr.frames {
@@ -124,12 +153,16 @@ impl Report {
             return Err(WireError::Malformed);
         }
         Kind::Report.emit(self.campaign, w)?;
-        w.u8(self.frame)?;
-        match self.battery {
+        let Health { battery, restarts } = self.health;
+        w.u8(self.frame | restarts.map_or(0, |_| RESTARTS_BIT))?;
+        match battery {
             None => w.u8(self.frames)?,
             Some(level) => w.u8(self.frames | BATTERY_BIT)?.u8(level.code())?,
         };
-        Ok(())
+        match restarts {
+            None => Ok(()),
+            Some(restarts) => w.u8(restarts.code()).map(|_| ()),
+        }
     }
 }
 
@@ -182,4 +215,4 @@ impl Row {
 
 #[cfg(test)]
 #[path = "report_tests.rs"]
-mod tests;
+pub(crate) mod tests;

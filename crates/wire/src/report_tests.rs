@@ -4,6 +4,14 @@ use super::*;
 use crate::FrameBuf;
 use proptest::prelude::*;
 
+pub(crate) fn health() -> impl Strategy<Value = Health> {
+    let (level, restarts) = (prop::option::of(any::<u8>()), any::<u8>());
+    (level, restarts).prop_map(|(level, restarts)| Health {
+        battery: level.map(BatteryLevel::of_code),
+        restarts: Restarts::of_code(restarts),
+    })
+}
+
 fn heard() -> impl Strategy<Value = Option<Received>> {
     prop::option::of((1u8.., any::<i8>()).prop_map(|(received, rssi)| Received { received, rssi }))
 }
@@ -33,18 +41,17 @@ proptest! {
 
     #[test]
     fn a_report_round_trips(
-        campaign: u8, frame in 0u8..127, more in 1u8..=127, level in prop::option::of(any::<u8>()),
+        campaign: u8, frame in 0u8..127, more in 1u8..=127, health in health(),
         id in 0..=NodeId::MAX.get(), cells in prop::array::uniform16(heard()),
     ) {
         let campaign = Campaign::new(campaign);
-        let battery = level.map(BatteryLevel::of_code);
-        let report = Report { campaign, frame, frames: (frame + more).min(127), battery };
+        let report = Report { campaign, frame, frames: (frame + more).min(127), health };
         let row = Row { neighbour: NodeId::new(id).unwrap(), heard: cells };
         let content = FrameBuf::build(|w| {
             report.emit(w)?;
             row.emit(w)
         }).unwrap();
-        prop_assert_eq!(content.len(), Report::BYTES + usize::from(level.is_some()) + row.bytes());
+        prop_assert_eq!(content.len(), Report::BYTES + health.bytes() + row.bytes());
         let mut r = Reader::new(&content);
         prop_assert_eq!(Report::parse(&mut r), Ok(report));
         prop_assert_eq!(Row::parse(&mut r), Ok(row));

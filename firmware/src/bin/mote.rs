@@ -8,7 +8,7 @@ use core::cell::RefCell;
 use core::num::NonZeroU32;
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
-use thalweg_firmware::{chip, interrupt, remains, reset, LAYOUT};
+use thalweg_firmware::{begin, chip, interrupt, reset, LAYOUT};
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
@@ -17,8 +17,7 @@ use thalweg_nrf52840::host::{BootError, Fault, Node};
 use thalweg_nrf52840::identity::Identity;
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
 use thalweg_nrf52840::recording::Recording;
-use thalweg_nrf52840::registers::{clock, nvmc};
-use thalweg_nrf52840::reset::{Kind, Reason, Remains, StackMark};
+use thalweg_nrf52840::reset::Before;
 use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
@@ -36,38 +35,28 @@ struct Shared {
 
 /// A reference, so that the node itself is in memory that start-up clears, and not in an image of it in flash.
 static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
-/// Words below the stack that tell whether it ran over.
-const MARK_WORDS: u32 = 64;
 /// The watchdog's patience, of time that the processor runs.
 const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 
 #[entry]
 fn main() -> ! {
+    let before = begin();
     let mut chip = chip();
-    // What they say has no way to a host yet: a debugger sees it.
-    let _before = (Reason::take(&mut chip), Remains::take(&mut chip, remains()));
-    chip.write(clock::DCDCEN, 1);
-    chip.write(nvmc::ICACHECNF, 1);
-    let mark = Region::at(cortex_m_rt::heap_start() as usize as u32, MARK_WORDS);
-    let mark = StackMark::put(&mut chip, mark);
     let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
         // Nobody's node: it keeps still, and sleeps.
         loop {
             cortex_m::asm::wfi();
         }
     };
-    start(chip, identity);
+    start(chip, identity, &before);
     loop {
         free(serve);
-        if mark.left(&mut chip).is_none() {
-            reset(Kind::StackOverflow, format_args!("the stack ran over"));
-        }
     }
 }
 
-fn start(chip: Chip, identity: Identity) {
+fn start(chip: Chip, identity: Identity, before: &Before) {
     let Some(flash) = Flash::of(LAYOUT.recordings) else {
-        reset(Kind::Panic, format_args!("the recordings' flash is none"));
+        reset(format_args!("the recordings' flash is none"));
     };
     let mut recorder = Recorder::new(chip, flash);
     if cfg!(feature = "sample") && recorder.sealed().is_none() {
@@ -79,13 +68,14 @@ fn start(chip: Chip, identity: Identity) {
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
     let mote = Mote::new(identity.node, config, TIMING, recorder);
-    let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+    let mut node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
         Ok(node) => node,
         // Its text has numbers with fractions, and the code for them takes 6 kB.
-        Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
-        Err(BootError::NoMemory) => reset(Kind::Panic, format_args!("the radio has no memory")),
-        Err(BootError::Clock(error)) => reset(Kind::Panic, format_args!("{error}")),
+        Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
+        Err(BootError::NoMemory) => reset(format_args!("the radio has no memory")),
+        Err(BootError::Clock(error)) => reset(format_args!("{error}")),
     };
+    node.set_before(before);
     free(|cs| {
         let mut chip = chip;
         let dog = Watchdog::start(&mut chip, PATIENCE);
@@ -102,7 +92,7 @@ fn start(chip: Chip, identity: Identity) {
 fn with(cs: &CriticalSection, act: impl FnOnce(&mut Shared) -> Result<(), Fault>) {
     if let Some(shared) = SHARED.borrow(cs).borrow_mut().as_mut() {
         if let Err(fault) = act(shared) {
-            reset(Kind::Panic, format_args!("{fault}"));
+            reset(format_args!("{fault}"));
         }
     }
 }

@@ -11,15 +11,15 @@ use core::num::{NonZeroU16, NonZeroU32};
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
 use thalweg_firmware::queue::{Item, Queue};
-use thalweg_firmware::{chip, interrupt, remains, reset, LAYOUT, PINS};
+use thalweg_firmware::{begin, chip, interrupt, reset, LAYOUT, PINS};
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
 use thalweg_nrf52840::identity::Identity;
 use thalweg_nrf52840::radio::{Radio, TIMING};
-use thalweg_nrf52840::registers::{clock, nvmc};
-use thalweg_nrf52840::reset::{Kind, Reason, Remains};
+use thalweg_nrf52840::random;
+use thalweg_nrf52840::reset::Before;
 use thalweg_nrf52840::tick::Tick;
 use thalweg_nrf52840::uart::Uart;
 use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
@@ -43,8 +43,6 @@ const LINE_WORDS: usize = Uart::DMA_BYTES as usize / 4;
 const TICK_US: NonZeroU16 = NonZeroU16::MIN.saturating_add(1_999);
 /// The watchdog's patience, of time that the processor runs.
 const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
-/// Where device identifiers begin (FICR 4.4.1).
-const DEVICE_ID: u32 = 0x1000_0060;
 
 type Whole = Node<Mote<Spool, NEIGHBOURS, NODES>, Chip>;
 
@@ -104,25 +102,20 @@ impl Outbox for Staged {
 
 #[entry]
 fn main() -> ! {
+    let before = begin();
     let mut chip = chip();
-    let _before = (
-        Reason::take(&mut chip),
-        Remains::take(&mut chip, remains()),
-    );
-    chip.write(clock::DCDCEN, 1);
-    chip.write(nvmc::ICACHECNF, 1);
     let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
         // Nobody's node: it keeps still, and sleeps.
         loop {
             cortex_m::asm::wfi();
         }
     };
-    let now = start(chip, identity);
-    serve(identity, now)
+    let now = start(chip, identity, &before);
+    serve(identity, &before, now)
 }
 
 /// Starts the node, the line and interrupts; gives the time.
-fn start(chip: Chip, identity: Identity) -> Instant {
+fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
     let memory = cortex_m::singleton!(: [u32; Radio::DMA_BYTES as usize / 4] = [0; Radio::DMA_BYTES as usize / 4]);
     let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
     let mut config = floodnet::Config::default();
@@ -130,18 +123,19 @@ fn start(chip: Chip, identity: Identity) -> Instant {
     config.idle = floodnet::Idle::Rests;
     // Nobody knows for how long the network has idled.
     let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
-    let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+    let mut node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
         Ok(node) => node,
-        Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
-        Err(BootError::NoMemory) => reset(Kind::Panic, format_args!("the radio has no memory")),
-        Err(BootError::Clock(error)) => reset(Kind::Panic, format_args!("{error}")),
+        Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
+        Err(BootError::NoMemory) => reset(format_args!("the radio has no memory")),
+        Err(BootError::Clock(error)) => reset(format_args!("{error}")),
     };
+    node.set_before(before);
     let words = cortex_m::singleton!(: [u32; LINE_WORDS] = [0; LINE_WORDS]);
     let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
     free(|cs| {
         let mut chip = chip;
         let Some(uart) = Uart::start(&mut chip, PINS, words) else {
-            reset(Kind::Panic, format_args!("the line has no memory"));
+            reset(format_args!("the line has no memory"));
         };
         let tick = Tick::start(&mut chip, TICK_US);
         let dog = Watchdog::start(&mut chip, PATIENCE);
@@ -165,7 +159,7 @@ fn start(chip: Chip, identity: Identity) -> Instant {
 fn with(cs: &CriticalSection, act: impl FnOnce(&mut Shared) -> Result<(), Fault>) {
     if let Some(shared) = SHARED.borrow(cs).borrow_mut().as_mut() {
         if let Err(fault) = act(shared) {
-            reset(Kind::Panic, format_args!("{fault}"));
+            reset(format_args!("{fault}"));
         }
     }
 }
@@ -188,9 +182,10 @@ fn tell(cs: &CriticalSection, at: Instant, event: Event) {
 }
 
 /// The line's main loop.
-fn serve(identity: Identity, now: Instant) -> ! {
+fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
     let about = About {
-        boot: chip().read(DEVICE_ID) ^ now.as_nanos() as u32,
+        // The time of the start is the same at each.
+        boot: random::draw(&mut chip()).unwrap_or(now.as_nanos() as u32),
         node: identity.node,
         carries: Carries::Pipelines,
         board: Name::new("nRF52840").unwrap_or(Name::EMPTY),
@@ -199,10 +194,12 @@ fn serve(identity: Identity, now: Instant) -> ! {
             order_bytes: ORDER as u16,
             object_bytes: Queue::ROOM_BYTES,
         },
+        last_words: { before.remains.as_ref() }
+            .map_or(Name::EMPTY, |remains| Name::lossy(remains.message())),
     };
     let desk = cortex_m::singleton!(: Desk<ORDER, NODES> = Desk::new(about, now));
     let Some(desk) = desk else {
-        reset(Kind::Panic, format_args!("the desk is taken"));
+        reset(format_args!("the desk is taken"));
     };
     let mut staged = Staged(None);
     loop {

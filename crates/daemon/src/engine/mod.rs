@@ -125,6 +125,7 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
             took_s: found.took_s,
             missing: found.missing,
             batteries: found.batteries,
+            restarts: Vec::new(),
         });
     }
     let resumed = station.store().resume_jobs(station.network())?;

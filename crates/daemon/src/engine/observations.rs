@@ -21,6 +21,7 @@ pub(super) fn note(station: &StationState, hops: &[HopObservation]) {
         took_s: snapshot.took_s,
         missing: snapshot.missing.clone(),
         batteries: snapshot.batteries.clone(),
+        restarts: snapshot.restarts.clone(),
     });
     let ids = &station.facts.network.place.ids;
     let hops = hops.iter().filter_map(|hop| {

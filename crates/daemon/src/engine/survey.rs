@@ -18,6 +18,7 @@ use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::{LinkState, PastSurvey, MAX_SURVEYS};
 use thalweg_host::network::{Network, NetworkTime};
 use thalweg_host::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
+use thalweg_host::survey::Restarted;
 
 /// The survey's share of the progress of a job that has to measure links first.
 const SURVEY_SHARE: f64 = 0.5;
@@ -132,6 +133,13 @@ impl<N: Connector> Runner<N> {
             links,
             missing: missing.iter().map(|node| node.get()).collect(),
         };
+        for told in &surveyed.restarts {
+            let is_known = |before: &Arc<LinkSnapshot>| before.restarts.contains(told);
+            if !before.as_ref().is_some_and(is_known) {
+                let line = format!("{name}: {}", Restarted::from(told));
+                station.log(Level::Warning, &line);
+            }
+        }
         // Before the job ends: a client that waits for that end then reads the new links.
         station.set_links(LinkSnapshot {
             link_state,
@@ -139,6 +147,7 @@ impl<N: Connector> Runner<N> {
             took_s,
             missing,
             batteries: surveyed.batteries,
+            restarts: surveyed.restarts,
         });
         if job.work == Work::Survey {
             let outcome = serde_json::to_string(&outcome).unwrap_or_default();

@@ -57,6 +57,9 @@ fn facts(
             ),
         };
         fact("Last seen", seen);
+        if let Some((_, restarts)) = snapshot.restarts.iter().find(|(of, _)| *of == node) {
+            fact("Restarted", restarts.to_string());
+        }
     }
     let health = station.health()?.get(index).copied().unwrap_or_default();
     if let Some((level, at)) = health.battery {

@@ -301,29 +301,83 @@ fn faults_tell_where_and_why() {
         (vec![0x6019], 0, Fault::Bus { address: 0x400 }),
     ];
     for (main, offset, fault) in stops {
-        let mut core = core(&main, &[]);
+        let mut core = core(&main, &[(3, &[STAY])]);
         let mut registers = core.registers();
         (registers[1], registers[2], registers[3]) = (0x6000_0000, 0x100, 0x400);
         core.set_registers(registers);
         let pc = MAIN + offset;
-        assert_eq!(core.run(100), Err(Stop { pc, fault }));
+        assert_eq!(core.run(100), Ok(Running::On));
+        assert_eq!(core.last_fault(), Some(Stop { pc, fault }));
+        // Its handler was entered, HardFault's as no other is enabled, and would return to where it happened.
+        assert_eq!(core.exception, 3);
+        let frame = core.registers()[13];
+        assert_eq!(
+            core.memory.ram(frame + 24).map(u32::from_le_bytes),
+            Some(pc)
+        );
     }
+}
+
+/// 32 bytes without access, from `guard` on.
+fn guard(core: &mut Core<Lines>, guard: u32) {
+    system(core, 0xe000_ed9c, guard | 1 << 4);
+    system(core, 0xe000_eda0, 4 << 1 | 1);
+    system(core, 0xe000_ed94, 5);
 }
 
 #[test]
 fn a_stack_guard_stops_what_runs_over_it() {
-    // push {r0}; b .-2
-    let mut core = core(&[0xb401, 0xe7fd], &[]);
-    let guard = STACK - 0x100;
-    // 32 bytes without access.
-    system(&mut core, 0xe000_ed9c, guard | 1 << 4);
-    system(&mut core, 0xe000_eda0, 4 << 1 | 1);
-    system(&mut core, 0xe000_ed94, 5);
+    // push {r0}; b .-2. The handler, whose stack is where it must not be, may write there.
+    let mut core = core(&[0xb401, 0xe7fd], &[(3, &[0xb401, STAY])]);
+    let guarded = STACK - 0x100;
+    guard(&mut core, guarded);
+    core.run(10_000).unwrap();
     let fault = Fault::Protected {
-        address: guard + 28,
+        address: guarded + 28,
     };
-    assert_eq!(core.run(10_000), Err(Stop { pc: MAIN, fault }));
-    assert_eq!(core.memory.lowest_written(RAM_BASE..STACK), guard + 32);
+    let frame = guarded + 32 - 32;
+    assert_eq!(core.registers()[13], frame - 4);
+    assert_eq!(core.exception, 3);
+    // Of the frame nothing is there; the handler's own word is.
+    assert_eq!(core.memory.lowest_written(RAM_BASE..STACK), frame - 4);
+    assert_eq!(core.memory.lowest_written(frame..STACK), guarded + 32);
+    // Access, stacking, and the address of the access; forced.
+    let [status, hard, address] =
+        [0xd28, 0xd2c, 0xd34].map(|offset| core.system.read(0, 0xe000_e000 + offset));
+    assert_eq!(status, 1 << 1 | 1 << 4 | 1 << 7);
+    assert_eq!((hard, address), (1 << 30, guarded + 28));
+    // It was the stacking that failed last.
+    assert_ne!(core.last_fault(), Some(Stop { pc: MAIN, fault }));
+    assert!(!core.is_locked_up());
+}
+
+#[test]
+fn a_fault_has_its_own_handler_where_that_is_enabled_and_urgent_enough() {
+    // udf; the handlers stay. At an interrupt of the same priority it is a HardFault.
+    let main: &[u16] = &[NOP, NOP, 0xde00];
+    let handlers: [(u32, &[u16]); 3] = [(3, &[STAY]), (6, &[STAY]), (17, &[0xde00])];
+    for (enabled, in_handler, exception) in [(0, 0, 3), (1 << 18, 0, 6), (1 << 18, 2, 3)] {
+        let mut core = core(main, &handlers);
+        enable(&mut core, 1, 0);
+        system(&mut core, 0xe000_ed24, enabled);
+        core.peripherals.levels = in_handler;
+        core.nudge();
+        core.run(100).unwrap();
+        assert_eq!(core.exception, exception);
+        assert_eq!(core.system.read(0, 0xe000_ed28), 1 << 16);
+    }
+}
+
+#[test]
+fn a_fault_within_a_hard_fault_locks_up_and_resets() {
+    let mut core = core(&[0xde00], &[(3, &[0xde00])]);
+    assert_eq!(core.run(100), Ok(Running::Reset));
+    assert!(core.is_locked_up());
+    core.reset(0);
+    assert!(!core.is_locked_up());
+    // Where there is no handler, too.
+    assert!(core.memory.program(12, &[0; 4]));
+    assert_eq!(core.run(200), Ok(Running::Reset));
 }
 
 #[test]

@@ -28,13 +28,7 @@ impl<P: Peripherals + 'static> Core<P> {
         if self.sleep == Sleep::Event && (self.event || self.system.wakes_by_pending()) {
             (self.event, self.sleep) = (false, Sleep::Awake);
         }
-        let running = self.system.running();
-        let masked = self.system.masked(self.basepri).min(running);
-        let present = match (self.faultmask, self.primask) {
-            (0, 0) => masked,
-            (0, _) => masked.min(0),
-            _ => masked.min(-1),
-        };
+        let (masked, present) = (self.unmasked(), self.present());
         let urgent = self.system.most_urgent();
         let priority = urgent.map_or(LOWEST, |urgent| self.system.group_of(urgent));
         // PRIMASK keeps no core asleep (B1.5.19).
@@ -48,7 +42,8 @@ impl<P: Peripherals + 'static> Core<P> {
                 } else {
                     self.costs.exception
                 });
-                self.enter(urgent)
+                self.enter(urgent, self.pc);
+                Ok(())
             }
             Some(SVCALL) => Err(Fault::Escalated { exception: SVCALL }),
             _ => {
@@ -62,7 +57,24 @@ impl<P: Peripherals + 'static> Core<P> {
         self.exception == 0 && self.control & SPSEL != 0
     }
 
-    fn enter(&mut self, exception: u16) -> Done {
+    /// The priority of what runs, with BASEPRI and without PRIMASK and FAULTMASK (B1.5.4).
+    fn unmasked(&self) -> i32 {
+        let running = self.system.running();
+        self.system.masked(self.basepri).min(running)
+    }
+    /// The priority of what runs, with all masks.
+    pub(super) fn present(&self) -> i32 {
+        let masked = self.unmasked();
+        match (self.faultmask, self.primask) {
+            (0, 0) => masked,
+            (0, _) => masked.min(0),
+            _ => masked.min(-1),
+        }
+    }
+
+    /// `ExceptionEntry` (B1.5.6), which returns to `returns_to`.
+    pub(super) fn enter(&mut self, mut exception: u16, returns_to: u32) {
+        self.pc = returns_to;
         let process = self.uses_process_stack();
         let returns = match (self.exception, process) {
             (0, false) => 0xffff_fff9,
@@ -70,7 +82,9 @@ impl<P: Peripherals + 'static> Core<P> {
             _ => 0xffff_fff1,
         };
         let with_floats = self.control & FPCA != 0;
-        self.push_frame(if with_floats { EXTENDED } else { BASIC })?;
+        if let Err(fault) = self.push_frame(if with_floats { EXTENDED } else { BASIC }) {
+            exception = self.not_stacked(exception, self.present(), fault);
+        }
         if process {
             std::mem::swap(&mut self.r[SP], &mut self.other_sp);
         }
@@ -83,14 +97,12 @@ impl<P: Peripherals + 'static> Core<P> {
         (self.it, self.monitor, self.event) = (0, None, true);
         self.sleep = Sleep::Awake;
         self.system.enter(exception);
-        let vector =
-            self.load_free::<4>(self.system.vtor.wrapping_add(4 * u32::from(exception)))?;
-        match vector & 1 {
-            0 => Err(Fault::NotThumb { address: vector }),
-            _ => {
-                self.pc = vector & !1;
-                Ok(())
-            }
+        let vector = self.system.vtor.wrapping_add(4 * u32::from(exception));
+        let vector = self.load_free::<4>(vector);
+        match vector {
+            Ok(vector) if vector & 1 != 0 => self.pc = vector & !1,
+            // There is no handler: nothing is lost by not looking for that fault's own.
+            _ => self.lock_up(),
         }
     }
 
@@ -103,10 +115,10 @@ impl<P: Peripherals + 'static> Core<P> {
         let status = self.status() | 1 << 24 | padded;
         let [r0, r1, r2, r3, ..] = self.r;
         let words = [r0, r1, r2, r3, self.r[12], self.r[LR], self.pc, status];
+        self.r[SP] = frame;
         for (at, word) in places(frame).zip(words) {
             self.store_aligned(at, word)?;
         }
-        self.r[SP] = frame;
         if bytes == EXTENDED {
             self.system.fpcar = frame + SINGLES;
             match self.system.stacking() {

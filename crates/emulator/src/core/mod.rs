@@ -2,8 +2,8 @@
 //!
 //! Each instruction is a row of a table (`narrow.rs`, `wide.rs`) with the function that does it; a row is looked up
 //! once for each place in flash. Time base: processor cycles, of which [`Costs`] says how many an instruction takes.
-//! Faults stop the core ([`Stop`]) instead of running a handler. Not modelled: rounding modes but the nearest,
-//! flush to zero, the cumulative exception flags of `FPSCR`, debug. Tests: `tests/lockstep.rs`, `core_tests.rs`.
+//! Faults run their handlers (`faults.rs`); an instruction that is not modelled stops the core ([`Stop`]). Not modelled:
+//! rounding modes but the nearest, flush to zero, the cumulative exception flags of `FPSCR`, debug. Tests: `tests/lockstep.rs`, `core_tests.rs`.
 
 mod access;
 mod alu;
@@ -11,6 +11,7 @@ mod cache;
 mod control;
 mod data;
 mod exception;
+mod faults;
 mod float;
 mod float_moves;
 mod loads;
@@ -53,6 +54,8 @@ pub trait Peripherals {
     fn due(&self) -> u64;
     /// Levels of the interrupt lines, interrupt 0 lowest.
     fn lines(&self) -> u64;
+    /// The processor has slept for so many cycles.
+    fn slept(&mut self, _cycles: u64) {}
 }
 
 /// What instructions cost, in processor cycles (Cortex-M4 TRM, 3.3.1; flash without waiting).
@@ -180,6 +183,8 @@ pub struct Core<P> {
     event: bool,
     sleep: Sleep,
     reset_asked: bool,
+    locked_up: bool,
+    last_fault: Option<Stop>,
     look: bool,
     cycles: u64,
     slept: u64,
@@ -223,6 +228,8 @@ impl<P: Peripherals + 'static> Core<P> {
             event: false,
             sleep: Sleep::Awake,
             reset_asked: false,
+            locked_up: false,
+            last_fault: None,
             look: true,
             cycles: 0,
             slept: 0,
@@ -255,7 +262,7 @@ impl<P: Peripherals + 'static> Core<P> {
         self.stall = 0;
         (self.flags, self.fpscr, self.reset_asked) = (Flags::default(), 0, false);
         self.system = System::new(vectors);
-        self.look = true;
+        (self.look, self.locked_up) = (true, false);
     }
 
     /// Processor cycles since power-on, those asleep included.
@@ -327,7 +334,7 @@ impl<P: Peripherals + 'static> Core<P> {
     /// Runs to cycle `end`; the last instruction may go beyond it.
     ///
     /// # Errors
-    /// [`Stop`], with the program counter at the instruction that failed.
+    /// [`Stop`] at an instruction that is not modelled.
     pub fn run(&mut self, end: u64) -> Result<Running, Stop> {
         self.end = end;
         self.refresh();
@@ -345,12 +352,16 @@ impl<P: Peripherals + 'static> Core<P> {
             }
             if self.sleep != Sleep::Awake {
                 let until = self.peripherals.due().min(self.system.due()).min(end);
-                self.slept += until.saturating_sub(self.cycles);
-                self.cycles = self.cycles.max(until);
+                let slept = until.saturating_sub(self.cycles);
+                self.slept += slept;
+                self.cycles += slept;
+                self.peripherals.slept(slept);
                 continue;
             }
             while self.cycles < self.horizon {
-                self.step()?;
+                if let Err(stop) = self.step() {
+                    self.fault(stop)?;
+                }
             }
         }
         // What fell due with the last instruction is seen now, so a reader finds no register behind.
@@ -382,8 +393,9 @@ impl<P: Peripherals + 'static> Core<P> {
         if self.look && self.stall == 0 {
             self.look = false;
             self.system.set_lines(self.peripherals.lines());
-            self.take_exception()
-                .map_err(|fault| Stop { pc: self.pc, fault })?;
+            if let Err(fault) = self.take_exception() {
+                self.fault(Stop { pc: self.pc, fault })?;
+            }
         }
         self.horizon = self.peripherals.due().min(self.system.due()).min(self.end);
         if self.look || self.reset_asked {

@@ -1,4 +1,4 @@
-//! Why a core stops: faults that a real chip would escalate, with the place where they arose.
+//! Why an instruction failed, and where: a fault, whose handler runs, or an instruction that stops the interpreter.
 
 use std::fmt;
 
@@ -71,7 +71,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A core that goes no further.
+/// An instruction that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
     /// Address of the instruction.

@@ -2,7 +2,9 @@
 //!
 //! Exceptions have the architecture's numbers; interrupt n is exception 16 + n, and the nRF52840 has 48 with
 //! three bits of priority (product specification, 7.1.1), so a set of exceptions is one word of 64 bits.
-//! Not modelled: fault handlers (a fault stops the core), debug, and of the MPU all but regions without access.
+//! Not modelled: debug, and of the MPU all but the first region without access.
+
+use super::faults::{Status, HARD};
 
 /// Exceptions that there are.
 pub(super) const EXCEPTIONS: usize = 64;
@@ -83,6 +85,7 @@ pub(super) struct System {
     region: usize,
     regions: [Region; REGIONS],
     pub(super) guard: Guard,
+    pub(super) faults: Status,
 }
 
 impl System {
@@ -110,6 +113,7 @@ impl System {
             region: 0,
             regions: [Region::default(); REGIONS],
             guard: Guard::default(),
+            faults: Status::default(),
         }
     }
 }
@@ -134,12 +138,26 @@ impl System {
     pub(super) fn enter(&mut self, exception: u16) {
         self.pending &= !bit(exception);
         self.active |= bit(exception);
+        if exception <= HARD {
+            self.set_guard();
+        }
     }
 
     /// The exception is over; a line that is still up pends again (B3.4.1).
     pub(super) fn leave(&mut self, exception: u16) {
         self.active &= !bit(exception);
         self.pending |= self.lines & bit(exception);
+        if exception <= HARD {
+            self.set_guard();
+        }
+    }
+
+    /// Whether a fault has its own handler: SHCSR's bits for MemManage, BusFault and UsageFault (B3.2.13).
+    pub(super) const fn handles(&self, fault: u16) -> bool {
+        match fault {
+            4..=6 => self.shcsr >> (12 + fault) & 1 != 0,
+            _ => true,
+        }
     }
 
     pub(super) const fn is_active(&self, exception: u16) -> bool {
@@ -268,6 +286,7 @@ impl System {
             0xd14 => self.ccr,
             0xd18..=0xd20 => self.priorities(4 + (offset as usize - 0xd18)),
             0xd24 => self.shcsr,
+            0xd28..=0xd38 => self.faults.read(offset).unwrap_or(0),
             0xd88 => self.cpacr,
             0xd90 => 0x0800,
             0xd94 => self.mpu_on,
@@ -348,6 +367,7 @@ impl System {
             0xd14 => self.ccr = value & 0x11b | 0x200,
             0xd18..=0xd20 => self.set_priorities(4 + (offset as usize - 0xd18), value),
             0xd24 => self.shcsr = value & 0x7_0000,
+            0xd28..=0xd38 => self.faults.clear(offset, value),
             0xd88 => self.cpacr = value & 0x00f0_0000,
             0xdfc => self.demcr = value & 0x0100_0000,
             0xf00 => self.pend(16 + (value as u16 & 0x1ff).min(47)),
@@ -380,13 +400,16 @@ impl System {
             0xda0 | 0xda8 | 0xdb0 | 0xdb8 => self.regions[self.region].attributes = value,
             _ => (),
         }
+        self.set_guard();
+    }
+
+    /// What nobody may touch now. HardFault and NMI may, unless MPU_CTRL.HFNMIENA says otherwise (B3.5.5).
+    fn set_guard(&mut self) {
+        const ABOVE: u64 = bit(NMI) | bit(HARD);
+        let is_on = self.mpu_on & 1 != 0 && (self.mpu_on & 2 != 0 || self.active & ABOVE == 0);
         let closed =
             |region: &&Region| region.attributes & 1 != 0 && region.attributes >> 24 & 7 == 0;
-        let closed = self
-            .regions
-            .iter()
-            .filter(|_| self.mpu_on & 1 != 0)
-            .find(closed);
+        let closed = self.regions.iter().filter(|_| is_on).find(closed);
         self.guard = closed.map_or(Guard::default(), |region| Guard {
             base: region.base,
             bytes: 2u32

@@ -16,6 +16,10 @@ pub enum ResetReason {
     Watchdog,
     /// Software, by AIRCR.
     Software,
+    /// The processor locked up.
+    Lockup,
+    /// Power came: no bit is set, and none is left.
+    PowerOn,
 }
 
 impl ResetReason {
@@ -23,6 +27,8 @@ impl ResetReason {
         match self {
             Self::Watchdog => 1 << 1,
             Self::Software => 1 << 2,
+            Self::Lockup => 1 << 3,
+            Self::PowerOn => 0,
         }
     }
 }
@@ -88,9 +94,13 @@ impl Clock {
     }
     /// The same after a reset, which keeps its reasons and GPREGRET.
     pub(super) fn reset(&mut self, reason: ResetReason) {
+        let (reasons, retained) = match reason {
+            ResetReason::PowerOn => (0, [0; 2]),
+            _ => (self.reasons | reason.bit(), self.retained),
+        };
         *self = Self {
-            reasons: self.reasons | reason.bit(),
-            retained: self.retained,
+            reasons,
+            retained,
             ..Self::new()
         };
     }

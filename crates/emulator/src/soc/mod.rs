@@ -26,6 +26,7 @@ pub use radio::State as RadioState;
 use crate::core::{Peripherals, Written};
 use crate::memory::{Memory, FICR_BASE};
 use events::{Device, Id, Task, Wires};
+use small::draw;
 
 /// Cycles of a second.
 pub const CLOCK_HZ: u64 = 64_000_000;
@@ -131,14 +132,27 @@ impl Devices {
 
     /// The same after a reset at cycle `now`; what the radio did to the air is not forgotten.
     pub fn reset(&mut self, memory: &mut Memory, now: u64, reason: ResetReason) {
+        // What flash was about is not waited for.
+        self.nvmc.cut(memory, now, now);
         // Power off: the air learns that the receiver is off, and what was spent is kept.
         let _ = self.radio.write(now, 0xffc, 0);
         let mut fresh = Self::new(self.setup, memory);
         std::mem::swap(&mut fresh.radio, &mut self.radio);
         std::mem::swap(&mut fresh.clock, &mut self.clock);
+        // Chance does not repeat itself.
+        fresh.rng.follow(&self.rng);
         fresh.clock.reset(reason);
         fresh.refresh();
         *self = fresh;
+    }
+
+    /// Power fails at cycle `now`, and comes again: what flash was about is half done, RAM has what chance brings, and
+    /// nothing is known of before.
+    pub fn cut_power(&mut self, memory: &mut Memory, now: u64, seed: u64) {
+        self.nvmc.cut(memory, now, seed);
+        let mut state = !seed;
+        memory.fill_ram(|| draw(&mut state));
+        self.reset(memory, now, ResetReason::PowerOn);
     }
 
     /// Why the watchdog or software wants a reset.
@@ -356,13 +370,13 @@ impl Peripherals for Devices {
         value: u32,
     ) -> Option<Written> {
         if !is_peripheral(address) {
-            return self.nvmc.store(memory, address, value);
+            return self.nvmc.store(memory, now, address, value);
         }
         self.catch_up(memory, now);
         let (id, offset) = (place(address), address & 0xfff);
         let known = match id {
             _ if is_pin(address) => self.gpio.write(offset, value),
-            NVMC => return self.nvmc.write(memory, offset, value),
+            NVMC => return self.nvmc.write(memory, now, offset, value),
             0..0x80 if offset < 0x100 => {
                 if value & 1 != 0 {
                     self.task(memory, now, id, offset / 4);
@@ -395,5 +409,10 @@ impl Peripherals for Devices {
     }
     fn lines(&self) -> u64 {
         self.lines
+    }
+    fn slept(&mut self, cycles: u64) {
+        if self.wdt.pause(cycles) {
+            self.refresh();
+        }
     }
 }

@@ -62,6 +62,13 @@ impl Soc {
         written.is_some()
     }
 
+    /// Power fails so many cycles ago, and comes again: `seed` decides what is left of what was being changed.
+    pub fn cut_power(&mut self, ago: u64, seed: u64) {
+        let at = self.now.saturating_sub(ago);
+        self.devices.cut_power(&mut self.memory, at, seed);
+        self.advance(0);
+    }
+
     /// Until which cycle no interrupt of `mask` is asked for and nothing happens by itself.
     pub(crate) fn idle_until(&self, mask: u64) -> u64 {
         match self.devices.lines() & mask {

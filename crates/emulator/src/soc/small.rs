@@ -8,6 +8,15 @@ const BYTE: u64 = 30 * MICROSECOND;
 const BYTE_CORRECTED: u64 = 120 * MICROSECOND;
 const READY: Event = 0;
 
+/// SplitMix64: what chance is drawn from.
+pub(super) fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
 /// The random number generator: a stream from a seed, so that runs repeat.
 #[derive(Debug)]
 pub(super) struct Rng {
@@ -28,20 +37,16 @@ impl Rng {
             due: u64::MAX,
         }
     }
+    /// Goes on where the one before has come to.
+    pub(super) const fn follow(&mut self, before: &Self) {
+        self.state = before.state;
+    }
     fn takes(&self) -> u64 {
         if self.config & 1 != 0 {
             BYTE_CORRECTED
         } else {
             BYTE
         }
-    }
-    /// SplitMix64.
-    fn draw(&mut self) -> u32 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z >> 56) as u32
     }
 }
 
@@ -75,7 +80,7 @@ impl Device for Rng {
     }
     fn advance(&mut self, now: u64, wires: &mut Wires<'_>) {
         if self.due <= now {
-            self.value = self.draw();
+            self.value = (draw(&mut self.state) >> 56) as u32;
             self.due = now + self.takes();
             self.events.raise(READY, wires);
         }
@@ -170,6 +175,14 @@ impl Wdt {
     fn restart(&mut self, now: u64) {
         self.left = self.requests;
         self.due = cycle_of(ticks(now) + u64::from(self.reload) + 1);
+    }
+    /// The processor has slept: it stood still meanwhile, unless CONFIG.SLEEP says otherwise (6.36.2). Says whether it did.
+    pub(super) const fn pause(&mut self, cycles: u64) -> bool {
+        let pauses = self.config & 1 == 0 && self.started && self.due != u64::MAX;
+        if pauses {
+            self.due += cycles;
+        }
+        pauses
     }
     /// Whether it asks for a reset.
     pub(super) const fn bites(&self) -> bool {

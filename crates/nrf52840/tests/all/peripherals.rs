@@ -3,11 +3,14 @@
 use crate::bench::model::{Chip, RAM};
 use core::num::NonZeroU32;
 use thalweg_nrf52840::dma::Region;
-use thalweg_nrf52840::registers::{clock, uarte, wdt};
-use thalweg_nrf52840::reset::{Kind, Reason, Remains, StackMark, BLOCK_WORDS, MESSAGE_BYTES};
+use thalweg_nrf52840::fault::{self, guard_stack};
+use thalweg_nrf52840::random;
+use thalweg_nrf52840::registers::{clock, rng, system, uarte, wdt};
+use thalweg_nrf52840::reset::{Before, Kind, Reason, Remains, BLOCK_WORDS, MESSAGE_BYTES};
 use thalweg_nrf52840::uart::{Busy, Pins, Uart};
 use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
+use thalweg_units::{Cause, Restarts};
 
 /// A host that sends: bytes by DMA into the buffer whose turn it is, counted by TIMER1.
 struct Host {
@@ -120,27 +123,68 @@ fn the_gravest_reason_of_a_reset_counts() {
 fn a_panic_is_told_once_after_the_reset() {
     let mut chip = Chip::new();
     let block = Region::at(RAM, BLOCK_WORDS);
-    assert_eq!(Remains::take(&mut chip, block), None);
     let remains = Remains::new(Kind::Panic, format_args!("at {}: {}", 17, "é".repeat(100)));
     assert!(remains.message().starts_with("at 17: é"));
     assert!(remains.message().len() <= MESSAGE_BYTES);
-    remains.leave(&mut chip, block);
-    assert_eq!(Remains::take(&mut chip, block), Some(remains));
-    assert_eq!(Remains::take(&mut chip, block), None);
+    let mut start = |bits: u32, left: Option<Remains>, flipped: u32| {
+        if let Some(left) = left {
+            left.leave(&mut chip, block);
+        }
+        let word = chip.read(RAM + 28);
+        chip.write(RAM + 28, word ^ flipped);
+        chip.write(clock::RESETREAS, bits);
+        let before = Before::take(&mut chip, block);
+        (before.remains, before.restarts())
+    };
+    let told = |cause, count| Restarts::new(cause, count);
+    assert_eq!(start(0, None, 0), (None, None));
+    assert_eq!(
+        start(4, Some(remains), 0),
+        (Some(remains), told(Cause::Panic, 1))
+    );
+    assert_eq!(start(4, None, 0), (None, told(Cause::Asked, 2)));
     // What power has changed is no message.
-    remains.leave(&mut chip, block);
-    let word = chip.read(RAM + 20);
-    chip.write(RAM + 20, word ^ 1 << 9);
-    assert_eq!(Remains::take(&mut chip, block), None);
+    assert_eq!(
+        start(4, Some(remains), 1 << 9),
+        (None, told(Cause::Asked, 3))
+    );
+    assert_eq!(start(8, None, 0), (None, told(Cause::Lockup, 4)));
+    // Power came: counting begins again. And where RAM was not kept, with one.
+    assert_eq!(start(0, None, 0), (None, None));
+    assert_eq!(start(2, None, 0).1, told(Cause::Watchdog, 1));
+    chip.write(RAM, 77);
+    chip.write(clock::RESETREAS, 2);
+    let before = Before::take(&mut chip, block);
+    assert_eq!(before.restarts(), told(Cause::Watchdog, 1));
 }
 
 #[test]
-fn a_stack_that_ran_over_is_seen() {
+fn a_fault_tells_its_place_and_a_guard_that_was_met() {
     let mut chip = Chip::new();
-    let mark = StackMark::put(&mut chip, Region::at(RAM, 8));
-    assert_eq!(mark.left(&mut chip).map(NonZeroU32::get), Some(32));
-    chip.write(RAM + 20, 5);
-    assert_eq!(mark.left(&mut chip).map(NonZeroU32::get), Some(20));
-    chip.write(RAM, 5);
-    assert_eq!(mark.left(&mut chip), None);
+    guard_stack(&mut chip, RAM + 0x5001);
+    assert_eq!(chip.read(system::MPU_RBAR), RAM + 0x6000 | 1 << 4);
+    assert_eq!(chip.read(system::MPU_RASR), 1 << 28 | 11 << 1 | 1);
+    assert_eq!(chip.read(system::MPU_CTRL), 5);
+    let frame = RAM + 0x100;
+    chip.write(frame + 24, 0x1234);
+    for (status, kind, message) in [
+        (1 << 9 | 1 << 15, Kind::Fault, "0x8200 at 0x1234"),
+        (1 << 12, Kind::Fault, "0x1000"),
+        (1 << 1 | 1 << 7, Kind::StackOverflow, "at 0x1234"),
+        (1 << 1 | 1 << 4 | 1 << 7, Kind::StackOverflow, ""),
+    ] {
+        chip.write(system::CFSR, status);
+        let remains = fault::remains(&mut chip, frame);
+        assert_eq!((remains.kind, remains.message()), (kind, message));
+    }
+    let nowhere = fault::remains(&mut chip, 0x1000_0000);
+    assert_eq!(nowhere.message(), "");
+}
+
+#[test]
+fn chance_is_drawn_byte_by_byte() {
+    let mut chip = Chip::new();
+    chip.write(rng::VALUE, 0x5A);
+    // Nothing comes: the bench has no generator.
+    assert_eq!(random::draw(&mut chip), None);
 }

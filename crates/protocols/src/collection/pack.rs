@@ -4,16 +4,16 @@
 //! its number. Rows are not split; a frame takes as many as fit.
 
 use crate::linkprobe::LinkTable;
-use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
+use thalweg_units::{Channel, Dbm, NodeId};
 use thalweg_wire::flood::{Campaign, MAX_CONTENT};
-use thalweg_wire::report::{Received, Report, Row};
+use thalweg_wire::report::{Health, Received, Report, Row};
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
 /// The most frames of one report; what does not fit into them is not sent.
 pub const MAX_FRAMES: u8 = 64;
 
-/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also has
-/// the voltage of the node's `battery`. The report of another campaign's table is one frame without rows.
+/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also tells
+/// of the node's `health`. The report of another campaign's table is one frame without rows.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
@@ -22,13 +22,13 @@ pub fn report_frame<const N: usize>(
     campaign: Campaign,
     floor: u8,
     frame: u8,
-    battery: Option<BatteryLevel>,
+    health: Health,
 ) -> Result<Option<FrameBuf>, WireError> {
     let rows = || {
         let wanted = table.campaign() == Some(campaign);
         table.rows(floor).filter(move |_| wanted)
     };
-    let first = Report::BYTES + usize::from(battery.is_some());
+    let first = Report::BYTES + health.bytes();
     let frames = frames_of(first, rows())
         .last()
         .map_or(1, |(last, _)| last + 1);
@@ -40,7 +40,7 @@ pub fn report_frame<const N: usize>(
             campaign,
             frame,
             frames,
-            battery: battery.filter(|_| frame == 0),
+            health: if frame == 0 { health } else { Health::UNTOLD },
         };
         head.emit(w)?;
         frames_of(first, rows())
@@ -92,7 +92,7 @@ impl Links {
         Self {
             to,
             content,
-            at: Report::BYTES + usize::from(report.battery.is_some()),
+            at: Report::BYTES + report.health.bytes(),
             row: None,
             channel: 0,
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::vec::Vec;
+use thalweg_units::{BatteryLevel, Cause, Restarts};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -21,18 +22,19 @@ fn table(neighbours: u16, channels: usize) -> LinkTable {
 }
 
 fn links(table: &LinkTable, floor: u8) -> (u8, Vec<LinkReport>) {
-    told(table, floor, None)
+    told(table, floor, Health::UNTOLD)
 }
 
-fn told(table: &LinkTable, floor: u8, battery: Option<BatteryLevel>) -> (u8, Vec<LinkReport>) {
+fn told(table: &LinkTable, floor: u8, health: Health) -> (u8, Vec<LinkReport>) {
     let mut links = Vec::new();
     for frame in 0..=MAX_FRAMES {
-        match report_frame(table, Campaign::new(4), floor, frame, battery).unwrap() {
+        match report_frame(table, Campaign::new(4), floor, frame, health).unwrap() {
             Some(content) => {
                 assert!(content.len() <= MAX_CONTENT);
                 let report = Report::parse(&mut Reader::new(&content)).unwrap();
                 assert_eq!(report.frame, frame);
-                assert_eq!(report.battery, battery.filter(|_| frame == 0));
+                let first = if frame == 0 { health } else { Health::UNTOLD };
+                assert_eq!(report.health, first);
                 links.extend(Links::new(id(99), &report, content));
             }
             None => return (frame, links),
@@ -56,12 +58,15 @@ fn all_links_come_out_again_once() {
 }
 
 #[test]
-fn a_battery_is_told_once_beside_all_links() {
-    let level = BatteryLevel::of_millivolts(2_710);
+fn how_a_node_is_is_told_once_beside_all_links() {
+    let health = Health {
+        battery: Some(BatteryLevel::of_millivolts(2_710)),
+        restarts: Restarts::new(Cause::Watchdog, 3),
+    };
     for neighbours in [0, 1, 30, 160] {
         let table = table(neighbours, 4);
         let (_, without) = links(&table, 1);
-        assert_eq!(told(&table, 1, Some(level)).1, without, "{neighbours}");
+        assert_eq!(told(&table, 1, health).1, without, "{neighbours}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::glossy::Insistence;
 use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
 use thalweg_engine::{Refusal, When};
-use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::FrameBuf;
 
 /// An order to one node.
@@ -107,6 +107,13 @@ pub enum Event {
         node: NodeId,
         /// What it measured.
         level: BatteryLevel,
+    },
+    /// On the sink: a node has restarted, by a report that came in.
+    Restarted {
+        /// Which.
+        node: NodeId,
+        /// How often since power came, and why last.
+        restarts: Restarts,
     },
     /// On the sink: a round of the collection is over.
     Progress {

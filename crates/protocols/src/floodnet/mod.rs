@@ -34,9 +34,10 @@ use repeating::Repeating;
 use sink::Task;
 use sweeps::answer_course;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
-use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::flood::{Campaign, Kind};
+use thalweg_wire::report::Health;
 use thalweg_wire::{phy, FrameBuf, Reader};
 
 /// The names of operations that [`Floodnet`] uses.
@@ -155,7 +156,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     /// A beacon was ordered and not answered yet.
     beacon_armed: bool,
     links: Option<Waiting>,
-    battery: Option<BatteryLevel>,
+    health: Health,
     /// A frame that is being sent on came in then, and its content waits to be read.
     unattended: Option<Instant>,
     events: Fifo<Event, 8>,
@@ -182,14 +183,18 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             beacon_frame: FrameBuf::EMPTY,
             beacon_armed: false,
             links: None,
-            battery: None,
+            health: Health::UNTOLD,
             unattended: None,
             events: Fifo::EMPTY,
         }
     }
     /// This node's battery was measured: its reports carry `level` from now on; none before the first call.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
-        self.battery = Some(level);
+        self.health.battery = Some(level);
+    }
+    /// This node has restarted: its reports tell so from now on.
+    pub const fn set_restarts(&mut self, restarts: Restarts) {
+        self.health.restarts = Some(restarts);
     }
     /// Whether nothing is going on: no flood, no turn, no slots to come, no order of the sink. Only
     /// then should the radio be given to another engine.
@@ -425,7 +430,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             let course = answer_course(parameters, long);
             return self.report_levels(now, slot, course);
         }
-        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame, self.battery) {
+        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame, self.health) {
             let n_tx = self.config.report_n_tx;
             // Fits: a report's frame is built to.
             let _ = self.flood.start(now, &content, n_tx, When::At(slot));

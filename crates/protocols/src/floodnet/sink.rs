@@ -5,9 +5,9 @@ use crate::collection::{report_frame, Collect, Ledger, Links};
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::linkprobe::{Measure, Sweep};
 use thalweg_engine::When;
-use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
+use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
-use thalweg_wire::report::{Report, Schedule};
+use thalweg_wire::report::{Health, Report, Schedule};
 use thalweg_wire::sweep::Reports;
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
@@ -231,7 +231,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let content = report_frame(&self.table, self.campaign, *floor, frame, self.battery);
+        let content = report_frame(&self.table, self.campaign, *floor, frame, self.health);
         let Some(content) = content.ok().flatten() else {
             *phase = Phase::Round { end: now };
             return;
@@ -241,7 +241,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if let Ok(report) = Report::parse(&mut Reader::new(&content)) {
             ledger.accept(self.id, report.frame, report.frames);
             self.links = Some(Waiting::Report(Links::new(self.id, &report, content)));
-            self.emit_battery(self.id, report.battery);
+            self.emit_health(self.id, report.health);
         }
     }
 
@@ -313,14 +313,17 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
         if report.campaign == self.campaign && ledger.accept(from, report.frame, report.frames) {
             self.links = Some(Waiting::Report(Links::new(from, &report, content)));
-            self.emit_battery(from, report.battery);
+            self.emit_health(from, report.health);
         }
     }
 
-    /// Emits the battery level that `node` reported.
-    pub(super) fn emit_battery(&mut self, node: NodeId, level: Option<BatteryLevel>) {
-        if let Some(level) = level {
+    /// Emits how `node` reported to be.
+    pub(super) fn emit_health(&mut self, node: NodeId, health: Health) {
+        if let Some(level) = health.battery {
             self.emit(Event::Battery { node, level });
+        }
+        if let Some(restarts) = health.restarts {
+            self.emit(Event::Restarted { node, restarts });
         }
     }
 

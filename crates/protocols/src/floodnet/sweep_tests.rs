@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
-use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
+use thalweg_units::{BatteryLevel, Cause, ChannelSet, Dbm, Restarts};
 use thalweg_wire::levels::Levels;
 use thalweg_wire::sweep::{Announcement, Beacon as SweepBeacon, Parameters, Reports};
 use thalweg_wire::{dispatch, flood, mac};
@@ -228,7 +228,7 @@ fn one_order_brings_all_links_with_a_beacon_and_a_report_of_each_node() {
 }
 
 #[test]
-fn batteries_are_told_with_the_reports_by_those_that_have_one() {
+fn how_nodes_are_is_told_with_the_reports_by_those_that_have_something_to_tell() {
     for reports in [Reports::Flooded, Reports::Inwards] {
         let ids: Vec<u16> = (0..12).collect();
         let mut net = numbered(12, ideal(LINE));
@@ -236,16 +236,28 @@ fn batteries_are_told_with_the_reports_by_those_that_have_one() {
         for n in (0..12).filter(|n| n % 3 != 1) {
             net.engine_mut(n).node.set_battery(level(n));
         }
+        let restarts = Restarts::new(Cause::Panic, 2).unwrap();
+        for n in [0, 3, 4] {
+            net.engine_mut(n).node.set_restarts(restarts);
+        }
         net.command(0, reporting(&ids, 1, reports));
         net.run_for(Duration::from_secs(20));
-        let (mut collected, mut links) = (Vec::new(), 0);
+        let (mut collected, mut restarted, mut links) = (Vec::new(), Vec::new(), 0);
         for (_, _, event) in net.take_events() {
             match event {
                 Event::Battery { node, level } => collected.push((usize::from(node.get()), level)),
+                Event::Restarted {
+                    node,
+                    restarts: told,
+                } if told == restarts => {
+                    restarted.push(node.get());
+                }
                 Event::Link(_) => links += 1,
                 _ => {}
             }
         }
+        restarted.sort_unstable();
+        assert_eq!(restarted, [0, 3, 4]);
         collected.sort_unstable();
         let all = (0..12).filter(|n| n % 3 != 1).map(|n| (n, level(n)));
         assert_eq!(collected, all.collect::<Vec<_>>());
@@ -266,7 +278,7 @@ fn a_report_is_built_before_its_slot_is_due_and_once_more_for_a_battery() {
     for n in 1..12 {
         let node = &mut net.engine_mut(n).node;
         let sweep = node.measuring.sweep().unwrap();
-        assert_eq!(sweep.built, Built::With(None), "node {n}");
+        assert_eq!(sweep.built, Built::With(Health::UNTOLD), "node {n}");
         assert_eq!(node.levels(), Some(node.beacon_frame));
         let level = BatteryLevel::of_millivolts(2_500);
         node.set_battery(level);

@@ -10,6 +10,7 @@ use thalweg_engine::{RadioEvent, When};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
+use thalweg_wire::report::Health;
 use thalweg_wire::sweep::{Announcement, Beacon, Parameters, Reports};
 use thalweg_wire::{FrameBuf, Reader};
 
@@ -147,10 +148,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
         // The sink's own is built when it is wanted: it needs no air.
         if matches!(self.task, Task::Idle) {
-            let report = levels_frame(self.id, &self.table, sweep.parameters(), self.battery);
+            let report = levels_frame(self.id, &self.table, sweep.parameters(), self.health);
             if let Ok(report) = report {
                 self.beacon_frame = report;
-                sweep.built = Built::With(self.battery);
+                sweep.built = Built::With(self.health);
             }
         }
     }
@@ -327,7 +328,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             Reports::Inwards => end + parameters.hop() * u64::from(self.flood.most_hops()),
         };
         collection.phase = Phase::Round { end };
-        if let Ok(content) = levels_frame(self.id, &self.table, sweep.parameters(), self.battery) {
+        if let Ok(content) = levels_frame(self.id, &self.table, sweep.parameters(), self.health) {
             self.sink_levels(self.id, content);
         }
     }
@@ -335,9 +336,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// What this node reports of the last sweep; none where it took no part in it.
     pub(crate) fn levels(&self) -> Option<FrameBuf> {
         let sweep = self.measuring.sweep()?;
-        match sweep.built == Built::With(self.battery) {
+        match sweep.built == Built::With(self.health) {
             true => Some(self.beacon_frame),
-            false => levels_frame(self.id, &self.table, sweep.parameters(), self.battery).ok(),
+            false => levels_frame(self.id, &self.table, sweep.parameters(), self.health).ok(),
         }
     }
     /// Takes what `from` reported of this sink's last sweep, which came another way than by a flood.
@@ -348,7 +349,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let parameters = self.swept(head.campaign).copied();
         if let (Some(parameters), Ok(content)) = (parameters, FrameBuf::from_slice(content)) {
             self.links = Some(Waiting::Levels(Rows::new(from, parameters, content)));
-            self.emit_battery(from, head.battery);
+            self.emit_health(from, health_in(&head, &parameters, &content));
         }
     }
 
@@ -365,7 +366,17 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
         if ledger.accept(from, 0, 1) {
             self.links = Some(Waiting::Levels(Rows::new(from, parameters, content)));
-            self.emit_battery(from, head.battery);
+            self.emit_health(from, health_in(&head, &parameters, &content));
         }
+    }
+}
+
+/// How a node is that sent `content`, a report of a sweep with this head.
+fn health_in(head: &Levels, parameters: &Parameters, content: &[u8]) -> Health {
+    let rows = content.get(Levels::BYTES + usize::from(head.battery.is_some())..);
+    let restarts = head.restarts(parameters, rows.unwrap_or_default());
+    Health {
+        battery: head.battery,
+        restarts: restarts.ok().flatten(),
     }
 }

@@ -6,7 +6,7 @@ use crate::linkprobe::{Measure, NodeList};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
-use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
+use thalweg_units::{BatteryLevel, Cause, ChannelSet, Dbm, Restarts};
 use thalweg_wire::{dispatch, mac};
 
 type Node = Floodnet<32, 160>;
@@ -126,20 +126,26 @@ fn flood<const NODES: usize>(payload: FrameBuf) -> Command<NODES> {
 }
 
 #[test]
-fn a_collection_tells_the_batteries_of_nodes_that_have_one() {
+fn a_collection_tells_how_nodes_are_that_have_something_to_tell() {
     let mut net = net(6, ideal(LINE));
     let level = BatteryLevel::of_millivolts(2_710);
     for node in [0, 5] {
         net.engine_mut(node).set_battery(level);
     }
+    let restarts = Restarts::new(Cause::Watchdog, 3).unwrap();
+    net.engine_mut(4).set_restarts(restarts);
     net.command(0, collect(6));
     net.run_for(Duration::from_secs(10));
-    let battery = |(_, _, event)| match event {
-        Event::Battery { node, level } => Some((node, level)),
-        _ => None,
-    };
-    let collected: Vec<_> = events(&mut net).into_iter().filter_map(battery).collect();
-    assert_eq!(collected, [(id(0), level), (id(5), level)]);
+    let (mut batteries, mut restarted) = (Vec::new(), Vec::new());
+    for (_, _, event) in events(&mut net) {
+        match event {
+            Event::Battery { node, level } => batteries.push((node, level)),
+            Event::Restarted { node, restarts } => restarted.push((node, restarts)),
+            _ => {}
+        }
+    }
+    assert_eq!(batteries, [(id(0), level), (id(5), level)]);
+    assert_eq!(restarted, [(id(4), restarts)]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::string::String;
 use std::vec::Vec;
 use std::{format, vec};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::host::{Carries, Limits, Name};
+use thalweg_wire::host::{Carries, LastWords, Limits, Name};
 
 const ORDER: usize = 300;
 type OfTen = Desk<ORDER, 10>;
@@ -61,6 +61,7 @@ impl Line {
                 order_bytes: 200,
                 object_bytes: 1_000,
             },
+            last_words: LastWords::EMPTY,
         };
         Self {
             desk: Desk::new(about, Instant::ZERO),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::Vec;
 use thalweg_units::NodeId;
-use thalweg_wire::host::{Carries, Limits, Name};
+use thalweg_wire::host::{Carries, LastWords, Limits, Name};
 
 const STEP: Duration = Duration::from_millis(10);
 
@@ -21,6 +21,7 @@ fn about(boot: u32) -> About {
             order_bytes: 99,
             object_bytes: 1_000,
         },
+        last_words: LastWords::EMPTY,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::linkprobe::{Measure, NodeList};
 use crate::pipeline::{self, Chain, Complete, End, SetupError};
 use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
-use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::beacon::{steps, TIME_STEP};
 use thalweg_wire::hop::HopRoute;
 use thalweg_wire::pipeline::{Counts, Group};
@@ -172,6 +172,7 @@ const MISSING: u8 = 0x17;
 const COLLECTED: u8 = 0x18;
 const FLOODS_REFUSED: u8 = 0x19;
 const BATTERY: u8 = 0x1a;
+const RESTARTED: u8 = 0x1b;
 const WAKE_UP: u8 = 0x20;
 const JOINED: u8 = 0x21;
 const REFUSED: u8 = 0x22;
@@ -323,6 +324,10 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             node: r.node()?,
             level: BatteryLevel::of_code(r.u8()?),
         },
+        RESTARTED => Event::Restarted {
+            node: r.node()?,
+            restarts: Restarts::of_code(r.u8()?).ok_or(WireError::Malformed)?,
+        },
         COLLECTING => Event::Progress {
             complete: r.u16()?,
             of: r.u16()?,
@@ -393,6 +398,9 @@ fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireEr
         }
         Event::Battery { node, level } => {
             w.u8(BATTERY)?.u16(node.get())?.u8(level.code())?;
+        }
+        Event::Restarted { node, restarts } => {
+            w.u8(RESTARTED)?.u16(node.get())?.u8(restarts.code())?;
         }
         Event::Progress { complete, of } => {
             w.u8(COLLECTING)?.u16(complete)?.u16(of)?;

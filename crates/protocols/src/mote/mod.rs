@@ -34,7 +34,7 @@ use core::mem;
 use rendezvous::{Listening, Schedule, Which};
 use sinks::Sinks;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
-use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::hop::HopRoute;
 use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
@@ -158,6 +158,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// first survey and after each measurement; never on a node without a battery.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.floods.set_battery(level);
+    }
+    /// This node has restarted since power came: survey reports tell so from now on. The firmware calls it at its start.
+    pub const fn set_restarts(&mut self, restarts: Restarts) {
+        self.floods.set_restarts(restarts);
     }
     /// Whether no order is waiting or being carried out and the radio listens for floods.
     pub fn is_idle(&self) -> bool {

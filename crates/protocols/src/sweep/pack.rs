@@ -7,16 +7,17 @@
 
 use crate::collection::LinkReport;
 use crate::linkprobe::LinkTable;
-use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
+use thalweg_units::{Channel, Dbm, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
+use thalweg_wire::report::Health;
 use thalweg_wire::sweep::{Parameters, Reports};
 use thalweg_wire::{report, FrameBuf, Reader, WireError};
 
 /// So many neighbours are reported, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
-/// The content of the flood that reports `own` node's `table` under `parameters`, and its `battery`; that of another
+/// The content of the flood that reports `own` node's `table` under `parameters`, and its `health`; that of another
 /// campaign's table has no rows.
 ///
 /// A microcontroller has milliseconds for it, so each neighbour is looked at once, and again where it is reported.
@@ -27,7 +28,7 @@ pub(crate) fn levels_frame<const N: usize>(
     own: NodeId,
     table: &LinkTable<N>,
     parameters: &Parameters,
-    battery: Option<BatteryLevel>,
+    health: Health,
 ) -> Result<FrameBuf, WireError> {
     let mut strengths = [(i8::MIN, 0u16); N];
     let mut heard = 0;
@@ -41,7 +42,7 @@ pub(crate) fn levels_frame<const N: usize>(
     strengths.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let strong = strengths.partition_point(|(strength, _)| *strength >= parameters.floor);
     let wanted = strong.max(FEWEST.min(heard));
-    let rows = most_rows(parameters, battery).min(wanted);
+    let rows = most_rows(parameters, &health).min(wanted);
     if let (Reports::Inwards, Some(all)) = (parameters.reports, strengths.get_mut(..wanted)) {
         if rows < wanted {
             let neighbour = |number: u16| table.neighbours().get(usize::from(number)).copied();
@@ -55,7 +56,7 @@ pub(crate) fn levels_frame<const N: usize>(
     let head = Levels {
         campaign: parameters.campaign,
         rows: rows as u8,
-        battery,
+        battery: health.battery,
     };
     let row = |place: usize| {
         let place = match parameters.reports {
@@ -65,7 +66,8 @@ pub(crate) fn levels_frame<const N: usize>(
         let (_, number) = *strengths.get(place)?;
         table.row(number.into(), 1).map(levels)
     };
-    FrameBuf::build(|w| head.emit(parameters, (0..rows).filter_map(row), w))
+    let rows = (0..rows).filter_map(row);
+    FrameBuf::build(|w| head.emit(parameters, (rows, health.restarts), w))
 }
 
 /// Number `place` of `chosen` that lie evenly among `all`, both ends included.

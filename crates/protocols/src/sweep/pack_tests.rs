@@ -4,7 +4,7 @@ use super::*;
 use crate::linkprobe::NodeList;
 use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
 use std::vec::Vec;
-use thalweg_units::{ChannelSet, Duration};
+use thalweg_units::{BatteryLevel, Cause, ChannelSet, Duration, Restarts};
 
 fn parameters(report_bytes: u8) -> Parameters {
     let nodes = NodeList::<256>::range(0, 139).unwrap();
@@ -28,7 +28,7 @@ fn table(neighbours: u16) -> LinkTable<64> {
 }
 
 fn told(table: &LinkTable<64>, parameters: &Parameters) -> Vec<LinkReport> {
-    let content = levels_frame(NodeId::MAX, table, parameters, None).unwrap();
+    let content = levels_frame(NodeId::MAX, table, parameters, Health::UNTOLD).unwrap();
     assert!(content.len() <= usize::from(parameters.report_bytes).max(Levels::BYTES));
     Rows::new(NodeId::MAX, *parameters, content).collect()
 }
@@ -56,14 +56,19 @@ fn all_from_the_floor_on_are_told_strongest_first() {
 }
 
 #[test]
-fn a_battery_takes_a_byte_of_the_rows_room() {
-    let level = Some(BatteryLevel::of_millivolts(2_710));
+fn how_a_node_is_takes_bytes_of_the_rows_room() {
+    let health = Health {
+        battery: Some(BatteryLevel::of_millivolts(2_710)),
+        restarts: Restarts::new(Cause::Watchdog, 3),
+    };
     for bytes in [24, 60, 117] {
         let parameters = parameters(bytes);
-        let content = levels_frame(NodeId::MAX, &table(50), &parameters, level).unwrap();
+        let content = levels_frame(NodeId::MAX, &table(50), &parameters, health).unwrap();
         assert!(content.len() <= usize::from(bytes));
-        let head = Levels::parse(&mut Reader::new(&content)).unwrap();
-        assert_eq!(head.battery, level);
+        let mut r = Reader::new(&content);
+        let head = Levels::parse(&mut r).unwrap();
+        assert_eq!(head.battery, health.battery);
+        assert_eq!(head.restarts(&parameters, r.rest()), Ok(health.restarts));
         let links: Vec<LinkReport> = Rows::new(NodeId::MAX, parameters, content).collect();
         let told = told(&table(50), &parameters);
         assert!(
@@ -116,7 +121,7 @@ fn where_many_have_no_room_both_ends_tell_of_the_same() {
                 table.record(NodeId::new(n).unwrap(), Channel::FIRST, rssi);
             }
             let own = NodeId::new(own).unwrap();
-            let content = levels_frame(own, &table, &parameters, None).unwrap();
+            let content = levels_frame(own, &table, &parameters, Health::UNTOLD).unwrap();
             let links = Rows::new(own, parameters, content);
             links.map(|l| (l.from.get(), l.to.get())).collect()
         };

@@ -1,8 +1,9 @@
 //! The timetable of one sweep at one node.
 
 use super::BEACON_BYTES;
-use thalweg_units::{BatteryLevel, Channel, Duration, Instant};
+use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy;
+use thalweg_wire::report::Health;
 use thalweg_wire::sweep::{Beacon, Parameters, Reports};
 
 /// What a node does in a sweep.
@@ -41,8 +42,8 @@ enum Next {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Built {
     Not,
-    /// With this level of its battery.
-    With(Option<BatteryLevel>),
+    /// With how the node was then.
+    With(Health),
 }
 
 /// One node's role in a sweep. It stays when all is done, and keeps the parameters.

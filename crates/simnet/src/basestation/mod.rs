@@ -31,7 +31,7 @@ use thalweg_protocols::mote::{Command, Mote};
 use thalweg_sim::{Network, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
-use thalweg_wire::host::{About, Carries, Limits, Name, MAX_STUFFED};
+use thalweg_wire::host::{About, Carries, LastWords, Limits, Name, MAX_STUFFED};
 use thalweg_wire::rcrt::Rate;
 
 /// Events that wait for the line; beyond, the network stands still.
@@ -136,7 +136,7 @@ impl BaseStation {
         let boards = std::slice::from_ref(board);
         let seed = thalweg_medium::random::derive(site.seed, "base station", &[]);
         let net = Network::new(site.environment.clone(), boards, engines, seed)?;
-        let name: String = testbed.board_name.chars().take(Name::MAX).collect();
+        let name: String = testbed.board_name.chars().take(<Name>::MAX).collect();
         let about = About {
             boot: setup.boot,
             node: id,
@@ -150,6 +150,7 @@ impl BaseStation {
                 order_bytes: ORDER as u16,
                 object_bytes: setup.room_bytes,
             },
+            last_words: LastWords::EMPTY,
         };
         let now = Wall::now();
         Ok(Self {

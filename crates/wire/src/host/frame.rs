@@ -9,7 +9,7 @@ use crate::{Reader, WireError, Writer};
 use thalweg_units::NodeId;
 
 /// The version of frames, messages, orders and events that this code speaks.
-pub const VERSION: Version = Version(3);
+pub const VERSION: Version = Version(4);
 /// The most bytes of a frame, its CRC included: one block of stuffing.
 pub const MAX_FRAME: usize = 254;
 /// The most bytes of a frame on the line, its delimiter included.
@@ -63,30 +63,46 @@ impl End {
     }
 }
 
-/// The name of a board: at most [`Name::MAX`] printable ASCII characters.
+/// At most `MAX` printable ASCII characters; without more said, the name of a board.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Name {
-    bytes: [u8; Self::MAX],
+pub struct Name<const MAX: usize = 24> {
+    bytes: [u8; MAX],
     len: u8,
 }
 
-impl Name {
-    /// The longest name.
-    pub const MAX: usize = 24;
+/// What a program said as it ended.
+pub type LastWords = Name<116>;
+
+impl<const MAX: usize> Name<MAX> {
+    /// The most characters, below 256.
+    pub const MAX: usize = MAX;
     /// No character.
     pub const EMPTY: Self = Self {
-        bytes: [0; Self::MAX],
+        bytes: [0; MAX],
         len: 0,
     };
 
     /// `text`; `None` where it is longer, or has other characters.
     pub fn new(text: &str) -> Option<Self> {
-        let mut bytes = [0; Self::MAX];
+        let mut bytes = [0; MAX];
         let printable = text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
         let place = bytes.get_mut(..text.len()).filter(|_| printable)?;
         place.copy_from_slice(text.as_bytes());
         let len = text.len() as u8;
         Some(Self { bytes, len })
+    }
+    /// As much of `text` as there is room for; a space for what is not printable.
+    pub fn lossy(text: &str) -> Self {
+        let mut name = Self::EMPTY;
+        for (place, c) in name.bytes.iter_mut().zip(text.chars()) {
+            *place = if c == ' ' || c.is_ascii_graphic() {
+                c as u8
+            } else {
+                b' '
+            };
+            name.len += 1;
+        }
+        name
     }
     /// The characters.
     pub fn as_str(&self) -> &str {
@@ -94,7 +110,7 @@ impl Name {
     }
 }
 
-impl core::fmt::Debug for Name {
+impl<const MAX: usize> core::fmt::Debug for Name<MAX> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{:?}", self.as_str())
     }
@@ -133,6 +149,8 @@ pub struct About {
     pub board: Name,
     /// What it has room for.
     pub limits: Limits,
+    /// What its program said as it ended before this start; empty where it said nothing.
+    pub last_words: LastWords,
 }
 
 /// A greeting.
@@ -332,6 +350,11 @@ impl Hello {
 
 impl About {
     fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        fn name<const MAX: usize>(r: &mut Reader<'_>) -> Result<Name<MAX>, WireError> {
+            let len = usize::from(r.u8()?);
+            let text = core::str::from_utf8(r.bytes(len)?).ok();
+            text.and_then(Name::new).ok_or(WireError::Malformed)
+        }
         let (boot, node) = (r.u32()?, r.node()?);
         let limits = Limits {
             nodes: r.u16()?,
@@ -343,14 +366,13 @@ impl About {
             1 => Carries::PipelinesAndSessions,
             _ => return Err(WireError::Malformed),
         };
-        let len = usize::from(r.u8()?);
-        let name = core::str::from_utf8(r.bytes(len)?).ok().and_then(Name::new);
         Ok(Self {
             boot,
             node,
             carries,
-            board: name.ok_or(WireError::Malformed)?,
+            board: name(r)?,
             limits,
+            last_words: name(r)?,
         })
     }
     fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
@@ -361,12 +383,14 @@ impl About {
         } = self.limits;
         w.u32(self.boot)?.u16(self.node.get())?;
         w.u16(nodes)?.u16(order_bytes)?.u32(object_bytes)?;
-        let name = self.board.as_str().as_bytes();
         w.u8(match self.carries {
             Carries::Pipelines => 0,
             Carries::PipelinesAndSessions => 1,
         })?;
-        w.u8(self.board.len)?.bytes(name).map(|_| ())
+        let (board, last_words) = (self.board.as_str(), self.last_words.as_str());
+        w.u8(self.board.len)?.bytes(board.as_bytes())?;
+        w.u8(self.last_words.len)?.bytes(last_words.as_bytes())?;
+        Ok(())
     }
 }
 

@@ -6,8 +6,14 @@ use proptest::prelude::*;
 fn about() -> impl Strategy<Value = About> {
     let limits = (any::<u16>(), any::<u16>(), any::<u32>());
     let node = 0..=NodeId::MAX.get();
-    let told = (any::<u32>(), node, limits, any::<bool>(), "[ -~]{0,24}");
-    told.prop_map(|(boot, node, limits, sessions, name)| About {
+    let told = (
+        any::<u32>(),
+        node,
+        limits,
+        any::<bool>(),
+        ("[ -~]{0,24}", "[ -~]{0,116}"),
+    );
+    told.prop_map(|(boot, node, limits, sessions, (name, words))| About {
         boot,
         node: NodeId::new(node).unwrap(),
         carries: match sessions {
@@ -20,6 +26,7 @@ fn about() -> impl Strategy<Value = About> {
             order_bytes: limits.1,
             object_bytes: limits.2,
         },
+        last_words: Name::new(&words).unwrap(),
     })
 }
 
@@ -98,6 +105,8 @@ fn impossible_frames_are_refused() {
         Err(WireError::Malformed)
     );
     assert_eq!(Frame::parse(&[1, 2, 3]), Err(WireError::Truncated));
-    assert_eq!(Name::new("a name that is longer than that"), None);
-    assert_eq!(Name::new("tab\t"), None);
+    assert_eq!(<Name>::new("a name that is longer than that"), None);
+    let cut: Name<6> = Name::lossy("a\né line");
+    assert_eq!(cut.as_str(), "a   li");
+    assert_eq!(<Name>::new("tab\t"), None);
 }

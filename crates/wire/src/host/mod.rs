@@ -11,7 +11,7 @@ mod frame;
 mod message;
 
 pub use frame::{
-    About, Carries, End, Frame, Hello, Limits, Name, Version, DATA_HEADER_BYTES, MAX_FRAME,
-    MAX_MESSAGE, MAX_STUFFED, NOTE_HEADER_BYTES, VERSION,
+    About, Carries, End, Frame, Hello, LastWords, Limits, Name, Version, DATA_HEADER_BYTES,
+    MAX_FRAME, MAX_MESSAGE, MAX_STUFFED, NOTE_HEADER_BYTES, VERSION,
 };
 pub use message::{Message, OrderPart, Unread, MAX_OBJECT_BYTES, MAX_ORDER_PART};

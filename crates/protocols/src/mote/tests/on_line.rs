@@ -10,7 +10,7 @@ use crate::sweep::Sweep;
 use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::Refusal;
-use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Channels, Member, Route, Scheme};
 use thalweg_wire::{WireError, Writer};
@@ -106,6 +106,7 @@ proptest! {
             Floods::Progress { complete: a, of: b },
             Floods::Missing(missing),
             Floods::Battery { node, level: BatteryLevel::of_code(s) },
+            Floods::Restarted { node, restarts: Restarts::of_code(s | 1).unwrap() },
             Floods::Collected { complete: a, missing: b, time },
             Floods::Refused(floodnet::Refused::Busy),
             Floods::Refused(floodnet::Refused::TooLong),
