@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::SystemTime;
 
+use thalweg_emulator::network::Line as Cable;
 use thalweg_host::line::Stream;
 use thalweg_simnet::basestation::{BaseStation, Listener, Pty, Setup};
 use thalweg_simnet::collect::{check, Object};
 use thalweg_testbeds::{Site, Testbed};
 
-use crate::args::BasestationArgs;
+use crate::args::{BasestationArgs, CableArg};
 use crate::emulated::Emulated;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -54,7 +55,11 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
 
 /// The same with images on emulated chips.
 fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Failure> {
-    let mut network = Emulated::open(site, args.to, folder)?;
+    let line = match args.line {
+        CableArg::Uart => Cable::Uart,
+        CableArg::Usb => Cable::Usb,
+    };
+    let mut network = Emulated::open(site, args.to, line, folder)?;
     let about = format!(
         "node {} of {}, on emulated chips",
         network.node(),

@@ -54,8 +54,10 @@ const FLOORS: [(&str, &str); 20] = [
 
 /// What tests may use beside: a daemon is tried beside simulated networks. All name what has features of its own for
 /// tests, so that whatever is tested is built with the same.
-const TESTED_WITH: [(&str, &str); 3] = [
+const TESTED_WITH: [(&str, &str); 4] = [
     ("daemon", "medium testbeds simnet"),
+    // The driver enumerates before the model's USB host.
+    ("emulator", "nrf52840"),
     ("testbeds", "engine"),
     ("protocols", "protocols"),
 ];
