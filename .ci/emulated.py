@@ -3,6 +3,7 @@
 
     .ci/emulated.py THALWEG IMAGES
 """
+import contextlib
 import hashlib
 import json
 import pathlib
@@ -30,14 +31,23 @@ def collect(thalweg, line, folder, *options):
     return report
 
 
+@contextlib.contextmanager
+def station(thalweg, images, folder, cable):
+    line = folder / cable
+    command = [thalweg, "basestation", "--testbed", "motes20", "--emulated", images, "--line", cable, "--link", line]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        until(line.exists, "the base station is there")
+        yield line
+    finally:
+        running.kill()
+        running.wait()
+
+
 def main(thalweg, images):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        line = folder / "station"
-        command = [thalweg, "basestation", "--testbed", "motes20", "--emulated", images, "--link", line]
-        station = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            until(line.exists, "the base station is there")
+        with station(thalweg, images, folder, "uart") as line:
             far = collect(thalweg, line, folder)
             assert far["hops"] >= 4, far
             # .7 s where every report comes by its flood; what is asked for hop by hop takes half a second a node.
@@ -48,9 +58,10 @@ def main(thalweg, images):
             near = collect(thalweg, line, folder, "--from", "8")
             assert near["survey"]["collecting_s"] < 2, near
             assert max(far["goodput_kbps"], near["goodput_kbps"]) >= 190, (far, near)
-        finally:
-            station.kill()
-            station.wait()
+        with station(thalweg, images, folder, "usb") as line:
+            # Of 216 by either line.
+            by_usb = collect(thalweg, line, folder, "--from", "8")
+            assert by_usb["goodput_kbps"] >= 160, by_usb
 
 
 if __name__ == "__main__":

@@ -50,8 +50,16 @@ pub mod interrupt {
     pub const RTC1: u32 = 17;
     /// TIMER3.
     pub const TIMER3: u32 = 26;
+    /// USBD.
+    pub const USBD: u32 = 39;
     /// NVIC_ISER0: a bit for each of the first 32.
     pub const ENABLE: u32 = 0xE000_E100;
+    /// NVIC_ISER1, NVIC_ICER1 and NVIC_ICPR1: the same for the next 32; none lets through, none waits.
+    pub const ENABLE_HIGH: u32 = 0xE000_E104;
+    /// See [`ENABLE_HIGH`].
+    pub const DISABLE_HIGH: u32 = 0xE000_E184;
+    /// See [`ENABLE_HIGH`].
+    pub const FORGET_HIGH: u32 = 0xE000_E284;
 }
 
 /// Where `thalweg firmware` puts the identity: erased flash. Programs read the flash, never this.

@@ -19,9 +19,9 @@ mod testbed;
 pub(crate) use client::{At, JobsCommand, Remote};
 pub(crate) use firmware::FirmwareArgs;
 pub(crate) use plan::PlanArgs;
-pub(crate) use station::BasestationArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
+pub(crate) use station::{BasestationArgs, CableArg};
 pub(crate) use testbed::TestbedCommand;
 
 use crate::address::Address;

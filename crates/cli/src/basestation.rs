@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::SystemTime;
 
+use thalweg_emulator::network::Line as Cable;
 use thalweg_host::line::Stream;
 use thalweg_simnet::basestation::{BaseStation, Listener, Pty, Setup};
 use thalweg_simnet::collect::{check, Object};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 
-use crate::args::BasestationArgs;
+use crate::args::{BasestationArgs, CableArg};
 use crate::emulated::Emulated;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -63,7 +64,11 @@ fn emulated(
     site: &Site,
     folder: &Path,
 ) -> Result<(), Failure> {
-    let mut network = Emulated::open(site, to, folder)?;
+    let line = match args.line {
+        CableArg::Uart => Cable::Uart,
+        CableArg::Usb => Cable::Usb,
+    };
+    let mut network = Emulated::open(site, to, line, folder)?;
     let about = format!(
         "node {} of {}, on emulated chips",
         network.node(),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration as WallDuration, Instant as Wall};
 
-use thalweg_emulator::network::{Flash, Network};
+use thalweg_emulator::network::{Flash, Line, Network};
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_host::line::Stream;
 use thalweg_medium::chip::NRF52840;
@@ -25,6 +25,8 @@ const READY: SimTime = SimTime::from_nanos(3_000_000_000);
 /// The longest that the line waits for the network, and the network for the line.
 const TURN: WallDuration = WallDuration::from_millis(5);
 const READ: WallDuration = WallDuration::from_millis(1);
+/// Bytes for a host that does not read; what is more stays with the base station.
+const UNREAD: usize = 4_096;
 /// A computer this far behind does not catch up.
 const BEHIND: WallDuration = WallDuration::from_millis(100);
 
@@ -33,11 +35,17 @@ pub(crate) struct Emulated {
     network: Network,
     node: NodeId,
     station: usize,
+    line: Line,
 }
 
 impl Emulated {
-    /// The network of `site` with node `to` or its sink as base station, and images of `folder`.
-    pub(crate) fn open(site: &Site, to: Option<NodeId>, folder: &Path) -> Result<Self, Failure> {
+    /// The network of `site` with node `to` or its sink as base station, `line` to its host, and images of `folder`.
+    pub(crate) fn open(
+        site: &Site,
+        to: Option<NodeId>,
+        line: Line,
+        folder: &Path,
+    ) -> Result<Self, Failure> {
         let testbed = &site.testbed;
         if *site.board.chip != NRF52840 {
             let (name, board) = (&testbed.name, &testbed.board_name);
@@ -84,11 +92,16 @@ impl Emulated {
         let environment = site.environment.clone();
         let network = Network::open(environment, &motes, (site.seed, Perturbation::NONE));
         let mut network = network.map_err(Failure::input)?;
+        let station = testbed.index_of(node).unwrap_or(testbed.sink_index());
+        if line == Line::Usb {
+            network.plug(station);
+        }
         network.run_until(READY).map_err(Failure::job)?;
         Ok(Self {
             network,
             node,
-            station: testbed.index_of(node).unwrap_or(testbed.sink_index()),
+            station,
+            line,
         })
     }
 
@@ -118,13 +131,15 @@ impl Emulated {
             if self.is_behind(target, speed) {
                 since = (Wall::now(), self.network.now());
             }
-            out.extend(self.network.take_line(self.station));
+            if out.len() < UNREAD {
+                out.extend(self.network.take_line(self.station, self.line));
+            }
             let wrote = line.write(&out).map_err(Failure::job)?;
             out.drain(..wrote);
             let mut room = [0; 256];
             let len = line.read(&mut room, READ).map_err(Failure::job)?;
             if let Some(bytes) = room.get(..len).filter(|bytes| !bytes.is_empty()) {
-                self.network.send_line(self.station, bytes);
+                self.network.send_line(self.station, self.line, bytes);
             }
         }
         Ok(())

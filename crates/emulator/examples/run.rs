@@ -54,7 +54,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let took = begin.elapsed().as_secs_f64();
     let mut instructions = 0;
     for (number, image) in images.iter().enumerate() {
-        let line = world.take_line(number).len();
+        let line = world.devices_mut(number);
+        let line = line.map_or(0, |(_, devices)| devices.take_line().len());
         let (spent, misuse) = (world.spent(number), world.misuse(number));
         if let Some(machine) = world.chip(number) {
             let core = machine.core();

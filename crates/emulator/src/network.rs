@@ -21,6 +21,15 @@ const DRIFT_SIGMA_PPB: f64 = 10_000.0;
 /// Motes are switched on within this time.
 const SWITCHED_ON_WITHIN: Duration = Duration::from_millis(500);
 
+/// Which line a host is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// UARTE0.
+    Uart,
+    /// USB, into which it is plugged.
+    Usb,
+}
+
 /// What a mote's flash has.
 #[derive(Debug, Clone, Copy)]
 pub struct Flash<'a> {
@@ -89,13 +98,27 @@ impl Network {
     pub fn run_until(&mut self, end: SimTime) -> Result<(), Stopped> {
         self.world.run_until(end)
     }
+    /// A host is plugged into a mote's USB.
+    pub fn plug(&mut self, mote: usize) {
+        if let Some((now, devices)) = self.world.devices_mut(mote) {
+            devices.plug(now);
+        }
+    }
     /// The host puts bytes on the line to a mote.
-    pub fn send_line(&mut self, mote: usize, bytes: &[u8]) {
-        self.world.send_line(mote, bytes);
+    pub fn send_line(&mut self, mote: usize, line: Line, bytes: &[u8]) {
+        match (self.world.devices_mut(mote), line) {
+            (Some((now, devices)), Line::Uart) => devices.send_line(now, bytes),
+            (Some((now, devices)), Line::Usb) => devices.send_usb(now, bytes),
+            (None, _) => {}
+        }
     }
     /// The host takes what a mote has put on the line.
-    pub fn take_line(&mut self, mote: usize) -> Vec<u8> {
-        self.world.take_line(mote)
+    pub fn take_line(&mut self, mote: usize, line: Line) -> Vec<u8> {
+        match (self.world.devices_mut(mote), line) {
+            (Some((_, devices)), Line::Uart) => devices.take_line(),
+            (Some((now, devices)), Line::Usb) => devices.take_usb(now),
+            (None, _) => Vec::new(),
+        }
     }
     /// What has happened on the air.
     pub fn counts(&self) -> Counts {

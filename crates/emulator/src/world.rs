@@ -9,7 +9,10 @@ use crate::crystal::Crystal;
 use crate::machine::Chip;
 use crate::perturbation::Perturbation;
 use crate::soc::{Act, Arrival, Carrier, Check, Deed, FrameStart, RadioState};
-use crate::{core::Stop, soc::Misuse};
+use crate::{
+    core::Stop,
+    soc::{Devices, Misuse},
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
@@ -240,18 +243,12 @@ impl<C: Chip> World<C> {
         mote.wakes = SimTime::ZERO;
         Some(&mut mote.chip)
     }
-    /// The host puts bytes on the line to a mote.
-    pub fn send_line(&mut self, mote: usize, bytes: &[u8]) {
-        if let Some(mote) = self.motes.get_mut(mote) {
-            let now = mote.crystal.cycle(self.now).max(mote.chip.now());
-            mote.chip.devices_mut().send_line(now, bytes);
-            mote.wakes = SimTime::ZERO;
-        }
-    }
-    /// The host takes what a mote has put on the line.
-    pub fn take_line(&mut self, mote: usize) -> Vec<u8> {
-        let mote = self.motes.get_mut(mote);
-        mote.map_or(Vec::new(), |mote| mote.chip.devices_mut().take_line())
+    /// A mote's peripherals at its cycle now, to change what is outside of them; it runs with the next quantum.
+    pub fn devices_mut(&mut self, mote: usize) -> Option<(u64, &mut Devices)> {
+        let mote = self.motes.get_mut(mote)?;
+        mote.wakes = SimTime::ZERO;
+        let now = mote.crystal.cycle(self.now).max(mote.chip.now());
+        Some((now, mote.chip.devices_mut()))
     }
     /// What a mote's software should not have done.
     pub fn misuse(&self, mote: usize) -> Misuse {

@@ -26,6 +26,7 @@ pub mod registers;
 pub mod reset;
 pub mod tick;
 pub mod uart;
+pub mod usb;
 pub mod watchdog;
 
 pub use chip::Registers;

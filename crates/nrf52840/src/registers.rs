@@ -24,6 +24,12 @@ pub mod clock {
     pub const LOWPWR: u32 = BASE + 0x07C;
     /// Why the chip was reset; a bit is cleared by writing 1.
     pub const RESETREAS: u32 = BASE + 0x400;
+    /// USB's supply (POWER 5.3.7): [`VBUSDETECT`] and [`OUTPUTRDY`].
+    pub const USBREGSTATUS: u32 = BASE + 0x438;
+    /// A host, or a charger, is plugged in.
+    pub const VBUSDETECT: u32 = 1;
+    /// The regulator of 3.3 V has settled.
+    pub const OUTPUTRDY: u32 = 1 << 1;
     /// 1: the DC/DC converter of REG1 is on.
     pub const DCDCEN: u32 = BASE + 0x578;
 }
@@ -344,4 +350,105 @@ pub mod system {
     pub const MPU_RBAR: u32 = 0xE000_ED9C;
     /// Its size and who may do what.
     pub const MPU_RASR: u32 = 0xE000_EDA0;
+}
+
+/// GPIO 6.9.
+pub mod gpio {
+    /// How a pin is set up; pins as in [`crate::uart::Pins`].
+    pub const fn pin_cnf(pin: u8) -> u32 {
+        0x5000_0700 + 0x300 * (pin as u32 / 32) + 4 * (pin as u32 % 32)
+    }
+    /// An input with its resistor to the supply.
+    pub const PULL_UP: u32 = 3 << 2;
+}
+
+/// USBD 6.35.13; offsets as nrf-usbd 0.3 has them from Nordic's SVD. Endpoints `n` are 0 to 7.
+pub mod usbd {
+    /// Base address.
+    pub const BASE: u32 = 0x4002_7000;
+    /// Task: the data of IN endpoint `n` go from RAM to its buffer, for the host to fetch.
+    pub const fn start_in(n: u32) -> u32 {
+        BASE + 0x004 + 4 * n
+    }
+    /// Task: what OUT endpoint `n` has received goes from its buffer to RAM.
+    pub const fn start_out(n: u32) -> u32 {
+        BASE + 0x028 + 4 * n
+    }
+    /// Task: the data stage of a control write may come.
+    pub const EP0RCVOUT: u32 = BASE + 0x04C;
+    /// Task: the status stage of a control transfer may come.
+    pub const EP0STATUS: u32 = BASE + 0x050;
+    /// Task: the rest of a control transfer is refused.
+    pub const EP0STALL: u32 = BASE + 0x054;
+    /// Event: the host has reset the bus.
+    pub const USBRESET: u32 = BASE + 0x100;
+    /// Event: the DMA of IN endpoint `n` is over.
+    pub const fn end_in(n: u32) -> u32 {
+        BASE + 0x108 + 4 * n
+    }
+    /// Event: a packet of a control transfer's data stage has passed.
+    pub const EP0DATADONE: u32 = BASE + 0x128;
+    /// Event: the DMA of OUT endpoint `n` is over.
+    pub const fn end_out(n: u32) -> u32 {
+        BASE + 0x130 + 4 * n
+    }
+    /// Event: a control transfer begins.
+    pub const EP0SETUP: u32 = BASE + 0x15C;
+    /// Event: [`EPDATASTATUS`] has a new bit.
+    pub const EPDATA: u32 = BASE + 0x160;
+    /// Shortcuts.
+    pub const SHORTS: u32 = BASE + 0x200;
+    /// Interrupts on.
+    pub const INTENSET: u32 = BASE + 0x304;
+    /// Interrupts off.
+    pub const INTENCLR: u32 = BASE + 0x308;
+    /// Further events; a bit is cleared by writing 1.
+    pub const EVENTCAUSE: u32 = BASE + 0x400;
+    /// 1: IN endpoint `n` is stalled.
+    pub const fn halted_in(n: u32) -> u32 {
+        BASE + 0x420 + 4 * n
+    }
+    /// 1: OUT endpoint `n` is.
+    pub const fn halted_out(n: u32) -> u32 {
+        BASE + 0x444 + 4 * n
+    }
+    /// Packets that have passed: bit `n` of IN, bit 16 + `n` of OUT endpoints; cleared by writing 1.
+    pub const EPDATASTATUS: u32 = BASE + 0x46C;
+    /// Byte `n` of what began a control transfer.
+    pub const fn setup(n: u32) -> u32 {
+        BASE + 0x480 + 4 * n
+    }
+    /// Bytes that OUT endpoint `n` has received; writing it has the endpoint take a packet.
+    pub const fn size_out(n: u32) -> u32 {
+        BASE + 0x4A0 + 4 * n
+    }
+    /// 1: USBD is on.
+    pub const ENABLE: u32 = BASE + 0x500;
+    /// 1: the host sees a device.
+    pub const USBPULLUP: u32 = BASE + 0x504;
+    /// Which data packet an endpoint is at: endpoint as in [`EPSTALL`], and from bit 8 on 1 for DATA0.
+    pub const DTOGGLE: u32 = BASE + 0x50C;
+    /// IN endpoints that answer the host, a bit each.
+    pub const EPINEN: u32 = BASE + 0x510;
+    /// OUT endpoints that do.
+    pub const EPOUTEN: u32 = BASE + 0x514;
+    /// Stalls an endpoint or ends that: its number, bit 7 for IN, bit 8 to stall.
+    pub const EPSTALL: u32 = BASE + 0x518;
+    /// Where the data of IN endpoint `n` are; how many follows.
+    pub const fn in_pointer(n: u32) -> u32 {
+        BASE + 0x600 + 0x14 * n
+    }
+    /// Where those of OUT endpoint `n` go; how many follows.
+    pub const fn out_pointer(n: u32) -> u32 {
+        BASE + 0x700 + 0x14 * n
+    }
+    /// From a pointer to its count.
+    pub const MAXCNT: u32 = 4;
+
+    /// EVENTCAUSE: USBD is ready.
+    pub const READY: u32 = 1 << 11;
+    /// Shortcut: EP0DATADONE to EP0STATUS.
+    pub const EP0DATADONE_EP0STATUS: u32 = 1 << 2;
+    /// Interrupts of USBRESET, EP0DATADONE, EP0SETUP and EPDATA.
+    pub const INTERRUPTS: u32 = 1 | 1 << 10 | 1 << 23 | 1 << 24;
 }

@@ -5,7 +5,7 @@
 //! one goes. Invariant: a byte is handed out once, in order; where they came faster than they were read, that is counted.
 
 use crate::dma::Region;
-use crate::registers::{ppi, timer, uarte};
+use crate::registers::{gpio, ppi, timer, uarte};
 use crate::Registers;
 
 /// Bytes of each receive buffer.
@@ -79,6 +79,8 @@ impl Uart {
             (ppi::event(PPI_COUNT), uarte::RXDRDY),
             (ppi::task(PPI_COUNT), counter + timer::COUNT),
             (ppi::CHENSET, 1 << PPI_COUNT),
+            // Nobody's line stays idle, which is high.
+            (gpio::pin_cnf(pins.rxd), gpio::PULL_UP),
             (uarte::PSEL_TXD, u32::from(pins.txd)),
             (uarte::PSEL_RXD, u32::from(pins.rxd)),
             (uarte::BAUDRATE, MEGABAUD),

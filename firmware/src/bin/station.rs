@@ -1,8 +1,9 @@
 //! A base station: a mote on mains power, whose orders come by the line and whose events and objects go there.
 //!
 //! RADIO, RTC1, TIMER3 (the node), UARTE0 and TIMER2 (the line's tick) interrupt with one priority. The line is served in
-//! the main loop with interrupts on: check sums and stuffing take longer than a relay's gap. Invariant: the queue between
-//! both is bounded; object bytes that do not fit are refused, and the source sends them again.
+//! the main loop with interrupts on: check sums and stuffing take longer than a relay's gap. USB is, too, and has no
+//! handler. The line is USB while a program at a host has its port open, and UARTE0 otherwise. Invariant: the queue between
+//! node and line is bounded; object bytes that do not fit are refused, and the source sends them again.
 #![no_std]
 #![no_main]
 
@@ -22,6 +23,7 @@ use thalweg_nrf52840::random;
 use thalweg_nrf52840::reset::Before;
 use thalweg_nrf52840::tick::Tick;
 use thalweg_nrf52840::uart::Uart;
+use thalweg_nrf52840::usb::{Allocator, Turn, Usb};
 use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
@@ -39,11 +41,16 @@ const NEIGHBOURS: usize = 160;
 const ORDER: usize = max_order_bytes(NODES);
 /// Words of RAM for the line's DMA.
 const LINE_WORDS: usize = Uart::DMA_BYTES as usize / 4;
+const CABLE_WORDS: usize = Cable::DMA_BYTES as usize / 4;
 /// The line's own waits are no shorter.
 const TICK_US: NonZeroU16 = NonZeroU16::MIN.saturating_add(1_999);
 /// The watchdog's patience, of time that the processor runs.
 const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 
+/// Digits of the device identifier, which is USB's serial number.
+const SERIAL: usize = 16;
+
+type Cable = Usb<'static, Chip>;
 type Whole = Node<Mote<Spool, NEIGHBOURS, NODES>, Chip>;
 
 /// What interrupt handlers and the main loop share.
@@ -201,13 +208,17 @@ fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
     let Some(desk) = desk else {
         reset(format_args!("the desk is taken"));
     };
+    let mut cable = cable();
     let mut staged = Staged(None);
     loop {
+        let turn = cable.poll();
         let mut bytes = [0; 64];
-        let mut len = 0;
+        let mut len = cable.read(&mut bytes);
         free(|cs| {
             with(cs, |shared| {
-                len = shared.uart.read(shared.node.registers(), &mut bytes);
+                if !cable.is_open() {
+                    len = shared.uart.read(shared.node.registers(), &mut bytes);
+                }
                 shared.dog.feed(shared.node.registers(), Feeder::Loop);
                 Ok(())
             });
@@ -215,11 +226,47 @@ fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
         hear(desk, &mut staged, bytes.get(..len).unwrap_or(&[]));
         staged.refill();
         desk.fill_window(&mut staged);
-        let sent = send(desk);
-        if len == 0 && !sent {
-            cortex_m::asm::wfi();
+        let sent = send(desk, &mut cable);
+        if len == 0 && !sent && turn == Turn::Quiet {
+            rest();
         }
     }
+}
+
+/// The line over USB, which needs the crystal: a base station's node never sleeps, so it runs.
+fn cable() -> Cable {
+    let words = cortex_m::singleton!(: [u32; CABLE_WORDS] = [0; CABLE_WORDS]);
+    let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
+    let bus = Cable::bus(chip(), words).and_then(|bus| {
+        let place = cortex_m::singleton!(: Option<Allocator<Chip>> = None)?;
+        Some(&*place.insert(bus))
+    });
+    let digits = cortex_m::singleton!(: [u8; SERIAL] = [b'0'; SERIAL]);
+    let serial = digits.and_then(|digits| {
+        for (n, digit) in (0..).zip(digits.iter_mut()) {
+            let word = chip().read(DEVICE_ID + 4 * (n / 8));
+            *digit = b"0123456789ABCDEF"[(word >> (4 * (n % 8)) & 0xF) as usize];
+        }
+        core::str::from_utf8(digits).ok()
+    });
+    let cable = bus.zip(serial).map(|(bus, serial)| Cable::new(bus, serial));
+    match cable {
+        Some(Ok(cable)) => cable,
+        Some(Err(_)) | None => reset(Kind::Panic, format_args!("USB has no memory")),
+    }
+}
+
+/// Sleeps until an interrupt, or until USB has something. USB's is let through while the processor sleeps and never
+/// taken, so it cannot delay the radio's.
+fn rest() {
+    free(|_| {
+        let mut chip = chip();
+        let usb = 1 << (interrupt::USBD - 32);
+        chip.write(interrupt::FORGET_HIGH, usb);
+        chip.write(interrupt::ENABLE_HIGH, usb);
+        cortex_m::asm::wfi();
+        chip.write(interrupt::DISABLE_HIGH, usb);
+    });
 }
 
 /// Carries out what the host wants by `bytes`.
@@ -246,11 +293,12 @@ fn hear(desk: &mut Desk<ORDER, NODES>, staged: &mut Staged, bytes: &[u8]) {
 }
 
 /// Gives the line its next frame, where it is free. Says whether it did.
-fn send(desk: &mut Desk<ORDER, NODES>) -> bool {
-    let mut is_free = false;
+fn send(desk: &mut Desk<ORDER, NODES>, cable: &mut Cable) -> bool {
+    let by_cable = cable.is_open();
+    let mut is_free = by_cable && cable.is_free();
     free(|cs| {
         with(cs, |shared| {
-            is_free = shared.uart.is_free();
+            is_free |= !by_cable && shared.uart.is_free();
             Ok(())
         });
     });
@@ -263,9 +311,13 @@ fn send(desk: &mut Desk<ORDER, NODES>) -> bool {
     if frame.is_empty() {
         return false;
     }
+    // It was free, and nobody else sends.
+    if by_cable {
+        let _all = cable.send(frame);
+        return true;
+    }
     free(|cs| {
         with(cs, |shared| {
-            // It was free, and nobody else sends.
             let _all = shared.uart.send(shared.node.registers(), frame);
             Ok(())
         });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Say;
 use crate::values::{self, Node};
@@ -58,6 +58,15 @@ pub(crate) struct GatewayArgs {
     pub(crate) say: Say,
 }
 
+/// What leads from a host to a base station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CableArg {
+    /// UARTE0, at 1 Mbaud.
+    Uart,
+    /// USB.
+    Usb,
+}
+
 /// A simulated network behind a base station's serial line, to try a gateway without motes.
 ///
 /// The base station is at a pseudo-terminal, or a TCP port, and speaks what a real one would (docs/line.md). Every
@@ -88,6 +97,9 @@ pub(crate) struct BasestationArgs {
     /// nrf52840 then, and a node that has no recording makes one of 59,000 bytes.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["bytes", "save", "baud", "room"])]
     pub(crate) emulated: Option<PathBuf>,
+    /// What leads to the emulated base station: its serial port, or a USB cable.
+    #[arg(long, value_enum, default_value_t = CableArg::Uart, requires = "emulated")]
+    pub(crate) line: CableArg,
     /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::object_bytes)]
     pub(crate) bytes: u32,

@@ -110,6 +110,7 @@ fn ports_that_are_none_end_in_one_line() {
             "not for --protocol lpht",
         ),
         (&["collect", "--baud", "9600"], 2, "--port"),
+        (&["basestation", "--line", "usb"], 2, "--emulated"),
         (
             &["basestation", "--emulated", "."],
             2,

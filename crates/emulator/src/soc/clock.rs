@@ -1,6 +1,7 @@
-//! CLOCK and POWER, which share a place (product specification, 5.3, 5.4): crystals, and why the chip was reset.
+//! CLOCK and POWER, which share a place (product specification, 5.3, 5.4): crystals, USB's supply, and why the chip was reset.
 
 use super::events::{Device, Event, Events, Task, Wires, MICROSECOND};
+use super::usbd::SETTLES;
 
 /// HFXO from task to event (5.4.4, typical).
 const HFXO_START: u64 = 360 * MICROSECOND;
@@ -8,6 +9,9 @@ const HFXO_START: u64 = 360 * MICROSECOND;
 const LFXO_START: u64 = 250_000 * MICROSECOND;
 const HFCLK_STARTED: Event = 0;
 const LFCLK_STARTED: Event = 1;
+const USB_DETECTED: Event = 7;
+const USB_REMOVED: Event = 8;
+const USB_POWER_READY: Event = 9;
 
 /// Why the chip was reset: bits of RESETREAS (5.3.7.12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +68,37 @@ impl Crystal {
     }
 }
 
+/// USB's supply; what comes and goes is told at a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Vbus {
+    Gone,
+    Comes { at: u64 },
+    Settles { until: u64 },
+    There,
+    Goes { at: u64 },
+}
+
+impl Vbus {
+    const fn due(self) -> u64 {
+        match self {
+            Self::Comes { at } | Self::Goes { at } | Self::Settles { until: at } => at,
+            Self::Gone | Self::There => u64::MAX,
+        }
+    }
+    /// USBREGSTATUS (5.3.7).
+    const fn status(self) -> u32 {
+        match self {
+            Self::Gone | Self::Goes { .. } => 0,
+            Self::Comes { .. } | Self::Settles { .. } => 1,
+            Self::There => 3,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Clock {
     events: Events,
+    vbus: Vbus,
     high: Crystal,
     low: Crystal,
     low_source: u32,
@@ -82,6 +114,7 @@ impl Clock {
     pub(super) const fn new() -> Self {
         Self {
             events: Events::new(0),
+            vbus: Vbus::Gone,
             high: Crystal::Off,
             low: Crystal::Off,
             low_source: 0,
@@ -92,7 +125,14 @@ impl Clock {
             high_spent: 0,
         }
     }
-    /// The same after a reset, which keeps its reasons and GPREGRET.
+    /// VBUS comes or goes.
+    pub(super) fn plug(&mut self, now: u64) {
+        self.vbus = Vbus::Comes { at: now };
+    }
+    pub(super) fn unplug(&mut self, now: u64) {
+        self.vbus = Vbus::Goes { at: now };
+    }
+    /// The same after a reset, which keeps its reasons, GPREGRET and what is plugged in.
     pub(super) fn reset(&mut self, reason: ResetReason) {
         let (reasons, retained) = match reason {
             ResetReason::PowerOn => (0, [0; 2]),
@@ -101,6 +141,7 @@ impl Clock {
         *self = Self {
             reasons,
             retained,
+            vbus: self.vbus,
             ..Self::new()
         };
     }
@@ -152,6 +193,7 @@ impl Device for Clock {
             0x40c => self.high.status(),
             0x414 => self.low.asked(),
             0x418 => self.low.status() & 1 << 16 | self.low_source & 3,
+            0x438 => self.vbus.status(),
             0x518 => self.low_source,
             0x51c => self.retained[0],
             0x520 => self.retained[1],
@@ -183,8 +225,23 @@ impl Device for Clock {
                 self.events.raise(event, wires);
             }
         }
+        if self.vbus.due() <= now {
+            let (next, event) = match self.vbus {
+                Vbus::Comes { at } => (
+                    Vbus::Settles {
+                        until: at + SETTLES,
+                    },
+                    USB_DETECTED,
+                ),
+                Vbus::Settles { .. } => (Vbus::There, USB_POWER_READY),
+                Vbus::Goes { .. } | Vbus::Gone | Vbus::There => (Vbus::Gone, USB_REMOVED),
+            };
+            self.vbus = next;
+            self.events.raise(event, wires);
+        }
     }
     fn due(&self) -> u64 {
-        self.high.due().min(self.low.due())
+        let crystals = self.high.due().min(self.low.due());
+        crystals.min(self.vbus.due())
     }
 }

@@ -17,11 +17,13 @@ mod rtc;
 mod small;
 mod timer;
 mod uarte;
+mod usbd;
 
 pub use air::{Act, Arrival, Carrier, Check, Deed, FrameStart, RadioTimes};
 pub use clock::ResetReason;
 pub use native::{Native, Program, Soc};
 pub use radio::State as RadioState;
+pub use usbd::{Identity as UsbIdentity, Port, UsbHost};
 
 use crate::core::{Peripherals, Written};
 use crate::memory::{Memory, FICR_BASE};
@@ -35,9 +37,10 @@ const CLOCK: Id = 0;
 const RADIO: Id = 1;
 const PPI: Id = 0x1f;
 const NVMC: Id = 0x1e;
+const USBD: Id = 39;
 /// All that have events, in the order in which they act where several do at once.
-const IDS: [Id; 21] = [
-    CLOCK, RADIO, 2, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6,
+const IDS: [Id; 22] = [
+    CLOCK, RADIO, 2, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6, USBD,
 ];
 /// At most so many addresses without a register are kept.
 const STRANGERS: usize = 16;
@@ -54,12 +57,16 @@ pub struct Setup {
 /// What software did that the specification forbids, or that this model does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Misuse {
-    /// The radio was started while HFXO did not run.
+    /// The radio was started, or USB joined its bus, while HFXO did not run.
     pub without_crystal: u64,
     /// DMA pointers that were not in RAM.
     pub bad_pointers: u64,
     /// Bytes that came over the line and found no buffer.
     pub lost_bytes: u64,
+    /// Endpoints of USB's that were armed while they took a packet already: it may be lost.
+    pub armed_twice: u64,
+    /// Tasks of USBD's that were lost to its DMA.
+    pub lost_tasks: u64,
 }
 
 /// All peripherals of a chip.
@@ -69,6 +76,7 @@ pub struct Devices {
     clock: clock::Clock,
     radio: radio::Radio,
     uarte: uarte::Uarte,
+    usbd: usbd::Usbd,
     timers: [timer::Timer; 5],
     rtcs: [rtc::Rtc; 3],
     temp: small::Temp,
@@ -110,6 +118,7 @@ impl Devices {
             clock: clock::Clock::new(),
             radio: radio::Radio::new(RADIO, setup.radio),
             uarte: uarte::Uarte::new(2),
+            usbd: usbd::Usbd::new(USBD),
             timers: [(8, 4), (9, 4), (10, 4), (26, 6), (27, 6)]
                 .map(|(id, registers)| timer::Timer::new(id, registers)),
             rtcs: [11, 17, 36].map(rtc::Rtc::new),
@@ -141,7 +150,9 @@ impl Devices {
         std::mem::swap(&mut fresh.clock, &mut self.clock);
         // Chance does not repeat itself.
         fresh.rng.follow(&self.rng);
+        std::mem::swap(&mut fresh.usbd, &mut self.usbd);
         fresh.clock.reset(reason);
+        fresh.usbd.reset(USBD);
         fresh.refresh();
         *self = fresh;
     }
@@ -168,6 +179,7 @@ impl Devices {
             CLOCK => &mut self.clock,
             RADIO => &mut self.radio,
             2 => &mut self.uarte,
+            USBD => &mut self.usbd,
             6 => &mut self.gpiote,
             8..=10 => &mut self.timers[id as usize - 8],
             26 | 27 => &mut self.timers[id as usize - 23],
@@ -304,13 +316,49 @@ impl Devices {
     pub fn take_line(&mut self) -> Vec<u8> {
         self.uarte.take_sent()
     }
+    /// A USB host is plugged in.
+    pub fn plug(&mut self, now: u64) {
+        self.clock.plug(now);
+        self.usbd.plug(now);
+        self.refresh();
+    }
+    /// It is pulled out.
+    pub fn unplug(&mut self, now: u64) {
+        self.clock.unplug(now);
+        self.usbd.unplug();
+        self.refresh();
+    }
+    /// How far it is.
+    pub fn usb_host(&self) -> UsbHost<'_> {
+        self.usbd.host().state()
+    }
+    /// A program at it opens the device's serial port or closes it.
+    pub fn set_port(&mut self, now: u64, port: Port) {
+        self.usbd.tell_host(now, |host| host.set_port(port));
+        self.refresh();
+    }
+    /// The program puts bytes into the serial port.
+    pub fn send_usb(&mut self, now: u64, bytes: &[u8]) {
+        self.usbd.tell_host(now, |host| host.send(bytes));
+        self.refresh();
+    }
+    /// It takes what has come.
+    pub fn take_usb(&mut self, now: u64) -> Vec<u8> {
+        let mut taken = Vec::new();
+        self.usbd.tell_host(now, |host| taken = host.take());
+        self.refresh();
+        taken
+    }
     /// What software should not have done.
     pub fn misuse(&self) -> Misuse {
         let (without_crystal, bad_pointers) = self.radio.misuses();
+        let [crystal, pointers, armed_twice, lost_tasks] = self.usbd.misuses();
         Misuse {
-            without_crystal,
-            bad_pointers,
+            without_crystal: without_crystal + crystal,
+            bad_pointers: bad_pointers + pointers,
             lost_bytes: self.uarte.lost(),
+            armed_twice,
+            lost_tasks,
         }
     }
     /// Addresses within the peripherals that were touched and are not modelled: the first sixteen.
@@ -374,6 +422,9 @@ impl Peripherals for Devices {
         }
         self.catch_up(memory, now);
         let (id, offset) = (place(address), address & 0xfff);
+        if id == USBD && usbd::Usbd::joins(offset, value) && !self.clock.has_crystal() {
+            self.usbd.note_without_crystal();
+        }
         let known = match id {
             _ if is_pin(address) => self.gpio.write(offset, value),
             NVMC => return self.nvmc.write(memory, now, offset, value),
