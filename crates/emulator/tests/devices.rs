@@ -212,12 +212,8 @@ fn the_radio_without_its_crystal_is_told() {
     assert_eq!(soc.devices.strangers(), [RADIO + 0x7f0]);
 }
 
-#[test]
-fn a_watchdog_that_is_not_fed_resets_the_chip() {
-    // ldr r0, [pc, #12]; movs r1, #100; str.w r1, [r0, #0x504]; movs r1, #1; str r1, [r0]; b .
-    let program = [
-        0x4803u16, 0x2164, 0xf8c0, 0x1504, 0x2101, 0x6001, 0xe7fe, 0xbf00,
-    ];
+/// A chip that runs `program`, which ends with the watchdog's address.
+fn watched(program: &[u16]) -> Machine {
     let mut image = vec![0; 0x40];
     image[..4].copy_from_slice(&(RAM_BASE + 0x100).to_le_bytes());
     image[4..8].copy_from_slice(&0x41u32.to_le_bytes());
@@ -225,7 +221,15 @@ fn a_watchdog_that_is_not_fed_resets_the_chip() {
     image.extend(WDT.to_le_bytes());
     let mut memory = Memory::default();
     assert!(memory.program(0, &image));
-    let mut machine = Machine::new(memory, 0, SETUP, Costs::CORTEX_M4);
+    Machine::new(memory, 0, SETUP, Costs::CORTEX_M4)
+}
+
+#[test]
+fn a_watchdog_that_is_not_fed_resets_the_chip() {
+    // ldr r0, [pc, #12]; movs r1, #100; str.w r1, [r0, #0x504]; movs r1, #1; str r1, [r0]; b .
+    let mut machine = watched(&[
+        0x4803, 0x2164, 0xf8c0, 0x1504, 0x2101, 0x6001, 0xe7fe, 0xbf00,
+    ]);
     // 101 ticks of 32.768 kHz, and two more.
     let cycles = 103 * 15_625 / 8;
     machine.run(cycles - 5_000).unwrap();
@@ -240,4 +244,18 @@ fn a_watchdog_that_is_not_fed_resets_the_chip() {
     let devices = machine.devices_mut();
     use thalweg_emulator::core::Peripherals;
     assert_eq!(devices.read(&mut memory, now, CLOCK + 0x400), Some(1 << 1));
+}
+
+#[test]
+fn a_watchdog_may_stand_still_while_the_processor_sleeps() {
+    // ldr r0, [pc, #20]; movs r1, #100; str.w r1, [r0, #0x504]; movs r1, #CONFIG; str.w r1, [r0, #0x50c];
+    // movs r1, #1; str r1, [r0]; wfi; b to it
+    for (config, resets) in [(0x2100, 0), (0x2101, 9)] {
+        let mut machine = watched(&[
+            0x4805, 0x2164, 0xf8c0, 0x1504, config, 0xf8c0, 0x150c, 0x2101, 0x6001, 0xbf30, 0xe7fd,
+            0xbf00,
+        ]);
+        machine.run(10 * 103 * 15_625 / 8).unwrap();
+        assert_eq!(machine.resets(), resets, "{config:#x}");
+    }
 }

@@ -86,9 +86,10 @@ impl Clock {
             high_spent: 0,
         }
     }
-    /// The same after a reset, which keeps its reasons and GPREGRET.
-    pub(super) fn reset(&mut self, reason: ResetReason) {
+    /// The same after a reset at `now`, which keeps its reasons and GPREGRET.
+    pub(super) fn reset(&mut self, now: u64, reason: ResetReason) {
         *self = Self {
+            high_spent: self.crystal_cycles(now),
             reasons: self.reasons | reason.bit(),
             retained: self.retained,
             ..Self::new()

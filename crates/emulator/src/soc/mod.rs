@@ -23,7 +23,7 @@ pub use clock::ResetReason;
 pub use native::{Native, Program, Soc};
 pub use radio::State as RadioState;
 
-use crate::core::{Peripherals, Written};
+use crate::core::{Activity, Peripherals, Written};
 use crate::memory::{Memory, FICR_BASE};
 use events::{Device, Id, Task, Wires};
 
@@ -136,7 +136,7 @@ impl Devices {
         let mut fresh = Self::new(self.setup, memory);
         std::mem::swap(&mut fresh.radio, &mut self.radio);
         std::mem::swap(&mut fresh.clock, &mut self.clock);
-        fresh.clock.reset(reason);
+        fresh.clock.reset(now, reason);
         fresh.refresh();
         *self = fresh;
     }
@@ -395,5 +395,9 @@ impl Peripherals for Devices {
     }
     fn lines(&self) -> u64 {
         self.lines
+    }
+    fn turns(&mut self, now: u64, to: Activity) {
+        self.wdt.processor(now, to);
+        self.refresh();
     }
 }
