@@ -108,6 +108,21 @@ impl Program for Software {
     }
 }
 
+/// A chip that runs the software of `role`; a source has its frame.
+fn chip(number: usize, role: Role, radio: RadioTimes) -> Native<Software> {
+    let identity = number as u64;
+    let mut soc = Soc::new(Setup { identity, radio }, 2);
+    let frame: Vec<u8> = std::iter::once(60).chain(1..59).collect();
+    assert!(role != Role::Source || soc.memory.write_ram(BUFFER, &frame));
+    let program = Software {
+        role,
+        sends: false,
+        got: 0,
+    };
+    program.start(&mut soc);
+    Native { soc, program }
+}
+
 /// Source, two relays that do not differ in distance, and a sink that hears the relays only.
 fn world(perturbation: Perturbation, frame_start: FrameStart) -> World<Native<Software>> {
     let env = Environment::from_gains(4, &NRF52840, 1, |from, to, _| match (from, to) {
@@ -123,24 +138,34 @@ fn world(perturbation: Perturbation, frame_start: FrameStart) -> World<Native<So
             frame_start,
             ..RadioTimes::TYPICAL
         };
-        let setup = Setup {
-            identity: number as u64,
-            radio: perturbation.radio(base, number, 1),
-        };
-        let mut soc = Soc::new(setup, 2);
-        let frame: Vec<u8> = std::iter::once(60).chain(1..59).collect();
-        assert!(role != Role::Source || soc.memory.write_ram(BUFFER, &frame));
-        let program = Software {
-            role,
-            sends: false,
-            got: 0,
-        };
-        program.start(&mut soc);
+        let chip = chip(number, role, perturbation.radio(base, number, 1));
         let boot = SimTime::from_nanos(777 * number as u64);
         let ppb = [0, 20_000, -20_000, 5_000][number];
-        world.add(Native { soc, program }, Crystal::new(boot, ppb));
+        world.add(chip, Crystal::new(boot, ppb));
     }
     world
+}
+
+/// Two sources that do not know of each other, and a sink that hears the second, which begins `after` the first, louder.
+fn strangers(after: Duration) -> u32 {
+    let env = Environment::from_gains(3, &NRF52840, 1, |from, to, _| match (from, to) {
+        (0, 2) => Some(Dbm(-80.0)),
+        (1, 2) => Some(Dbm(-60.0)),
+        _ => None,
+    });
+    let mut world = World::new(Medium::new(Arc::new(env), 1), Perturbation::NONE, 1);
+    for (number, role) in [Role::Source, Role::Source, Role::Sink]
+        .into_iter()
+        .enumerate()
+    {
+        let boot = SimTime::ZERO + after * u64::from(number == 1);
+        world.add(
+            chip(number, role, RadioTimes::TYPICAL),
+            Crystal::new(boot, 0),
+        );
+    }
+    world.run_until(SimTime::from_nanos(130_000_000)).unwrap();
+    world.chip(2).unwrap().program.got
 }
 
 /// Differences between the two relays' frames, in nanoseconds, and how many the sink got.
@@ -219,4 +244,12 @@ fn an_end_that_is_told_late_shows_in_the_spread() {
     let (spread, _) = run(perturbation, FrameStart::Length);
     let apart = spread.iter().filter(|ns| **ns > 2_500).count();
     assert!(apart > 0 && apart < spread.len(), "{spread:?}");
+}
+
+#[test]
+fn a_louder_frame_within_a_preamble_is_heard_whole() {
+    for after_ns in [300, 3_000, 60_000] {
+        let got = strangers(Duration::from_nanos(after_ns));
+        assert!(got >= ROUNDS, "{after_ns} ns: {got}");
+    }
 }

@@ -54,8 +54,17 @@ pub trait Peripherals {
     fn due(&self) -> u64;
     /// Levels of the interrupt lines, interrupt 0 lowest.
     fn lines(&self) -> u64;
-    /// The processor has slept for so many cycles.
-    fn slept(&mut self, _cycles: u64) {}
+    /// The processor goes to sleep at cycle `now`, or runs again.
+    fn turns(&mut self, _now: u64, _to: Activity) {}
+}
+
+/// What the processor does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It runs, or stands still while flash is written.
+    Runs,
+    /// It sleeps.
+    Sleeps,
 }
 
 /// What instructions cost, in processor cycles (Cortex-M4 TRM, 3.3.1; flash without waiting).
@@ -182,6 +191,8 @@ pub struct Core<P> {
     monitor: Option<u32>,
     event: bool,
     sleep: Sleep,
+    /// What the peripherals were told last.
+    told: Activity,
     reset_asked: bool,
     locked_up: bool,
     last_fault: Option<Stop>,
@@ -227,6 +238,7 @@ impl<P: Peripherals + 'static> Core<P> {
             monitor: None,
             event: false,
             sleep: Sleep::Awake,
+            told: Activity::Runs,
             reset_asked: false,
             locked_up: false,
             last_fault: None,
@@ -339,10 +351,10 @@ impl<P: Peripherals + 'static> Core<P> {
         self.end = end;
         self.refresh();
         while self.cycles < end {
+            self.attend()?;
             if self.reset_asked {
                 return Ok(Running::Reset);
             }
-            self.attend()?;
             if self.stall > 0 {
                 let next = self.peripherals.due().min(self.system.due()).min(end);
                 let until = next.min(self.cycles + self.stall).max(self.cycles);
@@ -351,13 +363,14 @@ impl<P: Peripherals + 'static> Core<P> {
                 continue;
             }
             if self.sleep != Sleep::Awake {
+                self.tell(Activity::Sleeps);
                 let until = self.peripherals.due().min(self.system.due()).min(end);
                 let slept = until.saturating_sub(self.cycles);
                 self.slept += slept;
                 self.cycles += slept;
-                self.peripherals.slept(slept);
                 continue;
             }
+            self.tell(Activity::Runs);
             while self.cycles < self.horizon {
                 if let Err(stop) = self.step() {
                     self.fault(stop)?;
@@ -370,6 +383,15 @@ impl<P: Peripherals + 'static> Core<P> {
             true => Running::Reset,
             false => Running::On,
         })
+    }
+
+    fn tell(&mut self, what: Activity) {
+        if self.told != what {
+            self.told = what;
+            self.peripherals.turns(self.cycles, what);
+            // What is due has changed.
+            self.horizon = self.horizon.min(self.peripherals.due());
+        }
     }
 
     /// Forgets what is no longer in flash.

@@ -133,12 +133,13 @@ impl Clock {
         self.vbus = Vbus::Goes { at: now };
     }
     /// The same after a reset, which keeps its reasons, GPREGRET and what is plugged in.
-    pub(super) fn reset(&mut self, reason: ResetReason) {
+    pub(super) fn reset(&mut self, now: u64, reason: ResetReason) {
         let (reasons, retained) = match reason {
             ResetReason::PowerOn => (0, [0; 2]),
             _ => (self.reasons | reason.bit(), self.retained),
         };
         *self = Self {
+            high_spent: self.crystal_cycles(now),
             reasons,
             retained,
             vbus: self.vbus,

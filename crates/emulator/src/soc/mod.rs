@@ -25,7 +25,7 @@ pub use native::{Native, Program, Soc};
 pub use radio::State as RadioState;
 pub use usbd::{Identity as UsbIdentity, Port, UsbHost};
 
-use crate::core::{Peripherals, Written};
+use crate::core::{Activity, Peripherals, Written};
 use crate::memory::{Memory, FICR_BASE};
 use events::{Device, Id, Task, Wires};
 use small::draw;
@@ -151,7 +151,7 @@ impl Devices {
         // Chance does not repeat itself.
         fresh.rng.follow(&self.rng);
         std::mem::swap(&mut fresh.usbd, &mut self.usbd);
-        fresh.clock.reset(reason);
+        fresh.clock.reset(now, reason);
         fresh.usbd.reset(USBD);
         fresh.refresh();
         *self = fresh;
@@ -461,9 +461,8 @@ impl Peripherals for Devices {
     fn lines(&self) -> u64 {
         self.lines
     }
-    fn slept(&mut self, cycles: u64) {
-        if self.wdt.pause(cycles) {
-            self.refresh();
-        }
+    fn turns(&mut self, now: u64, to: Activity) {
+        self.wdt.processor(now, to);
+        self.refresh();
     }
 }

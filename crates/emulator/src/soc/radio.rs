@@ -190,9 +190,14 @@ impl Radio {
         self.state == State::Rx
     }
     /// A reception in progress is dropped.
-    fn forget(&mut self) {
+    /// Nothing is being received.
+    fn lose(&mut self) {
         (self.reception, self.counting, self.power) = (None, None, None);
         self.plan.retain(|(_, step)| *step != Step::BitCount);
+    }
+    /// The same, and what is on its way through the receive chain goes with it.
+    fn forget(&mut self) {
+        self.lose();
         self.arrivals
             .retain(|(_, arrival)| matches!(arrival, Arrival::Sensed { .. }));
     }
@@ -411,7 +416,7 @@ impl Radio {
                     reception.check = Check::Wrong;
                 }
             }
-            Arrival::Lost => self.forget(),
+            Arrival::Lost => self.lose(),
             Arrival::End { check, lqi } => self.end(now, check, lqi, wires),
             Arrival::Sensed { .. } => (),
         }

@@ -2,6 +2,7 @@
 
 use super::events::{Device, Event, Events, Id, Short, Task, Wires, MICROSECOND};
 use super::rtc::{cycle_of, ticks};
+use crate::core::Activity;
 
 /// A random byte without and with bias correction (6.19.4).
 const BYTE: u64 = 30 * MICROSECOND;
@@ -150,6 +151,8 @@ pub(super) struct Wdt {
     config: u32,
     due: u64,
     started: bool,
+    /// Cycles that are left of its patience, while the processor sleeps and it stands still (CONFIG.SLEEP, 6.36.4).
+    paused: Option<u64>,
     /// The reset follows the event by two ticks of 32.768 kHz (6.36.1).
     reset: u64,
     /// It has asked for the reset.
@@ -168,6 +171,7 @@ impl Wdt {
             config: 1,
             due: u64::MAX,
             started: false,
+            paused: None,
             reset: u64::MAX,
             bites: false,
         }
@@ -176,13 +180,21 @@ impl Wdt {
         self.left = self.requests;
         self.due = cycle_of(ticks(now) + u64::from(self.reload) + 1);
     }
-    /// The processor has slept: it stood still meanwhile, unless CONFIG.SLEEP says otherwise (6.36.2). Says whether it did.
-    pub(super) const fn pause(&mut self, cycles: u64) -> bool {
-        let pauses = self.config & 1 == 0 && self.started && self.due != u64::MAX;
-        if pauses {
-            self.due += cycles;
+    /// The processor goes to sleep, or runs again.
+    pub(super) fn processor(&mut self, now: u64, to: Activity) {
+        let stands_still = self.config & 1 == 0;
+        match to {
+            Activity::Sleeps if stands_still && self.due != u64::MAX => {
+                self.paused = Some(self.due.saturating_sub(now));
+                self.due = u64::MAX;
+            }
+            Activity::Sleeps => (),
+            Activity::Runs => {
+                if let Some(left) = self.paused.take() {
+                    self.due = now + left;
+                }
+            }
         }
-        pauses
     }
     /// Whether it asks for a reset.
     pub(super) const fn bites(&self) -> bool {
