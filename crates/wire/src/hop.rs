@@ -2,8 +2,11 @@
 //!
 //! Every node of a route has a position, 0 at the source and H at the sink; a frame names its sender by it. Layout
 //! after the MAC header, whose sequence number is the low byte of the number: dispatch, transfer (2), position (1), then
-//! the fields of the kind. Packet 0 of a transfer describes the object; the others carry its bytes. Tests: `hop_tests.rs`.
+//! the fields of the kind. Packet 0 of a transfer describes the object; the others carry its bytes. Addresses of a route
+//! of more than 32 nodes are counted from the lowest, in as many bits as the farthest needs, so that a call holds them.
+//! Tests: `hop_tests.rs`.
 
+use crate::bits::{BitReader, BitWriter};
 use crate::route::ObjectRange;
 use crate::{dispatch, mac, phy, FrameBuf, Reader, WireError, Writer};
 use thalweg_units::{Channel, NodeId};
@@ -12,15 +15,25 @@ use thalweg_units::{Channel, NodeId};
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 6;
 /// The longest payload.
 pub const MAX_PAYLOAD: u8 = (phy::MAX_MPDU - HEADER_BYTES) as u8;
-/// The most hops of a route.
-pub const MAX_HOPS: u8 = 31;
+/// The most hops of a route: of 60 where no two addresses are more than 511 apart, of 48 up to 8,191, of 41 any.
+pub const MAX_HOPS: u8 = 60;
 /// The most packets of a block: what a relay stores.
 pub const BLOCK: u8 = 16;
 /// Bytes of a poll, and of an acknowledgement.
 pub const CONTROL_BYTES: usize = mac::HEADER_BYTES + 8;
 /// Beside the number of nodes: the source's report is wanted.
 const REPORT_BIT: u8 = 0x80;
+/// The same: calls go on all channels.
+const EVERYWHERE_BIT: u8 = 0x40;
 const MAX_NODES: usize = MAX_HOPS as usize + 1;
+/// The most nodes whose addresses are written as they are.
+const PLAIN_NODES: usize = 32;
+/// Bits of a channel.
+const CHANNEL_BITS: u32 = 4;
+/// Bytes of a call in front of its nodes.
+const CALL_BYTES: usize = mac::HEADER_BYTES + 14;
+/// Bytes of the lowest address, and of how many bits an address has above it.
+const PACKING_BYTES: usize = 3;
 
 /// What a source is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +44,15 @@ pub enum Subject {
     Report,
 }
 
+/// Where a node is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// On the control channel.
+    Control,
+    /// On the channel of the hop and on all others by turns: some hop has links on other channels alone.
+    Everywhere,
+}
+
 /// Who carries which bytes of an object, and on which channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopRoute {
@@ -38,12 +60,15 @@ pub struct HopRoute {
     pub transfer: u16,
     /// What is wanted.
     pub subject: Subject,
+    /// Where its nodes are called.
+    pub calls: Calls,
     /// Of an object, these bytes.
     pub range: ObjectRange,
     /// Payload of a packet, 1 to [`MAX_PAYLOAD`].
     payload: u8,
     nodes: [NodeId; MAX_NODES],
-    channels: [Channel; MAX_NODES],
+    /// Two to a byte, the first in its low bits.
+    channels: [u8; MAX_NODES.div_ceil(2)],
     /// H + 1.
     count: u8,
 }
@@ -53,8 +78,8 @@ impl HopRoute {
     /// used), in packets of `payload` bytes.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] unless there are 1 to [`MAX_HOPS`] hops, no node comes twice, and the payload is 1 to
-    /// [`MAX_PAYLOAD`].
+    /// [`WireError::Malformed`] unless there are 1 to [`MAX_HOPS`] hops, no node comes twice, a call holds all addresses,
+    /// and the payload is 1 to [`MAX_PAYLOAD`].
     pub fn new(
         transfer: u16,
         nodes: &[(NodeId, Channel)],
@@ -69,16 +94,30 @@ impl HopRoute {
         let mut route = Self {
             transfer,
             subject: Subject::Object,
+            calls: Calls::Control,
             range,
             payload,
             nodes: [NodeId::MAX; MAX_NODES],
-            channels: [Channel::LAST; MAX_NODES],
+            channels: [0; MAX_NODES.div_ceil(2)],
             count: nodes.len() as u8,
         };
         for (at, (node, channel)) in nodes.iter().enumerate() {
-            (route.nodes[at], route.channels[at]) = (*node, *channel);
+            route.nodes[at] = *node;
+            route.channels[at / 2] |= (channel.index() as u8) << (CHANNEL_BITS * (at as u32 % 2));
         }
-        Ok(route)
+        let is_plain = nodes.len() <= PLAIN_NODES;
+        let packed = CALL_BYTES + PACKING_BYTES + packed_bytes(nodes.len(), route.packing().1);
+        match is_plain || packed <= phy::MAX_MPDU {
+            true => Ok(route),
+            false => Err(WireError::Malformed),
+        }
+    }
+    /// Its lowest address, and the bits of the farthest one above that.
+    fn packing(&self) -> (u16, u32) {
+        let all = || self.nodes().iter().map(|node| node.get());
+        let lowest = all().min().unwrap_or(0);
+        let span = all().max().unwrap_or(0) - lowest;
+        (lowest, u16::BITS - span.leading_zeros())
     }
     /// H.
     pub const fn hops(&self) -> u8 {
@@ -94,7 +133,9 @@ impl HopRoute {
     }
     /// The channel on which the node at `position` receives; the sink's beyond it.
     pub fn channel(&self, position: u8) -> Channel {
-        self.channels[usize::from(position.min(self.hops()))]
+        let at = u32::from(position.min(self.hops()));
+        let pair = self.channels[at as usize / 2];
+        Channel::from_index(usize::from(pair >> (CHANNEL_BITS * (at % 2)) & 0x0f))
     }
     /// The node that has the object.
     pub fn source(&self) -> NodeId {
@@ -114,19 +155,34 @@ impl HopRoute {
             Subject::Object => 0,
             Subject::Report => REPORT_BIT,
         };
+        let calls = match self.calls {
+            Calls::Control => 0,
+            Calls::Everywhere => EVERYWHERE_BIT,
+        };
         w.u16(self.transfer)?
-            .u8(self.count | subject)?
+            .u8(self.count | subject | calls)?
             .u8(self.payload)?;
         w.u32(self.range.offset)?.u32(self.range.len)?;
+        match usize::from(self.count) > PLAIN_NODES {
+            true => self.emit_packed(w),
+            false => self.emit_plain(w),
+        }
+    }
+    fn emit_packed(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let (lowest, width) = self.packing();
+        let mut bits = BitWriter::new(w.u16(lowest)?.u8(width as u8)?);
+        for (node, at) in self.nodes().iter().zip(0..) {
+            bits.bits(node.get() - lowest, width)?;
+            bits.bits(self.channel(at).index() as u16, CHANNEL_BITS)?;
+        }
+        bits.end()
+    }
+    fn emit_plain(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         for node in self.nodes() {
             w.u16(node.get())?;
         }
-        for pair in self.channels[..usize::from(self.count)].chunks(2) {
-            let low = pair[0].index() as u8;
-            let high = pair.get(1).map_or(0, |channel| channel.index() as u8);
-            w.u8(high << 4 | low)?;
-        }
-        Ok(())
+        let pairs = usize::from(self.count).div_ceil(2);
+        w.bytes(&self.channels[..pairs]).map(drop)
     }
     /// Reads it.
     ///
@@ -134,31 +190,67 @@ impl HopRoute {
     /// [`WireError`].
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
         let (transfer, flags, payload) = (r.u16()?, r.u8()?, r.u8()?);
-        let count = usize::from(flags & !REPORT_BIT);
+        let count = usize::from(flags & !(REPORT_BIT | EVERYWHERE_BIT));
         let subject = match flags & REPORT_BIT {
             0 => Subject::Object,
             _ => Subject::Report,
+        };
+        let calls = match flags & EVERYWHERE_BIT {
+            0 => Calls::Control,
+            _ => Calls::Everywhere,
         };
         let (offset, len) = (r.u32()?, r.u32()?);
         let range = ObjectRange { offset, len };
         let mut nodes = [(NodeId::MAX, Channel::LAST); MAX_NODES];
         let nodes = nodes.get_mut(..count).ok_or(WireError::Malformed)?;
-        for (node, _) in nodes.iter_mut() {
-            *node = r.node()?;
-        }
-        for pair in nodes.chunks_mut(2) {
-            let both = r.u8()?;
-            for (at, (_, channel)) in pair.iter_mut().enumerate() {
-                let place = usize::from(both >> (4 * at) & 0x0f);
-                *channel = Channel::from_index(place);
-            }
-            if pair.len() == 1 && both > 0x0f {
-                return Err(WireError::Malformed);
-            }
+        match count > PLAIN_NODES {
+            true => parse_packed(r, nodes)?,
+            false => parse_plain(r, nodes)?,
         }
         let route = Self::new(transfer, nodes, range, payload)?;
-        Ok(Self { subject, ..route })
+        Ok(Self {
+            subject,
+            calls,
+            ..route
+        })
     }
+}
+
+/// Bytes of `nodes` addresses of `width` bits, with a channel each.
+const fn packed_bytes(nodes: usize, width: u32) -> usize {
+    (nodes * (width + CHANNEL_BITS) as usize).div_ceil(8)
+}
+
+fn parse_packed(r: &mut Reader<'_>, nodes: &mut [(NodeId, Channel)]) -> Result<(), WireError> {
+    let (lowest, width) = (r.u16()?, u32::from(r.u8()?));
+    if width > u16::BITS {
+        return Err(WireError::Malformed);
+    }
+    let mut bits = BitReader::new(Reader::new(r.bytes(packed_bytes(nodes.len(), width))?));
+    for (node, channel) in nodes {
+        let address = lowest.checked_add(bits.bits(width)?);
+        let address = address.and_then(|address| NodeId::new(address).ok());
+        *node = address.ok_or(WireError::Malformed)?;
+        *channel = Channel::from_index(bits.bits(CHANNEL_BITS)?.into());
+    }
+    bits.end()
+}
+
+fn parse_plain(r: &mut Reader<'_>, nodes: &mut [(NodeId, Channel)]) -> Result<(), WireError> {
+    for (node, _) in nodes.iter_mut() {
+        *node = r.node()?;
+    }
+    for pair in nodes.chunks_mut(2) {
+        let both = r.u8()?;
+        for (at, (_, channel)) in pair.iter_mut().enumerate() {
+            let place = usize::from(both >> (4 * at) & 0x0f);
+            *channel = Channel::from_index(place);
+        }
+        if pair.len() == 1 && both > 0x0f {
+            return Err(WireError::Malformed);
+        }
+    }
+    Ok(())
 }
 
 /// Whether blocks follow.

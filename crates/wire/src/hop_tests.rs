@@ -36,6 +36,10 @@ fn every_kind_round_trips() {
             route: longest,
         },
         Frame::Call {
+            to: 30,
+            route: route(31),
+        },
+        Frame::Call {
             to: 0,
             route: route(1),
         },
@@ -43,6 +47,7 @@ fn every_kind_round_trips() {
             to: 1,
             route: HopRoute {
                 subject: Subject::Report,
+                calls: Calls::Everywhere,
                 ..route(2)
             },
         },
@@ -80,6 +85,32 @@ fn every_kind_round_trips() {
     assert_eq!(block.all(), u16::MAX);
 }
 
+/// A call has room for some bits of each address: the farther apart they are, the fewer nodes.
+#[test]
+fn routes_of_distant_addresses_are_shorter() {
+    for (apart, nodes) in [(8, 61), (170, 49), (1_560, 42)] {
+        let of = |count: u16| {
+            let nodes: std::vec::Vec<_> = (0..count)
+                .map(|at| (node(9 + at * apart), Channel::LAST))
+                .collect();
+            HopRoute::new(1, &nodes, ObjectRange::ALL, 1)
+        };
+        assert!(of(nodes + 1).is_err(), "{nodes}");
+        let call = Frame::Call {
+            to: 0,
+            route: of(nodes).unwrap(),
+        };
+        assert_eq!(Frame::parse(&call.frame().unwrap()), Ok(call));
+    }
+    // Those of up to 32 nodes are as they were: no shorter call is longer for it.
+    let call = |hops| Frame::Call {
+        to: 0,
+        route: route(hops),
+    };
+    assert_eq!(call(31).frame().unwrap().len(), CALL_BYTES + 32 * 2 + 16);
+    assert_eq!(call(2).frame().unwrap().len(), CALL_BYTES + 3 * 2 + 2);
+}
+
 /// Positions are added to: one past the end of any route would overflow.
 #[test]
 fn frames_of_no_position_are_refused() {
@@ -99,8 +130,8 @@ fn routes_that_are_none_are_refused() {
     assert!(of(&[1, 2], 1));
     assert!(!of(&[1], 1) && !of(&[], 1) && !of(&[1, 2, 1], 1));
     assert!(!of(&[1, 2], 0) && !of(&[1, 2], MAX_PAYLOAD + 1));
-    let many: std::vec::Vec<u16> = (1..=33).collect();
-    assert!(of(&many[..32], 9) && !of(&many, 9));
+    let many: std::vec::Vec<u16> = (1..=62).collect();
+    assert!(of(&many[..61], 9) && !of(&many, 9));
     // A call is for a node before the sink.
     let call = Frame::Call {
         to: 3,

@@ -230,6 +230,18 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub(crate) fn end_flood_by(&mut self, ends: Instant) {
         self.flood.end_by(ends);
     }
+    /// The channel of floods.
+    pub(crate) const fn channel(&self) -> Channel {
+        self.flood.channel()
+    }
+    /// Floods are on `channel` from when this node listens for them next.
+    pub(crate) const fn move_to(&mut self, channel: Channel) {
+        self.flood.move_to(channel);
+    }
+    /// Whether it measures links at the moment, on whatever channel.
+    pub(crate) const fn is_probing(&self) -> bool {
+        matches!(self.radio, Radio::Probing(_))
+    }
     /// This node's table of the links into it.
     pub const fn table(&self) -> &LinkTable<NEIGHBOURS> {
         &self.table

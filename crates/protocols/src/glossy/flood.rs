@@ -12,7 +12,7 @@ use core::fmt;
 use core::ops::RangeInclusive;
 use thalweg_engine::{Ability, BoardTiming, OpId, RadioEvent, RadioOp, Refusal, Request};
 use thalweg_engine::{Wants, When};
-use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
+use thalweg_units::{Channel, ChannelSet, Duration, Instant, NodeId};
 use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, HEADER_BYTES, MAX_CONTENT, MAX_RELAY};
 use thalweg_wire::phy;
 use thalweg_wire::FrameBuf;
@@ -181,6 +181,14 @@ impl Flood {
         self.abandon();
         self.state = State::Idle;
         self.listen = true;
+    }
+    /// Floods are on `channel` from the next [`Flood::listen`] on.
+    pub(crate) const fn move_to(&mut self, channel: Channel) {
+        self.config.channel = channel;
+    }
+    /// The channel of floods.
+    pub(crate) const fn channel(&self) -> Channel {
+        self.config.channel
     }
     /// Leaves a flood in progress, without an event, and takes no part in any until
     /// [`Flood::listen`] or [`Flood::start`]. The radio stays as it is, for another engine.

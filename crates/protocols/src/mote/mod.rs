@@ -8,6 +8,7 @@
 //! `tests/`.
 
 mod cold_start;
+mod company;
 mod event;
 pub mod host;
 mod idle;
@@ -21,6 +22,7 @@ mod waking;
 pub use event::{Command, Event, Refused};
 pub use setup::{setup, AnyAdaptation};
 
+use company::Company;
 use setup::handover;
 use waking::{Call, First, WakeUp};
 
@@ -104,6 +106,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     duty: Duty,
     schedule: Option<Schedule>,
     others: Others,
+    company: Company,
     sinks: Sinks,
     work: Work<NODES>,
     train: Train,
@@ -131,6 +134,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             duty: Duty::Floods,
             schedule: None,
             others: Others::InStep,
+            company: Company::NONE,
             sinks: Sinks::NONE,
             work: Work::Nothing,
             train: Train::new(config.glossy.channel, &timing),
@@ -433,6 +437,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         self.attend(now);
         self.idle(now);
+        self.look(now);
     }
 
     fn own_timeout(&self) -> Option<Instant> {
@@ -448,7 +453,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Work::Nothing | Work::Rousing(..) | Work::Waking(_) | Work::Calling(_) => None,
         };
         let own = duty.into_iter().chain(order).chain(self.call_due());
-        let idle = [self.train.poll_timeout(), self.rest_due()];
+        let idle = [self.train.poll_timeout(), self.rest_due(), self.look_due()];
         let own = own.chain(idle.into_iter().flatten());
         own.chain(self.unattended).min()
     }
@@ -466,6 +471,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
+        self.settle_for_order(now);
         match command {
             Command::Measure(m) => {
                 self.queue_order(now, Order::Floods(floodnet::Command::Measure(m)));
@@ -502,6 +508,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        self.note_company(&event);
         match event.answers() {
             Some(op) if pipeline::OPS.contains(&op.0) => {
                 self.pipeline.handle_radio(at, radio, event);

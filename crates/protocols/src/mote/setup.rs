@@ -1,6 +1,5 @@
 //! A node's setup for the pipeline of a route: session, schedule, and the adaptation of the route's protocol.
 
-use crate::floodnet;
 use crate::glossy;
 use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
@@ -10,7 +9,7 @@ use crate::thalweg::{
 };
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::{BoardTiming, Passing};
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
@@ -84,10 +83,10 @@ pub fn setup(
     })
 }
 
-/// What the node at `position` of `route` needs, among nodes of `config` with boards of `timing`.
+/// What the node at `position` of `route` needs, which listens on `control` when idle, with boards of `timing`.
 pub(super) fn hop_setup(
     (route, position): (HopRoute, u8),
-    config: &floodnet::Config,
+    control: Channel,
     timing: &BoardTiming,
 ) -> HopSetup {
     let pauses = timing.relaying(phy::MAX_MPDU, Passing::Copied);
@@ -95,9 +94,8 @@ pub(super) fn hop_setup(
     HopSetup {
         route,
         position,
-        control: config.glossy.channel,
+        control,
         answer: phy::air_time(hop::CONTROL_BYTES) + pauses.forth * 2 + SLACK,
-        report: None,
         seed: u64::from(route.transfer) << 16 | u64::from(node.map_or(0, |node| node.get())),
     }
 }

@@ -9,7 +9,7 @@ use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, HopSetup, Setup};
+use crate::pipeline::{self, Setup};
 use thalweg_engine::{Engine, RadioEvent, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
@@ -306,11 +306,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.floods.handle_command(now, floodnet::Command::Stop);
         self.duty = Duty::Transfer;
         self.pending_call = None;
-        let setup = HopSetup {
-            report,
-            ..hop_setup((route, position), &self.config, self.floods.timing())
-        };
-        let start = pipeline::Command::StartHop(setup);
+        let (control, timing) = (self.floods.channel(), self.floods.timing());
+        let setup = hop_setup((route, position), control, timing);
+        let start = pipeline::Command::StartHop(setup, report);
         self.pipeline.handle_command(now, start);
         self.emit(Event::Joined);
         self.attend(now);

@@ -44,14 +44,16 @@ use source::Source;
 use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Role;
+use thalweg_wire::FrameBuf;
 
 /// Orders to a pipeline.
 #[derive(Debug, Clone, Copy)]
 pub enum Command<A> {
     /// Take part in a transfer. Refused while another one is under way.
     Start(Setup<A>),
-    /// Take a place on a route that carries blocks hop by hop. Refused while another transfer is under way.
-    StartHop(HopSetup),
+    /// Take a place on a route that carries blocks hop by hop, as a source with this report of the last sweep where that is
+    /// wanted. Refused while another transfer is under way.
+    StartHop(HopSetup, Option<FrameBuf>),
     /// Leave the transfer under way at once, without telling anyone.
     Stop,
 }
@@ -169,14 +171,19 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         }
     }
 
-    fn start_hop(&mut self, now: Instant, setup: HopSetup) -> Result<(), SetupError> {
+    fn start_hop(
+        &mut self,
+        now: Instant,
+        setup: HopSetup,
+        report: Option<&[u8]>,
+    ) -> Result<(), SetupError> {
         if self.active.is_some() {
             return Err(SetupError::Busy);
         }
         // A block takes the memory of the packets that an earlier transfer knew of.
         (self.resources.stats, self.resources.held) = (Stats::default(), Held::Nothing);
         let mut cx = self.resources.hop_context(&mut self.store);
-        self.active = Some(Active::Hop(HopTransfer::start(setup, now, &mut cx)));
+        self.active = Some(Active::Hop(HopTransfer::start(setup, report, now, &mut cx)));
         Ok(())
     }
 
@@ -223,8 +230,8 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                     self.emit(Event::Refused(why));
                 }
             }
-            Command::StartHop(setup) => {
-                if let Err(why) = self.start_hop(now, setup) {
+            Command::StartHop(setup, report) => {
+                if let Err(why) = self.start_hop(now, setup, report.as_deref()) {
                     self.emit(Event::Refused(why));
                 }
             }

@@ -37,7 +37,7 @@ pub const AWAKE: Duration = Duration::from_secs(10);
 /// What a sink takes off that: others may have done less than it knows.
 pub const MARGIN: Duration = Duration::from_secs(1);
 /// The most hops that a train is to go.
-const FARTHEST: u8 = 31;
+const FARTHEST: u8 = 60;
 /// Slots of a flood.
 pub const FLOOD: u16 = 24;
 /// A node that has heard nothing in so many slots of a flood sends by its own clock: better so than not at all.

@@ -111,14 +111,14 @@ fn refusals_end_no_train_early_and_hold_none_up() {
 #[test]
 fn a_frame_of_a_train_longer_than_any_is_none() {
     let mut train = train();
-    let left = slots(31, &TELOSB) + 1;
+    let left = slots(60, &TELOSB) + 1;
     train.take(
         Instant::ZERO + MS(1),
         Rouse { train: 1, left },
         Instant::ZERO,
     );
     assert!(!train.is_on());
-    assert_eq!(slots(255, &TELOSB), slots(31, &TELOSB));
+    assert_eq!(slots(255, &TELOSB), slots(60, &TELOSB));
 }
 
 #[test]

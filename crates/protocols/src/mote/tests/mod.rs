@@ -2,6 +2,7 @@
 //! pending when another has the radio.
 
 mod bench;
+mod company;
 mod hops;
 mod hosts;
 mod idle;

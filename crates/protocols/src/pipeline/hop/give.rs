@@ -85,19 +85,13 @@ impl HopTransfer {
         at: usize,
         room: &'r mut [u8; SLOT],
     ) -> Option<&'r [u8]> {
-        if !self.is_source() {
+        if !self.is_source() || self.setup.route.subject == Subject::Report {
             let len = usize::from(self.lens[at]);
             let kept = cx.memory.get(at * SLOT..at * SLOT + len)?;
             room[..len].copy_from_slice(kept);
             return Some(&room[..len]);
         }
         let info = self.object?;
-        if self.setup.route.subject == Subject::Report {
-            let report = self.setup.report.as_deref().unwrap_or_default();
-            let room = room.get_mut(..report.len())?;
-            room.copy_from_slice(report);
-            return Some(room);
-        }
         match number.checked_sub(1) {
             Some(piece) => self.pieces().read(piece, cx.store, Some(info.len), room),
             None => {

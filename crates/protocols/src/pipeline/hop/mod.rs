@@ -20,9 +20,8 @@ use crate::rng::Rng;
 use core::ops::ControlFlow::{self, Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Channel, Duration, Instant};
-use thalweg_wire::hop::{Block, Frame, HopRoute, Place, Subject, BLOCK, MAX_PAYLOAD};
+use thalweg_wire::hop::{Block, Calls, Frame, HopRoute, Place, Subject, BLOCK, MAX_PAYLOAD};
 use thalweg_wire::pipeline::MAX_PACKETS;
-use thalweg_wire::FrameBuf;
 
 /// How long a node calls the one before it, for an object.
 const CALLS: Duration = Duration::from_secs(10);
@@ -56,14 +55,12 @@ pub struct HopSetup {
     pub route: HopRoute,
     /// Its position on it.
     pub position: u8,
-    /// Where calls are sent.
+    /// Where this node listens when it is called, and where it calls others.
     pub control: Channel,
     /// From the end of a frame to the end of its answer, at most.
     pub answer: Duration,
     /// For its pauses between polls.
     pub seed: u64,
-    /// What this source reports of the last sweep, where that is wanted.
-    pub report: Option<FrameBuf>,
 }
 
 impl HopSetup {
@@ -141,6 +138,8 @@ pub(super) struct HopTransfer {
     in_vain: u8,
     /// Calls since the last look for polls.
     calls: u8,
+    /// Calls so far, modulo 256: which channel is next, where they go on all.
+    turn: u8,
     object: Option<ObjectInfo>,
     /// When the last new packet came in.
     last_packet: Instant,
@@ -148,7 +147,13 @@ pub(super) struct HopTransfer {
 }
 
 impl HopTransfer {
-    pub(super) fn start(setup: HopSetup, now: Instant, cx: &mut Cx<'_>) -> Self {
+    /// Takes its part; as a source with this `report` where that is wanted.
+    pub(super) fn start(
+        setup: HopSetup,
+        report: Option<&[u8]>,
+        now: Instant,
+        cx: &mut Cx<'_>,
+    ) -> Self {
         let mut transfer = Self {
             phase: Phase::Calling,
             on_air: OnAir::Nothing,
@@ -162,11 +167,15 @@ impl HopTransfer {
             polls: 0,
             in_vain: 0,
             calls: 1,
+            turn: 0,
             object: None,
             last_packet: now,
             rng: Rng::new(setup.seed),
             setup,
         };
+        if let Some(report) = report {
+            transfer.keep(cx, 0, 0, report);
+        }
         cx.air.listen(setup.control, 0);
         if transfer.is_sink() {
             if setup.route.subject == Subject::Object {
@@ -209,7 +218,23 @@ impl HopTransfer {
             to: self.position().saturating_sub(1),
             route: self.setup.route,
         };
-        self.send(cx, OnAir::Call, &frame, self.setup.control);
+        let channel = self.next_call();
+        if self.setup.route.calls == Calls::Everywhere {
+            cx.air.listen(channel, 0);
+        }
+        self.send(cx, OnAir::Call, &frame, channel);
+    }
+    /// The channel of the next call. A node that has no links on the control channel listens where it heard something
+    /// last: that may be the hop's channel or any other.
+    fn next_call(&mut self) -> Channel {
+        if self.setup.route.calls == Calls::Control {
+            return self.setup.control;
+        }
+        self.turn = self.turn.wrapping_add(1);
+        match self.turn % 2 {
+            0 => Channel::from_index(usize::from(self.turn / 2) % Channel::COUNT),
+            _ => self.setup.route.channel(self.position()),
+        }
     }
     /// Calls once more; now and then the node before this one may have been called and only its answers be lost: then it
     /// polls on this node's own channel.

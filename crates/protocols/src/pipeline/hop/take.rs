@@ -33,7 +33,7 @@ impl HopTransfer {
     }
 
     /// Keeps packet `number` at place `at` of its block; whether there was room for it, and it was one.
-    fn keep(&mut self, cx: &mut Cx<'_>, number: u16, at: usize, payload: &[u8]) -> bool {
+    pub(super) fn keep(&mut self, cx: &mut Cx<'_>, number: u16, at: usize, payload: &[u8]) -> bool {
         if !self.is_sink() || self.setup.route.subject == Subject::Report {
             let place = cx.memory.get_mut(at * SLOT..at * SLOT + payload.len());
             let Some(place) = place.filter(|place| place.len() <= SLOT) else {
