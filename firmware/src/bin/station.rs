@@ -243,7 +243,8 @@ fn cable() -> Cable {
     });
     let digits = cortex_m::singleton!(: [u8; SERIAL] = [b'0'; SERIAL]);
     let serial = digits.and_then(|digits| {
-        for (n, digit) in (0..).zip(digits.iter_mut()) {
+        // The last digit is the lowest.
+        for (n, digit) in (0..).zip(digits.iter_mut().rev()) {
             let word = chip().read(DEVICE_ID + 4 * (n / 8));
             *digit = b"0123456789ABCDEF"[(word >> (4 * (n % 8)) & 0xF) as usize];
         }
@@ -266,6 +267,8 @@ fn rest() {
         chip.write(interrupt::ENABLE_HIGH, usb);
         cortex_m::asm::wfi();
         chip.write(interrupt::DISABLE_HIGH, usb);
+        // It is off before interrupts are taken again.
+        cortex_m::asm::dsb();
     });
 }
 
