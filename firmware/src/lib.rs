@@ -3,7 +3,9 @@
 
 mod fault;
 mod memory;
+pub mod mote;
 pub mod queue;
+pub mod ticker;
 
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
@@ -50,6 +52,10 @@ pub mod interrupt {
     pub const RTC1: u32 = 17;
     /// TIMER3.
     pub const TIMER3: u32 = 26;
+    /// RTC2.
+    pub const RTC2: u32 = 36;
+    /// NVIC_ICER0: the registers that hold them back.
+    pub const DISABLE: u32 = 0xE000_E180;
     /// NVIC_ISER0: a bit for each of the first 32.
     pub const ENABLE: u32 = 0xE000_E100;
 }
