@@ -356,7 +356,10 @@ fn selftest(perturbation: Perturbation) -> [String; 2] {
     let mut network = Network::open(Arc::new(env), &flash, (1, perturbation)).unwrap();
     let mut told = [String::new(), String::new()];
     while !told[0].ends_with("end of the selftest\n") {
-        assert!(network.now() < SimTime::from_nanos(20_000_000_000), "{told:?}");
+        assert!(
+            network.now() < SimTime::from_nanos(20_000_000_000),
+            "{told:?}"
+        );
         run_ms(&mut network, 100);
         for (mote, text) in told.iter_mut().enumerate() {
             text.push_str(std::str::from_utf8(&network.take_line(mote)).unwrap());
