@@ -21,17 +21,17 @@ for loader in "$@"; do
     features=() folder=images
     [ "$loader" = none ] || features=(--features "$loader") folder=images/$loader
     folders+=("$folder")
-    ./toolchain.sh cargo build --release --locked "${features[@]}"
+    ./toolchain.sh cargo build --release --locked --bins --examples "${features[@]}"
     mkdir -p "$folder"
-    for image in mote station; do
-        cp "$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/$image" "$folder/$image.elf"
+    for image in mote station selftest examples/vibration; do
+        cp "$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/$image" "$folder/$(basename "$image").elf"
     done
 done
 python3 - "${folders[@]}" <<'PYTHON'
 import struct, sys
 
 # Bytes of flash, and of RAM without stack.
-MOST = {"mote": (170_000, 32_000), "station": (196_608, 131_072)}
+MOST = {"mote": (170_000, 32_000), "station": (196_608, 131_072), "selftest": (32_768, 8_192), "vibration": (170_000, 32_000)}
 over = []
 for path, name in [(f"{folder}/{name}.elf", name) for folder in sys.argv[1:] for name in MOST]:
     file = open(path, "rb").read()

@@ -3,7 +3,9 @@
 
 mod fault;
 mod memory;
+pub mod mote;
 pub mod queue;
+pub mod ticker;
 
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
@@ -52,6 +54,10 @@ pub mod interrupt {
     pub const TIMER3: u32 = 26;
     /// USBD.
     pub const USBD: u32 = 39;
+    /// RTC2.
+    pub const RTC2: u32 = 36;
+    /// NVIC_ICER0: the registers that hold them back.
+    pub const DISABLE: u32 = 0xE000_E180;
     /// NVIC_ISER0: a bit for each of the first 32.
     pub const ENABLE: u32 = 0xE000_E100;
     /// NVIC_ISER1, NVIC_ICER1 and NVIC_ICPR1: the same for the next 32; none lets through, none waits.

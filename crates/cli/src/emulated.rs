@@ -1,6 +1,7 @@
 //! `thalweg basestation --emulated`: the real images of motes and base station, on emulated chips, behind a line.
 //!
-//! Time base: the wall clock times a factor, as far as this computer keeps up. Tests: `tests/all/line.rs`, `.ci/emulated.py`.
+//! Time base: the wall clock times a factor, as far as this computer keeps up. Tests: `emulated_tests.rs`, `tests/all/line.rs`,
+//! `.ci/emulated.py`.
 
 use std::fs;
 use std::path::Path;
@@ -150,3 +151,8 @@ impl Emulated {
         self.network.now() + slack < target
     }
 }
+
+#[cfg(test)]
+#[path = "emulated_tests.rs"]
+#[allow(clippy::unwrap_used)]
+mod tests;

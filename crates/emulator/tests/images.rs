@@ -11,9 +11,10 @@ use std::sync::Arc;
 use thalweg_emulator::core::Peripherals;
 use thalweg_emulator::machine::{Chip, Machine};
 use thalweg_emulator::network::{Flash as Written, Network};
-use thalweg_emulator::perturbation::Perturbation;
+use thalweg_emulator::perturbation::{LateEnd, Perturbation};
 use thalweg_emulator::soc::{RadioTimes, Setup, Soc};
 use thalweg_emulator::Memory;
+use thalweg_medium::random::{normal, stream};
 use thalweg_medium::{chip::NRF52840, Environment};
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
@@ -24,21 +25,24 @@ use thalweg_nrf52840::registers::clock::RESETREAS;
 use thalweg_nrf52840::reset::{Before, BLOCK_WORDS};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_units::{Cause, Channel, ChannelSet, Dbm, NodeId, SimTime};
+use thalweg_units::{Cause, Channel, ChannelSet, Dbm, Duration, NodeId, SimTime};
 
 const LAYOUT: Layout = BootLoader::None.layout();
 
+fn image_of(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/images");
+    std::fs::read(format!("{folder}/{name}.elf")).unwrap()
+}
 fn image() -> Vec<u8> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../firmware/images/mote.elf"
-    );
-    std::fs::read(path).expect("firmware/images.sh builds it")
+    image_of("mote")
 }
 fn identity() -> [u8; 28] {
+    identity_of(7, Role::Mote)
+}
+fn identity_of(node: u16, role: Role) -> [u8; 28] {
     let identity = Identity {
-        node: NodeId::new(7).unwrap(),
-        role: Role::Mote,
+        node: NodeId::new(node).unwrap(),
+        role,
         channels: ChannelSet::ALL,
         floods: Channel::LAST,
     };
@@ -46,8 +50,11 @@ fn identity() -> [u8; 28] {
 }
 /// One mote, switched on.
 fn alone(identity: &[u8]) -> Network {
+    alone_with("mote", identity)
+}
+fn alone_with(image: &str, identity: &[u8]) -> Network {
     let env = Environment::full_mesh(1, &NRF52840, Dbm(-60.0), 1);
-    let image = &image();
+    let image = &image_of(image);
     let identity = (LAYOUT.identity.first, identity);
     Network::open(
         Arc::new(env),
@@ -322,5 +329,113 @@ fn each_end_of_a_program_is_told_to_its_next_start() {
             (network.resets(0), sealed(&mut network)),
             (1, Some(sample()))
         );
+    }
+}
+
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn the_example_records_what_it_senses() {
+    let mut network = alone_with("vibration", &identity());
+    // A recording takes 32 s, and what waits in RAM until the radio sleeps some more.
+    run_ms(&mut network, 45_000);
+    let samples = (0..8_192_u16).flat_map(u16::to_le_bytes);
+    assert_eq!(sealed(&mut network), Some(samples.collect()));
+}
+
+/// What the two boards of a self-test tell.
+fn selftest(perturbation: Perturbation) -> [String; 2] {
+    let env = Environment::full_mesh(2, &NRF52840, Dbm(-60.0), 1);
+    let image = &image_of("selftest");
+    let identities = [
+        identity_of(1, Role::BaseStation),
+        identity_of(7, Role::Mote),
+    ];
+    let flash = identities.each_ref().map(|identity| Written {
+        image,
+        identity: (LAYOUT.identity.first, identity),
+    });
+    let mut network = Network::open(Arc::new(env), &flash, (1, perturbation)).unwrap();
+    let mut told = [String::new(), String::new()];
+    while !told[0].ends_with("end of the selftest\n") {
+        assert!(
+            network.now() < SimTime::from_nanos(20_000_000_000),
+            "{told:?}"
+        );
+        run_ms(&mut network, 100);
+        for (mote, text) in told.iter_mut().enumerate() {
+            text.push_str(std::str::from_utf8(&network.take_line(mote)).unwrap());
+        }
+    }
+    assert_eq!(network.resets(0) + network.resets(1), 0);
+    told
+}
+/// The first number behind `name` in a table.
+fn number(table: &str, name: &str) -> f64 {
+    let line = table
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    let line = line.unwrap_or_else(|| panic!("{name} is not in\n{table}"));
+    let word = line
+        .split(' ')
+        .find_map(|word| word.trim_end_matches(',').parse().ok());
+    word.unwrap_or_else(|| panic!("no number: {line}"))
+}
+
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn a_selftest_of_two_boards_tells_what_the_emulator_was_told() {
+    let [asks, answers] = selftest(Perturbation::NONE);
+    println!("{asks}{answers}");
+    for (name, low, high) in [
+        // 14 and a subtraction of a cycle, and a jump of three, in 16 instructions.
+        ("plain instruction", 1.12, 1.13),
+        ("flash", 42.0, 44.0),
+        ("thermometer", 100.0, 100.0),
+        ("chance", 120.0, 122.0),
+        ("32.768 kHz", -2.0, 2.0),
+        ("answers", 250.0, 256.0),
+        ("ramp-up", 40.0, 40.1),
+        // 22, and half of the microsecond to the antenna.
+        ("air to event", 22.3, 22.7),
+        // The clocks' steps, of 62.5 ns each.
+        ("jitter of two receptions", 0.0, 190.0),
+    ] {
+        let told = number(&asks, name);
+        assert!((low..=high).contains(&told), "{name}: {told}\n{asks}");
+    }
+    for end in ["here", "there"] {
+        assert!(asks.contains(&format!("FRAMESTART {end}: at the end of the length")));
+    }
+    assert!(asks.ends_with("end of the selftest\n"));
+    assert!(answers.ends_with("answers on channel 26\n"));
+    // As the network drew both, with a sigma of 10 ppm.
+    let drawn = |mote| 10.0 * normal(&mut stream(1, "crystal", &[mote]));
+    let told = number(&asks, "crystal there");
+    assert!((told - (drawn(1) - drawn(0))).abs() < 1.0, "{told}");
+}
+
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn what_differs_from_the_emulators_is_seen_in_a_selftests_table() {
+    let differs = Perturbation {
+        chain: Some(Duration::from_micros(25)),
+        chain_spread: Duration::ZERO,
+        ramp: Duration::from_nanos(500),
+        stretch: std::num::NonZeroU32::new(3),
+        late_end: Some(LateEnd {
+            one_in: std::num::NonZeroU32::new(10).unwrap(),
+            by: Duration::from_micros(2),
+        }),
+    };
+    let [asks, _] = selftest(differs);
+    println!("{asks}");
+    for (name, low, high) in [
+        ("plain instruction", 1.45, 1.47),
+        ("ramp-up", 40.4, 40.6),
+        ("air to event", 25.3, 25.7),
+        ("jitter of two receptions", 1_900.0, 4_200.0),
+    ] {
+        let told = number(&asks, name);
+        assert!((low..=high).contains(&told), "{name}: {told}\n{asks}");
     }
 }

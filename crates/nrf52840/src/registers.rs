@@ -58,6 +58,8 @@ pub mod radio {
     pub const CCAIDLE: u32 = BASE + 0x144;
     /// Event: the channel is busy.
     pub const CCABUSY: u32 = BASE + 0x148;
+    /// Event: the transmitter has ramped up.
+    pub const TXREADY: u32 = BASE + 0x154;
     /// Event: the receiver has ramped up.
     pub const RXREADY: u32 = BASE + 0x158;
     /// Event: the last bit was sent, or received.
@@ -340,8 +342,26 @@ pub mod rng {
     pub const VALUE: u32 = BASE + 0x508;
 }
 
-/// The processor's own (ARMv7-M B3.2, B3.5).
+/// TEMP 6.28.
+pub mod temp {
+    /// Base address.
+    pub const BASE: u32 = 0x4000_C000;
+    /// Task: measures.
+    pub const START: u32 = BASE;
+    /// Event: it has.
+    pub const DATARDY: u32 = BASE + 0x100;
+    /// Quarters of a degree Celsius.
+    pub const TEMP: u32 = BASE + 0x508;
+}
+
+/// The processor's own (ARMv7-M B3.2, B3.5, C1.6, C1.8).
 pub mod system {
+    /// Bit 24: the cycle counter may be used.
+    pub const DEMCR: u32 = 0xE000_EDFC;
+    /// Bit 0: it counts.
+    pub const DWT_CTRL: u32 = 0xE000_1000;
+    /// Cycles.
+    pub const DWT_CYCCNT: u32 = 0xE000_1004;
     /// Why a fault was: of memory protection, the bus, an instruction (B3.2.15).
     pub const CFSR: u32 = 0xE000_ED28;
     /// MPU: on, and the ordinary map where no region is.

@@ -143,6 +143,14 @@ fn links_lead_to_files() {
 }
 
 #[test]
+fn an_applications_example_is_shown_as_it_is_built() {
+    let example = fs::read_to_string(root().join("firmware/examples/vibration.rs")).unwrap();
+    let (_, shown) = example.split_once("\n\n").unwrap();
+    let page = fs::read_to_string(root().join("docs/motes.md")).unwrap();
+    assert!(page.contains(&format!("```rust\n{shown}```\n")));
+}
+
+#[test]
 fn sentences_are_short() {
     let mut pages = pages(&root().join("docs"));
     pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root().join(page)));

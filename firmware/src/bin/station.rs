@@ -17,7 +17,7 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::Identity;
+use thalweg_nrf52840::identity::{Identity, IdentityError};
 use thalweg_nrf52840::radio::{Radio, TIMING};
 use thalweg_nrf52840::random;
 use thalweg_nrf52840::reset::Before;
@@ -111,14 +111,30 @@ impl Outbox for Staged {
 fn main() -> ! {
     let before = begin();
     let mut chip = chip();
-    let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
-        // Nobody's node: it keeps still, and sleeps.
-        loop {
-            cortex_m::asm::wfi();
-        }
+    let identity = match Identity::read(&mut chip, LAYOUT.identity.first) {
+        Ok(identity) => identity,
+        Err(why) => complain(&mut chip, why),
     };
     let now = start(chip, identity, &before);
     serve(identity, &before, now)
+}
+
+/// Nobody's node: it says so on its line, as text, whenever a host has said something.
+fn complain(chip: &mut Chip, why: IdentityError) -> ! {
+    let words = cortex_m::singleton!(: [u32; LINE_WORDS] = [0; LINE_WORDS]);
+    let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
+    let Some(mut uart) = Uart::start(chip, PINS, words) else {
+        reset(format_args!("the line has no memory"));
+    };
+    let told: Name<100> = Name::lossy(format_args!("{why}"));
+    loop {
+        uart.interrupt(chip);
+        let asked = uart.read(chip, &mut [0; 64]) > 0;
+        if asked && uart.is_free() {
+            // It is free, and the text fits.
+            let _all = uart.send(chip, told.as_str().as_bytes());
+        }
+    }
 }
 
 /// Starts the node, the line and interrupts; gives the time.
@@ -201,8 +217,9 @@ fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
             order_bytes: ORDER as u16,
             object_bytes: Queue::ROOM_BYTES,
         },
-        last_words: { before.remains.as_ref() }
-            .map_or(Name::EMPTY, |remains| Name::lossy(remains.message())),
+        last_words: { before.remains.as_ref() }.map_or(Name::EMPTY, |remains| {
+            Name::lossy(format_args!("{}", remains.message()))
+        }),
     };
     let desk = cortex_m::singleton!(: Desk<ORDER, NODES> = Desk::new(about, now));
     let Some(desk) = desk else {

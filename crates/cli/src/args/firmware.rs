@@ -45,6 +45,9 @@ pub(crate) struct FirmwareArgs {
     /// The boot loader that the board keeps [default: uf2 and dongle for .uf2 and .zip, else none].
     #[arg(long, value_name = "NAME")]
     pub(crate) boot_loader: Option<BootLoaderArg>,
+    /// Another image of that folder, by its name, such as selftest.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) image: Option<String>,
     /// The folder that `firmware/images.sh` made [default: the images that are built in, else firmware/images].
     #[arg(long, value_name = "DIR")]
     pub(crate) images: Option<PathBuf>,

@@ -67,7 +67,11 @@ enum Source {
 
 impl Source {
     fn of(args: &FirmwareArgs, boot_loader: BootLoader, role: Role) -> Self {
-        if let (None, Some(image)) = (&args.images, built_in::image(boot_loader, role)) {
+        if let (None, None, Some(image)) = (
+            &args.images,
+            &args.image,
+            built_in::image(boot_loader, role),
+        ) {
             return Self::BuiltIn(image);
         }
         let folder = args.images.as_deref().unwrap_or(Path::new(IMAGES));
@@ -75,10 +79,12 @@ impl Source {
             BootLoader::None => folder.to_owned(),
             other => folder.join(name(other)),
         };
-        Self::File(folder.join(match role {
-            Role::Mote => "mote.elf",
-            Role::BaseStation => "station.elf",
-        }))
+        let usual = match role {
+            Role::Mote => "mote",
+            Role::BaseStation => "station",
+        };
+        let image = args.image.as_deref().unwrap_or(usual);
+        Self::File(folder.join(format!("{image}.elf")))
     }
 
     fn path(&self) -> Option<&Path> {

@@ -17,17 +17,17 @@ use thalweg_units::{Duration, Instant};
 pub const MICROSECOND: u64 = 16;
 
 /// The compare register that starts the radio.
-pub(crate) const CC_STROBE: u32 = 0;
+pub const CC_STROBE: u32 = 0;
 /// Captures a frame's beginning.
-pub(crate) const CC_FRAME: u32 = 1;
+pub const CC_FRAME: u32 = 1;
 /// Captures a frame's end.
-pub(crate) const CC_END: u32 = 2;
+pub const CC_END: u32 = 2;
 /// The alarm of time-outs.
 pub(crate) const CC_ALARM: u32 = 3;
 /// When the radio leaves its mode; captures the end of a clear channel assessment.
-pub(crate) const CC_LEAVE: u32 = 4;
+pub const CC_LEAVE: u32 = 4;
 /// Reads the time.
-const CC_NOW: u32 = 5;
+pub const CC_NOW: u32 = 5;
 
 /// The furthest that an alarm is set: below half of 2^32 ticks, 268 s.
 const FURTHEST: u64 = 100_000_000 * MICROSECOND;

@@ -162,7 +162,7 @@ fn a_panic_is_told_once_after_the_reset() {
 fn a_fault_tells_its_place_and_a_guard_that_was_met() {
     let mut chip = Chip::new();
     guard_stack(&mut chip, RAM + 0x5001);
-    assert_eq!(chip.read(system::MPU_RBAR), RAM + 0x6000 | 1 << 4);
+    assert_eq!(chip.read(system::MPU_RBAR), (RAM + 0x6000) | 1 << 4);
     assert_eq!(chip.read(system::MPU_RASR), 1 << 28 | 11 << 1 | 1);
     assert_eq!(chip.read(system::MPU_CTRL), 5);
     let frame = RAM + 0x100;

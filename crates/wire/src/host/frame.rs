@@ -91,22 +91,30 @@ impl<const MAX: usize> Name<MAX> {
         let len = text.len() as u8;
         Some(Self { bytes, len })
     }
-    /// As much of `text` as there is room for; a space for what is not printable.
-    pub fn lossy(text: &str) -> Self {
+    /// As much of what is `told` as there is room for; a space for what is not printable.
+    pub fn lossy(told: core::fmt::Arguments<'_>) -> Self {
         let mut name = Self::EMPTY;
-        for (place, c) in name.bytes.iter_mut().zip(text.chars()) {
-            *place = if c == ' ' || c.is_ascii_graphic() {
-                c as u8
-            } else {
-                b' '
-            };
-            name.len += 1;
-        }
+        // What does not fit is left out.
+        let _cut = core::fmt::write(&mut name, told);
         name
     }
     /// The characters.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or("")
+    }
+}
+
+impl<const MAX: usize> core::fmt::Write for Name<MAX> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for c in text.chars() {
+            let place = self.bytes.get_mut(usize::from(self.len));
+            *place.ok_or(core::fmt::Error)? = match c {
+                ' '..='~' => c as u8,
+                _ => b' ',
+            };
+            self.len += 1;
+        }
+        Ok(())
     }
 }
 

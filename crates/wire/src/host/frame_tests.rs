@@ -106,7 +106,7 @@ fn impossible_frames_are_refused() {
     );
     assert_eq!(Frame::parse(&[1, 2, 3]), Err(WireError::Truncated));
     assert_eq!(<Name>::new("a name that is longer than that"), None);
-    let cut: Name<6> = Name::lossy("a\né line");
+    let cut: Name<6> = Name::lossy(format_args!("a\né {}", "line"));
     assert_eq!(cut.as_str(), "a   li");
     assert_eq!(<Name>::new("tab\t"), None);
 }

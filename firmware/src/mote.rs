@@ -1,0 +1,143 @@
+//! A mote: it listens for floods, takes part in transfers, and hands out what its application records.
+//!
+//! RADIO, TIMER3 and RTC1 interrupt with one priority; the main loop waits, and tidies flash while the radio sleeps. An
+//! application has a turn of it after each interrupt.
+use crate::{begin, chip, interrupt, reset, LAYOUT};
+use core::cell::RefCell;
+use core::num::NonZeroU32;
+use cortex_m::interrupt::{free, CriticalSection, Mutex};
+use thalweg_nrf52840::chip::Chip;
+use thalweg_nrf52840::clock::LowFrequency;
+use thalweg_nrf52840::dma::Region;
+use thalweg_nrf52840::flash::Flash;
+use thalweg_nrf52840::host::{BootError, Fault, Node};
+use thalweg_nrf52840::identity::Identity;
+use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
+use thalweg_nrf52840::recording::Recording;
+use thalweg_nrf52840::reset::Before;
+use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
+use thalweg_nrf52840::Registers;
+use thalweg_protocols::floodnet;
+use thalweg_protocols::mote::Mote;
+
+/// What waits for flash while the radio is in use: 8 kB.
+pub type Recorder = Recording<Chip, 8_192>;
+type Whole = Node<Mote<Recorder, 40, 0>, Chip>;
+
+/// What the interrupt handlers and the main loop share.
+struct Shared {
+    node: Whole,
+    dog: Watchdog,
+}
+
+/// A reference, so that the node itself is in memory that start-up clears, and not in an image of it in flash.
+static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
+/// Interrupts of the node.
+const OWN: [u32; 3] = [interrupt::RADIO, interrupt::RTC1, interrupt::TIMER3];
+/// The watchdog's patience, of time that the processor runs.
+const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
+
+/// A mote whose application is `$turn`, called with the recording and what the radio is in use for, after each interrupt. It
+/// has some milliseconds, but while [`Usage::Active`] some microseconds. `$first` is called once, before the radio is on.
+#[macro_export]
+macro_rules! mote {
+    ($first:expr, $turn:expr) => {
+        #[cortex_m_rt::entry]
+        fn main() -> ! {
+            $crate::mote::run($first, $turn)
+        }
+        #[cortex_m_rt::exception]
+        #[allow(unsafe_code)] // The signature is cortex-m-rt's.
+        unsafe fn DefaultHandler(number: i16) {
+            $crate::mote::interrupt(number);
+        }
+    };
+}
+
+/// Runs the mote: what the macro `mote` begins with.
+pub fn run(first: impl FnOnce(&mut Recorder), mut turn: impl FnMut(&mut Recorder, Usage)) -> ! {
+    let before = begin();
+    let mut chip = chip();
+    let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
+        // Nobody's node: it keeps still, and sleeps.
+        loop {
+            cortex_m::asm::wfi();
+        }
+    };
+    start(chip, identity, &before, first);
+    loop {
+        free(|cs| serve(cs, &mut turn));
+    }
+}
+
+fn start(chip: Chip, identity: Identity, before: &Before, first: impl FnOnce(&mut Recorder)) {
+    let Some(flash) = Flash::of(LAYOUT.recordings) else {
+        reset(format_args!("the recordings' flash is none"));
+    };
+    let mut recorder = Recorder::new(chip, flash);
+    first(&mut recorder);
+    let memory = cortex_m::singleton!(: [u32; Radio::DMA_BYTES as usize / 4] = [0; Radio::DMA_BYTES as usize / 4]);
+    let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
+    let mut config = floodnet::Config::default();
+    config.glossy.channel = identity.floods;
+    config.idle = floodnet::Idle::Rests;
+    let mote = Mote::new(identity.node, config, TIMING, recorder);
+    let mut node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+        Ok(node) => node,
+        // Its text has numbers with fractions, and the code for them takes 6 kB.
+        Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
+        Err(BootError::NoMemory) => reset(format_args!("the radio has no memory")),
+        Err(BootError::Clock(error)) => reset(format_args!("{error}")),
+    };
+    node.set_before(before);
+    free(|cs| {
+        let mut chip = chip;
+        let dog = Watchdog::start(&mut chip, PATIENCE);
+        let shared = cortex_m::singleton!(: Shared = Shared { node, dog });
+        SHARED.borrow(cs).replace(shared);
+        with(cs, |shared| shared.node.start(|_| {}));
+        let bits = OWN.into_iter().fold(0, |bits, n| bits | 1 << n);
+        chip.write(interrupt::ENABLE, bits);
+    });
+}
+
+/// Does something with the node; a fault of it resets.
+fn with(cs: &CriticalSection, act: impl FnOnce(&mut Shared) -> Result<(), Fault>) {
+    if let Some(shared) = SHARED.borrow(cs).borrow_mut().as_mut() {
+        if let Err(fault) = act(shared) {
+            reset(format_args!("{fault}"));
+        }
+    }
+}
+
+/// A turn of the main loop. Interrupts wait until it is over, and end its waiting.
+fn serve(cs: &CriticalSection, turn: &mut impl FnMut(&mut Recorder, Usage)) {
+    with(cs, |shared| {
+        let Shared { node, dog } = shared;
+        dog.feed(node.registers(), Feeder::Loop);
+        let (recorder, usage) = node.recording();
+        turn(recorder, usage);
+        if usage == Usage::Asleep {
+            // What cannot be done now is done at another turn.
+            let _later = recorder.flush(usage).and_then(|()| recorder.tidy(usage));
+        }
+        node.wait(cortex_m::asm::wfi)
+    });
+}
+
+/// An interrupt: what the macro `mote` ends with. One of the application's own devices is held back until that has quieted
+/// it, in its turn.
+pub fn interrupt(number: i16) {
+    let number = number as u32;
+    if !OWN.contains(&number) {
+        let register = interrupt::DISABLE + number / 32 * 4;
+        return chip().write(register, 1 << (number % 32));
+    }
+    free(|cs| {
+        with(cs, |shared| {
+            let Shared { node, dog } = shared;
+            dog.feed(node.registers(), Feeder::Interrupt);
+            node.interrupt(|_| {})
+        });
+    });
+}
