@@ -201,6 +201,11 @@ pub(crate) struct CollectArgs {
     /// [default: they have just been switched on].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
+    /// Measure links again for so long, in the network's time, where no route leads to a node or none that serves (thalweg,
+    /// hop-by-hop) [default: 12h for a node that was heard of, or where links come and go; 30min for another, which is
+    /// probably off].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) patience: Option<Duration>,
     /// Survey so long after the beginning of a K7 trace of several visits [default: drawn by the seed].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) at: Option<Duration>,
@@ -221,7 +226,7 @@ pub(crate) struct CollectArgs {
     /// Have the `thalweg gateway` at this address fetch it, such as http://127.0.0.1:8654; its configuration says how.
     /// Ctrl-C cancels the job.
     #[arg(long, value_name = "URL", value_parser = Address::parse, conflicts_with_all = ["testbed", "to", "file", "bytes",
-        "protocol", "channels", "control_channel", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "at", "seed",
+        "protocol", "channels", "control_channel", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "patience", "at", "seed",
         "port", "baud", "pcap", "explain", "force"])]
     pub(crate) gateway: Option<Address>,
     /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].

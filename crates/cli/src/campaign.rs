@@ -160,6 +160,7 @@ fn settings(
     let (object, measured) = (request.object.clone(), channels.into_iter().collect());
     let mut settings = Settings::of(site, variant, stations, measured, object, request.payload);
     settings.channels.clone_from(&request.channels);
+    settings.patience = request.patience;
     settings.route.hops = request.hops.map(usize::from);
     settings.route.max_paths = request.paths.map(usize::from).or(settings.route.max_paths);
     settings

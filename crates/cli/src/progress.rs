@@ -224,11 +224,14 @@ impl Watch {
             Progress::OutOfReach {
                 node,
                 pause,
-                survey: (survey, of),
+                waited: (waited, of),
             } => {
                 let pause = pause.as_secs_f64();
+                let [waited, of] = [waited, of].map(|time| time.as_secs_f64() / 60.0);
                 let line = format!("node {node} is out of reach");
-                let detail = format!("links are measured again in {pause:.0} s, {survey} of {of}");
+                let detail = format!(
+                    "links are measured again in {pause:.0} s; {waited:.0} of {of:.0} min (--patience)"
+                );
                 reporter.step(&line, &detail);
             }
             Progress::WakingUp => {

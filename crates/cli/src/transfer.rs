@@ -26,6 +26,7 @@ pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
         .hops(args.hops)
         .age(args.age)
         .idle(args.idle)
+        .patience(args.patience)
         .at(args.at)
         .losses(args.loss.clone())
         .control_channel(args.control_channel)?;

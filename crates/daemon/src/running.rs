@@ -108,15 +108,9 @@ impl Running {
                 self.phase = format!("collecting link tables: {complete} of {of}");
                 0.7 + 0.3 * share(f64::from(complete), f64::from(of))
             }
-            Progress::OutOfReach {
-                pause,
-                survey: (survey, of),
-                ..
-            } => {
+            Progress::OutOfReach { pause, .. } => {
                 let pause = pause.as_secs_f64();
-                self.phase = format!(
-                    "out of reach: links are measured again in {pause:.0} s, {survey} of {of}"
-                );
+                self.phase = format!("out of reach: links are measured again in {pause:.0} s");
                 0.0
             }
             Progress::WakingUp => {

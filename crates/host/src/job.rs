@@ -101,8 +101,8 @@ pub enum Progress {
         node: NodeId,
         /// Until the next survey.
         pause: Duration,
-        /// Which that is, from 1, of how many at most.
-        survey: (u32, u32),
+        /// How long links have been measured again for it, of how long at most.
+        waited: (Duration, Duration),
     },
     /// The wake-up has begun.
     WakingUp,

@@ -399,6 +399,10 @@ impl LinkState {
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
         route.control = Some(self.place.control);
+        route.measured = match &self.wanted {
+            Some(list) => list.iter().copied().collect(),
+            None => self.place.channels,
+        };
         if self.wanted.is_none() {
             let others = self.links.channels().iter();
             let others = others.filter(|channel| !self.channels.contains(channel));

@@ -30,6 +30,8 @@ pub enum OptionName {
     Age,
     /// For how long the network has idled.
     Idle,
+    /// How long links are measured again.
+    Patience,
     /// A file for what is on the air.
     Pcap,
     /// The question why packets were lost.
@@ -146,7 +148,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, "P3 with headers of four bytes and short control frames"),
     pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, "The fastest: lean chains and small headers"),
     pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
-    pipeline("hop-by-hop", Origin::Ours, Scheme::HopByHop, Style::Hops, FULL, "Blocks that each relay of one path stores and repeats, for links that lose much; up to 31 hops"),
+    pipeline("hop-by-hop", Origin::Ours, Scheme::HopByHop, Style::Hops, FULL, "Blocks that each relay of one path stores and repeats, for links that lose much; up to 60 hops"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
@@ -197,16 +199,19 @@ impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [OptionName] {
         use OptionName::{
-            Age, AllNodes, Channels, Explain, Hops, Idle, Loss, Paths, Pcap, Plan, Policy,
-            Scenario, Sinks, Sources, Timeline,
+            Age, AllNodes, Channels, Explain, Hops, Idle, Loss, Paths, Patience, Pcap, Plan,
+            Policy, Scenario, Sinks, Sources, Timeline,
         };
         match self.family {
-            Family::Pipeline(_) => {
-                const ALL: &[OptionName] = &[
+            Family::Pipeline(of) => match of.measures_again() {
+                true => &[
+                    Paths, Hops, Channels, Loss, Age, Idle, Patience, Pcap, Explain, AllNodes,
+                    Sinks, Plan,
+                ],
+                false => &[
                     Paths, Hops, Channels, Loss, Age, Idle, Pcap, Explain, AllNodes, Sinks, Plan,
-                ];
-                ALL
-            }
+                ],
+            },
             Family::Stream(Version::Full) => &[Loss, Age, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Age, Pcap, Explain, AllNodes],
             Family::Rcrt(_) => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
@@ -248,6 +253,10 @@ impl<'de> Deserialize<'de> for Pipelined {
 }
 
 impl Pipelined {
+    /// Whether links are measured again where no route leads to a node, or none that serves.
+    pub const fn measures_again(self) -> bool {
+        matches!(self.scheme, Scheme::Thalweg | Scheme::HopByHop)
+    }
     /// P3 as published: what a broken transfer is tried again as.
     pub const P3: Self = Self::plain(P);
     /// PIP as published: what stands beside P3 for comparison.
@@ -310,6 +319,7 @@ impl Pipelined {
                 max_paths: faithful.max_paths,
                 max_hops: faithful.max_hops,
                 control: faithful.control,
+                measured: faithful.measured,
                 other_channels: faithful.other_channels.clone(),
                 hops: faithful.hops,
                 transfer: faithful.transfer,

@@ -15,6 +15,7 @@ use crate::plan::{PipPlan, Plan, Warning};
 use crate::predict::{predict, Feed, Patience};
 use crate::request::{Backups, RouteRequest, Style, Transfer};
 use thalweg_units::{Channel, ChannelSet};
+use thalweg_wire::hop::Calls;
 
 /// Chains are sought for every order of their channels; more channels than this have too many orders.
 const MOST_CHANNELS: usize = 5;
@@ -74,6 +75,7 @@ pub(crate) fn plan_chains(
         packets: request.transfer.packets,
         shortest: hops,
         style: Style::Chains,
+        calls: Calls::Control,
         path_bound: paths.len(),
         stages: (1..hops)
             .map(|stage| members(&groups, &paths, stage))

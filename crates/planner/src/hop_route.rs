@@ -17,7 +17,7 @@ use crate::topology::LinkRule;
 use crate::{Group, Member};
 use rand::Rng;
 use thalweg_units::{Channel, Db, Duration};
-use thalweg_wire::hop::{BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS, MAX_PAYLOAD};
+use thalweg_wire::hop::{Calls, BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS, MAX_PAYLOAD};
 use thalweg_wire::phy::air_time;
 
 /// Frames that the margin of a link counts for beside those that were counted: a few beacons say little.
@@ -196,7 +196,7 @@ impl<'a> Costs<'a> {
 /// Plans one path, whatever its links lose. With [`RouteRequest::detour`] links cost up to so many times more, by chance.
 ///
 /// # Errors
-/// [`PlanError::Unreachable`] where no chain of links leads to the sink in 31 hops.
+/// [`PlanError::Unreachable`] where no chain of links leads to the sink in [`MAX_HOPS`] hops.
 pub(crate) fn plan_hops(
     links: &LinkQualities,
     request: &RouteRequest,
@@ -279,6 +279,22 @@ fn listening(costs: &Costs<'_>, path: &[usize]) -> Vec<Channel> {
     listens
 }
 
+/// Where the nodes of `path` are called: on all channels where on the control channel nothing was heard of some hop.
+fn calls(costs: &Costs<'_>, path: &[usize]) -> Calls {
+    let measured =
+        |on: &Channel| costs.request.measured.contains(*on) || costs.links.channels().contains(*on);
+    let Some(control) = costs.request.control.filter(measured) else {
+        return Calls::Control;
+    };
+    let is_silent = |hop: &[usize]| {
+        costs.links.prr(hop[0], hop[1], control) + costs.links.prr(hop[1], hop[0], control) == 0.0
+    };
+    match path.windows(2).any(is_silent) {
+        true => Calls::Everywhere,
+        false => Calls::Control,
+    }
+}
+
 /// The seconds that each hop of `path` takes for a packet.
 fn hop_costs(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<f64> {
     let hops = path.windows(2).zip(&listens[1..]);
@@ -357,6 +373,7 @@ fn plan_of(costs: &Costs<'_>, path: Vec<usize>, listens: Vec<Channel>) -> Plan {
         packets: request.transfer.packets,
         shortest: hops,
         style: Style::Hops,
+        calls: calls(costs, &path),
         path_bound: 1,
         stages: path[1..hops].iter().map(relay).collect(),
         channels: listens,

@@ -121,3 +121,30 @@ fn predictions_follow_the_arithmetic() {
     let lossy = goodput(3, 0.5);
     assert!((0.3..0.55).contains(&(lossy / two)), "{lossy}");
 }
+
+#[test]
+fn calls_go_everywhere_where_the_control_channel_is_silent_on_a_hop() {
+    let [control, other, unheard] = [26, 20, 15].map(|c| Channel::new(c).unwrap());
+    let mut links = LinkQualities::new(3);
+    for (a, b, on) in [
+        (0, 1, other),
+        (1, 0, other),
+        (1, 2, control),
+        (2, 1, control),
+    ] {
+        links.record_prr(a, b, on, 0.9, None).unwrap();
+    }
+    let calls = |from, control, measured| {
+        let request = RouteRequest {
+            control: Some(control),
+            measured,
+            ..request(from, 2)
+        };
+        planned(&links, &request).unwrap().calls
+    };
+    assert_eq!(calls(0, control, ChannelSet::EMPTY), Calls::Everywhere);
+    assert_eq!(calls(1, control, ChannelSet::EMPTY), Calls::Control);
+    // Where nothing at all was heard on a channel, it counts whether it was measured.
+    assert_eq!(calls(1, unheard, ChannelSet::EMPTY), Calls::Control);
+    assert_eq!(calls(1, unheard, ChannelSet::ALL), Calls::Everywhere);
+}

@@ -300,6 +300,19 @@ impl LinkQualities {
     pub fn rssi(&self, from: usize, to: usize, channel: Channel) -> Option<Dbm> {
         self.quality(from, to, channel).and_then(|q| q.rssi)
     }
+    /// Of each node whether one heard it, or it said what it heard.
+    pub fn known(&self) -> Vec<bool> {
+        let mut known = vec![false; self.nodes()];
+        for channel in self.channels().iter() {
+            for from in 0..self.nodes() {
+                let heard = self.heard_from(from, channel);
+                for (to, _) in heard.filter(|(_, quality)| quality.prr > 0.0) {
+                    (known[from], known[to]) = (true, true);
+                }
+            }
+        }
+        known
+    }
     /// The receivers that a record of `from` on `channel` names, lowest index first.
     pub fn heard_from(
         &self,

@@ -12,6 +12,7 @@ use crate::request::Style;
 use crate::topology::LinkRule;
 use std::sync::Arc;
 use thalweg_units::Channel;
+use thalweg_wire::hop::Calls;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -144,6 +145,8 @@ pub struct Plan {
     pub shortest: usize,
     /// What it is made of: not always what was asked for.
     pub style: Style,
+    /// Of a path hop by hop, where its nodes are called.
+    pub calls: Calls,
     /// Node-distinct paths of H hops, source and sink included.
     pub paths: Vec<Vec<usize>>,
     /// No search could have found more paths than this.

@@ -194,6 +194,8 @@ pub struct RouteRequest {
     pub other_channels: Vec<Channel>,
     /// [`Style::Hops`]: the channel on which nodes are called, where it is known: a hop that is no good there is none.
     pub control: Option<Channel>,
+    /// The channels that surveys measure, whether or not anything was heard there; none where that is not known.
+    pub measured: ChannelSet,
     /// [`Style::Hops`]: a link may cost so many times more, by chance. Another try takes another route so; 0 for the best.
     pub detour: f64,
     /// The transfer to predict.
@@ -230,6 +232,7 @@ impl RouteRequest {
             backups: Backups::None,
             other_channels: Vec::new(),
             control: None,
+            measured: ChannelSet::EMPTY,
             detour: 0.0,
             transfer: Transfer::default(),
             model: LinkModel::default(),

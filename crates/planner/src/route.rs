@@ -23,6 +23,7 @@ use rand::Rng;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use thalweg_units::{Channel, ChannelSet};
+use thalweg_wire::hop::Calls;
 
 /// A set of paths, and the rule and length that led to it.
 struct Route {
@@ -166,6 +167,7 @@ fn plan_paths(
         packets: request.transfer.packets,
         shortest: route.shortest,
         style: Style::Paths,
+        calls: Calls::Control,
         paths,
         path_bound: route.set.upper_bound,
         stages: draft.stages,

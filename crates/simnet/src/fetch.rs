@@ -4,7 +4,7 @@ use crate::collect::{self, CollectError, Object, ProgressObserver};
 use crate::explain::LossMap;
 use crate::streams::{self, Carrier, Collected, Onlookers, Recorder, StreamMap};
 use serde::Serialize;
-use thalweg_host::collector;
+use thalweg_host::collector::{self, Patience};
 use thalweg_host::link_state::{packets, PlanRequest};
 use thalweg_host::outcome::Summary;
 use thalweg_host::registry::{Family, Pipelined, Protocol};
@@ -30,6 +30,8 @@ pub struct CollectRequest {
     pub paths: Option<u8>,
     /// Exactly so many hops.
     pub hops: Option<u8>,
+    /// How long links are measured again where no route serves.
+    pub patience: Patience,
     /// The object.
     pub object: Object,
 }
@@ -133,9 +135,9 @@ impl Surveyed {
     ) -> Result<(Report, Option<Maps>), CollectError> {
         match self {
             Self::Pipeline(network, protocol) => {
-                let (planned, object) = (request.plan_request(*protocol), &request.object);
+                let planned = request.plan_request(*protocol);
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
-                let fetched = (&planned, object);
+                let fetched = (&planned, &request.object, request.patience);
                 let report = network.fetch(fetched, capture, maps.as_mut(), observer)?;
                 Ok((Report::Pipeline(report), maps.map(Maps::Pipeline)))
             }

@@ -483,6 +483,7 @@ impl Motes {
             sink: ids[sink],
             floor: self.board.chip.noise_floor,
             control,
+            measured: survey.channels,
             number: &mut || collector.next_number(),
         };
         Ok(recovery::survey(

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::ops::ControlFlow::{self, Continue};
 use std::path::Path;
 use std::sync::Arc;
-use thalweg_host::collector::Report as PipelineReport;
+use thalweg_host::collector::{Patience, Report as PipelineReport};
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::{LinkState, PlanSummary};
 use thalweg_host::registry::{self, Family, Hardware, OptionName, Pipelined, Protocol};
@@ -43,6 +43,7 @@ pub struct Network {
     payload: Option<u8>,
     age: Option<Duration>,
     idle: Option<Duration>,
+    patience: Option<Duration>,
     at: Option<Duration>,
     losses: Vec<Loss>,
 }
@@ -69,6 +70,7 @@ impl Network {
                 payload: PayloadSize::MAX,
                 paths: None,
                 hops: None,
+                patience: Patience::DEFAULT,
                 object: Object::Random {
                     bytes: OBJECT_BYTES,
                 },
@@ -76,6 +78,7 @@ impl Network {
             payload: None,
             age: None,
             idle: None,
+            patience: None,
             at: None,
             losses: Vec::new(),
         }
@@ -173,6 +176,12 @@ impl Network {
     pub fn idle(self, idle: Option<Duration>) -> Self {
         Self { idle, ..self }
     }
+    /// How long links are measured again for a node to which no route leads, or none that serves; `None` for
+    /// [`Patience::DEFAULT`].
+    #[must_use]
+    pub fn patience(self, patience: Option<Duration>) -> Self {
+        Self { patience, ..self }
+    }
     /// When the survey is, after the beginning of a trace of several visits.
     #[must_use]
     pub fn at(self, at: Option<Duration>) -> Self {
@@ -219,6 +228,7 @@ impl Network {
         let payload = payload.ok_or_else(|| self.payload_holds(MAX_PAYLOAD))?;
         Ok(CollectRequest {
             payload,
+            patience: self.patience.map_or(Patience::DEFAULT, Patience::of),
             ..self.request.clone()
         })
     }
@@ -259,6 +269,7 @@ impl Network {
             (self.age.is_some(), "age", OptionName::Age),
             (self.at.is_some(), "at", OptionName::Age),
             (self.idle.is_some(), "idle", OptionName::Idle),
+            (self.patience.is_some(), "patience", OptionName::Patience),
         ];
         let mut set = set.into_iter().filter(|(is_set, ..)| *is_set);
         set.try_for_each(|(_, option, what)| self.takes(option, what))
@@ -433,7 +444,10 @@ impl Network {
         let (request, site) = (self.request()?, self.site()?);
         let (ends, channels) = ((sink, protocol), request.channels.as_deref());
         let mut remote = Remote::survey(network, &site, ends, channels, transfers, observer)?;
-        Ok(remote.fetch(&request.plan_request(protocol), observer)?)
+        Ok(remote.fetch(
+            (&request.plan_request(protocol), request.patience),
+            observer,
+        )?)
     }
 }
 

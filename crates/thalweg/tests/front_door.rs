@@ -58,18 +58,29 @@ fn a_plan_tells_who_relays() {
     assert!(told.paths.iter().all(|path| path.len() == told.hops + 1));
 }
 
-/// Twelve nodes in a row whose links carry `ratio` of all frames: for minutes none, then nearly all.
-fn row(folder: &std::path::Path, ratio: f64) -> Network {
+/// A row of nodes, each hop with links on its channels that carry `ratio` of all frames.
+fn hops(folder: &std::path::Path, hops: &[&[u8]], ratio: f64) -> Network {
     use std::fmt::Write as _;
     let mut csv = String::from("src,dst,channel,prr\n");
-    for node in 1..12 {
-        let next = node + 1;
-        writeln!(csv, "{node},{next},26,{ratio}\n{next},{node},26,{ratio}").unwrap();
+    for (node, channels) in (1..).zip(hops) {
+        for on in *channels {
+            let next = node + 1;
+            writeln!(
+                csv,
+                "{node},{next},{on},{ratio}\n{next},{node},{on},{ratio}"
+            )
+            .unwrap();
+        }
     }
     let file = folder.join("row.csv");
     std::fs::write(&file, csv).unwrap();
     let row = Network::open(file.to_str().unwrap()).unwrap();
-    row.to(NodeId::new(1).ok()).random_object(10_000)
+    row.to(NodeId::new(1).ok()).random_object(5_000)
+}
+
+/// Twelve nodes in a row whose links carry `ratio` of all frames: for minutes none, then nearly all.
+fn row(folder: &std::path::Path, ratio: f64) -> Network {
+    hops(folder, &[&[26][..]; 11], ratio).random_object(10_000)
 }
 
 #[test]
@@ -99,4 +110,40 @@ fn links_are_measured_until_the_object_is_there() {
     let row = row(folder.path(), 0.4).seed(2);
     let report = row.collect(10).unwrap();
     assert!(report.summary().verified, "{:?}", report.summary().failure);
+}
+
+/// The object of the test before comes after many surveys.
+#[test]
+fn a_node_is_waited_for_no_longer_than_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = row(folder.path(), 0.4).seed(2);
+    let hasty = row.patience(Some(thalweg_units::Duration::ZERO));
+    let is_whole = hasty
+        .collect(10)
+        .is_ok_and(|report| report.summary().verified);
+    assert!(!is_whole);
+}
+
+const CHANNELS: [u8; 4] = [15, 20, 25, 26];
+
+#[test]
+fn an_object_comes_over_forty_four_hops() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = hops(folder.path(), &[&CHANNELS[..]; 44], 0.95);
+    let report = row.collect(45).unwrap();
+    assert!(report.summary().verified, "{:?}", report.summary().failure);
+    assert_eq!(report.summary().hops, 44);
+}
+
+/// No flood crosses this row, whatever its channel.
+#[test]
+fn hops_on_different_channels_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = hops(folder.path(), &[&[15], &[20], &[25]], 0.95);
+    for control in [15, 20] {
+        let control = thalweg_units::Channel::new(control).ok();
+        let row = row.clone().control_channel(control).unwrap();
+        let report = row.collect(4).unwrap();
+        assert!(report.summary().verified, "{:?}", report.summary().failure);
+    }
 }

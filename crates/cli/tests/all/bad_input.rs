@@ -206,6 +206,10 @@ fn what_was_typed_cannot_be_used() {
             "--idle is not for --protocol rcrt",
         ),
         (
+            &["collect", "--protocol", "p3", "--patience", "1h"],
+            "--patience is not for --protocol p3",
+        ),
+        (
             &[
                 "collect",
                 "--testbed",

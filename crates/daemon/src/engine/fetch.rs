@@ -6,7 +6,7 @@
 use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 
-use thalweg_units::NodeId;
+use thalweg_units::{Duration, NodeId};
 
 use super::stop::Stop;
 use super::survey::wall_time;
@@ -14,7 +14,9 @@ use super::watched::Watched;
 use super::{account, observations, plan, read_meters, Runner};
 use crate::limits::Blocked;
 use crate::station_state::{now, StationState};
-use thalweg_host::collector::{FetchRequest, ProtocolPlan, Report, TransferEnd, TransferObserver};
+use thalweg_host::collector::{
+    FetchRequest, Patience, ProtocolPlan, Report, TransferEnd, TransferObserver,
+};
 use thalweg_host::connector::Connector;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::HopObservation;
@@ -55,7 +57,7 @@ impl<N: Connector> Runner<N> {
             survey: None,
             retry: TransferTerms::default().retry,
             // Jobs of other nodes wait.
-            surveys: 1,
+            patience: Patience::of(Duration::ZERO),
         };
         let mut observer = StoreObserver {
             station: &station,

@@ -15,7 +15,7 @@ mod run;
 pub use description::{clean_channels, Description};
 pub use report::{Details, Report};
 pub use request::{FetchRequest, LAST_RESORT, RETRY};
-pub use route::SURVEYS;
+pub use route::{Patience, Search};
 pub use run::Observations;
 
 use crate::job::{Failure, Progress, Watch};
@@ -190,6 +190,7 @@ impl Collector {
                 sink: description.sink,
                 floor: description.place.floor,
                 control: description.place.control,
+                measured: description.measured_channels(),
                 number,
             };
             let broken = (own.broken, missed);
@@ -201,8 +202,8 @@ impl Collector {
 
     /// Fetches the source's object, or what `assembly` lacks of it: over the plan of `request` and, where a transfer
     /// breaks off, over other plans: Thalweg's hop by hop, four times in all, others' by P3, three times in all. Where all of
-    /// Thalweg's failed, links are measured again, and the rest is fetched by what they are now, until `request.surveys`
-    /// of them in a row brought no byte.
+    /// Thalweg's failed, links are measured again, and the rest is fetched by what they are now, until
+    /// `request.patience` is at its end without a byte.
     ///
     /// # Errors
     /// Those of `observer`, and [`Failure`] where there is no outcome at all; a failed transfer is a report.
@@ -218,26 +219,26 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut report = self.fetch_over(network, request, assembly, observer)?;
-        let mut in_vain = 0;
+        let mut search = Search::new(request.patience, request.link_state.links());
         while report.object.is_none() && request.has_last_resort() && !self.station_lost {
             let arrived = assembly.bytes();
-            match self.fetch_rest(network, (request, &mut in_vain), assembly, observer)? {
+            match self.fetch_rest(network, (request, &mut search), assembly, observer)? {
                 Some((rest, pause_s)) => report = rest.after(report, pause_s),
                 None => break,
             }
             if assembly.bytes() > arrived {
-                in_vain = 0;
+                search.restart();
             }
         }
         Ok(report)
     }
 
     /// Fetches what `assembly` lacks over links that are measured again, and gives the report with the seconds before it.
-    /// `None` where `request.surveys` were `in_vain`.
+    /// `None` where the patience of `search` is at its end.
     fn fetch_rest<F, K>(
         &mut self,
         network: &mut F,
-        (request, in_vain): (&FetchRequest<'_>, &mut u32),
+        (request, search): (&FetchRequest<'_>, &mut Search),
         assembly: &mut Assembly,
         observer: &mut K,
     ) -> Result<Option<(Report, f64)>, K::Error>
@@ -251,7 +252,7 @@ impl Collector {
             ..request.plan_request
         };
         let mut watch = |progress| observer.progress("", progress);
-        let wanted = (&plan_request, in_vain, request.surveys);
+        let wanted = (&plan_request, search);
         let (link_state, plan) = match self.find_route(network, wanted, &mut watch) {
             Ok(Some(found)) => found,
             Err(Failure::Cancelled) => return Err(Failure::Cancelled.into()),

@@ -1,6 +1,6 @@
 //! A request to a collector: its plans, one after the other, and its report. Tests: as of [`super`].
 
-use super::{Details, ProtocolPlan, Report};
+use super::{Details, Patience, ProtocolPlan, Report};
 use crate::job::{Retry, RetryMode};
 use crate::link_state::{LinkState, PlanRequest};
 use crate::registry::Pipelined;
@@ -11,7 +11,7 @@ use crate::transfer::pipeline::{TransferTerms, SETTLING};
 use std::sync::Arc;
 use thalweg_planner::Plan;
 use thalweg_units::{Channel, NodeId};
-use thalweg_wire::route::{ObjectRange, Scheme};
+use thalweg_wire::route::ObjectRange;
 
 /// A transfer that breaks off is begun again over another plan.
 pub const RETRY: Retry = Retry {
@@ -36,8 +36,8 @@ pub struct FetchRequest<'a> {
     pub survey: Option<SurveyCost>,
     /// How often each plan is tried before another one is.
     pub retry: Retry,
-    /// How often links are measured again at most where all plans failed.
-    pub surveys: u32,
+    /// How long links are measured again where all plans failed.
+    pub patience: Patience,
 }
 
 impl FetchRequest<'_> {
@@ -46,10 +46,7 @@ impl FetchRequest<'_> {
     }
     /// Whether a path hop by hop follows where a transfer breaks off.
     pub(super) fn has_last_resort(&self) -> bool {
-        matches!(
-            self.plan_request.protocol.scheme,
-            Scheme::Thalweg | Scheme::HopByHop
-        )
+        self.plan_request.protocol.measures_again()
     }
     /// The terms for the bytes of `range` by `protocol`.
     pub(super) fn terms(&self, protocol: Pipelined, range: ObjectRange) -> TransferTerms {

@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use std::ops::ControlFlow;
 use thalweg_planner::{plan, LinkModel, Plan, RouteRequest, Style, Topology};
 use thalweg_protocols::mote;
-use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 
 /// How reports are fetched hop by hop that no flood brought.
 pub struct Reports<'a> {
@@ -23,6 +23,8 @@ pub struct Reports<'a> {
     pub floor: Dbm,
     /// The channel of floods and calls.
     pub control: Channel,
+    /// The channels that are measured.
+    pub measured: ChannelSet,
     /// The next number of a transfer.
     pub number: &'a mut dyn FnMut() -> u16,
 }
@@ -117,6 +119,7 @@ impl Reports<'_> {
         let request = RouteRequest {
             style: Style::Hops,
             control: Some(self.control),
+            measured: self.measured,
             routing_channel: *channels.first()?,
             channels,
             ..RouteRequest::new(index(node)?, index(self.sink)?)

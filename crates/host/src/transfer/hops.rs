@@ -35,10 +35,14 @@ pub fn hop_route(
         .collect();
     let payload = terms.in_blocks().payload.bytes();
     let route = HopRoute::new(transfer, &nodes.unwrap_or_default(), terms.range, payload);
-    route.map_err(|_| {
+    let mut route = route.map_err(|_| {
         let hops = plan.hops;
-        Failure::Unfit(format!("no transfer hop by hop goes over {hops} hops"))
-    })
+        Failure::Unfit(format!(
+            "no call of a transfer hop by hop holds the addresses of {hops} hops"
+        ))
+    })?;
+    route.calls = plan.calls;
+    Ok(route)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

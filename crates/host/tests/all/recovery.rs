@@ -6,7 +6,9 @@ use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 
 use thalweg_engine::BoardTiming;
-use thalweg_host::collector::{Collector, Description, FetchRequest, LineLoss, TransferObserver};
+use thalweg_host::collector::{
+    Collector, Description, FetchRequest, LineLoss, Patience, Search, TransferObserver,
+};
 use thalweg_host::job::{Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, Place, PlanRequest};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
@@ -149,6 +151,7 @@ fn surveyed(
         sink: id(1),
         floor: Dbm(-95.0),
         control: Channel::LAST,
+        measured: ChannelSet::ALL,
         number: &mut || 1,
     };
     survey(
@@ -280,7 +283,7 @@ fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_tr
         plan: Arc::new(link_state.plan(&plan_request).unwrap()),
         survey: None,
         retry: Retry::NEVER,
-        surveys: 1,
+        patience: Patience::of(Duration::ZERO),
     };
     let mut fetch = |network: &mut Scripted| {
         let assembly = &mut Assembly::default();
@@ -297,30 +300,57 @@ fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_tr
 }
 
 #[test]
-fn a_route_is_looked_for_after_pauses_that_double_and_so_often_as_was_asked_for() {
-    let (mut collector, _, published) = pair();
+fn a_route_is_looked_for_after_pauses_that_double_and_for_so_long_as_was_asked_for() {
+    let (mut collector, links, published) = pair();
     let request = PlanRequest {
         protocol: Pipelined::HOP_BY_HOP,
         ..published
     };
-    let mut pauses = Vec::new();
+    let patience = Patience {
+        known: Duration::from_secs(900),
+        unknown: Duration::from_secs(300),
+    };
+    let nothing = LinkQualities::new(2);
+    for (known, limit) in [
+        (&nothing, patience.unknown),
+        (links.links(), patience.known),
+    ] {
+        let (mut pauses, mut last) = (Vec::new(), Duration::ZERO);
+        let mut watch = |progress| {
+            if let Progress::OutOfReach { pause, waited, .. } = progress {
+                pauses.push(pause);
+                assert_eq!(waited.1, limit);
+                last = waited.0;
+            }
+            Continue(())
+        };
+        let mut field = scripted(&[Ends::Without(1); 200]);
+        let search = &mut Search::new(patience, known);
+        let found = collector.find_route(&mut field, (&request, search), &mut watch);
+        assert!(found.unwrap().is_none());
+        let pause = |times| SETTLING * times;
+        assert_eq!(pauses[..3], [Duration::ZERO, SETTLING, pause(2)]);
+        assert!(last < limit, "none begins later");
+        assert!(field.now.since(NetworkTime::ZERO) >= limit);
+    }
+    let search = || Search::new(Patience::of(Duration::ZERO), &nothing);
+    let mut field = scripted(&[Ends::Without(1); 40]);
+    let mut once = 0;
     let mut watch = |progress| {
-        if let Progress::OutOfReach { pause, .. } = progress {
-            pauses.push(pause);
-        }
+        once += u32::from(matches!(progress, Progress::OutOfReach { .. }));
         Continue(())
     };
-    let mut field = scripted(&[Ends::Without(1); 40]);
-    let found = collector.find_route(&mut field, (&request, &mut 0, 4), &mut watch);
+    let found = collector.find_route(&mut field, (&request, &mut search()), &mut watch);
     assert!(found.unwrap().is_none());
-    let pause = |times| SETTLING * times;
-    assert_eq!(pauses, [Duration::ZERO, SETTLING, pause(2), pause(4)]);
+    assert_eq!(once, 1, "no patience is one more survey");
     let began = field.now;
     field.cancelled = true;
-    let cancelled = collector.find_route(&mut field, (&request, &mut 0, 4), &mut |_| Continue(()));
+    let wanted = (&request, &mut search());
+    let cancelled = collector.find_route(&mut field, wanted, &mut |_| Continue(()));
     assert!(matches!(cancelled, Err(Failure::Cancelled)));
     assert!(field.now < began + SETTLING);
     // What is published has its one survey.
-    let none = collector.find_route(&mut field, (&published, &mut 0, 4), &mut |_| Continue(()));
+    let wanted = (&published, &mut search());
+    let none = collector.find_route(&mut field, wanted, &mut |_| Continue(()));
     assert!(none.unwrap().is_none());
 }

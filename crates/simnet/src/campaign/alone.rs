@@ -11,19 +11,13 @@ use crate::motes::{Motes, RunError};
 use thalweg_host::collector::Transfer;
 use thalweg_host::job::{Progress, Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
-use thalweg_host::recovery;
 use thalweg_host::segments::{self, Assembly, Attempt, FetchTerms};
 use thalweg_host::transfer::pipeline::TransferTerms;
 use thalweg_planner::concurrent::Waves;
 use thalweg_planner::{Backups, Plan, Style};
-use thalweg_units::{Duration, NodeId};
+use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
 
-/// So often in a row links are measured for the sources that are left, and none of them brings a byte: where none of them
-/// was ever heard of they are probably off,
-const IN_VAIN: u32 = 4;
-/// and where one was, its links come back.
-const IN_VAIN_HEARD: u32 = 64;
 /// How many paths hop by hop are tried into each base station.
 const HOP_PLANS: u32 = 4;
 
@@ -31,11 +25,10 @@ impl Run<'_> {
     /// Fetches from each of the leftover sources with the network to itself. Where that fails, links have changed: they are
     /// measured again.
     pub(super) fn one_by_one(&mut self) -> Result<(), CampaignError> {
-        let mut in_vain = 0;
         loop {
             let leftover = std::mem::take(&mut self.leftover);
             let before = (leftover.len(), self.arrived());
-            let is_last = !self.settings.is_ours() || in_vain >= self.most_in_vain(&leftover);
+            let is_last = !self.settings.is_ours() || self.has_no_patience(&leftover);
             for (done, (source, attempts)) in leftover.into_iter().enumerate() {
                 go_on((self.observer)(Progress::Wave {
                     number: self.campaign.waves,
@@ -60,8 +53,11 @@ impl Run<'_> {
                 return Ok(());
             }
             let is_vain = self.leftover.len() == before.0 && self.arrived() <= before.1;
-            in_vain = if is_vain { in_vain + 1 } else { 0 };
-            self.survey_again(recovery::pause_after(in_vain))?;
+            match is_vain {
+                true => self.search.fail(),
+                false => self.search.restart(),
+            }
+            self.survey_again(self.search.pause())?;
         }
     }
 
@@ -70,12 +66,9 @@ impl Run<'_> {
         self.assemblies.values().map(Assembly::bytes).sum()
     }
 
-    /// How many surveys in a row may bring nothing of `leftover`.
-    fn most_in_vain(&self, leftover: &[(usize, u32)]) -> u32 {
-        match leftover.iter().any(|(n, _)| self.heard.contains(n)) {
-            true => IN_VAIN_HEARD,
-            false => IN_VAIN,
-        }
+    /// Whether links have been measured again for long enough without a byte of `leftover`.
+    fn has_no_patience(&self, leftover: &[(usize, u32)]) -> bool {
+        leftover.iter().all(|(n, _)| self.search.is_over(*n))
     }
 
     /// Fetches from `source`, which has nothing beside it.
@@ -101,22 +94,15 @@ impl Run<'_> {
         let surveyed = self
             .motes
             .survey_all(sinks[0], settings.survey, self.observer)?;
-        self.hear_of(&surveyed.missing);
         self.campaign.add(Phase::Measuring, surveyed.measuring);
         self.campaign.add(Phase::Collecting, surveyed.collecting);
         let took = self.motes.network().now().since(began);
+        self.search.note(&surveyed.links, took);
         let rest = took.saturating_sub(surveyed.measuring + surveyed.collecting);
         self.campaign.add(Phase::Waiting, rest);
         let request = settings.waves(&surveyed.links, sinks);
         self.waves = Waves::new(&surveyed.links, request);
         Ok(())
-    }
-
-    /// Notes the sources that a survey brought, all but the `missing`.
-    pub(super) fn hear_of(&mut self, missing: &[NodeId]) {
-        let ids = self.motes.nodes.ids();
-        let sources = self.objects.keys().copied();
-        (self.heard).extend(sources.filter(|n| !missing.contains(&ids[*n])));
     }
 
     /// The plans of a leftover source, the best first: routes of its own, then paths hop by hop.

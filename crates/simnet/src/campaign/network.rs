@@ -2,6 +2,7 @@
 
 use super::run::{Settings, Sources};
 use crate::collect::Object;
+use thalweg_host::collector::Patience;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::Survey;
 use thalweg_host::transfer::pipeline::TransferTerms;
@@ -162,6 +163,7 @@ impl Settings {
             route,
             channels: (alone && has_faithful).then_some(faithful),
             reuse: Reuse::Never,
+            patience: Patience::DEFAULT,
         }
     }
 }

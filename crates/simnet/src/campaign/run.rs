@@ -8,9 +8,10 @@ use super::report::{Campaign, InWave, Phase};
 use super::CampaignError;
 use crate::collect::Object;
 use crate::motes::{Motes, RunError};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
+use thalweg_host::collector::{Patience, Search};
 use thalweg_host::job::{Failure, Progress, Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::registry::name_of;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub channels: Option<Vec<Channel>>,
     /// Whether transfers that run at once may share a channel.
     pub reuse: Reuse,
+    /// How long links are measured again for sources that are left at the end.
+    pub patience: Patience,
 }
 
 /// Which nodes are emptied.
@@ -142,12 +145,11 @@ pub fn empty(
         partial: None,
         leftover: Vec::new(),
         assemblies: BTreeMap::new(),
-        heard: BTreeSet::new(),
+        search: Search::new(settings.patience, &surveyed.links),
         campaign,
         observer,
         turns,
     };
-    run.hear_of(&surveyed.missing);
     run.in_waves()?;
     run.one_by_one()?;
     run.campaign.network_energy_j = joules(&mut run.motes);
@@ -210,8 +212,8 @@ pub(super) struct Run<'a> {
     pub(super) leftover: Vec<(usize, u32)>,
     /// What has arrived of their objects.
     pub(super) assemblies: BTreeMap<usize, Assembly>,
-    /// Sources whose table came in one of the surveys.
-    pub(super) heard: BTreeSet<usize>,
+    /// Surveys in a row for the sources that are left, which none of them brought a byte of.
+    pub(super) search: Search,
     pub(super) campaign: Campaign,
     pub(super) observer: Watch<'a>,
     pub(super) turns: Turns<'a>,

@@ -9,7 +9,8 @@ use crate::motes::{description, place, Motes, RunError, SimNetwork};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::collector::{
-    Collector, FetchRequest, LineLoss, ProtocolPlan, Report, TransferEnd, TransferObserver, SURVEYS,
+    Collector, FetchRequest, LineLoss, Patience, ProtocolPlan, Report, Search, TransferEnd,
+    TransferObserver,
 };
 use thalweg_host::job::{Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
@@ -266,7 +267,7 @@ impl Surveyed {
     }
 
     /// Plans for `request` and fetches `object` in a fresh network, and where the protocol has several paths again with PIP.
-    /// Where there is no route yet, the network measures its links again for a while. Frames go to `capture`; with `maps`,
+    /// Where there is no route yet, the network measures its links again with so much `patience`. Frames go to `capture`; with `maps`,
     /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
     ///
     /// # Errors
@@ -274,7 +275,7 @@ impl Surveyed {
     /// report.
     pub fn fetch(
         &self,
-        (request, object): (&PlanRequest, &Object),
+        (request, object, patience): (&PlanRequest, &Object, Patience),
         capture: Option<Box<dyn Capture>>,
         maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
@@ -296,7 +297,8 @@ impl Surveyed {
         let found = match &planned {
             Ok(_) => None,
             Err(_) => {
-                collector.find_route(&mut motes.nodes, (request, &mut 0, SURVEYS), &mut watch)?
+                let search = &mut Search::new(patience, self.links.links());
+                collector.find_route(&mut motes.nodes, (request, search), &mut watch)?
             }
         };
         let (links, plan) = match (&found, planned) {
@@ -317,7 +319,7 @@ impl Surveyed {
             survey: Some(cost),
             // As in the papers: what breaks off is counted.
             retry: Retry::NEVER,
-            surveys: SURVEYS,
+            patience,
         };
         let mut onlooker = Onlooker {
             observer,
@@ -417,13 +419,13 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
         })
     }
 
-    /// Plans for `request`, and fetches its source's object.
+    /// Plans for `request`, and fetches its source's object; with so much `patience` where no route serves.
     ///
     /// # Errors
     /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
     pub fn fetch(
         &mut self,
-        request: &PlanRequest,
+        (request, patience): (&PlanRequest, Patience),
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
         let links = self.links.as_of(self.network.now());
@@ -431,9 +433,9 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             Ok(plan) => (links, plan),
             Err(why) => {
                 let mut watch = |progress| observer("", progress);
-                let found =
-                    self.collector
-                        .find_route(self.network, (request, &mut 0, SURVEYS), &mut watch);
+                let search = &mut Search::new(patience, links.links());
+                let wanted = (request, search);
+                let found = self.collector.find_route(self.network, wanted, &mut watch);
                 found?.ok_or(why)?
             }
         };
@@ -443,7 +445,7 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             plan: Arc::new(plan),
             survey: Some(self.cost.clone()),
             retry: TransferTerms::default().retry,
-            surveys: SURVEYS,
+            patience,
         };
         let mut learner = Learner {
             observer,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use thalweg_host::collector::Report;
+use thalweg_host::collector::{Patience, Report};
 use thalweg_host::job::Progress;
 use thalweg_host::line::{Address, LineError, LineNetwork, Open, Stream};
 use thalweg_host::link_state::PlanRequest;
@@ -240,7 +240,7 @@ pub(crate) fn collect(
     };
     let protocol = Pipelined::named("thalweg").unwrap();
     let mut network = Remote::survey(field, site, (sink, protocol), None, 1, &mut told)?;
-    let fetch = |from: &u16| network.fetch(&ask(*from, bytes), &mut told);
+    let fetch = |from: &u16| network.fetch((&ask(*from, bytes), Patience::DEFAULT), &mut told);
     sources.iter().map(fetch).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Networks whose software does one thing at a time: survey, wake-up and transfers with what copies cost.
 
 use std::ops::ControlFlow::Continue;
-use thalweg_host::collector::Report;
+use thalweg_host::collector::{Patience, Report};
 use thalweg_host::link_state::PlanRequest;
 use thalweg_host::registry::Pipelined;
 use thalweg_simnet::collect::{Object, Surveyed};
@@ -27,7 +27,12 @@ fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
     };
     let mut observer = |_: &str, _| Continue(());
     collector
-        .fetch((&ask, &object), None, None, &mut observer)
+        .fetch(
+            (&ask, &object, Patience::DEFAULT),
+            None,
+            None,
+            &mut observer,
+        )
         .unwrap()
 }
 
