@@ -55,14 +55,13 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
 /// The same with images on emulated chips.
 fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Failure> {
     let mut network = Emulated::open(site, args.to, folder)?;
-    let about = format!(
-        "node {} of {}, on emulated chips",
-        network.node(),
-        site.testbed.name
-    );
+    let node = args.to.unwrap_or(site.testbed.sink);
+    let about = format!("node {node} of {}, on emulated chips", site.testbed.name);
     serve(args, &about, |line, stop| {
         network.run(line, args.speed, stop)
-    })
+    })?;
+    Reporter::to_stderr(args.say.verbosity()).line(&format!("thalweg: {}", network.spent()));
+    Ok(())
 }
 
 /// Opens the line, says where it is, and has `run` serve it until somebody stops it.
