@@ -7,6 +7,8 @@ import contextlib
 import hashlib
 import json
 import pathlib
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,10 +37,16 @@ def collect(thalweg, line, folder, *options):
 def station(thalweg, images, folder, cable):
     line = folder / cable
     command = [thalweg, "basestation", "--testbed", "motes20", "--emulated", images, "--line", cable, "--link", line]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         until(line.exists, "the base station is there")
         yield line
+        running.send_signal(signal.SIGINT)
+        told = running.communicate(timeout=60)[1].splitlines()[-1]
+        print(told)
+        # Half of the time they rest, at a tenth of a milliwatt, and the receiver takes 14 mW.
+        power = float(re.search(r"a mote drew ([0-9.]+) mW", told)[1])
+        assert 1 < power < 14, told
     finally:
         running.kill()
         running.wait()

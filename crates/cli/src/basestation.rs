@@ -69,14 +69,13 @@ fn emulated(
         CableArg::Usb => Cable::Usb,
     };
     let mut network = Emulated::open(site, to, line, folder)?;
-    let about = format!(
-        "node {} of {}, on emulated chips",
-        network.node(),
-        site.testbed.name
-    );
+    let node = to.unwrap_or(site.testbed.sink);
+    let about = format!("node {node} of {}, on emulated chips", site.testbed.name);
     serve(args, &about, |line, stop| {
         network.run(line, args.speed, stop)
-    })
+    })?;
+    Reporter::to_stderr(args.say.verbosity()).line(&format!("thalweg: {}", network.spent()));
+    Ok(())
 }
 
 /// Opens the line, says where it is, and has `run` serve it until somebody stops it.

@@ -7,11 +7,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration as WallDuration, Instant as Wall};
 
-use thalweg_emulator::network::{Flash, Line, Network};
+use thalweg_emulator::network::Line;
 use thalweg_emulator::perturbation::Perturbation;
-use thalweg_host::line::Stream;
-use thalweg_medium::chip::NRF52840;
-use thalweg_nrf52840::identity::{Identity, Role, RECORD_BYTES};
+use thalweg_host::line::{Steps as _, Stream};
+use thalweg_simnet::emulated::{self, EmulatedError, Images, Program};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, NodeId, SimTime};
 
@@ -21,8 +20,6 @@ use crate::output::plain;
 
 /// Images in a folder.
 const IMAGES: [&str; 2] = ["mote.elf", "station.elf"];
-/// By then every mote is on, and has made the recording that it lacked.
-const READY: SimTime = SimTime::from_nanos(3_000_000_000);
 /// The longest that the line waits for the network, and the network for the line.
 const TURN: WallDuration = WallDuration::from_millis(5);
 const READ: WallDuration = WallDuration::from_millis(1);
@@ -32,12 +29,7 @@ const UNREAD: usize = 4_096;
 const BEHIND: WallDuration = WallDuration::from_millis(100);
 
 /// A base station and motes that run their images.
-pub(crate) struct Emulated {
-    network: Network,
-    node: NodeId,
-    station: usize,
-    line: Line,
-}
+pub(crate) struct Emulated(emulated::Emulated);
 
 impl Emulated {
     /// The network of `site` with node `to` or its sink as base station, `line` to its host, and images of `folder`.
@@ -47,13 +39,7 @@ impl Emulated {
         line: Line,
         folder: &Path,
     ) -> Result<Self, Failure> {
-        let testbed = &site.testbed;
-        if *site.board.chip != NRF52840 {
-            let (name, board) = (&testbed.name, &testbed.board_name);
-            return Err(Failure::Input(format!(
-                "--emulated: {name} has boards {board:?}; only chips nRF52840 are emulated (board = \"nrf52840\" in the testbed's file)"
-            )));
-        }
+        emulated::check(site).map_err(|why| Failure::Input(format!("--emulated: {why}")))?;
         let read = |name: &str| {
             let path = folder.join(name);
             let named = |why| Failure::Input(format!("{}: {why}", path.display()));
@@ -63,52 +49,36 @@ impl Emulated {
             })?;
             Image::read(bytes).map_err(|why| named(why.to_string()))
         };
-        let [mote, station] = [read(IMAGES[0])?, read(IMAGES[1])?];
-        let node = to.unwrap_or(testbed.sink);
-        let motes: Vec<(&Image, [u8; RECORD_BYTES])> = testbed
-            .nodes
-            .iter()
-            .map(|at| {
-                let (image, role) = match at.id == node {
-                    true => (&station, Role::BaseStation),
-                    false => (&mote, Role::Mote),
-                };
-                let (channels, floods) = (testbed.channels, testbed.control);
-                let identity = Identity {
-                    node: at.id,
-                    role,
-                    channels,
-                    floods,
-                };
-                (image, identity.bytes())
-            })
-            .collect();
-        let motes: Vec<Flash<'_>> = motes
-            .iter()
-            .map(|(image, identity)| Flash {
-                image: image.elf(),
-                identity: (image.layout().identity.first, identity),
-            })
-            .collect();
-        let environment = site.environment.clone();
-        let network = Network::open(environment, &motes, (site.seed, Perturbation::NONE));
-        let mut network = network.map_err(Failure::input)?;
-        let station = testbed.index_of(node).unwrap_or(testbed.sink_index());
-        if line == Line::Usb {
-            network.plug(station);
-        }
-        network.run_until(READY).map_err(Failure::job)?;
-        Ok(Self {
-            network,
-            node,
-            station,
-            line,
-        })
+        let images = [read(IMAGES[0])?, read(IMAGES[1])?];
+        let [mote, station] = images.each_ref().map(|image| Program {
+            elf: image.elf(),
+            identity: image.layout().identity.first,
+        });
+        let images = Images { mote, station };
+        let network = emulated::Emulated::open(site, (to, line), &images, Perturbation::NONE);
+        Ok(Self(network.map_err(|why| match why {
+            EmulatedError::Stopped(_) => Failure::job(why),
+            why => Failure::input(why),
+        })?))
     }
 
-    /// The base station's node.
-    pub(crate) const fn node(&self) -> NodeId {
-        self.node
+    /// What its chips have spent, as people read it.
+    pub(crate) fn spent(&self) -> String {
+        let network = &self.0;
+        let mean_mw = |mote| {
+            let energy = network.energy(mote);
+            1e3 * energy.joules() / energy.elapsed().as_secs_f64().max(f64::MIN_POSITIVE)
+        };
+        let station = network.station();
+        let motes = (0..network.len()).filter(|mote| *mote != station);
+        let powers: Vec<f64> = motes.map(mean_mw).collect();
+        let mean = powers.iter().sum::<f64>() / powers.len().max(1) as f64;
+        format!(
+            "{:.0} s on emulated chips, {} frames; a mote drew {mean:.3} mW on average, the base station {:.3} mW",
+            network.now().as_secs_f64(),
+            network.network.counts().sent,
+            mean_mw(station)
+        )
     }
 
     /// Serves the host at the other end of `line`, until `stop` says so.
@@ -118,29 +88,29 @@ impl Emulated {
         speed: f64,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), Failure> {
-        let mut since = (Wall::now(), self.network.now());
+        let mut since = (Wall::now(), self.0.now());
         let mut out = Vec::new();
         while !stop() {
             let began = Wall::now();
             let real = began.duration_since(since.0).as_secs_f64();
             let target = since.1 + Duration::from_secs_f64(real * speed);
             let step = Duration::from_secs_f64(0.001 * speed);
-            while self.network.now() < target && began.elapsed() < TURN {
-                let until = (self.network.now() + step).min(target);
-                self.network.run_until(until).map_err(Failure::job)?;
+            while self.0.now() < target && began.elapsed() < TURN {
+                let until = (self.0.now() + step).min(target);
+                self.0.run(until).map_err(Failure::job)?;
             }
             if self.is_behind(target, speed) {
-                since = (Wall::now(), self.network.now());
+                since = (Wall::now(), self.0.now());
             }
             if out.len() < UNREAD {
-                out.extend(self.network.take_line(self.station, self.line));
+                out.extend(self.0.read());
             }
             let wrote = line.write(&out).map_err(Failure::job)?;
             out.drain(..wrote);
             let mut room = [0; 256];
             let len = line.read(&mut room, READ).map_err(Failure::job)?;
             if let Some(bytes) = room.get(..len).filter(|bytes| !bytes.is_empty()) {
-                self.network.send_line(self.station, self.line, bytes);
+                self.0.write(bytes);
             }
         }
         Ok(())
@@ -148,7 +118,7 @@ impl Emulated {
 
     fn is_behind(&self, target: SimTime, speed: f64) -> bool {
         let slack = Duration::from_secs_f64(BEHIND.as_secs_f64() * speed);
-        self.network.now() + slack < target
+        self.0.now() + slack < target
     }
 }
 

@@ -9,6 +9,7 @@ use std::ops::ControlFlow::Continue;
 use std::sync::mpsc::{channel, Sender};
 use std::thread::{self, JoinHandle};
 use thalweg::Progress;
+use thalweg_emulator::network::Network;
 use thalweg_host::line::{Address, LineNetwork};
 use thalweg_simnet::basestation::Listener;
 use thalweg_testbeds::Testbed;
@@ -88,9 +89,9 @@ impl Bench {
         let name = file.path().to_str().unwrap();
         let network = thalweg::Network::open(name).unwrap();
         let site = Site::new(Testbed::load(name).unwrap(), 1);
-        let mut emulated = Emulated::open(&site, None, images.path()).unwrap();
-        let end = emulated.network.now() + recorded;
-        emulated.network.run_until(end).unwrap();
+        let mut emulated = Emulated::open(&site, None, Line::Uart, images.path()).unwrap();
+        let end = emulated.0.now() + recorded;
+        emulated.0.run(end).unwrap();
         let mut listener = Listener::open("127.0.0.1:0").unwrap();
         let address = format!("tcp:{}", listener.address().unwrap());
         let (blows, struck) = channel::<(usize, Blow)>();
@@ -107,7 +108,7 @@ impl Bench {
             let Some((mote, blow)) = blow.get() else {
                 return;
             };
-            blow.strike(&mut emulated.network, mote);
+            blow.strike(&mut emulated.0.network, mote);
         });
         let address = Address::parse(&address, 1_000_000).unwrap();
         let patience = WallDuration::from_secs(20);

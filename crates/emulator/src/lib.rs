@@ -8,6 +8,7 @@
 pub mod core;
 pub mod crystal;
 pub mod elf;
+pub mod ledger;
 pub mod machine;
 mod memory;
 pub mod network;

@@ -6,11 +6,12 @@
 use crate::core::Costs;
 use crate::crystal::Crystal;
 use crate::elf::{self, ElfError, Image};
+use crate::ledger::Spent;
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::perturbation::Perturbation;
 use crate::soc::{RadioTimes, Setup};
-use crate::world::{Counts, Spent, Stopped, World};
+use crate::world::{Counts, Stopped, World};
 use std::sync::Arc;
 use thalweg_medium::random::{derive, normal, stream};
 use thalweg_medium::{Environment, Medium};
@@ -80,7 +81,8 @@ impl Network {
             boot(&mut memory, images.last().map_or(0, |image| image.vectors));
             let machine = Machine::new(memory, 0, setup, costs);
             let mut draw = stream(seed, "crystal", &[number as u64]);
-            let ppb = (DRIFT_SIGMA_PPB * normal(&mut draw)) as i32;
+            let drawn = (DRIFT_SIGMA_PPB * normal(&mut draw)) as i32;
+            let ppb = perturbation.drift(number, drawn);
             let late = derive(seed, "boot", &[number as u64]) % SWITCHED_ON_WITHIN.as_nanos();
             world.add(machine, Crystal::new(SimTime::from_nanos(late), ppb));
         }

@@ -1,7 +1,7 @@
 //! How much worse than typical a chip may be: what a network must stand before anybody trusts it on silicon.
 
 use crate::core::Costs;
-use crate::soc::RadioTimes;
+use crate::soc::{FrameStart, RadioTimes};
 use std::num::NonZeroU32;
 use thalweg_units::Duration;
 
@@ -30,6 +30,10 @@ pub struct Perturbation {
     pub stretch: Option<NonZeroU32>,
     /// Frames whose end the radio reports late.
     pub late_end: Option<LateEnd>,
+    /// What FRAMESTART means instead of the more likely reading.
+    pub frame_start: Option<FrameStart>,
+    /// Every other mote's crystal is so many parts in 10^9 fast, and the others' as slow, instead of drawn.
+    pub crystals_off_ppb: Option<i32>,
 }
 
 /// SplitMix64's last steps.
@@ -52,6 +56,8 @@ impl Perturbation {
         ramp: Duration::ZERO,
         stretch: None,
         late_end: None,
+        frame_start: None,
+        crystals_off_ppb: None,
     };
 
     /// The radio of mote `mote`, otherwise as `base`.
@@ -67,7 +73,17 @@ impl Perturbation {
             chain: (chain + off).saturating_sub(spread),
             fast: base.fast + cycles(self.ramp),
             normal: base.normal + cycles(self.ramp),
+            frame_start: self.frame_start.unwrap_or(base.frame_start),
             ..base
+        }
+    }
+
+    /// By how much the crystal of mote `mote` is fast, in parts in 10^9, where it was drawn as `drawn`.
+    pub(crate) const fn drift(&self, mote: usize, drawn: i32) -> i32 {
+        match self.crystals_off_ppb {
+            Some(ppb) if mote % 2 == 0 => ppb,
+            Some(ppb) => -ppb,
+            None => drawn,
         }
     }
 

@@ -6,6 +6,7 @@
 //! sleeps costs one comparison. Time base: [`SimTime`]. Frames that are broken off stay on the air, and are wrong.
 
 use crate::crystal::Crystal;
+use crate::ledger::Spent;
 use crate::machine::Chip;
 use crate::perturbation::Perturbation;
 use crate::soc::{Act, Arrival, Carrier, Check, Deed, FrameStart, RadioState};
@@ -50,25 +51,6 @@ impl fmt::Display for Stopped {
     }
 }
 impl std::error::Error for Stopped {}
-
-/// For how long a mote's parts were in which state, in true time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spent {
-    /// The radio received, or could have.
-    pub receiving: Duration,
-    /// It sent.
-    pub sending: Duration,
-    /// It ramped up or down, or was ready and did neither.
-    pub between: Duration,
-    /// It was off.
-    pub off: Duration,
-    /// The processor ran.
-    pub running: Duration,
-    /// It slept.
-    pub asleep: Duration,
-    /// HFXO was on.
-    pub crystal: Duration,
-}
 
 /// A frame that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -471,7 +453,8 @@ impl<C: Chip> World<C> {
             }
             Later::Header { ear, of } => self.header(at, ear, of),
             Later::Head { ear, of, bytes } => {
-                if self.medium.head(at, ear, of, bytes).is_none() {
+                let turned = self.has_turned(at, ear, of);
+                if !turned && self.medium.head(at, ear, of, bytes).is_none() {
                     self.tell(at, ear.0 as usize, Arrival::Garbled);
                 }
             }
@@ -508,8 +491,17 @@ impl<C: Chip> World<C> {
         }
     }
 
+    /// Whether `ear` has left `of` for a stronger frame, of which it hears what there is to hear.
+    fn has_turned(&mut self, at: SimTime, ear: EarId, of: FrameId) -> bool {
+        let holds = self.medium.ear_status(at, ear, of) == EarStatus::Locked;
+        !holds && self.medium.receiving(ear).is_some()
+    }
+
     fn header(&mut self, at: SimTime, ear: EarId, of: FrameId) {
         let mote = ear.0 as usize;
+        if self.has_turned(at, ear, of) {
+            return;
+        }
         let right = self.medium.head(at, ear, of, 0).is_some();
         let (Some(on_air), true) = (self.on_air.get(&of), right) else {
             return self.tell(at, mote, Arrival::Lost);

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use thalweg_emulator::core::Peripherals;
 use thalweg_emulator::machine::{Chip, Machine};
-use thalweg_emulator::network::{Flash as Written, Network};
+use thalweg_emulator::network::{Flash as Written, Line, Network};
 use thalweg_emulator::perturbation::{LateEnd, Perturbation};
 use thalweg_emulator::soc::{RadioTimes, Setup, Soc};
 use thalweg_emulator::Memory;
@@ -363,7 +363,7 @@ fn selftest(perturbation: Perturbation) -> [String; 2] {
         );
         run_ms(&mut network, 100);
         for (mote, text) in told.iter_mut().enumerate() {
-            text.push_str(std::str::from_utf8(&network.take_line(mote)).unwrap());
+            text.push_str(std::str::from_utf8(&network.take_line(mote, Line::Uart)).unwrap());
         }
     }
     assert_eq!(network.resets(0) + network.resets(1), 0);
@@ -426,6 +426,7 @@ fn what_differs_from_the_emulators_is_seen_in_a_selftests_table() {
             one_in: std::num::NonZeroU32::new(10).unwrap(),
             by: Duration::from_micros(2),
         }),
+        ..Perturbation::NONE
     };
     let [asks, _] = selftest(differs);
     println!("{asks}");

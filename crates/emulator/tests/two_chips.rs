@@ -12,6 +12,7 @@ use thalweg_emulator::soc::{Misuse, RadioTimes, Setup};
 use thalweg_emulator::world::World;
 use thalweg_emulator::{Memory, RAM_BASE};
 use thalweg_medium::{chip::NRF52840, Environment, Medium};
+use thalweg_sim::Currents;
 use thalweg_units::{Channel, Dbm, Duration, SimTime};
 
 /// Writes the second word of each pair to the address in the first; waits at an odd address until the register below
@@ -153,11 +154,30 @@ fn time_in_each_state_is_told() {
     );
     assert_eq!(receiver.sending, Duration::ZERO);
     assert!(receiver.receiving > air, "{receiver:?}");
+    let currents = Currents {
+        supply_v: 3.0,
+        radio_sleep_ma: 0.0,
+        radio_idle_ma: 0.0,
+        radio_calibrate_ma: 0.0,
+        radio_receive_ma: 0.0,
+        radio_transmit_ma: 5.0,
+        mcu_active_ma: 0.0,
+        mcu_low_power_ma: 0.0,
+    };
+    let sent_j = 3.0 * 5e-3 * sender.sending.as_secs_f64();
+    assert!((sender.energy(&currents).joules() - sent_j).abs() < 1e-12);
     for (mote, spent) in [(0, sender), (1, receiver)] {
         let all = end.since(SimTime::from_nanos(1_234 * mote));
         let radio = spent.receiving + spent.sending + spent.between + spent.off;
         assert!(near(radio, all), "{spent:?}");
         assert!(near(spent.running + spent.asleep, all), "{spent:?}");
+        // The radio is idle while its crystal runs for nothing else.
+        let energy = spent.energy(&currents);
+        assert!(near(energy.radio_on(), spent.crystal), "{energy:?}");
+        assert!(
+            near(energy.radio_sleep + energy.radio_on(), all),
+            "{energy:?}"
+        );
         let on = spent.crystal.as_nanos().abs_diff(all.as_nanos());
         assert!(on < 2_000, "{spent:?}");
     }
@@ -187,7 +207,7 @@ fn it_is_received_under_every_perturbation() {
         chain_spread: Duration::from_micros(1),
         ramp: Duration::from_nanos(500),
         stretch: std::num::NonZeroU32::new(3),
-        late_end: None,
+        ..Perturbation::NONE
     });
     for perturbation in perturbations {
         let mut world = world(perturbation);

@@ -3,7 +3,7 @@
 //! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond. The
 //! microcontroller is active while handlers run ([`crate::Board::handler`] each), during a `Load`, and
 //! from strobe to last symbol of a `Stream` whose code waits in the interrupt handler (P3, section
-//! IV-G), or as long as its radio is on ([`McuRuns::WithRadio`]); else in low-power mode. Reading a
+//! IV-G; not with [`McuRuns::ForHandlers`]), or as long as its radio is on ([`McuRuns::WithRadio`]); else in low-power mode. Reading a
 //! frame out is part of the handler. Tests: `energy_tests.rs`.
 
 use crate::board::{Board, Currents, McuRuns};
@@ -105,6 +105,8 @@ pub(crate) struct Meter {
     /// States that will follow by themselves (waking, then calibrating, then receiving).
     planned: [Option<(SimTime, RadioState)>; 2],
     times: [Duration; 5],
+    /// Until then the radio is idle: a handler has not started it again.
+    paused_until: SimTime,
     mcu_active: Duration,
     mcu_until: SimTime,
 }
@@ -116,6 +118,7 @@ impl Meter {
             since: SimTime::ZERO,
             planned: [None; 2],
             times: [Duration::ZERO; 5],
+            paused_until: SimTime::ZERO,
             mcu_active: Duration::ZERO,
             mcu_until: SimTime::ZERO,
         }
@@ -130,6 +133,12 @@ impl Meter {
         self.account(at);
         self.state = state;
         self.planned = then;
+        self.paused_until = at;
+    }
+    /// The radio went off with a frame's end at `now`. What it does next by itself begins at `until`; until then it is idle.
+    pub(crate) fn pause(&mut self, now: SimTime, until: SimTime) {
+        self.account(now);
+        self.paused_until = until;
     }
     /// Whether the receiver is on at `now`.
     pub(crate) fn receives(&mut self, now: SimTime) -> bool {
@@ -153,16 +162,34 @@ impl Meter {
         let asleep = &mut self.times[RadioState::Sleep as usize];
         *asleep = asleep.saturating_sub(calibrated + woke);
     }
+    /// The radio, asleep until now, had been idle for as much of `lead` as it slept.
+    pub(crate) fn led(&mut self, now: SimTime, lead: Duration) {
+        self.account(now);
+        let asleep = &mut self.times[RadioState::Sleep as usize];
+        let led = lead.min(*asleep);
+        *asleep = asleep.saturating_sub(led);
+        self.times[RadioState::Idle as usize] += led;
+    }
     fn account(&mut self, to: SimTime) {
         while let [Some((at, state)), next] = self.planned {
             if at > to {
                 break;
             }
-            self.times[self.state as usize] += at.since(self.since);
+            self.spend(at);
             (self.since, self.state, self.planned) = (at.max(self.since), state, [next, None]);
         }
-        self.times[self.state as usize] += to.since(self.since);
+        self.spend(to);
         self.since = self.since.max(to);
+    }
+    fn spend(&mut self, to: SimTime) {
+        let paused = match self.state {
+            RadioState::Receive | RadioState::Calibrate => {
+                self.paused_until.min(to).since(self.since)
+            }
+            _ => Duration::ZERO,
+        };
+        self.times[RadioState::Idle as usize] += paused;
+        self.times[self.state as usize] += to.since(self.since).saturating_sub(paused);
     }
     /// The reading at `now`.
     pub(crate) fn read(&self, now: SimTime, board: &Board) -> Energy {
@@ -172,7 +199,9 @@ impl Meter {
         let elapsed = now.since(SimTime::ZERO);
         let mcu_active = match board.mcu {
             // What is running now was credited until its end.
-            McuRuns::ForEvents => self.mcu_active.saturating_sub(self.mcu_until.since(now)),
+            McuRuns::ForEvents | McuRuns::ForHandlers => {
+                self.mcu_active.saturating_sub(self.mcu_until.since(now))
+            }
             McuRuns::WithRadio => elapsed.saturating_sub(radio_sleep),
         };
         Energy {

@@ -7,6 +7,19 @@ fn us(us: u64) -> SimTime {
     SimTime::from_nanos(us * 1000)
 }
 
+/// Asleep, idle, calibrating, receiving, sending, in microseconds; they sum to the time elapsed.
+fn radio_us(energy: &Energy) -> [u64; 5] {
+    assert_eq!(energy.radio_sleep + energy.radio_on(), energy.elapsed());
+    let times = [
+        energy.radio_sleep,
+        energy.radio_idle,
+        energy.radio_calibrate,
+        energy.radio_receive,
+        energy.radio_transmit,
+    ];
+    times.map(|time| time.as_nanos() / 1_000)
+}
+
 #[test]
 fn planned_states_follow_and_times_sum() {
     let mut meter = Meter::new();
@@ -20,16 +33,7 @@ fn planned_states_follow_and_times_sum() {
     );
     meter.radio(us(100), RadioState::Transmit, [None; 2]);
     let energy = meter.read(us(150), &boards::telosb());
-    let expect = [10, 20, 30, 40, 50].map(Duration::from_micros);
-    let got = [
-        energy.radio_sleep,
-        energy.radio_idle,
-        energy.radio_calibrate,
-        energy.radio_receive,
-        energy.radio_transmit,
-    ];
-    assert_eq!(got, expect);
-    assert_eq!(energy.radio_sleep + energy.radio_on(), energy.elapsed());
+    assert_eq!(radio_us(&energy), [10, 20, 30, 40, 50]);
     // A plan that is overtaken does not happen.
     meter.radio(
         us(150),
@@ -61,4 +65,31 @@ fn a_second_of_receiving_is_56_4_millijoules() {
     let energy = meter.read(us(1_000_000), &boards::telosb());
     assert!((energy.radio_joules() - 18.8e-3 * 3.0).abs() < 1e-9);
     assert!((energy.mcu_joules() - 5.1e-6 * 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_radio_that_a_handler_starts_again_is_idle_until_then() {
+    let mut meter = Meter::new();
+    meter.radio(SimTime::ZERO, RadioState::Receive, [None; 2]);
+    // A frame ends; the handler is done 90 us later. After the next one the radio sends before it would be.
+    meter.pause(us(100), us(190));
+    meter.pause(us(500), us(590));
+    meter.radio(us(540), RadioState::Transmit, [None; 2]);
+    // What it sent has ended: it calibrates for the receiver, and does not begin before a handler has run.
+    let receive = Some((us(700), RadioState::Receive));
+    meter.radio(us(600), RadioState::Calibrate, [receive, None]);
+    meter.pause(us(600), us(690));
+    let energy = meter.read(us(800), &boards::telosb());
+    assert_eq!(radio_us(&energy), [0, 90 + 40 + 90, 10, 410 + 100, 60]);
+}
+
+#[test]
+fn a_driver_wakes_ahead_of_its_radio_but_not_before_it_slept() {
+    let mut meter = Meter::new();
+    meter.led(us(1_000), Duration::from_micros(300));
+    meter.radio(us(1_000), RadioState::Receive, [None; 2]);
+    meter.radio(us(1_100), RadioState::Sleep, [None; 2]);
+    meter.led(us(1_200), Duration::from_micros(10_000));
+    let energy = meter.read(us(1_200), &boards::telosb());
+    assert_eq!(radio_us(&energy), [0, 1_100, 0, 100, 0]);
 }

@@ -24,7 +24,7 @@ mod world;
 
 pub use board::{
     built_in as boards, AckBy, Acks, Background, Board, BoardError, Bus, Costs, Currents, Detector,
-    McuRuns, PreCopy, SecondRadio, Software, Wakes,
+    McuRuns, PreCopy, SecondRadio, Software, Wakes, Waking,
 };
 pub use capture::{Capture, CaptureError, Captured, Pcapng, Scope, Side};
 pub use clock::ClockModel;

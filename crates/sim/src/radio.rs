@@ -3,7 +3,7 @@
 //! Holds the state; what happens to it in time is in `rules/`. Invariant: a pending transmission is
 //! answered once, when it leaves `pending`. Tests: `tests/contract.rs`, `tests/random_operations.rs`.
 
-use crate::board::{AckBy, Board, Wakes};
+use crate::board::{AckBy, Board, McuRuns, Wakes, Waking};
 use crate::clock::Clock;
 use crate::energy::Meter;
 use crate::hooks::Kind;
@@ -301,6 +301,18 @@ impl Radio {
         if !handler.is_zero() {
             self.meter.mcu(now, now + handler);
         }
+    }
+    /// A frame that it sent or received has ended at `now`.
+    pub(crate) fn pause(&mut self, now: SimTime) {
+        if self.board.mcu == McuRuns::ForHandlers {
+            self.meter.pause(now, now + self.board.handler);
+        }
+    }
+    /// The radio ends a sleep at `now`, for which its node has woken before.
+    pub(crate) fn pay_for_waking(&mut self, now: SimTime) {
+        let Waking { lead, code } = self.board.waking;
+        self.meter.led(now, lead);
+        self.meter.mcu(now, now + code);
     }
     /// What the node's clock reads at `at`.
     #[inline]

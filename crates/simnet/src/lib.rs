@@ -8,6 +8,7 @@ mod battery;
 pub mod campaign;
 pub mod collect;
 pub mod convergecast;
+pub mod emulated;
 pub mod explain;
 pub mod fetch;
 pub mod forwarding;

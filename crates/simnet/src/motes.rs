@@ -26,7 +26,9 @@ use thalweg_planner::{Currents, Place, Plan, RelayOrder};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
 use thalweg_protocols::rouse;
-use thalweg_sim::{misfit, Board, Network as Simulation, NetworkError, Observer, SimError};
+use thalweg_sim::{
+    misfit, Board, McuRuns, Network as Simulation, NetworkError, Observer, SimError,
+};
 use thalweg_testbeds::{Physics, Places, Site, Testbed};
 use thalweg_units::{Channel, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::phy;
@@ -92,13 +94,14 @@ pub fn check_pipelines(board: &Board) -> Result<(), String> {
 }
 
 /// What a board draws, for predicted energy. Code of serial boards runs for as long as a frame's copies take, that of
-/// others while the frame is on the air.
+/// others while the frame is on the air, or for a handler where the radio sends by itself.
 pub fn currents(board: &Board) -> Currents {
     let (drawn, timing) = (board.currents, board.timing);
     let on_air = phy::air_time(phy::MAX_MPDU).as_secs_f64();
-    let runs = match timing.software.is_serial() {
-        true => (timing.forward_software.as_secs_f64() / on_air).min(1.0),
-        false => 1.0,
+    let runs = match (timing.software.is_serial(), board.mcu) {
+        (true, _) => (timing.forward_software.as_secs_f64() / on_air).min(1.0),
+        (false, McuRuns::ForHandlers) => board.handler.as_secs_f64() / on_air,
+        (false, _) => 1.0,
     };
     Currents {
         receive_ma: drawn.radio_receive_ma,
@@ -116,10 +119,10 @@ fn resting_w(board: &Board) -> f64 {
     let period = rouse::PERIOD.as_secs_f64();
     let on = rouse::window(&timing).saturating_sub(timing.wake + timing.turnaround);
     let states = [
-        (timing.wake, drawn.radio_idle_ma),
+        (timing.wake + board.waking.lead, drawn.radio_idle_ma),
         (timing.turnaround, drawn.radio_calibrate_ma),
         (on, drawn.radio_receive_ma),
-        (board.handler * 2, drawn.mcu_active_ma),
+        (board.handler * 2 + board.waking.code, drawn.mcu_active_ma),
     ];
     let awake = states.map(|(time, ma)| time.as_secs_f64() * ma);
     let asleep_ma = drawn.radio_sleep_ma + drawn.mcu_low_power_ma;

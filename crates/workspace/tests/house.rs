@@ -21,7 +21,7 @@ const FLOORS: [(&str, &str); 20] = [
     ("medium", "units wire"),
     ("sim", "units wire engine medium"),
     // It knows no protocol and no driver: what runs on its chips is an image.
-    ("emulator", "units medium"),
+    ("emulator", "units medium sim"),
     ("testbeds", "units medium sim"),
     ("draw", "units"),
     // Neither sim nor medium nor testbeds: what runs beside a real network simulates none.
@@ -29,7 +29,7 @@ const FLOORS: [(&str, &str); 20] = [
     ("daemon", "units wire engine protocols planner draw host"),
     (
         "simnet",
-        "units wire engine protocols planner medium sim testbeds draw host",
+        "units wire engine protocols nrf52840 planner medium sim emulator testbeds draw host",
     ),
     (
         "lab",
@@ -60,6 +60,7 @@ const TESTED_WITH: [(&str, &str); 4] = [
     ("emulator", "wire engine protocols nrf52840"),
     ("testbeds", "engine"),
     ("protocols", "protocols"),
+    ("thalweg", "emulator nrf52840"),
 ];
 
 /// Circles that are still to be cut: crate, folder, and who is in it. Entries go as circles go.

@@ -521,10 +521,10 @@ impl Device for Radio {
             0x560 => self.plan_match(now),
             // POWER off resets all registers (6.20.14.86).
             0xffc if value & 1 == 0 => {
+                self.spent[self.state as usize] += now.saturating_sub(self.entered);
                 let (spent, acts) = (self.spent, std::mem::take(&mut self.acts));
                 let misuses = self.misuses();
                 let heard = self.hears();
-                self.spent[self.state as usize] += now.saturating_sub(self.entered);
                 *self = Self::new(super::RADIO, self.times);
                 (self.spent, self.acts, self.entered) = (spent, acts, now);
                 (self.starts_without_crystal, self.bad_pointers) = misuses;

@@ -6,11 +6,14 @@
 //! `crates/simnet/tests/all/line/`.
 
 mod clock;
+mod conversation;
 mod session;
+mod stepped;
 mod stream;
 mod worker;
 
 pub use session::LineSession;
+pub use stepped::{SteppedNetwork, Steps};
 pub use stream::{Address, AddressError, Open, Stream};
 
 use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
@@ -259,16 +262,8 @@ impl LineNetwork {
     ) -> Result<(), LineError> {
         let about = self.check_station(station)?;
         self.check_session()?;
-        let mut room = vec![0; max_order_bytes(NODES)];
-        let mut w = Writer::new(&mut room);
-        write(&mut w)?;
-        let bytes = w.len();
-        room.truncate(bytes);
-        let limit = about.limits.order_bytes;
-        if bytes > usize::from(limit) {
-            return Err(LineError::TooLong { bytes, room: limit });
-        }
-        let sent = self.orders.as_ref().map(|orders| orders.try_send(room));
+        let order = written(&about, write)?;
+        let sent = self.orders.as_ref().map(|orders| orders.try_send(order));
         match sent {
             Some(Ok(())) => Ok(()),
             Some(Err(TrySendError::Full(_))) => Err(LineError::Full {
@@ -302,19 +297,38 @@ impl LineNetwork {
         }
     }
 
-    /// Whether there is a session, and if not, why.
     fn check_session(&self) -> Result<(), LineError> {
-        let address = || self.address.clone();
-        let shared = lock(&self.shared);
-        match (shared.station, shared.foreign) {
-            (Some(_), _) => Ok(()),
-            (None, Some(theirs)) => Err(LineError::Version {
-                address: address(),
-                theirs,
-            }),
-            (None, None) => Err(LineError::Down { address: address() }),
-        }
+        check_session(&lock(&self.shared), &self.address)
     }
+}
+
+/// Whether there is a session at `address`, and if not, why.
+fn check_session(shared: &Shared, address: &str) -> Result<(), LineError> {
+    let address = || address.to_owned();
+    match (shared.station, shared.foreign) {
+        (Some(_), _) => Ok(()),
+        (None, Some(theirs)) => Err(LineError::Version {
+            address: address(),
+            theirs,
+        }),
+        (None, None) => Err(LineError::Down { address: address() }),
+    }
+}
+
+/// The order that `write` writes, where the station takes so long a one.
+fn written(
+    about: &About,
+    write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+) -> Result<Vec<u8>, LineError> {
+    let mut order = vec![0; max_order_bytes(NODES)];
+    let mut w = Writer::new(&mut order);
+    write(&mut w)?;
+    let (bytes, room) = (w.len(), about.limits.order_bytes);
+    if bytes > usize::from(room) {
+        return Err(LineError::TooLong { bytes, room });
+    }
+    order.truncate(bytes);
+    Ok(order)
 }
 
 impl Drop for LineNetwork {

@@ -5,7 +5,7 @@
 
 use super::{
     AckBy, Acks, Background, Board, Bus, Costs, Currents, Detector, McuRuns, PreCopy, SecondRadio,
-    Software, Wakes,
+    Software, Wakes, Waking,
 };
 use crate::clock::ClockModel;
 use serde::Deserialize;
@@ -221,6 +221,10 @@ struct Energy {
     #[serde(default)]
     handler_us: Us,
     #[serde(default)]
+    waking_lead_us: Us,
+    #[serde(default)]
+    waking_code_us: Us,
+    #[serde(default)]
     mcu_runs: McuName,
     supply_v: f64,
     radio_sleep_ma: f64,
@@ -238,6 +242,7 @@ enum McuName {
     #[default]
     ForEvents,
     WithRadio,
+    ForHandlers,
 }
 
 /// Microseconds, read from an integer or a fraction from 0 to 10 s.
@@ -404,9 +409,14 @@ impl File {
             }),
             tx_power: Dbm(self.tx_power_dbm),
             handler: e.handler_us.0,
+            waking: Waking {
+                lead: e.waking_lead_us.0,
+                code: e.waking_code_us.0,
+            },
             mcu: match e.mcu_runs {
                 McuName::ForEvents => McuRuns::ForEvents,
                 McuName::WithRadio => McuRuns::WithRadio,
+                McuName::ForHandlers => McuRuns::ForHandlers,
             },
             acks: acks(self.acknowledge, timing.turnaround_us.0),
             bus: match self.bus {

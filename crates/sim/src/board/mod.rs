@@ -46,6 +46,8 @@ pub struct Board {
     pub tx_power: Dbm,
     /// For how long the microcontroller is awake for each event that it handles.
     pub handler: Duration,
+    /// What it costs its node that the radio ends a sleep.
+    pub waking: Waking,
     /// What keeps the microcontroller awake besides.
     pub mcu: McuRuns,
     /// What it draws.
@@ -102,6 +104,18 @@ pub enum McuRuns {
     ForEvents,
     /// Its radio, whenever it is not powered down: one that hands over every byte.
     WithRadio,
+    /// Not even a frame that it sends: the radio takes frames from memory by itself, and is off from a frame's end until
+    /// a handler starts it again.
+    ForHandlers,
+}
+
+/// What it costs that a radio ends a sleep, beside [`BoardTiming::wake`] and handlers; nothing of it delays anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waking {
+    /// For how long before the radio is idle: its driver leaves the oscillator time.
+    pub lead: Duration,
+    /// For how long the microcontroller runs: its driver waits for clocks.
+    pub code: Duration,
 }
 
 /// How acknowledgements come about.

@@ -5,6 +5,7 @@
 //! whatever the mode. Notices come the board's event latency later, or when its
 //! software comes to it (`software.rs`). Tests: `tests/contract.rs`, `tests/whole.rs`.
 
+use crate::board::McuRuns;
 use crate::capture::{Captured, Side};
 use crate::energy::RadioState;
 use crate::hooks::{Activity, Kind, ReceptionTrace};
@@ -80,6 +81,7 @@ impl<A: Air> World<A> {
         radio.on_from = Some(on);
         let receive = Some((on, RadioState::Receive));
         if calibrate > now {
+            radio.pay_for_waking(now);
             let then = [Some((calibrate, RadioState::Calibrate)), receive];
             radio.meter.radio(now, RadioState::Idle, then);
         } else {
@@ -166,6 +168,7 @@ impl<A: Air> World<A> {
         let radio = &mut self.radios[n];
         if radio.pending(token).is_some() && radio.awake_from.is_none() {
             radio.awake_from = Some(self.now + radio.board.timing.wake);
+            radio.pay_for_waking(self.now);
             radio.meter.radio(self.now, RadioState::Idle, [None; 2]);
         }
     }
@@ -212,7 +215,7 @@ impl<A: Air> World<A> {
             let copied = now + radio.copy_time(bytes);
             radio.bus_until = radio.bus_until.max(copied);
             // Glossy's code waits in the interrupt handler for the last symbol.
-            let until = match radio.is_prompt() {
+            let until = match radio.is_prompt() || radio.board.mcu == McuRuns::ForHandlers {
                 true => copied,
                 false => start + radio.board.chip.phy.air_time(bytes),
             };
@@ -360,6 +363,7 @@ impl<A: Air> World<A> {
 
         self.radios[from].excursion = Excursion::No;
         self.sent(from, channel);
+        self.radios[from].pause(now);
         let node = self.node_of(from);
         self.record(frame, sfd, now, Side::Sent { node });
         if let Some(op) = op {
@@ -374,6 +378,7 @@ impl<A: Air> World<A> {
             let Some(filter) = self.filters.get_mut(n) else {
                 continue; // an ear without a node
             };
+            self.radios[n].pause(now);
             if r.outcome == Outcome::Good {
                 self.stats.receptions += 1;
                 let end = r.end;

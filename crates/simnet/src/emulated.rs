@@ -1,0 +1,177 @@
+//! A site's motes on emulated chips, each with its real image, and the base station among them.
+//!
+//! Behind the host's seam in this process ([`thalweg_host::line::SteppedNetwork`]), where time is the chips' own, or
+//! behind a line. Time base: true time of the emulated world. Invariant: same images, site and perturbation, same bytes.
+//! Tests: `crates/thalweg/tests/emulated.rs`, `.ci/emulated.py`.
+
+use thalweg_emulator::elf::ElfError;
+use thalweg_emulator::network::{Flash, Line, Network};
+use thalweg_emulator::perturbation::Perturbation;
+use thalweg_emulator::world::Stopped;
+use thalweg_host::line::Steps;
+use thalweg_host::network::{NetworkFault, NetworkTime};
+use thalweg_medium::chip::NRF52840;
+use thalweg_nrf52840::identity::{Identity, Role, RECORD_BYTES};
+use thalweg_sim::{Currents, Energy};
+use thalweg_testbeds::Site;
+use thalweg_units::{NodeId, SimTime};
+
+/// By then every mote is on, and has made the recording that it lacked.
+const READY: SimTime = SimTime::from_nanos(3_000_000_000);
+
+/// Why there is no emulated network.
+#[derive(Debug, thiserror::Error)]
+pub enum EmulatedError {
+    /// The site's boards have another chip.
+    #[error("{testbed} has boards {board:?}; only chips nRF52840 are emulated (board = \"nrf52840\" in the testbed's file)")]
+    Chip {
+        /// The testbed.
+        testbed: String,
+        /// Its board.
+        board: String,
+    },
+    /// A file is no image.
+    #[error(transparent)]
+    Image(#[from] ElfError),
+    /// An image cannot go on.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// An image, and where in flash it looks for its identity.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// An ELF file.
+    pub elf: &'a [u8],
+    /// Address of the identity's first byte.
+    pub identity: u32,
+}
+
+/// The images of a network.
+#[derive(Debug, Clone, Copy)]
+pub struct Images<'a> {
+    /// Of each mote but the base station.
+    pub mote: Program<'a>,
+    /// Of the base station.
+    pub station: Program<'a>,
+}
+
+/// A base station and motes that run their images.
+pub struct Emulated {
+    /// Their chips, by the testbed's order, and their air.
+    pub network: Network,
+    ids: Vec<NodeId>,
+    station: usize,
+    line: Line,
+    currents: Currents,
+}
+
+/// Whether the boards of `site` can be emulated.
+///
+/// # Errors
+/// [`EmulatedError::Chip`].
+pub fn check(site: &Site) -> Result<(), EmulatedError> {
+    match *site.board.chip == NRF52840 {
+        true => Ok(()),
+        false => Err(EmulatedError::Chip {
+            testbed: site.testbed.name.clone(),
+            board: site.testbed.board_name.clone(),
+        }),
+    }
+}
+
+impl Emulated {
+    /// The network of `site` with node `to` or its sink as base station, whose host is at `line`, switched on: three
+    /// seconds have passed.
+    ///
+    /// # Errors
+    /// [`EmulatedError`].
+    pub fn open(
+        site: &Site,
+        (to, line): (Option<NodeId>, Line),
+        images: &Images<'_>,
+        perturbation: Perturbation,
+    ) -> Result<Self, EmulatedError> {
+        check(site)?;
+        let testbed = &site.testbed;
+        let node = to.unwrap_or(testbed.sink);
+        let motes: Vec<(Program<'_>, [u8; RECORD_BYTES])> = testbed
+            .nodes
+            .iter()
+            .map(|at| {
+                let (image, role) = match at.id == node {
+                    true => (images.station, Role::BaseStation),
+                    false => (images.mote, Role::Mote),
+                };
+                let (channels, floods) = (testbed.channels, testbed.control);
+                let identity = Identity {
+                    node: at.id,
+                    role,
+                    channels,
+                    floods,
+                };
+                (image, identity.bytes())
+            })
+            .collect();
+        let motes: Vec<Flash<'_>> = motes
+            .iter()
+            .map(|(image, identity)| Flash {
+                image: image.elf,
+                identity: (image.identity, identity),
+            })
+            .collect();
+        let environment = site.environment.clone();
+        let mut network = Network::open(environment, &motes, (site.seed, perturbation))?;
+        let station = testbed.index_of(node).unwrap_or(testbed.sink_index());
+        if line == Line::Usb {
+            network.plug(station);
+        }
+        network.run_until(READY)?;
+        Ok(Self {
+            network,
+            ids: testbed.nodes.iter().map(|node| node.id).collect(),
+            station,
+            line,
+            currents: site.board.currents,
+        })
+    }
+
+    /// The base station's index.
+    pub const fn station(&self) -> usize {
+        self.station
+    }
+    /// Time and energy of the mote of index `mote` so far, as its board's file has currents.
+    pub fn energy(&self, mote: usize) -> Energy {
+        self.network.spent(mote).energy(&self.currents)
+    }
+    /// How many motes there are, the base station among them.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+impl Steps for Emulated {
+    fn now(&self) -> NetworkTime {
+        self.network.now()
+    }
+    fn run(&mut self, until: NetworkTime) -> Result<(), NetworkFault> {
+        let ran = self.network.run_until(until);
+        ran.map_err(|why| NetworkFault::Broken(Box::new(why)))
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.network.send_line(self.station, self.line, bytes);
+        }
+    }
+    fn read(&mut self) -> Vec<u8> {
+        self.network.take_line(self.station, self.line)
+    }
+    fn joules(&mut self, node: NodeId) -> Option<f64> {
+        let mote = self.ids.iter().position(|id| *id == node)?;
+        Some(self.energy(mote).joules())
+    }
+}

@@ -1,0 +1,164 @@
+//! Emulated and simulated networks of one site agree; frames of one slot begin together.
+
+use crate::run::{emulated, motes20, simulated, Run, TURN};
+use std::ops::RangeInclusive;
+use thalweg_emulator::perturbation::Perturbation;
+use thalweg_emulator::world::SentFrame;
+use thalweg_units::{Channel, Duration};
+
+/// Bytes of a frame of a train that rouses, without check sequence.
+const TRAIN: usize = 6;
+
+/// How far `a` is from `b`, as a share of it.
+fn off(a: f64, b: f64) -> f64 {
+    (a / b - 1.0).abs()
+}
+
+/// Each draw on both; the lines are `docs/motes.md`'s.
+fn agree(seeds: RangeInclusive<u64>) {
+    let testbed = motes20();
+    let mut all: [Vec<Run>; 2] = Default::default();
+    println!("| seed | kbit/s | hops | frames of the transfer | all frames | joules |");
+    for seed in seeds {
+        let chips = emulated(&testbed, (seed, Perturbation::NONE), TURN, None);
+        let model = simulated(&testbed, seed, chips.began);
+        println!(
+            "| {seed} | {:.1}, {:.1} | {}, {} | {}, {} | {}, {} | {:.3}, {:.3} |",
+            chips.goodput_kbps,
+            model.goodput_kbps,
+            chips.hops,
+            model.hops,
+            chips.transfer_frames,
+            model.transfer_frames,
+            chips.frames,
+            model.frames,
+            chips.joules,
+            model.joules
+        );
+        all[0].push(chips);
+        all[1].push(model);
+    }
+    let pairs = || all[0].iter().zip(&all[1]);
+    for (chips, model) in pairs() {
+        assert!(chips.is_whole && model.is_whole);
+        assert!(off(chips.goodput_kbps, model.goodput_kbps) < 0.02);
+        // Both measure their links, and plans may differ by a hop.
+        let [a, b] = [chips, model].map(|run| run.transfer_frames as f64 / f64::from(run.hops));
+        assert!(off(a, b) < 0.02, "{a} {b}");
+        assert!(off(chips.joules, model.joules) < 0.05);
+    }
+    // How early a mote hears the train is drawn, so a single draw says little.
+    let [a, b] = all
+        .each_ref()
+        .map(|runs| runs.iter().map(|run| run.frames as f64).sum::<f64>());
+    assert!(
+        off(a, b) < if all[0].len() < 10 { 0.05 } else { 0.02 },
+        "{a} {b}"
+    );
+}
+
+#[test]
+#[ignore = "needs images"]
+fn two_draws_agree() {
+    agree(1..=2);
+}
+
+#[test]
+#[ignore = "needs images, and minutes"]
+fn nightly_ten_draws_agree() {
+    agree(1..=10);
+}
+
+#[test]
+#[ignore = "needs images"]
+fn equal_frames_begin_together_with_crystals_20_ppm_apart() {
+    let perturbation = Perturbation {
+        crystals_off_ppb: Some(10_000),
+        ..Perturbation::NONE
+    };
+    let mut frames = Vec::new();
+    let run = emulated(&motes20(), (1, perturbation), TURN, Some(&mut frames));
+    assert!(run.is_whole);
+    let slots = slots(frames);
+    let kinds: [(&str, u64, &dyn Fn(usize) -> bool); 3] = [
+        ("answers to one frame", 200, &|n| slots[n].answers),
+        // Each hop adds a tick of the timer, and senders at both sides of a listener are up to 40 m apart.
+        ("floods", 300, &|n| slots[n].mpdu.len() != TRAIN),
+        ("trains", 500, &|n| slots[n].mpdu.len() == TRAIN),
+    ];
+    for (what, most, is_of) in kinds {
+        let of = slots.iter().enumerate().filter(|(n, _)| is_of(*n));
+        let mut spreads: Vec<u64> = of.flat_map(|(_, slot)| heard(&slot.sent)).collect();
+        spreads.sort_unstable();
+        let of = |share: f64| spreads[((spreads.len() - 1) as f64 * share) as usize];
+        let (count, median, p99, last) = (spreads.len(), of(0.5), of(0.99), of(1.0));
+        println!("{what}: {count} heard, median {median} ns, p99 {p99}, most {last}");
+        assert!(p99 < most, "{what}: {p99} ns");
+    }
+}
+
+/// Equal frames that began on one channel within 100 us.
+struct Slot {
+    channel: Channel,
+    mpdu: Vec<u8>,
+    /// When, in nanoseconds, and by which mote.
+    sent: Vec<(u64, usize)>,
+    /// The frame before them on the channel, not more than 5 ms ago, had one sender.
+    answers: bool,
+}
+
+fn slots(frames: Vec<SentFrame>) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::new();
+    for frame in frames {
+        let at = frame.at.as_nanos();
+        let since = |slot: &Slot| at - slot.sent[0].0;
+        let last = slots
+            .iter_mut()
+            .rev()
+            .take_while(|slot| since(slot) < 5_000_000);
+        let mut last = last.filter(|slot| slot.channel == frame.channel);
+        match last.next() {
+            Some(slot) if since(slot) < 100_000 && slot.mpdu == frame.mpdu => {
+                slot.sent.push((at, frame.from));
+            }
+            before => {
+                let answers = before.is_some_and(|slot| slot.sent.len() == 1);
+                slots.push(Slot {
+                    channel: frame.channel,
+                    mpdu: frame.mpdu,
+                    sent: vec![(at, frame.from)],
+                    answers,
+                });
+            }
+        }
+    }
+    slots
+}
+
+/// The spread of what was sent together, in nanoseconds, for each mote that listens and has two senders within two pairs of
+/// the corridor, which is as far as motes hear each other.
+fn heard(sent: &[(u64, usize)]) -> impl Iterator<Item = u64> + '_ {
+    let listens = |mote: &usize| sent.iter().all(|(_, from)| from != mote);
+    (0..20).filter(listens).filter_map(|mote| {
+        let near = sent
+            .iter()
+            .filter(move |(_, from)| (from / 2).abs_diff(mote / 2) <= 2);
+        let times: Vec<u64> = near.map(|(at, _)| *at).collect();
+        (times.len() > 1)
+            .then(|| times.iter().max().unwrap_or(&0) - times.iter().min().unwrap_or(&0))
+    })
+}
+
+#[test]
+#[ignore = "needs images, and a minute"]
+fn nightly_a_slow_host_gets_all() {
+    for turn_ms in [1, 5, 10, 20, 50, 100, 200] {
+        let turn = Duration::from_millis(turn_ms);
+        let run = emulated(&motes20(), (1, Perturbation::NONE), turn, None);
+        println!(
+            "a look at the line each {turn_ms} ms: {:.1} kbit/s",
+            run.goodput_kbps
+        );
+        assert!(run.is_whole);
+    }
+}
