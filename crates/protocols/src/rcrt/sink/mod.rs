@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::Vec;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::{
-    Down, DownBody, Feedback, FeedbackRequest, Flow, Nacks, Rate, Up, UpBody, MAX_NACKS,
+    Down, DownBody, Feedback, FeedbackRequest, Flow, Nacks, Proof, Rate, Up, UpBody, MAX_NACKS,
 };
 use thalweg_wire::FrameBuf;
 
@@ -335,13 +335,14 @@ impl Sink {
                 let is_stale = !f.is_fresh();
                 took == Took::Duplicate || ask == FeedbackRequest::Yes || is_stale || f.misses()
             }
-            UpBody::Finish { end, echo } => {
+            UpBody::Finish { end, echo, proof } => {
                 let ends = f.unwrap(end).is_some_and(|end| f.ends(end, window));
                 if !ends {
                     self.refused.sequences += 1;
                     return;
                 }
                 f.echoed(now, echo);
+                f.proof = proof;
                 true
             }
             UpBody::Open { .. } => false,
@@ -354,9 +355,10 @@ impl Sink {
                 before: f.before,
                 next: f.next,
             };
+            let proof = f.proof;
             self.total.changed(&self.config, was, 0.0);
             self.remove(now, k);
-            return self.finish((origin, flow), last);
+            return self.finish((origin, flow), last, proof);
         }
         self.total.changed(&self.config, was, is);
         self.decide(now, k);
@@ -365,13 +367,14 @@ impl Sink {
         }
     }
     /// All of the flow `key` is there, and it was removed.
-    fn finish(&mut self, key: Key, last: Last) {
+    fn finish(&mut self, key: Key, last: Last, proof: Option<Proof>) {
         let ((origin, flow), connection) = (key, last.connection);
         self.closed.remember(key, last);
         self.events.push_back(Event::Finished {
             origin,
             flow,
             connection,
+            proof,
         });
         self.refuse(key, connection, DownBody::Finished);
     }
