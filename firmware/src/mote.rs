@@ -18,11 +18,16 @@ use thalweg_nrf52840::reset::Before;
 use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
+use thalweg_protocols::member::{Member, Packets};
 use thalweg_protocols::mote::Mote;
+use thalweg_protocols::object::Lends;
+use thalweg_protocols::rcrt::source::Source;
 
 /// What waits for flash while the radio is in use: 8 kB.
 pub type Recorder = Recording<Chip, 8_192>;
-type Whole = Node<Mote<Recorder, 40, 0>, Chip>;
+/// What it sends in a session of RCRT.
+type Sends = Source<Packets<<Recorder as Lends>::Loan>>;
+type Whole = Node<Member<Recorder, Sends, 40, 0>, Chip>;
 
 /// What the interrupt handlers and the main loop share.
 struct Shared {
@@ -82,7 +87,8 @@ fn start(chip: Chip, identity: Identity, before: &Before, first: impl FnOnce(&mu
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
     let mote = Mote::new(identity.node, config, TIMING, recorder);
-    let mut node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+    let member = Member::new(mote, &config);
+    let mut node = match Node::new(chip, member, memory, LowFrequency::Crystal) {
         Ok(node) => node,
         // Its text has numbers with fractions, and the code for them takes 6 kB.
         Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),

@@ -1,7 +1,7 @@
 //! What a base station's radio leaves for its line: a ring of items, filled by interrupts.
 
 use thalweg_protocols::line::desk::Waiting;
-use thalweg_protocols::mote::host::MAX_EVENT_BYTES;
+use thalweg_protocols::line::station::MAX_EVENT_BYTES;
 use thalweg_protocols::object::NoRoom;
 use thalweg_units::Instant;
 

@@ -223,6 +223,10 @@ fn check_takes(args: &CollectArgs, network: &Network) -> Result<(), Failure> {
         let line = "the argument '--all-nodes' cannot be used with '--pcap <FILE>'";
         return Err(Failure::input(line));
     }
+    if args.all_nodes && args.port.is_some() && !at_once {
+        let line = "the argument '--all-nodes' cannot be used with '--port <PORT>'";
+        return Err(Failure::input(line));
+    }
     if args.to.len() > 1 && !args.all_nodes {
         let line =
             "one object has one base station: name one node with --to, or ask for --all-nodes";

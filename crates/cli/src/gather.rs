@@ -12,6 +12,7 @@ use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
 use thalweg_host::transfer::session::{SessionRequest, DEMAND};
 use thalweg_simnet::gather::{psdu_bytes, Collection, Progress, Report, Scenario};
 use thalweg_testbeds::{Site, Testbed};
+use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network::{self, Ends};
 use crate::output;
+use crate::port;
 use crate::progress::Reporter;
 use crate::table::{number, Table};
 use crate::transfer::{keep, object, Of};
@@ -27,11 +29,11 @@ use crate::transfer::{keep, object, Of};
 pub(crate) fn run(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<(), Failure> {
     let mut collection = collection(args, ends, rates)?;
     let testbed = Testbed::load(&args.testbed)?;
-    if args.from.is_empty() {
-        let sink = collection.to.unwrap_or(testbed.sink);
-        let others = testbed.nodes.iter().filter(|node| node.id != sink);
-        collection.request.sources = others.map(|node| node.id.get()).collect();
+    if let Some(port) = &args.port {
+        return behind((args, ends), &mut collection, &testbed, port);
     }
+    let sink = collection.to.unwrap_or(testbed.sink);
+    of_all_where_none_is_named(&mut collection, &testbed, sink);
     collection.check(&testbed)?;
     let site = Site::new(testbed, args.seed);
     let site = site.with_losses(&args.loss, psdu_bytes(collection.payload));
@@ -42,35 +44,76 @@ pub(crate) fn run(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<(), F
     let frames = frames.map_err(|why| Failure::Job(format!("capture: {why}")))?;
     let mut reporter = Reporter::to_stderr(args.say.verbosity());
     let interrupt = Interrupt::on_signals();
-    let mut observer = |progress| {
-        show(&mut reporter, &progress);
-        match interrupt.is_set() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
+    let mut observer = |progress| watch(&mut reporter, &interrupt, &progress);
     let gathered = collection.gather(&site, frames, &mut observer);
     reporter.finish();
     // What broke the capture explains more than the run that it ended.
     if let Some(failure) = capture.as_ref().and_then(Capture::failure) {
         return Err(failure);
     }
-    let report = gathered?;
-    let testbed = &site.testbed;
+    let done = finish((args, ends), &site.testbed, &gathered?, &interrupt);
+    match capture.map_or(Ok(()), Capture::finish) {
+        Ok(()) => done,
+        failed => failed,
+    }
+}
+
+/// The same behind the base station at `port`.
+fn behind(
+    (args, ends): (&CollectArgs, &Ends),
+    collection: &mut Collection,
+    testbed: &Testbed,
+    port: &str,
+) -> Result<(), Failure> {
+    if args.payload.is_some() {
+        let line = "--payload: nodes behind a line choose the length of their packets themselves";
+        return Err(Failure::input(line));
+    }
+    let interrupt = Interrupt::on_signals();
+    let mut line = port::open((port, args.baud), &interrupt)?;
+    let sink = line.station().map_or(testbed.sink, |about| about.node);
+    of_all_where_none_is_named(collection, testbed, sink);
+    let mut reporter = Reporter::to_stderr(args.say.verbosity());
+    let mut observer = |progress| watch(&mut reporter, &interrupt, &progress);
+    let gathered = collection.behind(&mut line, (testbed, args.seed), &mut observer);
+    reporter.finish();
+    finish((args, ends), testbed, &gathered?, &interrupt)
+}
+
+fn of_all_where_none_is_named(collection: &mut Collection, testbed: &Testbed, sink: NodeId) {
+    let sources = &mut collection.request.sources;
+    if sources.is_empty() {
+        let others = testbed.nodes.iter().filter(|node| node.id != sink);
+        *sources = others.map(|node| node.id.get()).collect();
+    }
+}
+
+fn watch(reporter: &mut Reporter, interrupt: &Interrupt, progress: &Progress) -> ControlFlow<()> {
+    show(reporter, progress);
+    match interrupt.is_set() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+/// Stores the objects that are whole, and prints the report.
+fn finish(
+    (args, ends): (&CollectArgs, &Ends),
+    testbed: &Testbed,
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     // The result is shown even if it cannot be stored.
     let store = Store::open(&args.out).map_err(Failure::from);
-    let kept = store.and_then(|mut store| keep_all(&report, &mut store, Of::file(args)));
+    let kept = store.and_then(|mut store| keep_all(report, &mut store, Of::file(args)));
     if args.json {
-        let (report, stored) = (&report, kept.as_deref().unwrap_or_default());
+        let stored = kept.as_deref().unwrap_or_default();
         output::print_json(&Printed { report, stored })?;
     } else {
         let stored_in = kept.is_ok().then_some(args.out.as_path());
-        let sink = network::sink(&site.testbed, &ends.to);
-        output::print(&text(&report, args.protocol.name, &sink, stored_in))?;
-    }
-    if let Some(capture) = capture {
-        capture.finish()?;
+        let sink = network::sink(testbed, &ends.to);
+        output::print(&text(report, args.protocol.name, &sink, stored_in))?;
     }
     kept?;
     let missing = report.objects - report.whole;
@@ -195,10 +238,12 @@ fn text(report: &Report, protocol: &str, sink: &str, stored_in: Option<&Path>) -
                 .unwrap_or_else(|| "whole".to_owned()),
         ]);
     }
+    let settled = report.settled_s;
+    let routes = settled.map_or_else(String::new, |s| format!("routes found in {s:.0} s\n"));
     format!(
         "{}, seed {}: {} to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
          {sink}\n\
-         routes found in {:.0} s\n\n{}\n\
+         {routes}\n{}\n\
          {} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks\n\
          {}",
         report.testbed,
@@ -208,7 +253,6 @@ fn text(report: &Report, protocol: &str, sink: &str, stored_in: Option<&Path>) -
         report.policy,
         report.demand,
         report.payload,
-        report.settled_s,
         table.render(),
         report.whole,
         report.objects,

@@ -7,28 +7,34 @@ use thalweg_host::line::{Address, LineError, LineNetwork};
 use thalweg_host::recovery::first_transfer;
 
 use crate::failure::Stop;
+use crate::interrupt::Interrupt;
 use crate::progress::Watch;
 
 /// How long a base station's greeting is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Surveys and fetches over the line at `port`, a serial one at `baud`.
+/// The line at `port`, a serial one at `baud`.
+pub(crate) fn open((port, baud): (&str, u32), interrupt: &Interrupt) -> Result<LineNetwork, Stop> {
+    let address = Address::parse(port, baud);
+    let address = address.map_err(|why| Stop::Input(format!("--port: {why}")))?;
+    let asked = interrupt.clone();
+    let stopping = Box::new(move || asked.is_set());
+    match LineNetwork::open(Box::new(address), PATIENCE, stopping) {
+        Ok(line) => Ok(line),
+        Err(_) if interrupt.is_set() => Err(Stop::Interrupted),
+        Err(why @ LineError::Open { .. }) => Err(Stop::Input(why.to_string())),
+        Err(why) => Err(Stop::Failed(why.to_string())),
+    }
+}
+
+/// Surveys and fetches over a line.
 pub(crate) fn fetch(
-    (port, baud): (&str, u32),
+    port: (&str, u32),
     network: &Network,
     watch: &mut Watch,
 ) -> Result<PipelineReport, Stop> {
     network.pipeline("port")?;
-    let address = Address::parse(port, baud);
-    let address = address.map_err(|why| Stop::Input(format!("--port: {why}")))?;
-    let interrupt = watch.interrupt.clone();
-    let stopping = Box::new(move || interrupt.is_set());
-    let mut line = match LineNetwork::open(Box::new(address), PATIENCE, stopping) {
-        Ok(line) => line,
-        Err(_) if watch.interrupt.is_set() => return Err(Stop::Interrupted),
-        Err(why @ LineError::Open { .. }) => return Err(Stop::Input(why.to_string())),
-        Err(why) => return Err(Stop::Failed(why.to_string())),
-    };
+    let mut line = open(port, &watch.interrupt)?;
     let sink = network.testbed().sink;
     let about = line.station();
     let station = about.map_or(sink, |about| about.node);

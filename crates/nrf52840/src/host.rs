@@ -11,9 +11,10 @@ use crate::reset::Before;
 use crate::Registers;
 use core::fmt;
 use thalweg_engine::{Driver, Engine, Livelock, Misfit, Port, RadioId, Request};
+use thalweg_protocols::member::{Member, Seat};
 use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_units::{BatteryLevel, Instant};
+use thalweg_units::{BatteryLevel, Instant, Restarts};
 
 /// A shorter rest is not worth stopping the crystal for.
 const SHORTEST_SLEEP: u64 = (clock::LEAD_US + 3_500) * MICROSECOND;
@@ -279,13 +280,55 @@ impl<E: Engine, R: Registers> Node<E, R> {
     }
 }
 
-/// What an application sees of a mote.
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, R: Registers>
-    Node<Mote<S, NEIGHBOURS, NODES>, R>
+/// An engine that hands out objects.
+pub trait HandsOut: Engine {
+    /// Where they are.
+    type Store;
+    /// The same.
+    fn store_mut(&mut self) -> &mut Self::Store;
+    /// As [`Mote::set_battery`].
+    fn set_battery(&mut self, level: BatteryLevel);
+    /// As [`Mote::set_restarts`].
+    fn set_restarts(&mut self, restarts: Restarts);
+}
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> HandsOut
+    for Mote<S, NEIGHBOURS, NODES>
 {
+    type Store = S;
+
+    fn store_mut(&mut self) -> &mut S {
+        self.store_mut()
+    }
+    fn set_battery(&mut self, level: BatteryLevel) {
+        self.set_battery(level);
+    }
+    fn set_restarts(&mut self, restarts: Restarts) {
+        self.set_restarts(restarts);
+    }
+}
+
+impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> HandsOut
+    for Member<S, T, NEIGHBOURS, NODES>
+{
+    type Store = S;
+
+    fn store_mut(&mut self) -> &mut S {
+        self.store_mut()
+    }
+    fn set_battery(&mut self, level: BatteryLevel) {
+        self.set_battery(level);
+    }
+    fn set_restarts(&mut self, restarts: Restarts) {
+        self.set_restarts(restarts);
+    }
+}
+
+/// What an application sees of a mote.
+impl<E: HandsOut, R: Registers> Node<E, R> {
     /// What the mote hands out when it is asked: a [`crate::recording::Recording`], and what the radio is in use for, which
     /// says whether flash may be written.
-    pub fn recording(&mut self) -> (&mut S, Usage) {
+    pub fn recording(&mut self) -> (&mut E::Store, Usage) {
         let usage = self.radio.usage(&mut self.r);
         (self.driver.engine_mut().store_mut(), usage)
     }

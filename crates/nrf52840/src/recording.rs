@@ -14,7 +14,7 @@ use crate::radio::Usage;
 use crate::Registers;
 use core::cell::Cell;
 use core::fmt;
-use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+use thalweg_protocols::object::{Lends, NoRoom, ObjectInfo, ObjectStore};
 
 /// Bytes of a page's header.
 const HEADER: u32 = 32;
@@ -427,25 +427,75 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
 impl<R: Registers + Clone, const BUFFER: usize> ObjectStore for Recording<R, BUFFER> {
     fn info(&self) -> ObjectInfo {
         self.served.set(self.sealed);
-        let none = ObjectInfo {
-            len: 0,
-            digest: [0; 8],
-        };
-        self.sealed().unwrap_or(none)
+        info_of(self.sealed)
     }
     fn read(&self, offset: u32, into: &mut [u8]) {
-        let Some(sealed) = self.served.get().or(self.sealed) else {
-            return into.fill(0);
-        };
-        let left = sealed.info.len.saturating_sub(offset) as usize;
-        let (into, beyond) = into.split_at_mut(left.min(into.len()));
-        beyond.fill(0);
-        read(&mut self.r.clone(), self.flash, &sealed, offset, into);
+        let sealed = self.served.get().or(self.sealed);
+        read_sealed(&self.r, self.flash, sealed, offset, into);
     }
     fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
         // A mote hands out; it is nobody's destination.
         Err(NoRoom)
     }
+}
+
+/// One recording, to be read beside the sensor's. Its pages are erased once a second newer one is made.
+#[derive(Debug)]
+pub struct Lent<R> {
+    r: R,
+    flash: Flash,
+    sealed: Option<Sealed>,
+}
+
+impl<R: Registers + Clone, const BUFFER: usize> Lends for Recording<R, BUFFER> {
+    type Loan = Lent<R>;
+
+    fn lend(&self) -> Lent<R> {
+        Lent {
+            r: self.r.clone(),
+            flash: self.flash,
+            sealed: self.sealed,
+        }
+    }
+}
+
+impl<R: Registers + Clone> ObjectStore for Lent<R> {
+    fn info(&self) -> ObjectInfo {
+        info_of(self.sealed)
+    }
+    fn read(&self, offset: u32, into: &mut [u8]) {
+        read_sealed(&self.r, self.flash, self.sealed, offset, into);
+    }
+    fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
+        Err(NoRoom)
+    }
+}
+
+fn info_of(sealed: Option<Sealed>) -> ObjectInfo {
+    sealed.map_or(
+        ObjectInfo {
+            len: 0,
+            digest: [0; 8],
+        },
+        |sealed| sealed.info,
+    )
+}
+
+/// Reads from `offset` on; what the recording has not is 0.
+fn read_sealed<R: Registers + Clone>(
+    r: &R,
+    flash: Flash,
+    sealed: Option<Sealed>,
+    offset: u32,
+    into: &mut [u8],
+) {
+    let Some(sealed) = sealed else {
+        return into.fill(0);
+    };
+    let left = sealed.info.len.saturating_sub(offset) as usize;
+    let (into, beyond) = into.split_at_mut(left.min(into.len()));
+    beyond.fill(0);
+    read(&mut r.clone(), flash, &sealed, offset, into);
 }
 
 /// Reads bytes of a recording that are within its length. A source reads a packet's within a relay's gap: page by page, and

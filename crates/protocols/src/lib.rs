@@ -20,6 +20,7 @@ pub mod glossy;
 pub mod ifrc;
 pub mod line;
 pub mod linkprobe;
+pub mod member;
 pub mod mote;
 pub mod object;
 pub mod p3;

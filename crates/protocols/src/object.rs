@@ -35,6 +35,14 @@ pub trait ObjectStore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoRoom;
 
+/// A store whose present object can be read beside it, while another layer has the store.
+pub trait Lends: ObjectStore {
+    /// What reads it.
+    type Loan: ObjectStore;
+    /// The object that it holds now.
+    fn lend(&self) -> Self::Loan;
+}
+
 /// For nodes that have no objects: relays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObject;

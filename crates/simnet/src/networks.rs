@@ -109,7 +109,7 @@ pub(crate) fn gauges(
     station: NodeId,
     sources: impl Iterator<Item = (NodeId, f64)>,
 ) -> Result<TreeNetwork<Gauge>, convergecast::RunError> {
-    let setup = Setup::session(&site.testbed, station, sources);
+    let setup = Setup::session(site, station, sources);
     let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
     TreeNetwork::open(site, setup, |id| Gauge::new(seed, id), run, None)
 }

@@ -19,6 +19,7 @@ pub mod host;
 pub mod ifrc;
 pub mod levels;
 pub mod mac;
+pub mod muster;
 pub mod phy;
 pub mod pipeline;
 pub mod rcrt;

@@ -125,6 +125,16 @@ pub enum FeedbackRequest {
     Yes,
 }
 
+/// What a source says of the object that its connection brought, so that a sink can prove that it has it whole. Not in
+/// the paper, whose flows have no objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proof {
+    /// Its length in bytes.
+    pub len: u32,
+    /// A digest of all its bytes, which its users agree on.
+    pub digest: [u8; 8],
+}
+
 /// A message of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Up<'a> {
@@ -167,6 +177,8 @@ pub enum UpBody<'a> {
         end: u16,
         /// Of the last feedback.
         echo: Option<Echo>,
+        /// Of the object, where the packets were one.
+        proof: Option<Proof>,
     },
 }
 
@@ -245,6 +257,8 @@ const UNKNOWN: u8 = 7;
 const KIND: u8 = 0x0f;
 const ASKS: u8 = 0x10;
 const ECHOES: u8 = 0x20;
+/// Of the end of a connection, which meets nothing.
+const PROVES: u8 = 0x40;
 const MET: u8 = 0xc0;
 const MET_SHIFT: u8 = 6;
 
@@ -270,7 +284,10 @@ impl<'a> Up<'a> {
                 let asks = if ask == FeedbackRequest::Yes { ASKS } else { 0 };
                 DATA | asks | echoes(echo) | (met.0 << MET_SHIFT)
             }
-            UpBody::Finish { echo, .. } => FINISH | echoes(echo),
+            UpBody::Finish { echo, proof, .. } => {
+                let proves = if proof.is_some() { PROVES } else { 0 };
+                FINISH | echoes(echo) | proves
+            }
         };
         w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
         match self.what {
@@ -288,9 +305,12 @@ impl<'a> Up<'a> {
                 emit_echo(w, echo)?;
                 w.bytes(payload)?;
             }
-            UpBody::Finish { end, echo } => {
+            UpBody::Finish { end, echo, proof } => {
                 w.u16(end)?;
                 emit_echo(w, echo)?;
+                if let Some(Proof { len, digest }) = proof {
+                    w.u32(len)?.bytes(&digest)?;
+                }
             }
         }
         Ok(())
@@ -331,11 +351,18 @@ impl<'a> Up<'a> {
                     payload,
                 }
             }
-            FINISH if flags & !ECHOES == 0 => {
+            FINISH if flags & !(ECHOES | PROVES) == 0 => {
                 let end = r.u16()?;
                 let echo = parse_echo(&mut r)?;
+                let proof = match flags & PROVES {
+                    0 => None,
+                    _ => Some(Proof {
+                        len: r.u32()?,
+                        digest: *r.bytes(8)?.first_chunk().ok_or(WireError::Truncated)?,
+                    }),
+                };
                 r.end()?;
-                UpBody::Finish { end, echo }
+                UpBody::Finish { end, echo, proof }
             }
             _ => return Err(WireError::Malformed),
         };

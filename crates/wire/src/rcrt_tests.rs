@@ -24,7 +24,16 @@ fn messages_round_trip() {
         demand: Rate::from_per_s(4.0),
         first: 9,
     };
-    let ends = [None, echo].map(|echo| UpBody::Finish { end: 10, echo });
+    let proof = Some(Proof {
+        len: 59_000,
+        digest: [1, 2, 3, 4, 5, 6, 7, 8],
+    });
+    let ends = [(None, None), (echo, None), (None, proof), (echo, proof)];
+    let ends = ends.map(|(echo, proof)| UpBody::Finish {
+        end: 10,
+        echo,
+        proof,
+    });
     let all = [
         data(None, FeedbackRequest::No),
         data(echo, FeedbackRequest::Yes),

@@ -28,12 +28,14 @@ use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::line::desk::{Desk, Outbox, Waiting, Wanted};
-use thalweg_protocols::line::station::{max_order_bytes, Order};
-use thalweg_protocols::mote::{Event, Mote};
+use thalweg_protocols::line::station::{max_order_bytes, Event, Order};
+use thalweg_protocols::member::{Command, Member};
+use thalweg_protocols::mote::{self, Mote};
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+use thalweg_protocols::rcrt::Base;
 use thalweg_units::Instant;
 use thalweg_wire::host::{About, Carries, Limits, Name, MAX_STUFFED};
-use thalweg_wire::Writer;
+use thalweg_wire::{FrameBuf, Writer};
 
 /// Nodes that an order may name, and neighbours in the station's table.
 const NODES: usize = 256;
@@ -51,7 +53,7 @@ const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 const SERIAL: usize = 16;
 
 type Cable = Usb<'static, Chip>;
-type Whole = Node<Mote<Spool, NEIGHBOURS, NODES>, Chip>;
+type Whole = Node<Member<Spool, Base, NEIGHBOURS, NODES>, Chip>;
 
 /// What interrupt handlers and the main loop share.
 struct Shared {
@@ -146,7 +148,8 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
     config.idle = floodnet::Idle::Rests;
     // Nobody knows for how long the network has idled.
     let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
-    let mut node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+    let member = Member::new(mote, &config);
+    let mut node = match Node::new(chip, member, memory, LowFrequency::Crystal) {
         Ok(node) => node,
         Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
         Err(BootError::NoMemory) => reset(format_args!("the radio has no memory")),
@@ -210,7 +213,7 @@ fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
         // The time of the start is the same at each.
         boot: random::draw(&mut chip()).unwrap_or(now.as_nanos() as u32),
         node: identity.node,
-        carries: Carries::Pipelines,
+        carries: Carries::PipelinesAndSessions,
         board: Name::new("nRF52840").unwrap_or(Name::EMPTY),
         limits: Limits {
             nodes: NODES as u16,
@@ -241,6 +244,9 @@ fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
             });
         });
         hear(desk, &mut staged, bytes.get(..len).unwrap_or(&[]));
+        if !desk.is_up() {
+            end_session();
+        }
         staged.refill();
         desk.fill_window(&mut staged);
         let sent = send(desk, &mut cable);
@@ -299,16 +305,40 @@ fn hear(desk: &mut Desk<ORDER, NODES>, staged: &mut Staged, bytes: &[u8]) {
             Wanted::Fresh => {
                 staged.0 = None;
                 free(|cs| QUEUE.borrow(cs).borrow_mut().clear());
+                end_session();
             }
-            Wanted::Order(Order::Mote(command)) => free(|cs| {
-                with(cs, |shared| {
-                    let at = shared.node.now();
-                    shared.node.command(command, |event| tell(cs, at, event))
-                });
-            }),
-            // It carries pipelines, and said so.
-            Wanted::Order(Order::Session(_) | Order::Send(_)) => {}
+            Wanted::Order(Order::Mote(command)) => order(Command::Mote(command)),
+            Wanted::Order(Order::Session(sources)) => {
+                // More than a frame holds are more than are called: none begin.
+                let sources = sources.mustered().unwrap_or(FrameBuf::EMPTY);
+                order(Command::Session(sources));
+            }
+            Wanted::Order(Order::Send(send)) => order(Command::Send(send)),
         }
+    }
+}
+
+/// Has the node carry out an order.
+fn order(command: Command<NODES>) {
+    free(|cs| {
+        with(cs, |shared| {
+            let at = shared.node.now();
+            shared.node.command(command, |event| tell(cs, at, event))
+        });
+    });
+}
+
+/// Ends the session of a host that is gone.
+fn end_session() {
+    let mut runs = false;
+    free(|cs| {
+        with(cs, |shared| {
+            runs = shared.node.engine().has_session();
+            Ok(())
+        });
+    });
+    if runs {
+        order(Command::Mote(mote::Command::Stop));
     }
 }
 

@@ -138,7 +138,7 @@ impl<'a> SessionStore<'a> {
                     *self.open.entry(source).or_default() += bytes.len() as u64;
                     pieces.push((source, bytes));
                 }
-                StreamEvent::Ended(_) => {}
+                StreamEvent::Ended(..) => {}
                 StreamEvent::Begun(source, _) => {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);

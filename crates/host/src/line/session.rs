@@ -85,6 +85,10 @@ const fn refusal(why: NotBegun) -> &'static str {
     match why {
         NotBegun::NoSuchNode => "a source is no node of its network",
         NotBegun::NotCarried => "its nodes carry no sessions",
+        NotBegun::TooMany => "it cannot call so many sources at once: 26 by firmware",
+        NotBegun::NotCalled => {
+            "its call to the nodes did not go out: another base station may be at work"
+        }
     }
 }
 

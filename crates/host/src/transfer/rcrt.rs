@@ -1,7 +1,7 @@
 //! Objects of many nodes at once over RCRT (RCRT, section 3): what each node sends, and what has arrived.
 //!
 //! [`Objects`] stores what a [`Session`](super::session::Session) brings from sources whose objects are known
-//! beforehand. A source's object is one connection of packets, whose numbers wrap. Time base: the network's.
+//! beforehand, or proved at its end. A source's object is one connection of packets, whose numbers wrap. Time base: the network's.
 //! Invariants: an object is whole only with its source's length and digest; a source is given up after [`PATIENCE`]
 //! without new bytes. Tests: `rcrt_tests.rs`.
 
@@ -16,7 +16,7 @@ use thalweg_protocols::object::{ObjectInfo, ObjectStore};
 use thalweg_protocols::rcrt::sink::Config;
 use thalweg_protocols::rcrt::source::{Ready, Supply};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Flow, Rate, PAPER_PAYLOAD_BYTES};
+use thalweg_wire::rcrt::{Flow, Proof, Rate, PAPER_PAYLOAD_BYTES};
 use thalweg_wire::{WireError, Writer};
 
 /// The default of object bytes in a packet (section 4.1).
@@ -84,6 +84,15 @@ pub enum Missing {
         /// Bytes of the object.
         of: u64,
     },
+    /// The rest did not come, however long it is.
+    #[error("{bytes} bytes came in, and no end")]
+    Endless {
+        /// Bytes that came in, in order.
+        bytes: u64,
+    },
+    /// It ended, and nobody said what it should be.
+    #[error("its source sends no object")]
+    Unproved,
     /// As many bytes as there should be, or more, which are not the source's.
     #[error("it is not what the source has")]
     Other,
@@ -102,6 +111,8 @@ pub struct Gathered {
     pub bytes: u64,
     /// Each rate that it had, and since when: seconds after the session began, packets per second.
     pub rates: Vec<(f64, f64)>,
+    /// Packets that were missing for a while, as of the last sample.
+    pub repaired: u64,
     /// The object, where it is whole.
     pub object: Result<Vec<u8>, Missing>,
 }
@@ -117,7 +128,7 @@ pub struct Progress {
     pub objects: usize,
     /// Bytes delivered.
     pub bytes: u64,
-    /// Bytes of all objects.
+    /// Bytes of all objects; of those whose length nobody told yet, what came in.
     pub of: u64,
     /// Least of the rates of flows that go on, packets per second.
     pub least: f64,
@@ -128,18 +139,20 @@ pub struct Progress {
 /// A source's object, as it arrives.
 #[derive(Debug)]
 struct SourceObject {
-    info: ObjectInfo,
+    /// None before its source has told.
+    info: Option<ObjectInfo>,
     opened: Option<NetworkTime>,
     last: Option<NetworkTime>,
     /// The most bytes that it ever had.
     most: usize,
     received: Vec<u8>,
     rates: Vec<(f64, f64)>,
+    repaired: u64,
     is_finished: bool,
 }
 
 impl SourceObject {
-    const fn new(info: ObjectInfo) -> Self {
+    const fn new(info: Option<ObjectInfo>) -> Self {
         Self {
             info,
             opened: None,
@@ -147,6 +160,7 @@ impl SourceObject {
             most: 0,
             received: Vec::new(),
             rates: Vec::new(),
+            repaired: 0,
             is_finished: false,
         }
     }
@@ -170,7 +184,13 @@ impl SourceObject {
         self.received.len() as u64
     }
     fn is_complete(&self) -> bool {
-        self.bytes() >= u64::from(self.info.len)
+        let is_there = |info: ObjectInfo| self.bytes() >= u64::from(info.len);
+        self.info.map_or(self.is_finished, is_there)
+    }
+    /// Its source has nothing more, and says what it was.
+    fn end(&mut self, proof: Option<Proof>) {
+        let told = proof.map(|Proof { len, digest }| ObjectInfo { len, digest });
+        (self.info, self.is_finished) = (self.info.or(told), true);
     }
     /// Whether it is given up in a session that began at `begun`.
     fn is_given_up(&self, begun: NetworkTime, now: NetworkTime) -> bool {
@@ -180,14 +200,16 @@ impl SourceObject {
         now.since(self.last.or(self.opened).unwrap_or(begun)) > patience
     }
     fn finish(self, source: NodeId) -> Gathered {
-        let (bytes, of) = (self.bytes(), u64::from(self.info.len));
-        let object = match (self.opened, bytes) {
+        let bytes = self.bytes();
+        let object = match (self.opened, self.info) {
             (None, _) => Err(Missing::Unheard),
-            (_, bytes) if bytes < of => Err(Missing::Incomplete { bytes, of }),
-            (_, bytes) if bytes > of || digest(&self.received) != self.info.digest => {
-                Err(Missing::Other)
-            }
-            _ => Ok(self.received),
+            (_, None) if self.is_finished => Err(Missing::Unproved),
+            (_, None) => Err(Missing::Endless { bytes }),
+            (_, Some(info)) => match (u64::from(info.len), digest(&self.received)) {
+                (of, _) if bytes < of => Err(Missing::Incomplete { bytes, of }),
+                (of, digest) if bytes > of || digest != info.digest => Err(Missing::Other),
+                _ => Ok(self.received),
+            },
         };
         Gathered {
             source,
@@ -195,12 +217,13 @@ impl SourceObject {
             last: self.last,
             bytes,
             rates: self.rates,
+            repaired: self.repaired,
             object,
         }
     }
 }
 
-/// Objects with known length and digest, as they arrive.
+/// Objects as they arrive.
 pub struct Objects<W> {
     begun: NetworkTime,
     sources: BTreeMap<NodeId, SourceObject>,
@@ -208,10 +231,10 @@ pub struct Objects<W> {
 }
 
 impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
-    /// The objects of `wanted`, from `now` on. `watch` is called with the progress, and may break off.
+    /// The objects of `wanted`, from `now` on; what they are, where it is known. `watch` is called with the progress, and may break off.
     pub fn new(
         now: NetworkTime,
-        wanted: impl IntoIterator<Item = (NodeId, ObjectInfo)>,
+        wanted: impl IntoIterator<Item = (NodeId, Option<ObjectInfo>)>,
         watch: W,
     ) -> Self {
         let wanted = wanted.into_iter();
@@ -237,14 +260,14 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> StreamStore for Objects<W> {
         for one in events {
             let (StreamEvent::Begun(source, _)
             | StreamEvent::Bytes(source, ..)
-            | StreamEvent::Ended(source)) = one;
+            | StreamEvent::Ended(source, _)) = one;
             let Some(state) = self.sources.get_mut(&source) else {
                 continue;
             };
             match one {
                 StreamEvent::Begun(_, at) => state.begin(at),
                 StreamEvent::Bytes(_, at, bytes) => state.take(at, &bytes),
-                StreamEvent::Ended(_) => state.is_finished = true,
+                StreamEvent::Ended(_, proof) => state.end(proof),
             }
         }
         Ok(())
@@ -256,6 +279,11 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> StreamStore for Objects<W> {
                 rates.push((at_s, rate));
             }
         }
+        for status in sources {
+            if let Some(state) = self.sources.get_mut(&status.source) {
+                state.repaired = status.repaired;
+            }
+        }
         let rates = || sources.iter().filter_map(|s| s.rate);
         let sources = || self.sources.values();
         let progress = Progress {
@@ -263,7 +291,9 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> StreamStore for Objects<W> {
             complete: sources().filter(|state| state.is_complete()).count(),
             objects: self.sources.len(),
             bytes: sources().map(SourceObject::bytes).sum(),
-            of: sources().map(|state| u64::from(state.info.len)).sum(),
+            of: sources()
+                .map(|state| state.info.map_or(state.bytes(), |info| info.len.into()))
+                .sum(),
             least: rates().reduce(f64::min).unwrap_or(0.0),
             mean: rates().sum::<f64>() / rates().count().max(1) as f64,
         };

@@ -25,7 +25,9 @@ fn gathered(
         demands: BTreeMap::new(),
         duration_s: None,
     };
-    let wanted = wanted.iter().map(|(source, it)| (id(*source), info(it)));
+    let wanted = wanted
+        .iter()
+        .map(|(source, it)| (id(*source), Some(info(it))));
     let mut last = None;
     let objects = Objects::new(field.now(), wanted, |progress| {
         last = Some(progress);

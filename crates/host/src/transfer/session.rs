@@ -10,13 +10,13 @@ use crate::job::{Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+/// The one flow of a source.
+pub use thalweg_protocols::member::FLOW;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Flow, Up};
+use thalweg_wire::rcrt::{Proof, Up};
 
-/// The one flow of a source.
-pub const FLOW: Flow = Flow { sink: 0, number: 0 };
 /// How often bytes go to the store, at least.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// The longest session, in seconds; one without an end is cancelled.
@@ -124,8 +124,8 @@ pub enum StreamEvent {
     Begun(NodeId, NetworkTime),
     /// Its next bytes, and when the last of them arrived.
     Bytes(NodeId, NetworkTime, Vec<u8>),
-    /// It has sent all that it had.
-    Ended(NodeId),
+    /// It has sent all that it had; what that was, where it was an object.
+    Ended(NodeId, Option<Proof>),
 }
 
 /// The status of a source.
@@ -278,7 +278,10 @@ impl<K: StreamStore> Session<K> {
                             .push(StreamEvent::Bytes(origin, at, payload.to_vec())),
                     }
                 }
-                _ => self.events.push(StreamEvent::Ended(origin)),
+                Event::Finished { proof, .. } => {
+                    self.events.push(StreamEvent::Ended(origin, proof));
+                }
+                Event::Assigned { .. } | Event::Closed { .. } => {}
             }
         }
     }

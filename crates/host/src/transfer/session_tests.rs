@@ -55,7 +55,7 @@ impl StreamStore for Shelf {
                     self.begun += 1;
                     self.kept.borrow_mut().clear();
                 }
-                StreamEvent::Ended(_) => {}
+                StreamEvent::Ended(..) => {}
                 StreamEvent::Bytes(source, _, bytes) => {
                     assert_eq!(source, id(7));
                     self.kept.borrow_mut().extend(bytes);

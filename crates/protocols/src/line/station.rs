@@ -19,7 +19,12 @@ const NO_ROOM: u8 = 0x41;
 const BEGUN: u8 = 0x42;
 const NOT_BEGUN: u8 = 0x43;
 /// Numbers of reasons are their places in this list.
-const REASONS: [NotBegun; 2] = [NotBegun::NoSuchNode, NotBegun::NotCarried];
+const REASONS: [NotBegun; 4] = [
+    NotBegun::NoSuchNode,
+    NotBegun::NotCarried,
+    NotBegun::TooMany,
+    NotBegun::NotCalled,
+];
 
 /// Bytes of a source: its address, and the rate that it wants.
 const SOURCE_BYTES: usize = 4;
@@ -59,6 +64,10 @@ pub enum NotBegun {
     NoSuchNode,
     /// Its nodes do not carry sessions.
     NotCarried,
+    /// The base station cannot call so many sources.
+    TooMany,
+    /// Its call did not go out.
+    NotCalled,
 }
 
 /// Events of a base station.
@@ -88,6 +97,13 @@ impl<'a> Sources<'a> {
             w.u16(node.get())?.u16(rate.to_wire())?;
         }
         Ok(())
+    }
+    /// As a muster has them.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where they do not fit.
+    pub fn mustered(self) -> Result<FrameBuf, WireError> {
+        FrameBuf::from_slice(self.0)
     }
     fn parse(r: &mut Reader<'a>) -> Result<Self, WireError> {
         let count = usize::from(r.u16()?);

@@ -4,6 +4,12 @@ use thalweg_units::{Channel, Dbm, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::report::{Received, Row};
 
+/// What stands in places without a neighbour. All zeros: an image clears a table and has none in its flash.
+const FREE: NodeId = match NodeId::new(0) {
+    Ok(id) => id,
+    Err(_) => NodeId::MAX,
+};
+
 /// What was heard of up to `NEIGHBOURS` neighbours on each channel: 50 bytes of RAM a neighbour
 /// (8 kB for the default of 160; a mote with 10 kB takes 40).
 #[derive(Debug, Clone)]
@@ -22,7 +28,7 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     pub const EMPTY: Self = Self {
         campaign: None,
         len: 0,
-        ids: [NodeId::MAX; NEIGHBOURS],
+        ids: [FREE; NEIGHBOURS],
         received: [[0; Channel::COUNT]; NEIGHBOURS],
         rssi_sum: [[0; Channel::COUNT]; NEIGHBOURS],
         dropped: 0,

@@ -37,7 +37,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Order::Floods(floodnet::Command::Sweep(sweep)) if sweep.reach() > REACH => {
                 sweep.reach()
             }
-            Order::Floods(_) => 0,
+            Order::Floods(_) | Order::Muster(_) => 0,
             Order::Fetch { route, .. } => route.channels.hops(),
             Order::FetchHops(route) => route.hops(),
         };
@@ -99,7 +99,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    fn go_to_rest(&mut self, now: Instant, until: Instant) {
+    pub(super) fn go_to_rest(&mut self, now: Instant, until: Instant) {
         self.floods.handle_command(now, floodnet::Command::Stop);
         self.sleep = true;
         self.duty = Duty::Resting(until);

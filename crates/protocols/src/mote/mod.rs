@@ -12,6 +12,7 @@ mod company;
 mod event;
 pub mod host;
 mod idle;
+mod muster;
 pub mod rendezvous;
 mod setup;
 mod sinks;
@@ -20,9 +21,11 @@ mod tests;
 mod waking;
 
 pub use event::{Command, Event, Refused};
+pub use muster::Mustered;
 pub use setup::{setup, AnyAdaptation};
 
 use company::Company;
+use muster::Mustering;
 use setup::handover;
 use waking::{Call, First, WakeUp};
 
@@ -40,6 +43,7 @@ use thalweg_units::{BatteryLevel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::hop::HopRoute;
 use thalweg_wire::route::{Assembler, Route, Scheme, MAX_SEGMENT_BYTES};
+use thalweg_wire::FrameBuf;
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
@@ -70,8 +74,13 @@ enum Duty {
 #[derive(Debug)]
 enum Order<const NODES: usize> {
     Floods(floodnet::Command<NODES>),
-    Fetch { route: Route, room: Duration },
+    Fetch {
+        route: Route,
+        room: Duration,
+    },
     FetchHops(HopRoute),
+    /// These sources, as they are written.
+    Muster(FrameBuf),
 }
 
 /// Whether other nodes may be asleep at times that this one does not know.
@@ -93,6 +102,7 @@ enum Work<const NODES: usize> {
     Waking(WakeUp),
     /// A train rouses those that rest; the order comes after it.
     Calling(Order<NODES>),
+    Mustering(Mustering),
 }
 
 /// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
@@ -116,6 +126,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     reached: Option<Instant>,
     /// What was just heard, and is not answered yet.
     pending_call: Option<Call>,
+    mustered: Option<Mustered>,
     sleep: bool,
     events: Fifo<Event, 16>,
     /// When a frame came of which the rest is still to be done: what answers it goes out first, within a gap.
@@ -141,6 +152,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             active: Some(Instant::ZERO),
             reached: Some(Instant::ZERO),
             pending_call: None,
+            mustered: None,
             sleep: false,
             events: Fifo::EMPTY,
             unattended: None,
@@ -211,9 +223,13 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn rendezvous_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
         let which = match order {
             // Nodes far away do not know how long to listen for it.
-            Order::Fetch { .. } | Order::Floods(_) if !self.sinks.know_me() => Which::Whole,
+            Order::Fetch { .. } | Order::Floods(_) | Order::Muster(_) if !self.sinks.know_me() => {
+                Which::Whole
+            }
             Order::Fetch { route, .. } if !route.has_phase() => Which::Regular,
-            Order::Fetch { .. } | Order::FetchHops(_) | Order::Floods(_) => Which::All,
+            Order::Fetch { .. } | Order::FetchHops(_) | Order::Floods(_) | Order::Muster(_) => {
+                Which::All
+            }
         };
         self.schedule
             .map_or(now, |schedule| schedule.rendezvous_after(now, which))
@@ -273,6 +289,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 self.join_hops(now, route, route.hops());
             }
             Order::Floods(command) => self.floods.handle_command(now, command),
+            Order::Muster(sources) => self.begin_mustering(now, sources),
             Order::Fetch { mut route, room } => {
                 let needed = Self::wake_up_time(&route, &self.config, self.floods.timing());
                 let called = self.pending_call.take();
@@ -350,6 +367,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 relay,
                 ..
             } => {
+                if self.heed(initiator, reference) {
+                    return;
+                }
                 let Ok(segment) = self.assembler.push(self.floods.payload()) else {
                     return;
                 };
@@ -363,9 +383,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
             floodnet::Event::FloodDone { .. } if self.goes_on_rousing(now) => {}
+            floodnet::Event::FloodDone { .. } if matches!(self.work, Work::Mustering(_)) => {
+                self.go_on_mustering(now);
+            }
             floodnet::Event::FloodDone { .. } => self.go_on_waking(now),
             floodnet::Event::Refused(why) => {
-                if let Work::Waking(_) | Work::Rousing(..) = self.work {
+                if let Work::Waking(_) | Work::Rousing(..) | Work::Mustering(_) = self.work {
                     self.work = Work::Nothing;
                 }
                 self.emit(match why {
@@ -450,7 +473,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         };
         let order = match self.work {
             Work::Waiting(at, _) => Some(at),
-            Work::Nothing | Work::Rousing(..) | Work::Waking(_) | Work::Calling(_) => None,
+            Work::Nothing
+            | Work::Rousing(..)
+            | Work::Waking(_)
+            | Work::Calling(_)
+            | Work::Mustering(_) => None,
         };
         let own = duty.into_iter().chain(order).chain(self.call_due());
         let idle = [self.train.poll_timeout(), self.rest_due(), self.look_due()];

@@ -241,7 +241,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         // A sink that is at work leaves other sinks' transfers to others.
         let is_at_work = matches!(
             self.work,
-            Work::Waking(_) | Work::Rousing(..) | Work::Calling(_)
+            Work::Waking(_) | Work::Rousing(..) | Work::Calling(_) | Work::Mustering(_)
         );
         let is_free = !is_at_work && !self.floods.has_order();
         if let Some(call) = self.pending_call.take().filter(|_| is_free) {

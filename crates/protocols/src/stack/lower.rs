@@ -19,11 +19,11 @@ use thalweg_wire::tree::{Data, Direction, Notice, Repr, Stamp, STAMP_AT};
 use thalweg_wire::{FrameBuf, WireError, Writer};
 
 /// The receiver's mode is asked for under this name.
-const LISTEN: OpId = OpId(0x110);
+const LISTEN: OpId = OpId(0x0410);
 /// Channel samples under this one.
-pub(super) const SAMPLE: OpId = OpId(0x111);
+pub(super) const SAMPLE: OpId = OpId(0x0411);
 /// Which frames to report, under this one.
-const HEAR: OpId = OpId(0x112);
+const HEAR: OpId = OpId(0x0412);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InHand {
@@ -67,9 +67,9 @@ pub struct Stack<D, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
 }
 
 impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE> {
-    pub(super) fn new(config: Config, discipline: D) -> Self {
+    pub(super) fn new(now: Instant, config: Config, discipline: D) -> Self {
         let Config { id, role, seed, .. } = config;
-        let router = Router::new(id, role, config.routing, Instant::ZERO, seed);
+        let router = Router::new(id, role, config.routing, now, seed);
         Self {
             id,
             channel: config.channel,

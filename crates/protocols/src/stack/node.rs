@@ -83,10 +83,14 @@ pub struct Node<D, T: Upper, const DOWN: usize = 0, const QUEUE: usize = MAX_QUE
 }
 
 impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, DOWN, QUEUE> {
-    /// A node, switched off.
+    /// A node, switched off, whose clock has just begun.
     pub fn new(config: Config, discipline: D, above: T) -> Self {
+        Self::new_at(Instant::ZERO, config, discipline, above)
+    }
+    /// The same at a later time.
+    pub fn new_at(now: Instant, config: Config, discipline: D, above: T) -> Self {
         Self {
-            stack: Stack::new(config, discipline),
+            stack: Stack::new(now, config, discipline),
             above,
             number: 0,
             events: Fifo::EMPTY,

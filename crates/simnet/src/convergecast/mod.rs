@@ -18,7 +18,7 @@ pub use ledger::{Link, NodeCounts, Packets};
 
 use ledger::Ledger;
 use std::collections::BTreeMap;
-use thalweg_medium::chip::{CC1000, CC2420};
+use thalweg_medium::chip::{CC1000, CC2420, NRF52840};
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
 use thalweg_medium::{Cause, EarId};
@@ -147,6 +147,10 @@ pub enum RunError {
 
 /// The board's radio with the driver that does carrier sense, and its medium access.
 pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
+    if *board.chip == NRF52840 {
+        // Its driver does carrier sense, too.
+        return Ok((board.clone(), csma::Config::IEEE_802_15_4));
+    }
     let (name, mac) = match board.chip {
         chip if *chip == CC1000 => ("mica2", csma::Config::MICA2),
         chip if *chip == CC2420 => ("telosb-tinyos", csma::Config::TINYOS_CC2420),

@@ -1,8 +1,9 @@
-//! Objects of many nodes at once over RCRT in a simulated network: the request, the run and the report.
+//! Objects of many nodes at once over RCRT, in a simulated network or behind a line: the request, the run and the report.
 //!
 //! The job is a [`Session`] whose keeper waits for [`Objects`], the network a [`TreeNetwork`] whose routes have settled. Not
-//! modelled: how sources get the order to begin. Tests: `tests.rs`.
+//! modelled: how sources get the order to begin. Behind a line ([`behind`](Collection::behind)) nothing is simulated. Tests: `tests.rs`.
 
+mod behind;
 mod report;
 mod scenario;
 #[cfg(test)]
@@ -18,11 +19,11 @@ use report::Context;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::job::{run, Failure};
-use thalweg_host::network::Network;
+use thalweg_host::network::{Network, NetworkTime};
 use thalweg_host::object::info;
 use thalweg_host::transfer::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
 use thalweg_host::transfer::session::{Session, SessionRequest, SessionRequestError};
-use thalweg_medium::chip::CC2420;
+use thalweg_medium::chip::{CC2420, NRF52840};
 use thalweg_medium::random::derive;
 use thalweg_protocols::rcrt::sink::Config;
 use thalweg_sim::Capture;
@@ -141,8 +142,9 @@ impl Collection {
     ) -> Result<Report, GatherError> {
         let testbed = &site.testbed;
         self.check(testbed)?;
-        if *site.board.chip != CC2420 {
-            let why = format!("rcrt needs a CC2420, not the {}", site.board.chip.name);
+        if ![CC2420, NRF52840].contains(site.board.chip) {
+            let chip = site.board.chip.name;
+            let why = format!("rcrt needs a CC2420 or an nRF52840, not the {chip}");
             let testbed = testbed.name.clone();
             return Err(CollectError::Unfit { testbed, why }.into());
         }
@@ -152,11 +154,11 @@ impl Collection {
             let object = if has_it { object(id) } else { Arc::from([]) };
             Stored::new(object, self.payload)
         };
-        let (setup, seed) = (self.setup(testbed), derive(site.seed, "rcrt run", &[]));
+        let (setup, seed) = (self.setup(site), derive(site.seed, "rcrt run", &[]));
         let mut network = TreeNetwork::open(site, setup, supply, seed, capture)?;
         let routes = network.settle(|found, of| observer(Progress::Routes { found, of }))?;
         let begins = network.now();
-        let wanted = self.request.nodes().map(|id| (id, info(&object(id))));
+        let wanted = self.request.nodes().map(|id| (id, Some(info(&object(id)))));
         let keeper = Objects::new(begins, wanted, |progress| {
             observer(Progress::Packets(progress))
         });
@@ -174,18 +176,23 @@ impl Collection {
         let context = Context {
             testbed,
             collection: self,
+            sink: self.sink(testbed),
             seed: site.seed,
+            settled: Some(begins.since(NetworkTime::ZERO)),
             begins,
         };
-        Ok(Report::new(&context, objects.finish(), &network.finish()?))
+        let ran = network.finish()?;
+        let seen = context.simulated(&ran);
+        Ok(Report::new(&context, objects.finish(), seen))
     }
 
-    fn setup(&self, testbed: &Testbed) -> Setup {
+    fn setup(&self, site: &Site) -> Setup {
+        let testbed = &site.testbed;
         let sources = self
             .request
             .nodes()
             .map(|id| (id, self.request.demand_of(id)));
-        let setup = Setup::session(testbed, self.sink(testbed), sources);
+        let setup = Setup::session(site, self.sink(testbed), sources);
         let mut flows = setup.flows;
         for flow in &mut flows {
             let joins = testbed.id_of(flow.node);

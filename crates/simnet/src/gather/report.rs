@@ -12,7 +12,7 @@ use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::transfer::rcrt::Gathered;
 use thalweg_protocols::rcrt::sink::Decrease;
 use thalweg_testbeds::Testbed;
-use thalweg_units::NodeId;
+use thalweg_units::{Duration, NodeId};
 
 /// All of them together.
 #[derive(Debug, Clone, Serialize)]
@@ -31,8 +31,8 @@ pub struct Report {
     pub payload: u8,
     /// The seed.
     pub seed: u64,
-    /// Time that routes took, in seconds.
-    pub settled_s: f64,
+    /// Time that routes took before sources began, in seconds; none where they began at once.
+    pub settled_s: Option<f64>,
     /// Until the last delivery, in seconds.
     pub duration_s: f64,
     /// Objects that are whole.
@@ -89,27 +89,38 @@ pub struct Flowed {
 pub(super) struct Context<'a> {
     pub testbed: &'a Testbed,
     pub collection: &'a Collection,
+    /// The base station.
+    pub sink: NodeId,
     pub seed: u64,
+    /// How long routes had.
+    pub settled: Option<Duration>,
     /// When routes have settled.
     pub begins: NetworkTime,
 }
 
+/// What is known of a flow beside its bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// Links that its packets crossed.
+    pub hops: u32,
+    /// Share of its packets that were repaired.
+    pub repaired_share: f64,
+    /// Feedbacks sent to it.
+    pub feedbacks: u32,
+}
+
 impl Report {
-    /// Of `gathered` in a run with outcome `ran`.
-    pub(super) fn new(context: &Context<'_>, gathered: Vec<Gathered>, ran: &Ran) -> Self {
+    /// Of `gathered`, of whose flows `seen` tells more; what it does not know is left out.
+    pub(super) fn new(
+        context: &Context<'_>,
+        gathered: Vec<Gathered>,
+        seen: impl Fn(&Gathered) -> Option<Seen>,
+    ) -> Self {
         let (testbed, collection) = (context.testbed, context.collection);
-        let sink = collection.sink(testbed);
-        let base = testbed.index_of(sink);
-        let flows = ran
-            .flows
-            .iter()
-            .map(|flow| (ran.id_of(flow.flow.node), flow));
-        let flows: BTreeMap<NodeId, &FlowOutcome> = flows.collect();
+        let sink = context.sink;
         let node = |one: Gathered| {
-            let flow = flows.get(&one.source)?;
-            let at = context.since(one.last).unwrap_or(0.0);
-            let hops = ran.depth(base.as_slice(), flow.flow.node, at);
-            Some(Node::new(context, one, flow, hops.unwrap_or(0)))
+            let seen = seen(&one)?;
+            Some(Node::new(context, one, seen))
         };
         let nodes: Vec<Node> = gathered.into_iter().filter_map(node).collect();
         let flows = || nodes.iter().map(|node| &node.outcome.details);
@@ -125,7 +136,7 @@ impl Report {
             demand: collection.request.demand,
             payload: collection.payload,
             seed: context.seed,
-            settled_s: context.begins.since(NetworkTime::ZERO).as_secs_f64(),
+            settled_s: context.settled.map(Duration::as_secs_f64),
             duration_s,
             whole: nodes.iter().filter(|node| node.object.is_some()).count(),
             objects: nodes.len(),
@@ -140,6 +151,26 @@ impl Report {
 }
 
 impl Context<'_> {
+    /// What a simulated run, which sees all, tells of a flow.
+    pub(super) fn simulated<'a>(
+        &'a self,
+        ran: &'a Ran,
+    ) -> impl Fn(&Gathered) -> Option<Seen> + use<'a> {
+        let base = self.testbed.index_of(self.sink);
+        let flows = ran.flows.iter();
+        let flows = flows.map(|flow| (ran.id_of(flow.flow.node), flow));
+        let flows: BTreeMap<NodeId, &FlowOutcome> = flows.collect();
+        move |one| {
+            let flow = flows.get(&one.source)?;
+            let at = self.since(one.last).unwrap_or(0.0);
+            let hops = ran.depth(base.as_slice(), flow.flow.node, at);
+            Some(Seen {
+                hops: hops.unwrap_or(0),
+                repaired_share: per(f64::from(flow.repaired), flow.arrived.len() as f64),
+                feedbacks: flow.feedbacks,
+            })
+        }
+    }
     /// What ran: `rcrt` stands for its steady sink, as it does where users ask for it.
     fn protocol(&self) -> &'static str {
         match self.collection.rates.decrease {
@@ -153,10 +184,14 @@ impl Context<'_> {
 }
 
 impl Node {
-    fn new(context: &Context<'_>, one: Gathered, flow: &FlowOutcome, hops: u32) -> Self {
+    fn new(context: &Context<'_>, one: Gathered, seen: Seen) -> Self {
         let (opened_s, last_s) = (context.since(one.opened), context.since(one.last));
         let duration_s = opened_s.zip(last_s).map_or(0.0, |(from, to)| to - from);
-        let repaired_share = per(f64::from(flow.repaired), flow.arrived.len() as f64);
+        let Seen {
+            hops,
+            repaired_share,
+            feedbacks,
+        } = seen;
         let (object, failure) = match one.object {
             Ok(object) => (Some(object), None),
             Err(why) => (None, Some(why.to_string())),
@@ -165,7 +200,7 @@ impl Node {
             protocol: context.protocol().to_owned(),
             testbed: context.testbed.name.clone(),
             source: one.source,
-            sink: context.collection.sink(context.testbed),
+            sink: context.sink,
             bytes: one.bytes,
             verified: object.is_some(),
             goodput_kbps: match object {
@@ -194,7 +229,7 @@ impl Node {
             rate: mean_rate(&one.rates, last_s),
             rates: one.rates,
             repaired_share,
-            feedbacks: flow.feedbacks,
+            feedbacks,
             opened_s,
             last_s,
         };

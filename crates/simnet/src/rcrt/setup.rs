@@ -4,11 +4,13 @@ use super::incident::Incident;
 use super::mote::FLOWS;
 use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
 use thalweg_host::transfer::session::FLOW;
+use thalweg_medium::chip::NRF52840;
 use thalweg_protocols::csma;
+use thalweg_protocols::member;
 use thalweg_protocols::rcrt::{sink, source};
 use thalweg_protocols::stack::Queue;
 use thalweg_protocols::tree::Routing;
-use thalweg_testbeds::Testbed;
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// A flow, or what a node without a transport sends.
@@ -115,13 +117,18 @@ pub struct Setup {
 const LIMIT: Duration = Duration::from_secs(10_000_000);
 
 impl Setup {
-    /// Sources of RCRT with TinyOS' CSMA and MultiHopLQI at their board's power, each with the packets per second that it
-    /// wants from the beginning; `base` has no sink.
+    /// Sources of RCRT at their board's power, each with the packets per second that it wants from the beginning; `base`
+    /// has no sink. They have TinyOS' CSMA and MultiHopLQI, but an nRF52840 what its firmware has.
     pub fn session(
-        testbed: &Testbed,
+        site: &Site,
         base: NodeId,
         sources: impl IntoIterator<Item = (NodeId, f64)>,
     ) -> Self {
+        let testbed = &site.testbed;
+        let (mac, routing) = match *site.board.chip == NRF52840 {
+            true => (member::MAC, member::ROUTING),
+            false => (csma::Config::TINYOS_CC2420, Routing::MULTI_HOP_LQI),
+        };
         let flow = |(source, demand)| {
             Some(Flow {
                 node: testbed.index_of(source)?,
@@ -132,15 +139,12 @@ impl Setup {
             })
         };
         Self {
-            mac: csma::Config::TINYOS_CC2420,
-            base_mac: csma::Config::TINYOS_CC2420,
-            routing: Routing::MULTI_HOP_LQI,
+            mac,
+            base_mac: mac,
+            routing,
             source: source::Config::PAPER,
             tree: Tree::Dynamic,
-            queue: Queue {
-                packets: 10,
-                own: 1,
-            },
+            queue: member::QUEUE,
             power: None,
             channel: testbed.channels.iter().last().unwrap_or(Channel::LAST),
             bases: testbed.index_of(base).into_iter().collect(),

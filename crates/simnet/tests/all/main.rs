@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod line;
+mod member;
 mod robustness;
 mod streams;

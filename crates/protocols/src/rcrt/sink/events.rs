@@ -2,7 +2,7 @@
 
 use super::adapt::Why;
 use thalweg_units::NodeId;
-use thalweg_wire::rcrt::Flow;
+use thalweg_wire::rcrt::{Flow, Proof};
 use thalweg_wire::FrameBuf;
 
 /// Events of a sink.
@@ -48,6 +48,8 @@ pub enum Event {
         flow: Flow,
         /// Which of the flow's connections.
         connection: u8,
+        /// What it was, where its source said that it was an object.
+        proof: Option<Proof>,
     },
     /// A connection has given way to another of its flow before everything was delivered: its source restarted.
     Closed {

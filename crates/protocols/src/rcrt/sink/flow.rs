@@ -10,7 +10,7 @@ use super::rtt::RoundTrip;
 use super::spare::Spare;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Echo, Flow, Rate};
+use thalweg_wire::rcrt::{Echo, Flow, Proof, Rate};
 use thalweg_wire::FrameBuf;
 
 /// After so long without a packet, and ten packets' time, a flow has a gap.
@@ -67,6 +67,8 @@ pub(super) struct FlowState {
     pub(super) highest: u64,
     /// The packet after the last that the source has, once it has said so.
     pub(super) end: Option<u64>,
+    /// Of its object, which the source states at the end.
+    pub(super) proof: Option<Proof>,
     missing: BTreeSet<u64>,
     early: BTreeMap<u64, FrameBuf>,
     losses: Losses,
@@ -113,6 +115,7 @@ impl FlowState {
             next: first,
             highest: first,
             end: None,
+            proof: None,
             missing: BTreeSet::new(),
             early: BTreeMap::new(),
             losses: Losses::default(),

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::Vec;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::{
-    Down, DownBody, Feedback, FeedbackRequest, Flow, Nacks, Rate, Up, UpBody, MAX_NACKS,
+    Down, DownBody, Feedback, FeedbackRequest, Flow, Nacks, Proof, Rate, Up, UpBody, MAX_NACKS,
 };
 use thalweg_wire::FrameBuf;
 
@@ -308,9 +308,10 @@ impl Sink {
                 before: f.before,
                 next: f.next,
             };
+            let proof = f.proof;
             self.total.changed(&self.config, was, 0.0);
             self.remove(now, k);
-            return self.finish(key, last);
+            return self.finish(key, last, proof);
         }
         self.total.changed(&self.config, was, is);
         self.decide(now, k);
@@ -363,9 +364,10 @@ impl Sink {
                     || !f.is_fresh()
                     || f.misses()
             }
-            UpBody::Finish { end, echo } => {
+            UpBody::Finish { end, echo, proof } => {
                 f.unwrap(end).filter(|end| f.ends(*end, window))?;
                 f.echoed(now, echo);
+                f.proof = proof;
                 true
             }
             UpBody::Open { .. } => false,
@@ -376,13 +378,14 @@ impl Sink {
         })
     }
     /// All of the flow `key` is there, and it was removed.
-    fn finish(&mut self, key: Key, last: Last) {
+    fn finish(&mut self, key: Key, last: Last, proof: Option<Proof>) {
         let ((origin, flow), connection) = (key, last.connection);
         self.closed.remember(key, last);
         self.events.push_back(Event::Finished {
             origin,
             flow,
             connection,
+            proof,
         });
         self.refuse(key, connection, DownBody::Finished);
     }

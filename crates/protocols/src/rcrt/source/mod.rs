@@ -208,6 +208,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             Next::Finish => UpBody::Finish {
                 end: flow.next as u16,
                 echo,
+                proof: supply.proof(flow.flow),
             },
             Next::Again(sequence) | Next::New(sequence) => {
                 payload = FrameBuf::build(|w| supply.read(flow.flow, sequence, w)).ok()?;

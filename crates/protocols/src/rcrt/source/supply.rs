@@ -3,7 +3,7 @@
 //! Invariant: a packet that was made can be read again, unchanged, until it is released. Tests: `tests.rs`.
 
 use thalweg_units::Instant;
-use thalweg_wire::rcrt::Flow;
+use thalweg_wire::rcrt::{Flow, Proof};
 use thalweg_wire::{FrameBuf, WireError, Writer};
 
 /// Whether a flow has a next packet.
@@ -30,6 +30,10 @@ pub trait Supply {
     /// # Errors
     /// Where it does not fit; it is never sent then.
     fn read(&mut self, flow: Flow, sequence: u32, w: &mut Writer<'_>) -> Result<(), WireError>;
+    /// What the packets of `flow` are together, where they are an object.
+    fn proof(&self, _flow: Flow) -> Option<Proof> {
+        None
+    }
     /// Everything before `sequence` has arrived at the sink.
     fn release(&mut self, _flow: Flow, _sequence: u32) {}
 }

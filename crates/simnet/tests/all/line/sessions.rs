@@ -58,7 +58,7 @@ impl StreamStore for Shelf {
         for one in events {
             match one {
                 StreamEvent::Begun(source, _) => drop(kept.insert(source, Vec::new())),
-                StreamEvent::Ended(_) => {}
+                StreamEvent::Ended(..) => {}
                 StreamEvent::Bytes(source, _, bytes) => {
                     kept.entry(source).or_default().extend(bytes);
                 }

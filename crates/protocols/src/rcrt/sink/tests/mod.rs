@@ -114,7 +114,15 @@ impl Bench {
         self.up(origin, connection, says);
     }
     fn finish(&mut self, origin: u16, connection: u8, end: u16) {
-        self.up(origin, connection, UpBody::Finish { end, echo: None });
+        self.up(
+            origin,
+            connection,
+            UpBody::Finish {
+                end,
+                echo: None,
+                proof: None,
+            },
+        );
     }
     fn view(&self, origin: u16) -> View {
         let found = self.sink.flows().find(|view| view.origin == node(origin));
