@@ -49,6 +49,8 @@ const TICK_US: NonZeroU16 = NonZeroU16::MIN.saturating_add(1_999);
 /// The watchdog's patience, of time that the processor runs.
 const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 
+/// Where device identifiers begin (FICR 4.4.1).
+const DEVICE_ID: u32 = 0x1000_0060;
 /// Digits of the device identifier, which is USB's serial number.
 const SERIAL: usize = 16;
 
@@ -276,7 +278,7 @@ fn cable() -> Cable {
     let cable = bus.zip(serial).map(|(bus, serial)| Cable::new(bus, serial));
     match cable {
         Some(Ok(cable)) => cable,
-        Some(Err(_)) | None => reset(Kind::Panic, format_args!("USB has no memory")),
+        Some(Err(_)) | None => reset(format_args!("USB has no memory")),
     }
 }
 
