@@ -48,6 +48,17 @@ pub(crate) fn motes20() -> Testbed {
     Testbed::load("motes20").unwrap()
 }
 
+/// The same corridor, whose access points are on, and motes on channels of which they disturb three.
+pub(crate) fn beside_wifi() -> Testbed {
+    let quiet = include_str!("../../../../testbeds/motes20.toml");
+    assert!(quiet.contains("wifi = false\n") && quiet.contains("sink = 1\n"));
+    let text = quiet.replace("wifi = false\n", "").replace(
+        "sink = 1\n",
+        "sink = 1\nchannels = [12, 18, 22, 26]\ncontrol_channel = 26\n",
+    );
+    Testbed::from_toml(&text, "motes20").unwrap()
+}
+
 /// The images of motes and of base stations, and where their identities go.
 pub(crate) fn images() -> ([Vec<u8>; 2], u32) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/images");

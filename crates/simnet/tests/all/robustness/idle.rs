@@ -14,7 +14,7 @@ fn site(testbed: &str, seed: u64) -> Site {
 
 #[test]
 fn a_node_that_rests_draws_what_is_foreseen() {
-    for (testbed, least_uw, most_uw) in [("floor21", 300.0, 400.0), ("motes20", 50.0, 80.0)] {
+    for (testbed, least_uw, most_uw) in [("floor21", 300.0, 400.0), ("motes20", 80.0, 100.0)] {
         let site = site(testbed, 1);
         let mut motes = Motes::open(&site, 5).unwrap();
         motes.wait(Duration::from_secs(3)).unwrap();
