@@ -204,6 +204,27 @@ fn a_mote_whose_identity_is_bad_keeps_still_and_loses_nothing() {
     }
 }
 
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn a_base_station_whose_identity_is_bad_says_so_to_who_speaks_to_it() {
+    let mut damaged = identity_of(1, Role::BaseStation);
+    damaged[20] ^= 1;
+    for (identity, told) in [
+        (
+            [0xff; 28],
+            "the image has no identity: `thalweg firmware` writes one",
+        ),
+        (damaged, "the identity's check sum is wrong"),
+    ] {
+        let mut network = alone_with("station", &identity);
+        run_ms(&mut network, 1_000);
+        network.send_line(0, b"?");
+        run_ms(&mut network, 100);
+        assert_eq!(network.take_line(0), told.as_bytes());
+        assert_eq!(network.resets(0), 0);
+    }
+}
+
 /// The address of the first symbol whose name has all `parts` (ELF 1.2, book I: sections' headers, the symbol table).
 fn symbol(file: &[u8], parts: &[&str]) -> u32 {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
