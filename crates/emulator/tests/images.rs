@@ -1,6 +1,6 @@
 //! What the real mote's image does where power fails, and with a bad identity. It needs `firmware/images.sh none`:
 //!
-//!     cargo test --release -p thalweg-emulator --test images -- --ignored
+//!     cargo test -p thalweg-emulator --test images -- --ignored
 
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]
