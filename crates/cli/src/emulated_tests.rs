@@ -1,6 +1,6 @@
 //! Motes that restart while an object is fetched from them, real images on emulated chips with a host in the same process:
 //!
-//!     cargo test --release -p thalweg-cli emulated -- --ignored
+//!     cargo test -p thalweg-cli --bin thalweg emulated -- --ignored
 //!
 //! It needs `firmware/images.sh none`. What comes is compared byte by byte, so the computer's speed plays no part.
 

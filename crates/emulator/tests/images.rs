@@ -1,6 +1,6 @@
 //! What the real mote's image does where power fails, and with a bad identity. It needs `firmware/images.sh none`:
 //!
-//!     cargo test --release -p thalweg-emulator --test images -- --ignored
+//!     cargo test -p thalweg-emulator --test images -- --ignored
 
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]
@@ -201,6 +201,27 @@ fn a_mote_whose_identity_is_bad_keeps_still_and_loses_nothing() {
         let before = machine(&mut network).core().instructions();
         run_ms(&mut network, 1_000);
         assert_eq!(machine(&mut network).core().instructions(), before);
+    }
+}
+
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn a_base_station_whose_identity_is_bad_says_so_to_who_speaks_to_it() {
+    let mut damaged = identity_of(1, Role::BaseStation);
+    damaged[20] ^= 1;
+    for (identity, told) in [
+        (
+            [0xff; 28],
+            "the image has no identity: `thalweg firmware` writes one",
+        ),
+        (damaged, "the identity's check sum is wrong"),
+    ] {
+        let mut network = alone_with("station", &identity);
+        run_ms(&mut network, 1_000);
+        network.send_line(0, b"?");
+        run_ms(&mut network, 100);
+        assert_eq!(network.take_line(0), told.as_bytes());
+        assert_eq!(network.resets(0), 0);
     }
 }
 

@@ -96,7 +96,8 @@ fn orders_to_a_base_station_of_another_version_are_refused_typed() {
     );
     let text = why.to_string();
     assert!(
-        text.contains("version 4") && text.contains("this program 3"),
+        text.contains(&format!("version {}", VERSION.0 + 1))
+            && text.contains(&format!("this program {}", VERSION.0)),
         "{text}"
     );
     old.join().unwrap();
