@@ -105,8 +105,8 @@ pub struct Member<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NOD
     next: Option<Next>,
     mustering: Mustering,
     clearing: Option<Clearing>,
-    /// Whether the order that began a session was answered.
-    answer: Option<Event>,
+    /// To an order that begins a session. Events are long, and this is looked at in each drain.
+    answer: Option<Result<(), NotBegun>>,
 }
 
 impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
@@ -156,7 +156,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
         self.leave(now);
         self.mote.handle_command(now, mote::Command::Stop);
         if sources.is_empty() || sources.len() > 4 * MAX_SOURCES {
-            self.answer = Some(Event::NotBegun(NotBegun::TooMany));
+            self.answer = Some(Err(NotBegun::TooMany));
             return;
         }
         self.mustering = Mustering::Begin;
@@ -195,7 +195,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             tree.handle_command(now, stack::Command::Upper(order));
         }
         if T::ROLE == Role::Sink {
-            self.answer = Some(Event::Begun);
+            self.answer = Some(Ok(()));
         }
         self.running = Some(Running {
             tree,
@@ -335,7 +335,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> En
             return Some(self.told(event));
         }
         if let Some(answer) = self.answer.take() {
-            return Some(answer);
+            return Some(answer.map_or_else(Event::NotBegun, |()| Event::Begun));
         }
         let running = self.running.as_mut()?;
         while let Some(event) = running.tree.poll_event() {
