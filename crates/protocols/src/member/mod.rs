@@ -204,6 +204,10 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             heard: now,
         });
     }
+    /// Whether it is a mote and nothing else, as it mostly is.
+    const fn is_mote(&self) -> bool {
+        self.running.is_none() && self.next.is_none() && self.clearing.is_none()
+    }
     /// Gives the radio back to the mote.
     fn leave(&mut self, now: Instant) {
         self.next = None;
@@ -214,10 +218,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
     }
     /// Does what is due.
     fn run(&mut self, now: Instant) {
-        // A relay's answer waits for nothing else.
-        if self.mote.is_mustered() {
-            self.attend();
-        }
+        self.attend();
         if let Some(next) = self.next.take_if(|next| next.start <= now) {
             self.enter(now, next);
         }
@@ -280,7 +281,16 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> En
         self.run(now);
     }
 
+    #[inline]
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        if self.is_mote() {
+            self.mote.handle_radio(at, radio, event);
+            // A relay's answer waits for nothing else.
+            if self.mote.is_mustered() {
+                self.run(at);
+            }
+            return;
+        }
         if self.running.is_some() && T::ROLE != Role::Sink {
             if let RadioEvent::Frame { mpdu, .. } = event {
                 if is_motes(mpdu) {
@@ -306,7 +316,11 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> En
         self.run(at);
     }
 
+    #[inline]
     fn poll_radio(&mut self) -> Option<Request<'_>> {
+        if self.is_mote() {
+            return self.mote.poll_radio();
+        }
         let (clearing, op) = match self.clearing {
             Some(Clearing::Sleep) => (Some(Clearing::Hear), RadioOp::Sleep),
             Some(Clearing::Hear) => (None, RadioOp::Hear(Hear::Everything)),
