@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Twenty motes and a base station run the images that were just built, on emulated chips; objects come by their line.
+"""Motes and a base station run the images that were just built, on emulated chips; objects come by their line: twenty of
+them by pipelines, ten in a session of RCRT.
 
     .ci/emulated.py THALWEG IMAGES
 """
@@ -20,11 +21,37 @@ from processes import until
 OBJECT = hashlib.sha256(bytes(7 * n % 256 for n in range(59_000))).hexdigest()
 
 
-def collect(thalweg, line, folder, *options):
-    command = [thalweg, "collect", "--port", line, "--testbed", "motes20", "--json", "--out", folder / "store", *options]
+TEN = pathlib.Path(__file__).parent.parent / "docs/examples/motes10.toml"
+
+
+@contextlib.contextmanager
+def station(thalweg, images, testbed, line, *options):
+    """A base station and its motes, until it is stopped and says what they drew."""
+    command = [thalweg, "basestation", "--testbed", testbed, "--emulated", images, "--link", line, *options]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        until(line.exists, "the base station is there")
+        yield
+        running.send_signal(signal.SIGINT)
+        told = running.communicate(timeout=60)[1].splitlines()[-1]
+        print(told)
+        # They rest at a tenth of a milliwatt, and their receiver takes 14 mW.
+        power = float(re.search(r"a mote drew ([0-9.]+) mW", told)[1])
+        assert 1 < power < 20, told
+    finally:
+        running.kill()
+        running.wait()
+
+
+def ask(thalweg, line, testbed, folder, *options):
+    command = [thalweg, "collect", "--port", line, "--testbed", testbed, "--json", "--out", folder / "store", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def collect(*args):
+    report = ask(*args)
     assert report["verified"] and report["stored"]["digest"] == OBJECT, report
     print(
         f"node {report['source']}: {report['hops']} hops, {report['paths']} paths, {report['protocol']}, "
@@ -33,43 +60,48 @@ def collect(thalweg, line, folder, *options):
     return report
 
 
-@contextlib.contextmanager
-def station(thalweg, images, folder, cable):
-    line = folder / cable
-    command = [thalweg, "basestation", "--testbed", "motes20", "--emulated", images, "--line", cable, "--link", line]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        until(line.exists, "the base station is there")
-        yield line
-        running.send_signal(signal.SIGINT)
-        told = running.communicate(timeout=60)[1].splitlines()[-1]
-        print(told)
-        # Half of the time they rest, at a tenth of a milliwatt, and the receiver takes 14 mW.
-        power = float(re.search(r"a mote drew ([0-9.]+) mW", told)[1])
-        assert 1 < power < 14, told
-    finally:
-        running.kill()
-        running.wait()
+def gather(*args):
+    report = ask(*args, "--protocol", "rcrt")
+    assert [kept["digest"] for kept in report["stored"]] == [OBJECT] * report["objects"], report
+    print(f"{report['whole']} objects by rcrt: {report['rate']:.2f} packets/s in the mean, {report['repaired_share']:.1%} repaired")
+    return report
+
+
+def pipelines(thalweg, images, folder):
+    line = folder / "station"
+    with station(thalweg, images, "motes20", line):
+        far = collect(thalweg, line, "motes20", folder)
+        assert far["hops"] >= 4, far
+        # .7 s where every report comes by its flood; what is asked for hop by hop takes half a second a node.
+        assert far["survey"]["collecting_s"] < 2, far
+        # Of 213 that the simulated network brings; a pair of nodes may have one path in a bad moment.
+        # After ten idle seconds the motes sleep, and the next order wakes them.
+        time.sleep(14)
+        near = collect(thalweg, line, "motes20", folder, "--from", "8")
+        assert near["survey"]["collecting_s"] < 2, near
+        assert max(far["goodput_kbps"], near["goodput_kbps"]) >= 190, (far, near)
+    line = folder / "usb"
+    with station(thalweg, images, "motes20", line, "--line", "usb"):
+        # Of 216 by either line.
+        by_usb = collect(thalweg, line, "motes20", folder, "--from", "8")
+        assert by_usb["goodput_kbps"] >= 160, by_usb
+
+
+def session(thalweg, images, folder):
+    line = folder / "ten"
+    with station(thalweg, images, TEN, line, "--speed", "4"):
+        report = gather(thalweg, line, TEN, folder, "--from", "5,10", "--demand", "15")
+        # Of 28 in the simulator.
+        assert report["whole"] == 2 and report["rate"] >= 15, report
+        # They are motes again.
+        collect(thalweg, line, TEN, folder, "--from", "10")
 
 
 def main(thalweg, images):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        with station(thalweg, images, folder, "uart") as line:
-            far = collect(thalweg, line, folder)
-            assert far["hops"] >= 4, far
-            # .7 s where every report comes by its flood; what is asked for hop by hop takes half a second a node.
-            assert far["survey"]["collecting_s"] < 2, far
-            # Of 213 that the simulated network brings; a pair of nodes may have one path in a bad moment.
-            # After ten idle seconds the motes sleep, and the next order wakes them.
-            time.sleep(14)
-            near = collect(thalweg, line, folder, "--from", "8")
-            assert near["survey"]["collecting_s"] < 2, near
-            assert max(far["goodput_kbps"], near["goodput_kbps"]) >= 190, (far, near)
-        with station(thalweg, images, folder, "usb") as line:
-            # Of 216 by either line.
-            by_usb = collect(thalweg, line, folder, "--from", "8")
-            assert by_usb["goodput_kbps"] >= 160, by_usb
+        pipelines(thalweg, images, folder)
+        session(thalweg, images, folder)
 
 
 if __name__ == "__main__":

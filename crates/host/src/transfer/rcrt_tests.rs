@@ -81,3 +81,43 @@ fn other_bytes_than_the_sources_are_no_object() {
     let (gathered, ..) = gathered(&has, 64, &[(7, &said)], (u64::MAX, None));
     assert_eq!(gathered[0].object, Err(Missing::Other));
 }
+
+#[test]
+fn what_a_source_says_at_the_end_proves_its_object_and_nothing_else() {
+    let (object, now) = (object(130), NetworkTime::ZERO);
+    let told = info(&object);
+    let proof = |len| Proof {
+        len,
+        digest: told.digest,
+    };
+    let wanted = [7, 8, 9, 10].map(|source| (id(source), None));
+    let mut objects = Objects::new(now, wanted, |_| ControlFlow::Continue(()));
+    let said = [
+        (7, Some(Some(proof(130)))),
+        (8, Some(None)),
+        (9, Some(Some(proof(131)))),
+        (10, None),
+    ];
+    for (source, end) in said {
+        let source = id(source);
+        let came = StreamEvent::Bytes(source, now, object.to_vec());
+        let end = end.map(|proof| StreamEvent::Ended(source, proof));
+        let all = [StreamEvent::Begun(source, now), came]
+            .into_iter()
+            .chain(end);
+        objects.append(all.collect()).unwrap();
+    }
+    assert!(!objects.is_done(now), "node 10 may go on");
+    let found = objects.finish().into_iter().map(|gathered| gathered.object);
+    let incomplete = Missing::Incomplete {
+        bytes: 130,
+        of: 131,
+    };
+    let right = [
+        Ok(object.to_vec()),
+        Err(Missing::Unproved),
+        Err(incomplete),
+        Err(Missing::Endless { bytes: 130 }),
+    ];
+    assert!(found.eq(right));
+}

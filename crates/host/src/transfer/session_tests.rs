@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow::Continue;
 use std::rc::Rc;
 use thalweg_protocols::rcrt::source::{Ready, Supply};
+use thalweg_wire::rcrt::Flow;
 use thalweg_wire::{WireError, Writer};
 
 const BYTES: u64 = 4;

@@ -105,8 +105,8 @@ pub struct Member<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NOD
     next: Option<Next>,
     mustering: Mustering,
     clearing: Option<Clearing>,
-    /// Whether the order that began a session was answered.
-    answer: Option<Event>,
+    /// To an order that begins a session. Events are long, and this is looked at in each drain.
+    answer: Option<Result<(), NotBegun>>,
 }
 
 impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
@@ -160,7 +160,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
         self.leave(now);
         self.mote.handle_command(now, mote::Command::Stop);
         if sources.is_empty() || sources.len() > 4 * MAX_SOURCES {
-            self.answer = Some(Event::NotBegun(NotBegun::TooMany));
+            self.answer = Some(Err(NotBegun::TooMany));
             return;
         }
         self.mustering = Mustering::Begin;
@@ -199,7 +199,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             tree.handle_command(now, stack::Command::Upper(order));
         }
         if T::ROLE == Role::Sink {
-            self.answer = Some(Event::Begun);
+            self.answer = Some(Ok(()));
         }
         self.running = Some(Running {
             tree,
@@ -207,6 +207,10 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             at: now,
             heard: now,
         });
+    }
+    /// Whether it is a mote and nothing else, as it mostly is.
+    const fn is_mote(&self) -> bool {
+        self.running.is_none() && self.next.is_none() && self.clearing.is_none()
     }
     /// Gives the radio back to the mote.
     fn leave(&mut self, now: Instant) {
@@ -218,10 +222,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
     }
     /// Does what is due.
     fn run(&mut self, now: Instant) {
-        // A relay's answer waits for nothing else.
-        if self.mote.is_mustered() {
-            self.attend();
-        }
+        self.attend();
         if let Some(next) = self.next.take_if(|next| next.start <= now) {
             self.enter(now, next);
         }
@@ -284,7 +285,16 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> En
         self.run(now);
     }
 
+    #[inline]
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        if self.is_mote() {
+            self.mote.handle_radio(at, radio, event);
+            // A relay's answer waits for nothing else.
+            if self.mote.is_mustered() {
+                self.run(at);
+            }
+            return;
+        }
         if self.running.is_some() && T::ROLE != Role::Sink {
             if let RadioEvent::Frame { mpdu, .. } = event {
                 if is_motes(mpdu) {
@@ -310,7 +320,11 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> En
         self.run(at);
     }
 
+    #[inline]
     fn poll_radio(&mut self) -> Option<Request<'_>> {
+        if self.is_mote() {
+            return self.mote.poll_radio();
+        }
         let (clearing, op) = match self.clearing {
             Some(Clearing::Sleep) => (Some(Clearing::Hear), RadioOp::Sleep),
             Some(Clearing::Hear) => (None, RadioOp::Hear(Hear::Everything)),
@@ -339,7 +353,7 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> En
             return Some(self.told(event));
         }
         if let Some(answer) = self.answer.take() {
-            return Some(answer);
+            return Some(answer.map_or_else(Event::NotBegun, |()| Event::Begun));
         }
         let running = self.running.as_mut()?;
         while let Some(event) = running.tree.poll_event() {

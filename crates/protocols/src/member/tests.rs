@@ -77,6 +77,7 @@ fn waits(node: &mut Sensor, until: Instant) -> Vec<String> {
     while let Some(now) = due.filter(|due| *due <= until) {
         node.handle_timeout(now);
         let (more, next) = asks(node);
+        assert!(next.is_none_or(|next| next > now), "a time-out stays due");
         all.extend(more);
         due = next;
     }

@@ -115,8 +115,10 @@ impl World {
     fn new() -> Self {
         let site = Site::new(Testbed::load(TESTBED).unwrap(), SEED);
         let (testbed, board) = (&site.testbed, &site.board);
-        let mut config = floodnet::Config::default();
-        config.idle = floodnet::Idle::Rests;
+        let config = floodnet::Config {
+            idle: floodnet::Idle::Rests,
+            ..floodnet::Config::default()
+        };
         let node = |id: NodeId| {
             let mote = Mote::new(id, config, board.timing, Shelf(object(id)));
             match id == testbed.sink {
