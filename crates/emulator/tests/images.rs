@@ -218,9 +218,9 @@ fn a_base_station_whose_identity_is_bad_says_so_to_who_speaks_to_it() {
     ] {
         let mut network = alone_with("station", &identity);
         run_ms(&mut network, 1_000);
-        network.send_line(0, b"?");
+        network.send_line(0, Line::Uart, b"?");
         run_ms(&mut network, 100);
-        assert_eq!(network.take_line(0), told.as_bytes());
+        assert_eq!(network.take_line(0, Line::Uart), told.as_bytes());
         assert_eq!(network.resets(0), 0);
     }
 }
