@@ -2,7 +2,7 @@
 """Motes and a base station run the images that were just built, on emulated chips; objects come by their line: twenty of
 them by pipelines, ten in a session of RCRT.
 
-    .ci/emulated.py THALWEG IMAGES
+    .ci/emulated.py THALWEG IMAGES [pipelines|session|starts]...
 """
 import contextlib
 import hashlib
@@ -97,11 +97,19 @@ def session(thalweg, images, folder):
         collect(thalweg, line, TEN, folder, "--from", "10")
 
 
-def main(thalweg, images):
+def starts(thalweg, images, folder):
+    line = folder / "station"
+    with station(thalweg, images, "motes20", line):
+        collect(thalweg, line, "motes20", folder)
+
+
+PARTS = {"pipelines": pipelines, "session": session, "starts": starts}
+
+
+def main(thalweg, images, *parts):
     with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        pipelines(thalweg, images, folder)
-        session(thalweg, images, folder)
+        for part in parts or ["pipelines", "session"]:
+            PARTS[part](thalweg, images, pathlib.Path(folder))
 
 
 if __name__ == "__main__":
