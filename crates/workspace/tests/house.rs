@@ -54,7 +54,7 @@ const FLOORS: [(&str, &str); 20] = [
 
 /// What tests may use beside: a daemon is tried beside simulated networks. All name what has features of its own for
 /// tests, so that whatever is tested is built with the same.
-const TESTED_WITH: [(&str, &str); 4] = [
+const TESTED_WITH: [(&str, &str); 5] = [
     ("daemon", "medium testbeds simnet"),
     // The driver on the chip's model, and what images tell their hosts.
     ("emulator", "wire engine protocols nrf52840"),
