@@ -62,7 +62,13 @@ fn emulated(args: &BasestationArgs, site: &Site, folder: &Path) -> Result<(), Fa
     );
     serve(args, &about, |line, stop| {
         network.run(line, args.speed, stop)
-    })
+    })?;
+    // With what firmware developers hold an image to its limits.
+    let mut reporter = Reporter::to_stderr(args.say.verbosity());
+    for line in network.footprints() {
+        reporter.line(&format!("thalweg: {line}"));
+    }
+    Ok(())
 }
 
 /// Opens the line, says where it is, and has `run` serve it until somebody stops it.

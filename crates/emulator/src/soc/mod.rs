@@ -15,6 +15,7 @@ mod radio_names;
 mod radio_registers;
 mod rtc;
 mod small;
+mod starts;
 mod timer;
 mod uarte;
 
@@ -22,10 +23,12 @@ pub use air::{Act, Arrival, Carrier, Check, Deed, FrameStart, RadioTimes};
 pub use clock::ResetReason;
 pub use native::{Native, Program, Soc};
 pub use radio::State as RadioState;
+pub use starts::Times;
 
 use crate::core::{Peripherals, Written};
 use crate::memory::{Memory, FICR_BASE};
-use events::{Device, Id, Task, Wires};
+use events::{Device, Event, Id, Task, Wires};
+use starts::{Ended, Starts};
 
 /// Cycles of a second.
 pub const CLOCK_HZ: u64 = 64_000_000;
@@ -38,6 +41,8 @@ const NVMC: Id = 0x1e;
 const IDS: [Id; 21] = [
     CLOCK, RADIO, 2, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6,
 ];
+/// RADIO.TXEN.
+const TXEN: u32 = 0x4000_1000;
 /// At most so many addresses without a register are kept.
 const STRANGERS: usize = 16;
 
@@ -78,9 +83,10 @@ pub struct Devices {
     ppi: ppi::Ppi,
     nvmc: flash::Nvmc,
     gpio: small::Gpio,
-    raised: Vec<(Id, events::Event)>,
+    raised: Vec<(Id, Event)>,
     due: u64,
     lines: u64,
+    starts: Starts,
     strangers: Vec<u32>,
 }
 
@@ -123,6 +129,7 @@ impl Devices {
             raised: Vec::new(),
             due: u64::MAX,
             lines: 0,
+            starts: Starts::NONE,
             strangers: Vec::new(),
         };
         devices.refresh();
@@ -136,6 +143,7 @@ impl Devices {
         let mut fresh = Self::new(self.setup, memory);
         std::mem::swap(&mut fresh.radio, &mut self.radio);
         std::mem::swap(&mut fresh.clock, &mut self.clock);
+        std::mem::swap(&mut fresh.starts, &mut self.starts);
         fresh.clock.reset(reason);
         fresh.refresh();
         *self = fresh;
@@ -204,6 +212,9 @@ impl Devices {
         if id == RADIO && radio::Radio::needs_crystal(task) && !self.clock.has_crystal() {
             self.radio.note_without_crystal();
         }
+        if (id, task) == (RADIO, TXEN & 0xff) {
+            self.starts.started(now);
+        }
         self.with(memory, id, |device, wires| device.task(now, task, wires));
     }
 
@@ -215,6 +226,7 @@ impl Devices {
                 break;
             }
             let (id, event) = self.raised.remove(0);
+            self.note_end(now, id, event);
             let shorts = self.find(id).map_or(&[][..], |device| device.shorts());
             for &(bit, on, task) in shorts.iter().filter(|short| short.1 == event) {
                 debug_assert_eq!(on, event);
@@ -289,6 +301,18 @@ impl Devices {
     /// The host takes what UARTE0 has sent.
     pub fn take_line(&mut self) -> Vec<u8> {
         self.uarte.take_sent()
+    }
+    /// How soon after frames that came in and went out starts were armed, since power-on.
+    pub fn starts(&self) -> [&Times; 2] {
+        [&self.starts.after_received, &self.starts.after_sent]
+    }
+    fn note_end(&mut self, now: u64, id: Id, event: Event) {
+        let ended = match self.radio.state() {
+            _ if (id, event) != (RADIO, radio_names::PHYEND) => return,
+            RadioState::TxIdle => Ended::Sent,
+            _ => Ended::Received,
+        };
+        self.starts.ended(now, ended);
     }
     /// What software should not have done.
     pub fn misuse(&self) -> Misuse {
@@ -369,7 +393,14 @@ impl Peripherals for Devices {
                 }
                 Some(())
             }
-            PPI => self.ppi.write(offset, value),
+            PPI => {
+                let was_armed = self.ppi.leads_to(TXEN);
+                let known = self.ppi.write(offset, value);
+                if !was_armed && self.ppi.leads_to(TXEN) {
+                    self.starts.armed(now);
+                }
+                known
+            }
             _ => self.find(id).and_then(|device| {
                 let own = device.write(now, offset, value);
                 own.or_else(|| device.events_mut().write(offset, value))
