@@ -29,17 +29,18 @@ pub(crate) fn levels_frame<const N: usize>(
     parameters: &Parameters,
     battery: Option<BatteryLevel>,
 ) -> Result<FrameBuf, WireError> {
-    let mut strengths = [(i8::MIN, 0u16); N];
+    // Strength with all bits turned, so that the strongest comes first, and the same sorting serves below: it takes 8 kB.
+    let mut strengths = [(i8::MAX, 0u16); N];
     let mut heard = 0;
     if table.campaign() == Some(parameters.campaign) {
         for (number, place) in (0u16..).zip(&mut strengths[..table.len()]) {
-            *place = (table.strength(number.into()), number);
+            *place = (!table.strength(number.into()), number);
         }
         heard = table.len();
     }
     let strengths = &mut strengths[..heard];
-    strengths.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let strong = strengths.partition_point(|(strength, _)| *strength >= parameters.floor);
+    strengths.sort_unstable();
+    let strong = strengths.partition_point(|(turned, _)| !*turned >= parameters.floor);
     let wanted = strong.max(FEWEST.min(heard));
     let rows = most_rows(parameters, battery).min(wanted);
     if let (Reports::Inwards, Some(all)) = (parameters.reports, strengths.get_mut(..wanted)) {
