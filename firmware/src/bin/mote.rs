@@ -5,6 +5,7 @@
 #![no_main]
 
 use core::cell::RefCell;
+use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
@@ -24,18 +25,19 @@ use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::Mote;
 
-/// What waits for flash while the radio is in use: 8 kB.
-type Recorder = Recording<Chip, 8_192>;
+/// Bytes that wait for flash while the radio is in use.
+const WAITING: usize = 8_192;
+type Recorder = Recording<'static, Chip>;
 type Whole = Node<Mote<Recorder, 40, 0>, Chip>;
 
 /// What the interrupt handlers and the main loop share.
 struct Shared {
-    node: Whole,
+    node: &'static mut Whole,
     dog: Watchdog,
 }
 
 /// A reference, so that the node itself is in memory that start-up clears, and not in an image of it in flash.
-static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
+static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
 /// Words below the stack that tell whether it ran over.
 const MARK_WORDS: u32 = 64;
 /// The watchdog's patience, of time that the processor runs.
@@ -69,28 +71,35 @@ fn start(chip: Chip, identity: Identity) {
     let Some(flash) = Flash::of(LAYOUT.recordings) else {
         reset(Kind::Panic, format_args!("the recordings' flash is none"));
     };
-    let mut recorder = Recorder::new(chip, flash);
-    if cfg!(feature = "sample") && recorder.sealed().is_none() {
-        record_sample(&mut recorder);
-    }
     let memory = cortex_m::singleton!(: [u32; Radio::DMA_BYTES as usize / 4] = [0; Radio::DMA_BYTES as usize / 4]);
     let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
     let mut config = floodnet::Config::default();
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
-    let mote = Mote::new(identity.node, config, TIMING, recorder);
-    let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+    let place = cortex_m::singleton!(: MaybeUninit<Whole> = MaybeUninit::uninit());
+    let buffer = cortex_m::singleton!(: [u8; WAITING] = [0; WAITING]);
+    let (Some(place), Some(buffer)) = (place, buffer) else {
+        reset(Kind::Panic, format_args!("the node's memory is taken"));
+    };
+    let hardware = (memory, LowFrequency::Crystal);
+    let node = match Node::new(place, chip, hardware, || {
+        let recorder = Recorder::new(chip, flash, buffer);
+        Mote::new(identity.node, config, TIMING, recorder)
+    }) {
         Ok(node) => node,
         // Its text has numbers with fractions, and the code for them takes 6 kB.
         Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
         Err(BootError::NoMemory) => reset(Kind::Panic, format_args!("the radio has no memory")),
         Err(BootError::Clock(error)) => reset(Kind::Panic, format_args!("{error}")),
     };
+    let (recorder, _) = node.recording();
+    if cfg!(feature = "sample") && recorder.sealed().is_none() {
+        record_sample(recorder);
+    }
     free(|cs| {
         let mut chip = chip;
         let dog = Watchdog::start(&mut chip, PATIENCE);
-        let shared = cortex_m::singleton!(: Shared = Shared { node, dog });
-        SHARED.borrow(cs).replace(shared);
+        SHARED.borrow(cs).replace(Some(Shared { node, dog }));
         with(cs, |shared| shared.node.start(|_| {}));
         let all = [interrupt::RADIO, interrupt::RTC1, interrupt::TIMER3];
         let bits = all.into_iter().fold(0, |bits, n| bits | 1 << n);

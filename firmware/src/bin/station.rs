@@ -7,6 +7,7 @@
 #![no_main]
 
 use core::cell::RefCell;
+use core::mem::MaybeUninit;
 use core::num::{NonZeroU16, NonZeroU32};
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
@@ -50,14 +51,14 @@ type Whole = Node<Mote<Spool, NEIGHBOURS, NODES>, Chip>;
 
 /// What interrupt handlers and the main loop share.
 struct Shared {
-    node: Whole,
+    node: &'static mut Whole,
     uart: Uart,
     tick: Tick,
     dog: Watchdog,
 }
 
 /// A reference, so that the node itself is in memory that start-up clears.
-static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
+static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
 static QUEUE: Mutex<RefCell<Queue>> = Mutex::new(RefCell::new(Queue::new()));
 
 /// A base station offers nothing; what it collects goes to the queue.
@@ -128,9 +129,15 @@ fn start(chip: Chip, identity: Identity) -> Instant {
     let mut config = floodnet::Config::default();
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
+    let place = cortex_m::singleton!(: MaybeUninit<Whole> = MaybeUninit::uninit());
+    let Some(place) = place else {
+        reset(Kind::Panic, format_args!("the node's memory is taken"));
+    };
+    let hardware = (memory, LowFrequency::Crystal);
     // Nobody knows for how long the network has idled.
-    let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
-    let node = match Node::new(chip, mote, memory, LowFrequency::Crystal) {
+    let node = match Node::new(place, chip, hardware, || {
+        Mote::new(identity.node, config, TIMING, Spool).after_idling()
+    }) {
         Ok(node) => node,
         Err(BootError::Misfit(_)) => reset(Kind::Panic, format_args!("the radio lacks an ability")),
         Err(BootError::NoMemory) => reset(Kind::Panic, format_args!("the radio has no memory")),
@@ -145,8 +152,13 @@ fn start(chip: Chip, identity: Identity) -> Instant {
         };
         let tick = Tick::start(&mut chip, TICK_US);
         let dog = Watchdog::start(&mut chip, PATIENCE);
-        let shared = cortex_m::singleton!(: Shared = Shared { node, uart, tick, dog });
-        SHARED.borrow(cs).replace(shared);
+        let shared = Shared {
+            node,
+            uart,
+            tick,
+            dog,
+        };
+        SHARED.borrow(cs).replace(Some(shared));
         with(cs, |shared| shared.node.start(|_| {}));
         let all = [
             interrupt::RADIO,
