@@ -86,8 +86,8 @@ const fn in_pairs(ns: u64) -> (u64, u32) {
     if high == 0 {
         return ((low / PAIR) as u64, low % PAIR);
     }
-    let middle = high % PAIR << 16 | low >> 16;
-    let last = middle % PAIR << 16 | low & 0xFFFF;
+    let middle = ((high % PAIR) << 16) | (low >> 16);
+    let last = ((middle % PAIR) << 16) | (low & 0xFFFF);
     let below = (middle / PAIR) as u64 * (1 << 16) + (last / PAIR) as u64;
     ((((high / PAIR) as u64) << 32) + below, last % PAIR)
 }
@@ -226,6 +226,17 @@ impl Clock {
     }
 }
 
+/// Starts the crystal and waits for it: 360 us typical (CLOCK 5.4.4.1).
+fn start_crystal(r: &mut impl Registers) -> Result<(), ClockError> {
+    r.write(clock::CONSTLAT, 1);
+    r.write(clock::HFCLKSTARTED, 0);
+    r.write(clock::HFCLKSTART, 1);
+    match (0..PATIENCE).any(|_| r.read(clock::HFCLKSTARTED) != 0) {
+        true => Ok(()),
+        false => Err(ClockError::NoCrystal),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{duration, instant, span, ticks};
@@ -238,16 +249,5 @@ mod tests {
             assert_eq!(ticks(instant(at)), at);
             assert_eq!(span(duration(at)), at);
         }
-    }
-}
-
-/// Starts the crystal and waits for it: 360 us typical (CLOCK 5.4.4.1).
-fn start_crystal(r: &mut impl Registers) -> Result<(), ClockError> {
-    r.write(clock::CONSTLAT, 1);
-    r.write(clock::HFCLKSTARTED, 0);
-    r.write(clock::HFCLKSTART, 1);
-    match (0..PATIENCE).any(|_| r.read(clock::HFCLKSTARTED) != 0) {
-        true => Ok(()),
-        false => Err(ClockError::NoCrystal),
     }
 }
