@@ -135,10 +135,11 @@ impl Emulated {
     /// starts after frames.
     pub(crate) fn footprints(&self) -> [String; 2] {
         let all = 0..self.network.motes();
-        let (station, motes) = all.partition(|mote| *mote == self.station);
+        let (station, motes): (Vec<usize>, Vec<usize>) =
+            all.partition(|mote| *mote == self.station);
         [("motes", motes), ("base station", station)].map(|(who, of)| self.footprint(who, &of))
     }
-    fn footprint(&self, who: &str, of: &Vec<usize>) -> String {
+    fn footprint(&self, who: &str, of: &[usize]) -> String {
         let memory = of.iter().filter_map(|mote| self.network.memory(*mote));
         let (stack, statics) = memory.max().unwrap_or_default();
         let starts = |after: usize| {
