@@ -24,6 +24,24 @@ OBJECT = hashlib.sha256(bytes(7 * n % 256 for n in range(59_000))).hexdigest()
 TEN = pathlib.Path(__file__).parent.parent / "docs/examples/motes10.toml"
 
 
+# What a mote may take, a few percent above what it takes: bytes of stack, and microseconds until a start is armed after a
+# frame received, at the median and at most, and after one sent.
+MOST = {"stack": 3_700, "received": 36, "received, most": 53, "sent": 48, "sent, most": 66}
+
+
+def judge(told):
+    """What the base station told of the motes when it was stopped."""
+    number = r"(\d+)"
+    armed = rf"{number} us, {number} at most \(\d+\)"
+    line = rf"motes: \d+ B of RAM and {number} of stack; starts armed {armed} after a frame received, {armed} after"
+    found = re.search(line, told)
+    assert found, told
+    taken = dict(zip(MOST, map(int, found.groups())))
+    print(taken)
+    over = {what: taken[what] for what in MOST if taken[what] > MOST[what]}
+    assert not over, over
+
+
 @contextlib.contextmanager
 def station(thalweg, images, testbed, line, *options):
     """A base station and its motes, until it is stopped and says what they drew."""
@@ -31,12 +49,14 @@ def station(thalweg, images, testbed, line, *options):
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         until(line.exists, "the base station is there")
-        yield
+        said = []
+        yield said
         running.send_signal(signal.SIGINT)
-        told = running.communicate(timeout=60)[1].splitlines()[-1]
-        print(told)
+        told = running.communicate(timeout=60)[1]
+        said.append(told)
         # They rest at a tenth of a milliwatt, and their receiver takes 14 mW.
         power = float(re.search(r"a mote drew ([0-9.]+) mW", told)[1])
+        print(f"a mote drew {power} mW")
         assert 1 < power < 20, told
     finally:
         running.kill()
@@ -69,7 +89,7 @@ def gather(*args):
 
 def pipelines(thalweg, images, folder):
     line = folder / "station"
-    with station(thalweg, images, "motes20", line):
+    with station(thalweg, images, "motes20", line) as said:
         far = collect(thalweg, line, "motes20", folder)
         assert far["hops"] >= 4, far
         # .7 s where every report comes by its flood; what is asked for hop by hop takes half a second a node.
@@ -80,6 +100,7 @@ def pipelines(thalweg, images, folder):
         near = collect(thalweg, line, "motes20", folder, "--from", "8")
         assert near["survey"]["collecting_s"] < 2, near
         assert max(far["goodput_kbps"], near["goodput_kbps"]) >= 190, (far, near)
+    judge(said[0])
     line = folder / "usb"
     with station(thalweg, images, "motes20", line, "--line", "usb"):
         # Of 216 by either line.

@@ -4,6 +4,7 @@
 //! application has a turn of it after each interrupt.
 use crate::{begin, chip, interrupt, reset, LAYOUT};
 use core::cell::RefCell;
+use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use thalweg_nrf52840::chip::Chip;
@@ -23,20 +24,22 @@ use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::Lends;
 use thalweg_protocols::rcrt::source::Source;
 
-/// What waits for flash while the radio is in use: 8 kB.
-pub type Recorder = Recording<Chip, 8_192>;
+/// Bytes that wait for flash while the radio is in use.
+const WAITING: usize = 8_192;
+/// What applications record into.
+pub type Recorder = Recording<'static, Chip>;
 /// What it sends in a session of RCRT.
 type Sends = Source<Packets<<Recorder as Lends>::Loan>>;
 type Whole = Node<Member<Recorder, Sends, 40, 0>, Chip>;
 
 /// What the interrupt handlers and the main loop share.
 struct Shared {
-    node: Whole,
+    node: &'static mut Whole,
     dog: Watchdog,
 }
 
 /// A reference, so that the node itself is in memory that start-up clears, and not in an image of it in flash.
-static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
+static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
 /// Interrupts of the node.
 const OWN: [u32; 3] = [interrupt::RADIO, interrupt::RTC1, interrupt::TIMER3];
 /// The watchdog's patience, of time that the processor runs.
@@ -79,16 +82,22 @@ fn start(chip: Chip, identity: Identity, before: &Before, first: impl FnOnce(&mu
     let Some(flash) = Flash::of(LAYOUT.recordings) else {
         reset(format_args!("the recordings' flash is none"));
     };
-    let mut recorder = Recorder::new(chip, flash);
-    first(&mut recorder);
     let memory = cortex_m::singleton!(: [u32; Radio::DMA_BYTES as usize / 4] = [0; Radio::DMA_BYTES as usize / 4]);
     let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
     let mut config = floodnet::Config::default();
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
-    let mote = Mote::new(identity.node, config, TIMING, recorder);
-    let member = Member::new(mote, &config);
-    let mut node = match Node::new(chip, member, memory, LowFrequency::Crystal) {
+    let place = cortex_m::singleton!(: MaybeUninit<Whole> = MaybeUninit::uninit());
+    let buffer = cortex_m::singleton!(: [u8; WAITING] = [0; WAITING]);
+    let (Some(place), Some(buffer)) = (place, buffer) else {
+        reset(format_args!("the node's memory is taken"));
+    };
+    let hardware = (memory, LowFrequency::Crystal);
+    let node = match Node::new(place, chip, hardware, || {
+        let recorder = Recorder::new(chip, flash, buffer);
+        let mote = Mote::new(identity.node, config, TIMING, recorder);
+        Member::new(mote, &config)
+    }) {
         Ok(node) => node,
         // Its text has numbers with fractions, and the code for them takes 6 kB.
         Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
@@ -96,11 +105,12 @@ fn start(chip: Chip, identity: Identity, before: &Before, first: impl FnOnce(&mu
         Err(BootError::Clock(error)) => reset(format_args!("{error}")),
     };
     node.set_before(before);
+    let (recorder, _) = node.recording();
+    first(recorder);
     free(|cs| {
         let mut chip = chip;
         let dog = Watchdog::start(&mut chip, PATIENCE);
-        let shared = cortex_m::singleton!(: Shared = Shared { node, dog });
-        SHARED.borrow(cs).replace(shared);
+        SHARED.borrow(cs).replace(Some(Shared { node, dog }));
         with(cs, |shared| shared.node.start(|_| {}));
         let bits = OWN.into_iter().fold(0, |bits, n| bits | 1 << n);
         chip.write(interrupt::ENABLE, bits);

@@ -74,7 +74,12 @@ fn emulated(
     serve(args, &about, |line, stop| {
         network.run(line, args.speed, stop)
     })?;
-    Reporter::to_stderr(args.say.verbosity()).line(&format!("thalweg: {}", network.spent()));
+    let mut reporter = Reporter::to_stderr(args.say.verbosity());
+    reporter.line(&format!("thalweg: {}", network.spent()));
+    // With what firmware developers hold an image to its limits.
+    for line in network.footprints() {
+        reporter.line(&format!("thalweg: {line}"));
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration as WallDuration, Instant as Wall};
 
 use thalweg_emulator::network::Line;
 use thalweg_emulator::perturbation::Perturbation;
+use thalweg_emulator::soc::Times;
 use thalweg_host::line::{Steps as _, Stream};
 use thalweg_simnet::emulated::{self, EmulatedError, Images, Program};
 use thalweg_testbeds::Site;
@@ -114,6 +115,30 @@ impl Emulated {
             }
         }
         Ok(())
+    }
+
+    /// What the images took so far, of the motes and of the base station: the most RAM, and the times in which they armed
+    /// starts after frames.
+    pub(crate) fn footprints(&self) -> [String; 2] {
+        let all = 0..self.0.len();
+        let (station, motes): (Vec<usize>, Vec<usize>) =
+            all.partition(|mote| *mote == self.0.station());
+        [("motes", motes), ("base station", station)].map(|(who, of)| self.footprint(who, &of))
+    }
+    fn footprint(&self, who: &str, of: &[usize]) -> String {
+        let memory = of.iter().filter_map(|mote| self.0.network.memory(*mote));
+        let (stack, statics) = memory.max().unwrap_or_default();
+        let starts = |after: usize| {
+            let times = of.iter().filter_map(|mote| self.0.network.starts(*mote));
+            let times: Times = times.map(|starts| starts[after].clone()).sum();
+            let [median, most] = [50, 100].map(|percent| times.percentile_us(percent));
+            let (median, most) = (median.unwrap_or(0), most.unwrap_or(0));
+            format!("{median} us, {most} at most ({})", times.count())
+        };
+        let (received, sent) = (starts(0), starts(1));
+        format!(
+            "{who}: {statics} B of RAM and {stack} of stack; starts armed {received} after a frame received, {sent} after one sent"
+        )
     }
 
     fn is_behind(&self, target: SimTime, speed: f64) -> bool {

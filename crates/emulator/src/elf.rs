@@ -54,9 +54,11 @@ pub struct Image {
 }
 
 impl Image {
-    /// Bytes of stack that were ever in use: down to the lowest that was written above the statics.
+    /// Bytes of stack that were ever in use: down to the lowest that was written above the statics, and above what an image
+    /// wrote behind them to see whether its stack runs over.
     pub fn stack_bytes(&self, memory: &Memory) -> u32 {
-        self.stack_top - memory.lowest_written(self.statics.end..self.stack_top)
+        let free = memory.first_gap(self.statics.end..self.stack_top);
+        self.stack_top - memory.lowest_written(free..self.stack_top)
     }
 }
 

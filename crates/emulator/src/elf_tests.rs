@@ -43,6 +43,9 @@ fn segments_go_where_they_belong() {
     assert_eq!(image.stack_bytes(&memory), 0);
     assert!(memory.write_ram(0x2000_ff00, &[7]));
     assert_eq!(image.stack_bytes(&memory), 0x100);
+    // What an image writes behind its statics, to see whether its stack runs over, is no stack.
+    assert!(memory.write_ram(RAM_BASE + 24, &[7; 256]));
+    assert_eq!(image.stack_bytes(&memory), 0x100);
 }
 
 #[test]

@@ -23,6 +23,9 @@ const INFORMATION_BYTES: usize = 0x1000;
 /// What RAM holds before anybody wrote: so the stack's high-water mark can be read off.
 const UNTOUCHED: u8 = 0xa5;
 
+/// So many bytes that nobody wrote are no accident of what was written.
+const GAP_BYTES: usize = 64;
+
 /// All memories of one chip.
 #[derive(Debug, Clone)]
 pub struct Memory {
@@ -143,6 +146,17 @@ impl Memory {
     #[inline]
     pub(crate) fn take_stale(&mut self) -> Option<usize> {
         self.stale.pop()
+    }
+
+    /// The first address in `range` behind which nobody wrote for [`GAP_BYTES`]; its end where there is none.
+    pub(crate) fn first_gap(&self, range: Range<u32>) -> u32 {
+        let part = Self::place(range.start, range.len(), RAM_BASE);
+        let part = part.and_then(|part| self.ram.get(part)).unwrap_or(&[]);
+        let untouched = |part: &[u8]| part.iter().all(|byte| *byte == UNTOUCHED);
+        let gap = part.chunks_exact(GAP_BYTES).position(untouched);
+        gap.map_or(range.end, |chunks| {
+            range.start + (chunks * GAP_BYTES) as u32
+        })
     }
 
     /// The lowest address in `range` that was ever written; its end if none was.

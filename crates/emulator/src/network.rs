@@ -10,7 +10,7 @@ use crate::ledger::Spent;
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::perturbation::Perturbation;
-use crate::soc::{RadioTimes, Setup};
+use crate::soc::{RadioTimes, Setup, Times};
 use crate::world::{Counts, Stopped, World};
 use std::sync::Arc;
 use thalweg_medium::random::{derive, normal, stream};
@@ -135,6 +135,15 @@ impl Network {
         let (image, chip) = (self.images.get(mote)?, self.world.chip(mote)?);
         let statics = image.statics.end - image.statics.start;
         Some((image.stack_bytes(&chip.core().memory), statics))
+    }
+    /// How many motes there are.
+    pub fn motes(&self) -> usize {
+        self.images.len()
+    }
+    /// How soon after frames that came in and went out a mote has armed starts.
+    pub fn starts(&self, mote: usize) -> Option<[&Times; 2]> {
+        let chip = self.world.chip(mote)?;
+        Some(chip.core().peripherals.starts())
     }
     /// How often a mote was reset.
     pub fn resets(&self, mote: usize) -> u64 {

@@ -102,10 +102,9 @@ fn sealed(network: &mut Network) -> Option<Vec<u8>> {
         8,
     );
     assert!(soc.memory.program(first, &flash));
-    let recording: Recording<Board, 64> = Recording::new(
-        Board(Rc::new(RefCell::new(soc))),
-        Flash::of(LAYOUT.recordings).unwrap(),
-    );
+    let (board, mut buffer) = (Board(Rc::new(RefCell::new(soc))), [0; 64]);
+    let flash = Flash::of(LAYOUT.recordings).unwrap();
+    let recording = Recording::new(board, flash, &mut buffer);
     let mut all = vec![0; recording.sealed()?.len as usize];
     recording.read(0, &mut all);
     Some(all)

@@ -21,7 +21,9 @@ const PAGES: u16 = 6;
 const BYTES: usize = PAGES as usize * PAGE_BYTES as usize;
 /// A recording takes half of the ring at most: three pages.
 const MOST: usize = 3 * (PAGE_BYTES as usize - 32);
-type Recorder = Recording<Board, 512>;
+type Recorder<'a> = Recording<'a, Board>;
+/// Bytes that wait for flash.
+type Buffer = [u8; 512];
 
 /// A chip, and what its flash is like at each cut.
 #[derive(Clone)]
@@ -103,7 +105,7 @@ fn bytes(of: usize, len: usize) -> Vec<u8> {
     (0..len).map(|n| (n * 7) as u8 ^ of as u8).collect()
 }
 /// Records and seals.
-fn record(recorder: &mut Recorder, of: usize, len: usize) -> Result<(), RecordError> {
+fn record(recorder: &mut Recorder<'_>, of: usize, len: usize) -> Result<(), RecordError> {
     for chunk in bytes(of, len).chunks(400) {
         recorder.write(chunk)?;
         recorder.flush(Usage::Asleep)?;
@@ -112,9 +114,9 @@ fn record(recorder: &mut Recorder, of: usize, len: usize) -> Result<(), RecordEr
     recorder.tidy(Usage::Asleep)
 }
 /// What a chip with this flash hands out after its start.
-fn found(flash: &[u8]) -> (Option<Vec<u8>>, Recorder, Board) {
+fn found<'a>(flash: &[u8], buffer: &'a mut Buffer) -> (Option<Vec<u8>>, Recorder<'a>, Board) {
     let board = Board::new(flash, usize::MAX);
-    let recorder = Recorder::new(board.clone(), ring());
+    let recorder = Recorder::new(board.clone(), ring(), buffer);
     let all = recorder.sealed().map(|info| {
         let mut all = vec![0; info.len as usize];
         recorder.read(0, &mut all);
@@ -127,14 +129,15 @@ fn found(flash: &[u8]) -> (Option<Vec<u8>>, Recorder, Board) {
 /// was sealed is there, and three more recordings are made, over the whole ring. Gives how many cuts there were.
 fn with_cuts(before: &[u8], lens: &[usize], every: usize) -> usize {
     let board = Board::new(before, every);
-    let mut recorder = Recorder::new(board.clone(), ring());
+    let (mut buffer, mut rest) = ([0; 512], [0; 512]);
+    let mut recorder = Recorder::new(board.clone(), ring(), &mut buffer);
     let (mut cuts, mut last): (usize, Option<Vec<u8>>) = (0, None);
     for (of, len) in lens.iter().enumerate() {
         record(&mut recorder, of, *len).unwrap();
         let this = bytes(of, *len);
         for cut in board.take_cuts() {
             cuts += 1;
-            let (all, mut after, board) = found(&cut);
+            let (all, mut after, board) = found(&cut, &mut rest);
             let is_last = all == last;
             assert!(
                 is_last || all.as_ref() == Some(&this),
@@ -144,10 +147,10 @@ fn with_cuts(before: &[u8], lens: &[usize], every: usize) -> usize {
                 let done = record(&mut after, next, len);
                 assert_eq!(done, Ok(()), "cut {cuts}: {len} bytes, the ring goes on");
             }
-            assert!(found(&board.flash()).0.as_ref() == Some(&bytes(102, 9_000)));
+            assert!(found(&board.flash(), &mut [0; 512]).0.as_ref() == Some(&bytes(102, 9_000)));
         }
         last = Some(this);
-        assert!(found(&board.flash()).0 == last);
+        assert!(found(&board.flash(), &mut [0; 512]).0 == last);
     }
     cuts
 }

@@ -218,6 +218,25 @@ fn the_gap_on_the_air_is_what_software_asked_for() {
 }
 
 #[test]
+fn starts_are_timed_from_the_end_of_the_frame_that_they_answer() {
+    let mut world = world(Perturbation::NONE, FrameStart::Length);
+    world.run_until(SimTime::from_nanos(30_000_000)).unwrap();
+    let times = |mote: usize| world.chip(mote).unwrap().soc.devices.starts();
+    // The software of this test takes no time; the radio takes half a microsecond to go off, and more after sending.
+    let [received, sent] = times(1);
+    assert!(received.count() >= 3, "{received:?}");
+    assert_eq!(
+        received.percentile_us(50),
+        received.percentile_us(100),
+        "{received:?}"
+    );
+    assert!(received.percentile_us(100) <= Some(2), "{received:?}");
+    assert_eq!(sent.count(), 0, "a relay answers what it receives");
+    // A source starts 4 ms after its frame, which is no answer.
+    assert!(times(0).iter().all(|times| times.count() == 0));
+}
+
+#[test]
 fn what_differs_at_all_nodes_alike_does_no_harm() {
     for chain in [20, 26] {
         let perturbation = Perturbation {

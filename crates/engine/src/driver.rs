@@ -29,9 +29,10 @@ impl<V, S: FnMut(Request<'_>), T: FnMut(V)> Port<V> for (S, T) {
     }
 }
 
-/// More operations or events than this in one drain are a defect of the engine. A report of a sweep brings up to 200
-/// links at once.
-pub const MAX_OPS_PER_DRAIN: usize = 256;
+/// More operations than this in one drain are a defect of the engine. A driver keeps room for their answers.
+pub const MAX_OPS_PER_DRAIN: usize = 32;
+/// The same of events. A report of a sweep brings up to 200 links at once.
+const MAX_EVENTS_PER_DRAIN: usize = 256;
 
 /// Radios that a node has at most.
 const MAX_RADIOS: u8 = 4;
@@ -68,8 +69,21 @@ impl<E: Engine> Driver<E> {
     /// # Errors
     /// [`Misfit`] where the engine wants what the host has not.
     pub fn new(engine: E, radios: &[Caps]) -> Result<Self, Misfit> {
+        let driver = Self::of(engine);
+        driver.check(radios).map(|()| driver)
+    }
+    /// `engine` on a host that has yet to [`Self::check`] what it wants: for hosts that make a driver where it stays.
+    #[inline]
+    pub const fn of(engine: E) -> Self {
+        Self { engine, due: None }
+    }
+    /// Whether a host with these `radios` has what the engine wants.
+    ///
+    /// # Errors
+    /// [`Misfit`] where it has not.
+    pub fn check(&self, radios: &[Caps]) -> Result<(), Misfit> {
         for radio in (0..MAX_RADIOS).map(RadioId) {
-            let Some(wants) = engine.wants(radio) else {
+            let Some(wants) = self.engine.wants(radio) else {
                 continue;
             };
             let lack = match radios.get(usize::from(radio.0)) {
@@ -80,7 +94,7 @@ impl<E: Engine> Driver<E> {
                 return Err(Misfit { radio, lack });
             }
         }
-        Ok(Self { engine, due: None })
+        Ok(())
     }
 
     /// The engine.
@@ -157,7 +171,7 @@ impl<'a, E: Engine> Undrained<'a, E> {
 /// Drains an engine that no [`Driver`] has, as tests of single engines do.
 ///
 /// # Errors
-/// [`Livelock::Drain`] after [`MAX_OPS_PER_DRAIN`] operations, or as many events.
+/// [`Livelock::Drain`] after [`MAX_OPS_PER_DRAIN`] operations, or 256 events.
 #[inline]
 pub fn drain<E: Engine>(
     engine: &mut E,
@@ -168,7 +182,7 @@ pub fn drain<E: Engine>(
         port.submit(request);
         left = left.checked_sub(1).ok_or(Livelock::Drain)?;
     }
-    let mut left = MAX_OPS_PER_DRAIN;
+    let mut left = MAX_EVENTS_PER_DRAIN;
     while let Some(event) = engine.poll_event() {
         port.emit(event);
         left = left.checked_sub(1).ok_or(Livelock::Drain)?;

@@ -11,6 +11,16 @@ pub trait Registers {
     fn read(&mut self, address: u32) -> u32;
     /// Puts `value` at `address`.
     fn write(&mut self, address: u32, value: u32);
+    /// The bytes from `address` on, which may be any: memory's, not a peripheral's.
+    fn read_bytes(&mut self, address: u32, into: &mut [u8]) {
+        let mut word = [0; 4];
+        for (at, byte) in (address..).zip(into) {
+            if at == address || at % 4 == 0 {
+                word = self.read(at & !3).to_le_bytes();
+            }
+            *byte = word[(at % 4) as usize];
+        }
+    }
 }
 
 impl<R: Registers + ?Sized> Registers for &mut R {
@@ -19,6 +29,9 @@ impl<R: Registers + ?Sized> Registers for &mut R {
     }
     fn write(&mut self, address: u32, value: u32) {
         (**self).write(address, value);
+    }
+    fn read_bytes(&mut self, address: u32, into: &mut [u8]) {
+        (**self).read_bytes(address, into);
     }
 }
 
@@ -57,5 +70,16 @@ impl Registers for Chip {
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
         // SAFETY: as above.
         unsafe { core::ptr::write_volatile(address as usize as *mut u32, value) }
+    }
+    #[inline(always)]
+    fn read_bytes(&mut self, address: u32, into: &mut [u8]) {
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+        // SAFETY: as above; the drivers read memory so while no DMA writes it, and `into` is nobody's DMA memory.
+        unsafe {
+            // What is there changes unseen, so the compiler is not to know which variable it is.
+            let from = core::hint::black_box(address as usize) as *const u8;
+            core::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len());
+        }
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
     }
 }

@@ -43,29 +43,21 @@ impl Region {
         }
     }
 
-    /// Reads `into.len()` bytes from `offset`, a multiple of four, on; bytes beyond the end are left as they were.
+    /// Reads `into.len()` bytes from `offset` on; bytes beyond the end are left as they were.
     #[inline]
     pub fn read(self, r: &mut impl Registers, offset: u32, into: &mut [u8]) {
         let room = self.bytes().saturating_sub(offset) as usize;
         let room = room.min(into.len());
-        let mut words = into.get_mut(..room).unwrap_or_default().chunks_exact_mut(4);
-        let mut at = self.address + offset;
-        for four in &mut words {
-            four.copy_from_slice(&r.read(at).to_le_bytes());
-            at += 4;
-        }
-        let rest = words.into_remainder();
-        if !rest.is_empty() {
-            let word = r.read(at).to_le_bytes();
-            rest.iter_mut().zip(word).for_each(|(to, from)| *to = from);
-        }
+        let into = into.get_mut(..room).unwrap_or_default();
+        r.read_bytes(self.address + offset, into);
     }
 
     /// The byte at `offset`; 0 beyond the end.
     pub fn byte(self, r: &mut impl Registers, offset: u32) -> u8 {
-        let mut word = [0; 4];
-        self.read(r, offset & !3, &mut word);
-        (u32::from_le_bytes(word) >> (8 * (offset & 3))) as u8
+        match offset < self.bytes() {
+            true => (r.read(self.address + (offset & !3)) >> (8 * (offset & 3))) as u8,
+            false => 0,
+        }
     }
 
     /// Writes `bytes` from `offset`, a multiple of four, on, the last word filled up with 0; what lies beyond the end is

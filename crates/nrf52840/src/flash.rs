@@ -70,6 +70,14 @@ impl Flash {
         }
     }
 
+    /// The bytes from `offset` of the area on, of one page.
+    pub(crate) fn read_bytes(self, r: &mut impl Registers, offset: u32, into: &mut [u8]) {
+        match self.address(offset & !3) {
+            Ok(address) => r.read_bytes(address + offset % 4, into),
+            Err(_) => into.fill(u8::MAX),
+        }
+    }
+
     /// Writes `words` from `offset` on; each word may be written twice until it is erased (NVMC 4.3.9, n_write), and only
     /// from 1 to 0.
     ///

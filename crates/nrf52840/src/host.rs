@@ -10,6 +10,7 @@ use crate::radio::{Radio, Settled, Usage, CAPS};
 use crate::reset::Before;
 use crate::Registers;
 use core::fmt;
+use core::mem::MaybeUninit;
 use thalweg_engine::{Driver, Engine, Livelock, Misfit, Port, RadioId, Request};
 use thalweg_protocols::member::{Member, Seat};
 use thalweg_protocols::mote::Mote;
@@ -94,26 +95,33 @@ impl<R: Registers, V, F: FnMut(V)> Port<V> for Hands<'_, R, F> {
 }
 
 impl<E: Engine, R: Registers> Node<E, R> {
-    /// `engine` on the chip behind `r`, the radio's frames in `memory`, with the clocks started. [`Self::start`] is next.
+    /// What `engine` makes, on the chip behind `r`, the radio's frames in `memory`, with the clocks started.
+    /// [`Self::start`] is next. It is made where it stays, in `place`: a node is larger than a mote's stack.
     ///
     /// # Errors
     /// [`BootError`].
-    pub fn new(mut r: R, engine: E, memory: Region, low: LowFrequency) -> Result<Self, BootError> {
-        let mut radio = Radio::new(memory).ok_or(BootError::NoMemory)?;
-        if let Some(wants) = engine.wants(RadioId(0)) {
-            radio.take_on(&wants);
-        }
-        let driver = Driver::new(engine, &[CAPS]).map_err(BootError::Misfit)?;
+    #[inline]
+    pub fn new(
+        place: &mut MaybeUninit<Self>,
+        mut r: R,
+        (memory, low): (Region, LowFrequency),
+        engine: impl FnOnce() -> E,
+    ) -> Result<&mut Self, BootError> {
+        let radio = Radio::new(memory).ok_or(BootError::NoMemory)?;
         let clock = Clock::start(&mut r, low).map_err(BootError::Clock)?;
-        radio.start(&mut r);
-        let due = None;
-        Ok(Self {
+        let node = place.write(Self {
             r,
             clock,
             radio,
-            driver,
-            due,
-        })
+            driver: Driver::of(engine()),
+            due: None,
+        });
+        node.driver.check(&[CAPS]).map_err(BootError::Misfit)?;
+        if let Some(wants) = node.driver.engine().wants(RadioId(0)) {
+            node.radio.take_on(&wants);
+        }
+        node.radio.start(&mut node.r);
+        Ok(node)
     }
 
     /// Power is on: the engine's first call. What it has to tell goes to `emit`.

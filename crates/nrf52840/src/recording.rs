@@ -89,12 +89,13 @@ struct Open {
     digest: Sha256,
 }
 
-/// A sensor's recordings. `R` reaches the chip, `BUFFER` are the bytes that wait in RAM.
+/// A sensor's recordings. `R` reaches the chip.
 #[derive(Debug)]
-pub struct Recording<R, const BUFFER: usize> {
+pub struct Recording<'a, R> {
     r: R,
     flash: Flash,
-    buffer: [u8; BUFFER],
+    /// Where bytes wait. It is borrowed: by value it would be moved over the stack.
+    buffer: &'a mut [u8],
     /// The first of the bytes that wait, and how many do.
     from: usize,
     waiting: usize,
@@ -113,10 +114,11 @@ struct Header {
     index: u16,
 }
 
-impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
-    /// Reads what is in the flash at `flash`, 4 pages at least; what was not sealed is forgotten. It reads the newest
+impl<'a, R: Registers + Clone> Recording<'a, R> {
+    /// Reads what is in the flash at `flash`, 4 pages at least; what was not sealed is forgotten. Bytes wait in `buffer`
+    /// until they are in flash. It reads the newest
     /// recording whole, since a digest is the proof that it is: some 40 ms for 59,000 bytes (computed).
-    pub fn new(mut r: R, flash: Flash) -> Self {
+    pub fn new(mut r: R, flash: Flash, buffer: &'a mut [u8]) -> Self {
         let mut newest: Option<(Header, u16)> = None;
         for page in 0..flash.pages() {
             if let Some(header) = header(&mut r, flash, page) {
@@ -126,99 +128,27 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
                 }
             }
         }
-        let mut found = Self {
-            r,
-            flash,
-            buffer: [0; BUFFER],
-            from: 0,
-            waiting: 0,
-            open: None,
-            sealed: None,
-            served: Cell::new(None),
-            next: (0, 0),
-        };
-        found.sealed = found.newest_whole();
-        found.next = match (found.sealed, newest) {
+        let sealed = newest_whole(&mut r, flash);
+        let next = match (sealed, newest) {
             // In place of what was not sealed: behind that, there may be no room beside the one that is.
             (Some(sealed), Some((header, _))) => (
-                found.page(sealed.first, sealed.pages()),
+                page_of(flash, sealed.first, sealed.pages()),
                 header.number.saturating_add(1),
             ),
             (_, newest) => newest.map_or((0, 0), |(header, page)| {
-                (found.page(page, 1), header.number.saturating_add(1))
+                (page_of(flash, page, 1), header.number.saturating_add(1))
             }),
         };
-        found
-    }
-
-    /// The newest recording that is sealed and whole.
-    fn newest_whole(&mut self) -> Option<Sealed> {
-        let mut below = u32::MAX;
-        loop {
-            let mut best: Option<Sealed> = None;
-            for page in 0..self.flash.pages() {
-                let found = self.seal_of(page).filter(|sealed| sealed.number < below);
-                best = match (best, found) {
-                    (Some(best), Some(found)) if found.number < best.number => Some(best),
-                    (best, found) => found.or(best),
-                };
-            }
-            let best = best?;
-            if self.is_whole(&best) {
-                return Some(best);
-            }
-            below = best.number;
-        }
-    }
-
-    /// The recording whose last page `page` is, where it is sealed.
-    fn seal_of(&mut self, page: u16) -> Option<Sealed> {
-        let Header { number, index } = header(&mut self.r, self.flash, page)?;
-        let at = u32::from(page) * PAGE_BYTES;
-        let [len, low, high, sum] =
-            [0, 4, 8, 12].map(|n| self.flash.read(&mut self.r, at + SEAL + n));
-        if sum != seal_sum(number, [len, low, high]) || sum == 0 || pages_of(len) != index + 1 {
-            return None;
-        }
-        let pages = self.flash.pages();
-        let mut digest = [0; 8];
-        digest[..4].copy_from_slice(&low.to_le_bytes());
-        digest[4..].copy_from_slice(&high.to_le_bytes());
-        Some(Sealed {
-            number,
-            first: (page + pages - index % pages) % pages,
-            info: ObjectInfo { len, digest },
-        })
-    }
-
-    fn is_whole(&mut self, sealed: &Sealed) -> bool {
-        if sealed.pages() > self.flash.pages() {
-            return false;
-        }
-        for index in 0..sealed.pages() {
-            let page = self.page(sealed.first, index);
-            let number = sealed.number;
-            if header(&mut self.r, self.flash, page) != Some(Header { number, index }) {
-                return false;
-            }
-        }
-        let mut digest = Sha256::new();
-        let mut room = [0; 64];
-        let mut at = 0;
-        while at < sealed.info.len {
-            let bytes = room.len().min((sealed.info.len - at) as usize);
-            let chunk = room.get_mut(..bytes).unwrap_or_default();
-            read(&mut self.r, self.flash, sealed, at, chunk);
-            digest.update(chunk);
-            at += bytes as u32;
-        }
-        digest.shortened() == sealed.info.digest
-    }
-
-    const fn page(&self, first: u16, index: u16) -> u16 {
-        match self.flash.pages() {
-            0 => 0,
-            pages => ((first as u32 + index as u32) % pages as u32) as u16,
+        Self {
+            r,
+            flash,
+            buffer,
+            from: 0,
+            waiting: 0,
+            open: None,
+            sealed,
+            served: Cell::new(None),
+            next,
         }
     }
 
@@ -235,15 +165,15 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
         if len > usize::from(self.flash.pages() / 2) * DATA as usize {
             return Err(RecordError::TooLong);
         }
-        if bytes.len() > BUFFER - self.waiting {
+        if bytes.len() > self.buffer.len() - self.waiting {
             return Err(RecordError::BufferFull);
         }
-        let mut at = (self.from + self.waiting) % BUFFER.max(1);
+        let mut at = (self.from + self.waiting) % self.buffer.len().max(1);
         for byte in bytes {
             if let Some(place) = self.buffer.get_mut(at) {
                 *place = *byte;
             }
-            at = (at + 1) % BUFFER.max(1);
+            at = (at + 1) % self.buffer.len().max(1);
         }
         self.waiting += bytes.len();
         let open = self.opened();
@@ -281,18 +211,18 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             return Ok(());
         };
         let index = (open.flushed / DATA) as u16;
-        let at = u32::from(self.page(open.first, index)) * PAGE_BYTES;
+        let at = u32::from(page_of(self.flash, open.first, index)) * PAGE_BYTES;
         let at = at + HEADER + open.flushed % DATA;
         let mut word = [0; 4];
         let count = self.waiting.min(4);
         for (n, place) in word.iter_mut().take(count).enumerate() {
-            let byte = self.buffer.get((self.from + n) % BUFFER.max(1));
+            let byte = self.buffer.get((self.from + n) % self.buffer.len().max(1));
             *place = byte.copied().unwrap_or_default();
         }
         let word = u32::from_le_bytes(word);
         let written = self.flash.write(&mut self.r, usage, at, &[word]);
         written.map_err(RecordError::Flash)?;
-        self.from = (self.from + count) % BUFFER.max(1);
+        self.from = (self.from + count) % self.buffer.len().max(1);
         self.waiting -= count;
         if let Some(open) = &mut self.open {
             open.flushed += 4;
@@ -309,7 +239,7 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
         if index < open.pages {
             return Ok(());
         }
-        let (number, page) = (open.number, self.page(open.first, index));
+        let (number, page) = (open.number, page_of(self.flash, open.first, index));
         if !self.is_spare(page) {
             self.prepare(usage, page)?;
         }
@@ -344,7 +274,7 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             u32::from_le_bytes([d0, d1, d2, d3]),
             u32::from_le_bytes([d4, d5, d6, d7]),
         ];
-        let page = self.page(first, pages_of(len) - 1);
+        let page = page_of(self.flash, first, pages_of(len) - 1);
         let at = u32::from(page) * PAGE_BYTES;
         let [a, b, c] = words;
         let words = [a, b, c, seal_sum(number, words)];
@@ -356,7 +286,10 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             first,
             info,
         });
-        self.next = (self.page(first, pages_of(len)), number.saturating_add(1));
+        self.next = (
+            page_of(self.flash, first, pages_of(len)),
+            number.saturating_add(1),
+        );
         self.open = None;
         Ok(info)
     }
@@ -380,7 +313,7 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             None => (self.next.0, 0),
         };
         for ahead in 0..AHEAD {
-            let page = self.page(first, begun + ahead);
+            let page = page_of(self.flash, first, begun + ahead);
             if !self.is_spare(page) {
                 return self.prepare(usage, page);
             }
@@ -401,7 +334,7 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
             return Err(RecordError::WaitsForSleep);
         }
         if let Some(sealed) = self.sealed {
-            let of_sealed = |index| self.page(sealed.first, index) == page;
+            let of_sealed = |index| page_of(self.flash, sealed.first, index) == page;
             if (0..sealed.pages()).any(of_sealed) {
                 return Err(RecordError::TooLong);
             }
@@ -424,7 +357,7 @@ impl<R: Registers + Clone, const BUFFER: usize> Recording<R, BUFFER> {
 }
 
 /// The newest recording is the mote's object; a transfer stays with the one that it began with.
-impl<R: Registers + Clone, const BUFFER: usize> ObjectStore for Recording<R, BUFFER> {
+impl<R: Registers + Clone> ObjectStore for Recording<'_, R> {
     fn info(&self) -> ObjectInfo {
         self.served.set(self.sealed);
         info_of(self.sealed)
@@ -439,6 +372,77 @@ impl<R: Registers + Clone, const BUFFER: usize> ObjectStore for Recording<R, BUF
     }
 }
 
+/// The newest recording that is sealed and whole.
+fn newest_whole(r: &mut impl Registers, flash: Flash) -> Option<Sealed> {
+    let mut below = u32::MAX;
+    loop {
+        let mut best: Option<Sealed> = None;
+        for page in 0..flash.pages() {
+            let found = seal_of(r, flash, page).filter(|sealed| sealed.number < below);
+            best = match (best, found) {
+                (Some(best), Some(found)) if found.number < best.number => Some(best),
+                (best, found) => found.or(best),
+            };
+        }
+        let best = best?;
+        if is_whole(r, flash, &best) {
+            return Some(best);
+        }
+        below = best.number;
+    }
+}
+
+/// The recording whose last page `page` is, where it is sealed.
+fn seal_of(r: &mut impl Registers, flash: Flash, page: u16) -> Option<Sealed> {
+    let Header { number, index } = header(r, flash, page)?;
+    let at = u32::from(page) * PAGE_BYTES;
+    let [len, low, high, sum] = [0, 4, 8, 12].map(|n| flash.read(r, at + SEAL + n));
+    if sum != seal_sum(number, [len, low, high]) || sum == 0 || pages_of(len) != index + 1 {
+        return None;
+    }
+    let pages = flash.pages();
+    let mut digest = [0; 8];
+    digest[..4].copy_from_slice(&low.to_le_bytes());
+    digest[4..].copy_from_slice(&high.to_le_bytes());
+    Some(Sealed {
+        number,
+        first: (page + pages - index % pages) % pages,
+        info: ObjectInfo { len, digest },
+    })
+}
+
+fn is_whole(r: &mut impl Registers, flash: Flash, sealed: &Sealed) -> bool {
+    if sealed.pages() > flash.pages() {
+        return false;
+    }
+    for index in 0..sealed.pages() {
+        let page = page_of(flash, sealed.first, index);
+        let number = sealed.number;
+        if header(r, flash, page) != Some(Header { number, index }) {
+            return false;
+        }
+    }
+    let mut digest = Sha256::new();
+    let mut room = [0; 64];
+    let mut at = 0;
+    while at < sealed.info.len {
+        let bytes = room.len().min((sealed.info.len - at) as usize);
+        let chunk = room.get_mut(..bytes).unwrap_or_default();
+        read(r, flash, sealed, at, chunk);
+        digest.update(chunk);
+        at += bytes as u32;
+    }
+    digest.shortened() == sealed.info.digest
+}
+
+/// The page of the ring with so many after the first.
+const fn page_of(flash: Flash, first: u16, index: u16) -> u16 {
+    match flash.pages() {
+        0 => 0,
+        pages => ((first as u32 + index as u32) % pages as u32) as u16,
+    }
+}
+
 /// One recording, to be read beside the sensor's. Its pages are erased once a second newer one is made.
 #[derive(Debug)]
 pub struct Lent<R> {
@@ -447,7 +451,7 @@ pub struct Lent<R> {
     sealed: Option<Sealed>,
 }
 
-impl<R: Registers + Clone, const BUFFER: usize> Lends for Recording<R, BUFFER> {
+impl<R: Registers + Clone> Lends for Recording<'_, R> {
     type Loan = Lent<R>;
 
     fn lend(&self) -> Lent<R> {
@@ -508,32 +512,8 @@ fn read(r: &mut impl Registers, flash: Flash, sealed: &Sealed, offset: u32, into
         let here = left.len().min((DATA - at) as usize);
         let (part, rest) = left.split_at_mut(here);
         let page = (u32::from(sealed.first) + index) % pages;
-        read_page(r, flash, page * PAGE_BYTES + HEADER + at, part);
+        flash.read_bytes(r, page * PAGE_BYTES + HEADER + at, part);
         (index, at, left) = (index + 1, 0, rest);
-    }
-}
-
-/// Reads bytes of a page, from `at` in flash on.
-fn read_page(r: &mut impl Registers, flash: Flash, at: u32, into: &mut [u8]) {
-    let skipped = (at % 4) as usize;
-    let before = ((4 - skipped) % 4).min(into.len());
-    let (first, rest) = into.split_at_mut(before);
-    let mut word = at - at % 4;
-    if !first.is_empty() {
-        let bytes = flash.read(r, word).to_le_bytes();
-        let own = bytes.iter().skip(skipped);
-        first.iter_mut().zip(own).for_each(|(to, from)| *to = *from);
-        word += 4;
-    }
-    let mut fours = rest.chunks_exact_mut(4);
-    for four in &mut fours {
-        four.copy_from_slice(&flash.read(r, word).to_le_bytes());
-        word += 4;
-    }
-    let last = fours.into_remainder();
-    if !last.is_empty() {
-        let bytes = flash.read(r, word).to_le_bytes();
-        last.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     }
 }
 

@@ -42,6 +42,13 @@ impl<'a> Reader<'a> {
         self.0 = rest;
         Ok(head)
     }
+    /// The next `N` bytes.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(WireError::Truncated)?;
+        self.0 = rest;
+        Ok(*head)
+    }
     /// The next byte.
     pub fn u8(&mut self) -> Result<u8, WireError> {
         Ok(self.bytes(1)?[0])
@@ -158,10 +165,30 @@ impl FrameBuf {
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
     ) -> Result<Self, WireError> {
         let mut frame = Self::EMPTY;
-        let mut writer = Writer::new(&mut frame.bytes);
-        write(&mut writer)?;
-        frame.len = writer.len() as u8;
-        Ok(frame)
+        frame.rebuild(write).map(|()| frame)
+    }
+    /// Makes it the frame that `write` writes, in place.
+    ///
+    /// # Errors
+    /// That of `write`; it is empty then.
+    #[inline]
+    pub fn rebuild(
+        &mut self,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) -> Result<(), WireError> {
+        let old = usize::from(self.len);
+        let mut writer = Writer::new(&mut self.bytes);
+        let written = write(&mut writer);
+        // One that failed may have written beyond what it was.
+        let (len, end) = match written {
+            Ok(()) => (writer.len(), old),
+            Err(_) => (0, MAX_MPDU),
+        };
+        self.len = len as u8;
+        if let Some(left) = self.bytes.get_mut(len..end) {
+            left.fill(0);
+        }
+        written
     }
     /// A copy of `bytes`; [`WireError::NoRoom`] beyond [`MAX_MPDU`] of them.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, WireError> {
@@ -175,8 +202,8 @@ impl FrameBuf {
         let (old, new) = (usize::from(self.len), bytes.len());
         let room = self.bytes.get_mut(..new);
         room.ok_or(WireError::NoRoom)?.copy_from_slice(bytes);
-        if let Some(left) = self.bytes.get_mut(new..old) {
-            left.fill(0);
+        if new < old {
+            self.bytes.get_mut(new..old).unwrap_or_default().fill(0);
         }
         self.len = bytes.len() as u8;
         Ok(())
@@ -226,6 +253,12 @@ mod tests {
         assert_eq!(&*frame, &[1, 2, 3]);
         frame.copy_from(&[4]).unwrap();
         assert_eq!(frame, FrameBuf::from_slice(&[4]).unwrap());
+        frame.rebuild(|w| w.u16(0x0706).map(|_| ())).unwrap();
+        assert_eq!(frame, FrameBuf::from_slice(&[6, 7]).unwrap());
+        frame.rebuild(|w| w.u8(1).map(|_| ())).unwrap();
+        assert_eq!(frame, FrameBuf::from_slice(&[1]).unwrap());
+        let failed = frame.rebuild(|w| w.u16(9)?.bytes(&[9; 124]).map(|_| ()));
+        assert_eq!((failed, frame), (Err(WireError::NoRoom), FrameBuf::EMPTY));
         assert!(FrameBuf::from_slice(&[0; 125]).is_ok());
     }
 }

@@ -408,7 +408,11 @@ impl<'a> Frame<'a> {
     pub fn frame(&self) -> Result<FrameBuf, WireError> {
         FrameBuf::build(|w| self.emit(w))
     }
-    fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+    /// Writes the frame.
+    ///
+    /// # Errors
+    /// As of [`Self::frame`]; [`WireError::NoRoom`] beyond the end.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         match *self {
             Self::Call { to, route } => {
                 mac::emit(to, w)?;

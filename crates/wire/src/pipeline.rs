@@ -170,7 +170,7 @@ impl Head {
 
     /// The head and the number of a slim frame, after its first byte.
     fn parse_slim(r: &mut Reader<'_>) -> Result<(Self, u16), WireError> {
-        let (low, place, high) = (r.u8()?, r.u8()?, r.u8()?);
+        let [low, place, high] = r.array()?;
         let kind = match high >> SLIM_KIND_SHIFT {
             SLIM_CALLING => Kind::Data,
             kind => *Kind::ALL
@@ -241,9 +241,10 @@ impl Header {
     /// # Errors
     /// [`WireError`] where it is no frame of a pipeline, or a packet's number is too high.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        if r.clone().u8()? == MULTIPURPOSE {
-            r.u8()?;
-            let (head, number) = Head::parse_slim(r)?;
+        let mut slim = r.clone();
+        if slim.u8()? == MULTIPURPOSE {
+            let (head, number) = Head::parse_slim(&mut slim)?;
+            *r = slim;
             return Ok(Self { head, number });
         }
         let low = mac::parse(r)?;

@@ -8,6 +8,7 @@
 #![no_main]
 
 use core::cell::RefCell;
+use core::mem::MaybeUninit;
 use core::num::{NonZeroU16, NonZeroU32};
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
@@ -59,14 +60,14 @@ type Whole = Node<Member<Spool, Base, NEIGHBOURS, NODES>, Chip>;
 
 /// What interrupt handlers and the main loop share.
 struct Shared {
-    node: Whole,
+    node: &'static mut Whole,
     uart: Uart,
     tick: Tick,
     dog: Watchdog,
 }
 
 /// A reference, so that the node itself is in memory that start-up clears.
-static SHARED: Mutex<RefCell<Option<&'static mut Shared>>> = Mutex::new(RefCell::new(None));
+static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
 static QUEUE: Mutex<RefCell<Queue>> = Mutex::new(RefCell::new(Queue::new()));
 
 /// A base station offers nothing; what it collects goes to the queue.
@@ -148,10 +149,16 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
     let mut config = floodnet::Config::default();
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
+    let place = cortex_m::singleton!(: MaybeUninit<Whole> = MaybeUninit::uninit());
+    let Some(place) = place else {
+        reset(format_args!("the node's memory is taken"));
+    };
+    let hardware = (memory, LowFrequency::Crystal);
     // Nobody knows for how long the network has idled.
-    let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
-    let member = Member::new(mote, &config);
-    let mut node = match Node::new(chip, member, memory, LowFrequency::Crystal) {
+    let node = match Node::new(place, chip, hardware, || {
+        let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
+        Member::new(mote, &config)
+    }) {
         Ok(node) => node,
         Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
         Err(BootError::NoMemory) => reset(format_args!("the radio has no memory")),
@@ -167,8 +174,13 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
         };
         let tick = Tick::start(&mut chip, TICK_US);
         let dog = Watchdog::start(&mut chip, PATIENCE);
-        let shared = cortex_m::singleton!(: Shared = Shared { node, uart, tick, dog });
-        SHARED.borrow(cs).replace(shared);
+        let shared = Shared {
+            node,
+            uart,
+            tick,
+            dog,
+        };
+        SHARED.borrow(cs).replace(Some(shared));
         with(cs, |shared| shared.node.start(|_| {}));
         let all = [
             interrupt::RADIO,

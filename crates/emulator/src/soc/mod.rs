@@ -15,6 +15,7 @@ mod radio_names;
 mod radio_registers;
 mod rtc;
 mod small;
+mod starts;
 mod timer;
 mod uarte;
 mod usbd;
@@ -23,12 +24,14 @@ pub use air::{Act, Arrival, Carrier, Check, Deed, FrameStart, RadioTimes};
 pub use clock::ResetReason;
 pub use native::{Native, Program, Soc};
 pub use radio::State as RadioState;
+pub use starts::Times;
 pub use usbd::{Identity as UsbIdentity, Port, UsbHost};
 
 use crate::core::{Activity, Peripherals, Written};
 use crate::memory::{Memory, FICR_BASE};
-use events::{Device, Id, Task, Wires};
+use events::{Device, Event, Id, Task, Wires};
 use small::draw;
+use starts::{Ended, Starts};
 
 /// Cycles of a second.
 pub const CLOCK_HZ: u64 = 64_000_000;
@@ -42,6 +45,8 @@ const USBD: Id = 39;
 const IDS: [Id; 22] = [
     CLOCK, RADIO, 2, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6, USBD,
 ];
+/// RADIO.TXEN.
+const TXEN: u32 = 0x4000_1000;
 /// At most so many addresses without a register are kept.
 const STRANGERS: usize = 16;
 
@@ -87,9 +92,10 @@ pub struct Devices {
     ppi: ppi::Ppi,
     nvmc: flash::Nvmc,
     gpio: small::Gpio,
-    raised: Vec<(Id, events::Event)>,
+    raised: Vec<(Id, Event)>,
     due: u64,
     lines: u64,
+    starts: Starts,
     strangers: Vec<u32>,
 }
 
@@ -133,6 +139,7 @@ impl Devices {
             raised: Vec::new(),
             due: u64::MAX,
             lines: 0,
+            starts: Starts::NONE,
             strangers: Vec::new(),
         };
         devices.refresh();
@@ -153,6 +160,7 @@ impl Devices {
         std::mem::swap(&mut fresh.usbd, &mut self.usbd);
         fresh.clock.reset(now, reason);
         fresh.usbd.reset(USBD);
+        std::mem::swap(&mut fresh.starts, &mut self.starts);
         fresh.refresh();
         *self = fresh;
     }
@@ -230,6 +238,9 @@ impl Devices {
         if id == RADIO && radio::Radio::needs_crystal(task) && !self.clock.has_crystal() {
             self.radio.note_without_crystal();
         }
+        if (id, task) == (RADIO, TXEN & 0xff) {
+            self.starts.started(now);
+        }
         self.with(memory, id, |device, wires| device.task(now, task, wires));
     }
 
@@ -241,6 +252,7 @@ impl Devices {
                 break;
             }
             let (id, event) = self.raised.remove(0);
+            self.note_end(now, id, event);
             let shorts = self.find(id).map_or(&[][..], |device| device.shorts());
             for &(bit, on, task) in shorts.iter().filter(|short| short.1 == event) {
                 debug_assert_eq!(on, event);
@@ -349,6 +361,18 @@ impl Devices {
         self.refresh();
         taken
     }
+    /// How soon after frames that came in and went out starts were armed, since power-on.
+    pub fn starts(&self) -> [&Times; 2] {
+        [&self.starts.after_received, &self.starts.after_sent]
+    }
+    fn note_end(&mut self, now: u64, id: Id, event: Event) {
+        let ended = match self.radio.state() {
+            _ if (id, event) != (RADIO, radio_names::PHYEND) => return,
+            RadioState::TxIdle => Ended::Sent,
+            _ => Ended::Received,
+        };
+        self.starts.ended(now, ended);
+    }
     /// What software should not have done.
     pub fn misuse(&self) -> Misuse {
         let (without_crystal, bad_pointers) = self.radio.misuses();
@@ -434,7 +458,14 @@ impl Peripherals for Devices {
                 }
                 Some(())
             }
-            PPI => self.ppi.write(offset, value),
+            PPI => {
+                let was_armed = self.ppi.leads_to(TXEN);
+                let known = self.ppi.write(offset, value);
+                if !was_armed && self.ppi.leads_to(TXEN) {
+                    self.starts.armed(now);
+                }
+                known
+            }
             _ => self.find(id).and_then(|device| {
                 let own = device.write(now, offset, value);
                 own.or_else(|| device.events_mut().write(offset, value))

@@ -75,6 +75,14 @@ impl Ppi {
         self.enabled == 0
     }
 
+    /// Whether a channel that is on triggers the task at this address.
+    pub(super) fn leads_to(&self, task: u32) -> bool {
+        let mut channels = self.channels.iter().enumerate();
+        channels.any(|(number, channel)| {
+            self.enabled >> number & 1 != 0 && [channel.task, channel.fork].contains(&task)
+        })
+    }
+
     /// Tasks of groups: enable at even places, disable at odd ones.
     pub(super) fn task(&mut self, task: Task) {
         let Some(group) = self.groups.get(task as usize / 2) else {

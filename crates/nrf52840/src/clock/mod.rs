@@ -67,13 +67,29 @@ pub const fn instant(ticks: u64) -> Instant {
     Instant::from_nanos((ticks / 2) * 125 + (ticks % 2) * 62)
 }
 /// The first tick at or after `at`.
+#[inline]
 pub const fn ticks(at: Instant) -> u64 {
-    let ns = at.as_nanos();
-    (ns / 125) * 2 + (2 * (ns % 125)).div_ceil(125)
+    let (pairs, rest) = in_pairs(at.as_nanos());
+    pairs * 2 + (2 * rest).div_ceil(125) as u64
 }
 /// A length of time to the nearest tick.
+#[inline]
 pub const fn span(of: Duration) -> u64 {
-    of.as_nanos() / 125 * 2 + (of.as_nanos() % 125 * 2 + 62) / 125
+    let (pairs, rest) = in_pairs(of.as_nanos());
+    pairs * 2 + ((2 * rest + 62) / 125) as u64
+}
+/// How often two ticks, 125 ns, go into `ns`, and what is left. By hand, since the processor divides 32 bits and a gap has
+/// no time for more (`__aeabi_uldivmod`: 2 us).
+const fn in_pairs(ns: u64) -> (u64, u32) {
+    const PAIR: u32 = 125;
+    let (high, low) = ((ns >> 32) as u32, ns as u32);
+    if high == 0 {
+        return ((low / PAIR) as u64, low % PAIR);
+    }
+    let middle = ((high % PAIR) << 16) | (low >> 16);
+    let last = ((middle % PAIR) << 16) | (low & 0xFFFF);
+    let below = (middle / PAIR) as u64 * (1 << 16) + (last / PAIR) as u64;
+    ((((high / PAIR) as u64) << 32) + below, last % PAIR)
 }
 /// How long `ticks` take.
 pub const fn duration(ticks: u64) -> Duration {
@@ -157,6 +173,11 @@ impl Clock {
         self.ticks
     }
 
+    /// What [`Self::now`] gave last.
+    pub(crate) const fn latest(&self) -> u64 {
+        self.ticks
+    }
+
     /// What TIMER3 counts at `at`.
     const fn count(&self, at: u64) -> u32 {
         at.wrapping_sub(self.zero) as u32
@@ -213,5 +234,20 @@ fn start_crystal(r: &mut impl Registers) -> Result<(), ClockError> {
     match (0..PATIENCE).any(|_| r.read(clock::HFCLKSTARTED) != 0) {
         true => Ok(()),
         false => Err(ClockError::NoCrystal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, instant, span, ticks};
+
+    #[test]
+    fn ticks_and_nanoseconds_are_told_in_each_other() {
+        let edges = [0, 124, 125, 65_535, 1 << 16, 1 << 32, (1 << 47) - 1];
+        let near = edges.into_iter().flat_map(|edge: u64| edge..edge + 300);
+        for at in near.chain([u64::MAX / 125, 1 << 57]) {
+            assert_eq!(ticks(instant(at)), at);
+            assert_eq!(span(duration(at)), at);
+        }
     }
 }

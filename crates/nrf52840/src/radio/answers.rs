@@ -80,6 +80,12 @@ impl Answers {
         }
     }
 
+    /// Whether none waits.
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The next that can be given.
     pub(super) fn pop(&mut self, receiver: Receiver) -> Option<(OpId, Answer)> {
         let waiting = self.kept.get(..self.len)?;

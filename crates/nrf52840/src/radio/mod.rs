@@ -28,7 +28,7 @@ use thalweg_wire::phy::MAX_MPDU;
 use transmit::{Away, Source, Transmission};
 
 /// What engines plan with: a gap of 160 us between a relay's frames. Of it, the receiver's chain takes 22, ramp-up and TX
-/// chain 41, and arming 6: software has 91. On an emulated chip it takes 63 at its median and 73 at most (`opt-level = "s"`;
+/// chain 41, and arming 6: software has 91. On an emulated chip it takes 34 at its median and 50 at most (`opt-level = "s"`;
 /// not measured on silicon).
 pub const TIMING: BoardTiming = BoardTiming {
     // Ramp-up 40 us, TX chain 1 us (second source: BabbleSim and OSF).
@@ -183,6 +183,8 @@ pub struct Radio {
     waiting: Option<Waiting>,
     assessment: Option<OpenAssessment>,
     answers: Answers,
+    /// A buffer that nothing uses, where one was looked for.
+    free: Option<u8>,
     /// The buffer and PSDU length of slot 0.
     slot: Option<Source>,
     readout: u8,
@@ -194,8 +196,8 @@ pub struct Radio {
     /// When the last good frame's last symbol ended.
     last_end: Option<u64>,
     frame_start: Learned,
-    /// FRAMESTART's delay at the last good frame, learned from once the frame's answer is armed.
-    unlearned: Option<u32>,
+    /// When the last good frame's SFD ended, learned from once the frame's answer is armed.
+    unlearned: Option<u64>,
     frame: [u8; MAX_MPDU + 3],
     power: i8,
     counters: Counters,
@@ -223,6 +225,7 @@ impl Radio {
             waiting: None,
             assessment: None,
             answers: Answers::NONE,
+            free: None,
             slot: None,
             readout: u8::MAX,
             hear: Hear::Everything,
@@ -430,31 +433,41 @@ impl Radio {
     /// What there is to tell, one at a time, until nothing is. Called after each interrupt and each drain.
     #[inline]
     pub fn poll(&mut self, r: &mut impl Registers, clock: &mut Clock) -> Option<RadioEvent<'_>> {
-        if let Some((op, answer)) = self.answers.pop(self.receiver(r)) {
-            return Some(match answer.refusal() {
-                Some(why) => RadioEvent::Refused { op, why },
-                None if answer == Answer::Reading => self.sensed(r, clock, op),
-                None => RadioEvent::Done { op },
-            });
+        if let Some(told) = self.next_answer(r, clock) {
+            return Some(told);
         }
-        if let Some((op, sfd)) = self.sent(r, clock) {
-            return Some(RadioEvent::Sent { op, sfd });
-        }
-        self.watch_armed(r, clock);
-        // What the last two refused.
-        if let Some((op, answer)) = self.answers.pop(Receiver::Off) {
-            let why = answer.refusal();
-            return Some(
-                why.map_or(RadioEvent::Done { op }, |why| RadioEvent::Refused {
-                    op,
-                    why,
-                }),
-            );
+        if self.away.is_some() {
+            if let Some((op, sfd)) = self.sent(r, clock) {
+                return Some(RadioEvent::Sent { op, sfd });
+            }
+            self.watch_armed(r, clock);
+            // What the last two refused.
+            if let Some(told) = self.next_answer(r, clock) {
+                return Some(told);
+            }
         }
         if let Some(found) = self.look(r, clock) {
             return Some(found);
         }
         self.received(r, clock)
+    }
+
+    /// The next answer that no event of the radio gives.
+    #[inline]
+    fn next_answer(
+        &mut self,
+        r: &mut impl Registers,
+        clock: &mut Clock,
+    ) -> Option<RadioEvent<'static>> {
+        if self.answers.is_empty() {
+            return None;
+        }
+        let (op, answer) = self.answers.pop(self.receiver(r))?;
+        Some(match answer.refusal() {
+            Some(why) => RadioEvent::Refused { op, why },
+            None if answer == Answer::Reading => self.sensed(r, clock, op),
+            None => RadioEvent::Done { op },
+        })
     }
 
     /// Goes back to the mode, where nothing keeps the radio from it, and arms what is due. Called when [`Self::poll`] has
@@ -463,15 +476,14 @@ impl Radio {
         if self.unread == Unread::Frame {
             return Settled::More;
         }
-        if let Some(delay) = self.unlearned.take() {
-            self.frame_start.measure(delay);
-        }
         self.engage(r, clock);
         if self.state == State::Off && self.away.is_none() {
             if let Mode::Listen { channel, head } = self.mode {
                 self.receive_on(r, channel, head);
             }
         }
+        self.learn(r, clock);
+        self.look_for_buffer();
         let looks = self
             .assessment
             .as_ref()

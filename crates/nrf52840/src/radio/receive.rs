@@ -113,11 +113,7 @@ impl Radio {
         let room = self.frame.get_mut(..2 + bytes).unwrap_or_default();
         self.rx.read(r, 0, room);
         let end = phy_end.saturating_sub(RX_CHAIN);
-        let began = clock.captured(r, CC_FRAME);
-        let sfd = end.saturating_sub(BYTE * (1 + psdu as u64));
-        if let Ok(delay @ 1..=2_000) = u32::try_from(began.saturating_sub(sfd)) {
-            self.unlearned = Some(delay);
-        }
+        self.unlearned = Some(end.saturating_sub(BYTE * (1 + psdu as u64)));
         count(&mut self.counters.received);
         self.last_end = Some(end);
         if !self.is_for_us(bytes) {
@@ -200,6 +196,16 @@ impl Radio {
         let is_ours = control == 0x61 && u16::from_le_bytes([pan_low, pan_high]) == addressed::PAN;
         let to = u16::from_le_bytes([low, high]);
         is_ours && self.address.map(|own| own.get()) != Some(to)
+    }
+
+    /// Learns from the last good frame how long FRAMESTART came after its SFD.
+    pub(super) fn learn(&mut self, r: &mut impl Registers, clock: &mut Clock) {
+        if let Some(sfd) = self.unlearned.take() {
+            let began = clock.captured(r, CC_FRAME);
+            if let Ok(delay @ 1..=2_000) = u32::try_from(began.saturating_sub(sfd)) {
+                self.frame_start.measure(delay);
+            }
+        }
     }
 
     /// When the SFD ended, by FRAMESTART.

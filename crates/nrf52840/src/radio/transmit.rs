@@ -95,24 +95,32 @@ impl Radio {
         }
     }
 
-    /// A buffer that nothing uses: there is one more than users.
-    fn free_buffer(&self) -> u8 {
-        let used = [
-            self.slot,
-            self.pending.map(|t| t.source),
-            self.away.as_ref().map(|away| away.transmission.source),
-            self.waiting.map(|waiting| waiting.transmission.source),
-        ];
-        let is_free = |buffer: &u8| !used.iter().flatten().any(|s| s.buffer == *buffer);
-        (0..super::TX_BUFFERS).find(is_free).unwrap_or_default()
-    }
-
     /// Where a frame of so many bytes will be.
-    fn source(&self, mpdu: &[u8]) -> Source {
+    fn source(&mut self, mpdu: &[u8]) -> Source {
+        let free = self.free.take();
         Source {
-            buffer: self.free_buffer(),
+            buffer: free.unwrap_or_else(|| self.free_buffer()),
             psdu: mpdu.len().min(MAX_MPDU) as u8 + 2,
         }
+    }
+    /// Looks for a buffer ahead of the next frame, which may have no time for it.
+    pub(super) fn look_for_buffer(&mut self) {
+        if self.free.is_none() {
+            self.free = Some(self.free_buffer());
+        }
+    }
+    /// A buffer that nothing uses: there is one more than users.
+    fn free_buffer(&self) -> u8 {
+        let is_free = |buffer: &u8| !self.is_in_use(*buffer);
+        (0..super::TX_BUFFERS).find(is_free).unwrap_or_default()
+    }
+    fn is_in_use(&self, buffer: u8) -> bool {
+        let is = |source: &Source| source.buffer == buffer;
+        let of = |transmission: &Transmission| is(&transmission.source);
+        self.slot.as_ref().is_some_and(is)
+            || self.pending.as_ref().is_some_and(of)
+            || (self.away.as_ref()).is_some_and(|away| of(&away.transmission))
+            || (self.waiting.as_ref()).is_some_and(|waiting| of(&waiting.transmission))
     }
 
     /// Copies a frame to where it is sent from: its length, then its bytes; the chip appends the check sequence.
@@ -167,6 +175,7 @@ impl Radio {
     }
 
     /// Takes a transmission on, or refuses it.
+    #[inline(always)] // Within a gap.
     fn accept<R: Registers>(
         &mut self,
         (r, clock): (&mut R, &mut Clock),
@@ -209,11 +218,15 @@ impl Radio {
     }
 
     /// The soonest TXEN of what is asked for now.
+    #[inline(always)] // Within a gap.
     fn soonest(&mut self, r: &mut impl Registers, clock: &mut Clock, cca: Cca) -> u64 {
-        let free = match (&self.away, self.flight(r)) {
-            (Some(away), Flight::OnAir) => away.end() + TX_DISABLE,
-            (Some(_), Flight::Strobed) => clock.now(r) + TX_DISABLE,
-            _ => 0,
+        let free = match &self.away {
+            None => 0,
+            Some(away) => match self.flight(r) {
+                Flight::OnAir => away.end() + TX_DISABLE,
+                Flight::Strobed => clock.now(r) + TX_DISABLE,
+                Flight::Armed => 0,
+            },
         };
         let look = match cca {
             Cca::Skip => 0,
@@ -239,9 +252,12 @@ impl Radio {
 
     /// Takes the place of what was pending.
     fn pend(&mut self, r: &mut impl Registers, clock: &mut Clock, transmission: Transmission) {
-        self.take_back(r, clock);
+        if self.pending.is_some() || self.away.is_some() {
+            self.take_back(r, clock);
+        }
         self.pending = Some(transmission);
-        self.engage(r, clock);
+        // It was accepted a moment ago, by the time then.
+        self.engage_at(r, clock, clock.latest());
     }
 
     /// Answers what is pending that it will not be; what is on the air goes on.
@@ -267,6 +283,13 @@ impl Radio {
 
     /// Arms what is pending where it is time, else has the clock say when it is.
     pub(super) fn engage(&mut self, r: &mut impl Registers, clock: &mut Clock) {
+        if self.pending.is_some() && self.away.is_none() {
+            let now = clock.now(r);
+            self.engage_at(r, clock, now);
+        }
+    }
+    #[inline(always)] // Within a gap.
+    fn engage_at(&mut self, r: &mut impl Registers, clock: &mut Clock, now: u64) {
         let (Some(pending), None) = (self.pending, &self.away) else {
             return;
         };
@@ -279,13 +302,14 @@ impl Radio {
             State::Off => LEAVE_OFF,
             State::Receiving => LEAVE,
         };
-        if at <= clock.now(r) + ahead {
+        if at <= now + ahead {
             return self.arm(r, clock, pending);
         }
         clock.alarm(r, CC_LEAVE, Some(at - LEAVE));
     }
 
     /// Leaves the mode, and has the compare register strobe.
+    #[inline(always)] // Within a gap.
     fn arm(&mut self, r: &mut impl Registers, clock: &mut Clock, transmission: Transmission) {
         self.pending = None;
         clock.silence(r, CC_LEAVE);
@@ -296,7 +320,9 @@ impl Radio {
         if looks && here && self.is_synchronised(r) {
             return self.refuse(transmission, Answer::ChannelBusy);
         }
-        self.stop(r);
+        if self.state == State::Receiving {
+            self.stop(r);
+        }
         self.prepare(r, &transmission);
         match self.strobe(r, clock, &transmission) {
             Ok(txen) => {
@@ -319,6 +345,7 @@ impl Radio {
     }
 
     /// Sets the registers of a transmission (RADIO 6.20.12.8, and 6.20.12.5 for the look before it).
+    #[inline(always)] // Within a gap.
     fn prepare(&self, r: &mut impl Registers, transmission: &Transmission) {
         use radio::short::{CCABUSY_DISABLE, CCAIDLE_TXEN, RXREADY_CCASTART};
         use radio::short::{PHYEND_DISABLE, TXREADY_START};
@@ -344,6 +371,7 @@ impl Radio {
     }
 
     /// Sets the compare register; gives TXEN's tick, or by how much it came too late.
+    #[inline(always)] // Within a gap.
     fn strobe(
         &self,
         r: &mut impl Registers,

@@ -1,6 +1,7 @@
 //! A node on the model: a whole mote, and an engine that sleeps.
 
 use crate::bench::model::{Chip, State, RAM, US};
+use core::mem::MaybeUninit;
 use thalweg_engine::{
     Abilities, Ability, Caps, Driver, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants,
 };
@@ -18,11 +19,12 @@ use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId};
 
 const MEMORY: Region = Region::at(RAM, Radio::DMA_BYTES / 4);
 
-type Recorder = Recording<Chip, 512>;
+type Recorder = Recording<'static, Chip>;
 type Whole = Mote<Recorder, 40, 0>;
 
 fn mote(chip: &Chip) -> Whole {
-    let store = Recorder::new(chip.clone(), Flash::at(0x8_0000, 8).unwrap());
+    let flash = Flash::at(0x8_0000, 8).unwrap();
+    let store = Recorder::new(chip.clone(), flash, Vec::leak(vec![0; 512]));
     let id = NodeId::new(7).unwrap();
     Mote::new(id, floodnet::Config::default(), TIMING, store)
 }
@@ -40,7 +42,9 @@ fn a_mote_wants_no_more_than_the_chip_has() {
 #[test]
 fn a_mote_listens_for_floods_and_records() {
     let chip = Chip::new();
-    let mut node = Node::new(chip.clone(), mote(&chip), MEMORY, LowFrequency::Crystal).unwrap();
+    let mut place = MaybeUninit::uninit();
+    let hardware = (MEMORY, LowFrequency::Crystal);
+    let node = Node::new(&mut place, chip.clone(), hardware, || mote(&chip)).unwrap();
     node.start(|_| {}).unwrap();
     for _ in 0..100 {
         chip.run(chip.now() + 1_000 * US);
@@ -66,7 +70,8 @@ fn a_mote_listens_for_floods_and_records() {
 fn too_little_memory_is_said() {
     let chip = Chip::new();
     let short = Region::at(RAM, 10);
-    let error = Node::new(chip.clone(), mote(&chip), short, LowFrequency::Rc).map(|_| ());
+    let (mut place, hardware) = (MaybeUninit::uninit(), (short, LowFrequency::Rc));
+    let error = Node::new(&mut place, chip.clone(), hardware, || mote(&chip)).map(|_| ());
     assert_eq!(error, Err(BootError::NoMemory));
 }
 
@@ -131,13 +136,9 @@ impl Engine for Dozer {
 #[test]
 fn a_node_that_sleeps_is_awake_when_it_is_due() {
     let chip = Chip::new();
-    let mut node = Node::new(
-        chip.clone(),
-        Dozer::default(),
-        MEMORY,
-        LowFrequency::Crystal,
-    )
-    .unwrap();
+    let mut place = MaybeUninit::uninit();
+    let hardware = (MEMORY, LowFrequency::Crystal);
+    let node = Node::new(&mut place, chip.clone(), hardware, Dozer::default).unwrap();
     node.start(|()| {}).unwrap();
     let (mut asleep, begun) = (0, chip.now());
     while chip.now() < begun + 10_000_000 * US {

@@ -10,10 +10,13 @@ use thalweg_protocols::object::ObjectStore;
 
 const FIRST: u32 = 0x8_0000;
 const PAGES: u16 = 8;
-type Recorder = Recording<Chip, 512>;
+type Recorder = Recording<'static, Chip>;
 
 fn flash() -> Flash {
     Flash::at(FIRST, PAGES).unwrap()
+}
+fn open(chip: Chip) -> Recorder {
+    Recorder::new(chip, flash(), Vec::leak(vec![0; 512]))
 }
 fn bytes(of: u8, len: usize) -> Vec<u8> {
     (0..len).map(|n| (n as u8).wrapping_mul(7) ^ of).collect()
@@ -39,12 +42,12 @@ fn all_of(recorder: &Recorder) -> Option<Vec<u8>> {
 #[test]
 fn what_is_sealed_is_handed_out_after_a_restart_too() {
     let chip = Chip::new();
-    let mut recorder = Recorder::new(chip.clone(), flash());
+    let mut recorder = open(chip.clone());
     assert_eq!(all_of(&recorder), None);
     for (of, len) in [(1, 0), (2, 1), (3, 9_001), (4, 4_064), (5, 16_000), (6, 3)] {
         record(&mut recorder, of, len).unwrap();
         assert_eq!(all_of(&recorder), Some(bytes(of, len)));
-        recorder = Recorder::new(chip.clone(), flash());
+        recorder = open(chip.clone());
         assert_eq!(all_of(&recorder), Some(bytes(of, len)));
         // Any range of it, also beyond its end.
         let mut part = [9; 10];
@@ -66,13 +69,13 @@ fn what_another_program_left_in_flash_is_no_recording() {
             let all = flash().write(&mut chip, Usage::Asleep, page * PAGE_BYTES, &words);
             all.unwrap();
         }
-        let mut recorder = Recorder::new(chip.clone(), flash());
+        let mut recorder = open(chip.clone());
         assert_eq!(all_of(&recorder), None, "{pattern:#x}");
         for of in 1..4 {
             record(&mut recorder, of, 9_001).unwrap();
             assert_eq!(all_of(&recorder), Some(bytes(of, 9_001)), "{pattern:#x}");
         }
-        let again = Recorder::new(chip, flash());
+        let again = open(chip);
         assert_eq!(all_of(&again), Some(bytes(3, 9_001)), "{pattern:#x}");
     }
 }
@@ -80,7 +83,7 @@ fn what_another_program_left_in_flash_is_no_recording() {
 #[test]
 fn flash_is_left_alone_while_the_radio_is_in_use() {
     let mut chip = Chip::new();
-    let mut recorder = Recorder::new(chip.clone(), flash());
+    let mut recorder = open(chip.clone());
     recorder.write(&[1; 100]).unwrap();
     assert_eq!(
         recorder.flush(Usage::Active),
@@ -119,7 +122,7 @@ fn flash_is_left_alone_while_the_radio_is_in_use() {
 
 #[test]
 fn a_transfer_stays_with_what_it_began_with() {
-    let mut recorder = Recorder::new(Chip::new(), flash());
+    let mut recorder = open(Chip::new());
     record(&mut recorder, 1, 500).unwrap();
     let info = recorder.info();
     record(&mut recorder, 2, 700).unwrap();
@@ -132,23 +135,20 @@ fn a_transfer_stays_with_what_it_began_with() {
 #[test]
 fn a_bit_that_flash_lost_is_no_recording() {
     let mut chip = Chip::new();
-    let mut recorder = Recorder::new(chip.clone(), flash());
+    let mut recorder = open(chip.clone());
     record(&mut recorder, 1, 5_000).unwrap();
     record(&mut recorder, 2, 5_000).unwrap();
-    assert_eq!(
-        all_of(&Recorder::new(chip.clone(), flash())),
-        Some(bytes(2, 5_000))
-    );
+    assert_eq!(all_of(&open(chip.clone())), Some(bytes(2, 5_000)));
     // In the second's first page, of the two that each has.
     let at = FIRST + 2 * PAGE_BYTES + 1_000;
     let word = chip.read(at);
     chip.0.borrow_mut().words.insert(at, word ^ 0x100);
-    assert_eq!(all_of(&Recorder::new(chip, flash())), Some(bytes(1, 5_000)));
+    assert_eq!(all_of(&open(chip)), Some(bytes(1, 5_000)));
 }
 
 #[test]
 fn what_was_filled_up_for_its_seal_takes_no_more() {
-    let mut recorder = Recorder::new(Chip::new(), flash());
+    let mut recorder = open(Chip::new());
     recorder.write(&[1; 4_064]).unwrap_err();
     for _ in 0..40 {
         recorder.write(&[1; 100]).unwrap();
@@ -168,12 +168,12 @@ fn with_cuts(cuts: &[u32], lens: &[usize]) -> Result<(), TestCaseError> {
     let mut cuts = cuts.iter();
     for (of, len) in lens.iter().enumerate() {
         let of = of as u8 + 1;
-        let mut recorder = Recorder::new(chip.clone(), flash());
+        let mut recorder = open(chip.clone());
         chip.0.borrow_mut().power = cuts.next().copied();
         let done = record(&mut recorder, of, *len);
         drop(recorder);
         chip.0.borrow_mut().power = None;
-        let found = all_of(&Recorder::new(chip.clone(), flash()));
+        let found = all_of(&open(chip.clone()));
         // It is one of those that were recorded, whole: this one, or the one before.
         let is = |of: u8| found.as_ref() == Some(&bytes(of, lens[usize::from(of) - 1]));
         let whole = is(of) || last.is_some_and(is) || last.is_none() && found.is_none();

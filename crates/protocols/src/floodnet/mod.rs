@@ -29,6 +29,7 @@ use crate::linkprobe::{BeaconTurn, LinkTable, Step};
 use crate::radio;
 use crate::ring::Fifo;
 use crate::sweep::{self, Sweeping, REACH};
+use crate::timer::sooner;
 use core::ops::RangeInclusive;
 use repeating::Repeating;
 use sink::Task;
@@ -195,6 +196,26 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// This node has restarted: its reports tell so from now on.
     pub const fn set_restarts(&mut self, restarts: Restarts) {
         self.health.restarts = Some(restarts);
+    }
+    /// [`Command::Listen`], which needs no order's room on the stack.
+    pub fn listen(&mut self, now: Instant) {
+        self.forget_reach();
+        self.drop_all();
+        self.flood.listen();
+        self.run(now);
+    }
+    /// [`Command::Stop`], the same way.
+    pub fn stop(&mut self, now: Instant) {
+        self.forget_reach();
+        self.drop_all();
+        self.flood.stop();
+        self.run(now);
+    }
+    /// An earlier sweep may have gone farther than the next order does.
+    fn forget_reach(&mut self) {
+        if !self.is_busy() {
+            self.config.reach = REACH;
+        }
     }
     /// Whether nothing is going on: no flood, no turn, no slots to come, no order of the sink. Only
     /// then should the radio be given to another engine.
@@ -476,19 +497,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     }
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
-        if !self.is_busy() {
-            // An earlier sweep may have gone farther.
-            self.config.reach = REACH;
-        }
+        self.forget_reach();
         match command {
-            Command::Listen => {
-                self.drop_all();
-                self.flood.listen();
-            }
-            Command::Stop => {
-                self.drop_all();
-                self.flood.stop();
-            }
+            Command::Listen => return self.listen(now),
+            Command::Stop => return self.stop(now),
             Command::Flood {
                 payload,
                 insistence,
@@ -551,15 +563,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let own = [self.measuring.due(), self.agenda_due(), self.task_due()];
-        own.into_iter()
-            .chain([
-                self.repeating_due(),
-                self.flood.poll_timeout(),
-                self.unattended,
-            ])
-            .flatten()
-            .min()
+        let own = sooner(self.measuring.due(), self.agenda_due());
+        let own = sooner(own, sooner(self.task_due(), self.repeating_due()));
+        sooner(own, sooner(self.flood.poll_timeout(), self.unattended))
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -39,15 +39,23 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Work::Rousing(until, _) = self.work else {
             return false;
         };
-        if now < until {
-            self.flood_nothing(now);
-        } else if let Work::Rousing(_, order) = mem::replace(&mut self.work, Work::Nothing) {
-            self.others = Others::InStep;
-            self.carry_out(now, order);
+        match now < until {
+            true => self.flood_nothing(now),
+            false => self.carry_out_roused(now),
         }
         true
     }
 
+    /// All are awake. An order takes much of the stack.
+    #[inline(never)]
+    fn carry_out_roused(&mut self, now: Instant) {
+        if let Work::Rousing(_, order) = mem::replace(&mut self.work, Work::Nothing) {
+            self.others = Others::InStep;
+            self.carry_out(now, order);
+        }
+    }
+
+    #[inline(never)]
     fn flood_nothing(&mut self, now: Instant) {
         let payload = FrameBuf::EMPTY;
         let flood = floodnet::Command::Flood {

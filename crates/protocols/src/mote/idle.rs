@@ -3,15 +3,23 @@
 //! Time base: the node's clock. Invariants: a node with work does not rest; an order that waits for a train is carried
 //! out. Tests: `tests/idle.rs`.
 
+use super::rendezvous::Schedule;
 use super::{Duty, Mote, Order, Others, Work};
 use crate::floodnet::{self, Idle};
 use crate::object::ObjectStore;
 use crate::rouse::{self, AWAKE, MARGIN, PERIOD};
 use crate::sweep::REACH;
 use core::mem;
-use thalweg_engine::{Engine, RadioEvent};
+use thalweg_engine::RadioEvent;
 use thalweg_units::Instant;
 use thalweg_wire::rouse::Rouse;
+
+/// Whether floods or a train go on, which keep all nodes awake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ByFloods {
+    Yes,
+    No,
+}
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
     /// The same node where the network has idled for so long that all others rest.
@@ -68,15 +76,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return;
         }
         if !self.train.is_on() && matches!(self.work, Work::Calling(_)) {
-            if let Work::Calling(order) = mem::replace(&mut self.work, Work::Nothing) {
-                (self.active, self.reached) = (Some(now), Some(now));
-                self.others = Others::InStep;
-                self.carry_out_awake(now, order);
-            }
+            self.carry_out_called(now);
         }
         match self.duty {
             Duty::Resting(until) if until <= now => {
-                self.floods.handle_command(now, floodnet::Command::Listen);
+                self.floods.listen(now);
                 self.duty = Duty::Sampling(now + rouse::window(self.floods.timing()));
             }
             Duty::Sampling(_) if !self.floods.is_idle() => self.duty = Duty::Floods,
@@ -88,19 +92,46 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         let rests = matches!(self.duty, Duty::Resting(_) | Duty::Sampling(_));
         if !rests && !self.is_idle() {
-            self.active = Some(now);
-            // A path hop by hop keeps its own nodes awake.
-            let by_floods = !self.floods.is_idle() || self.train.is_on();
-            if by_floods || self.schedule.is_some_and(|schedule| !schedule.is_done(now)) {
-                self.reached = Some(now);
-            }
+            let by_floods = match !self.floods.is_idle() || self.train.is_on() {
+                true => ByFloods::Yes,
+                false => ByFloods::No,
+            };
+            self.note_work(now, by_floods);
         } else if self.rest_due().is_some_and(|due| due <= now) {
             self.go_to_rest(now, now + rouse::phase(self.id));
         }
     }
 
+    /// The train is over that the order was waiting for.
+    #[inline(never)]
+    fn carry_out_called(&mut self, now: Instant) {
+        if let Work::Calling(order) = mem::replace(&mut self.work, Work::Nothing) {
+            (self.active, self.reached) = (Some(now), Some(now));
+            self.others = Others::InStep;
+            self.carry_out_awake(now, order);
+        }
+    }
+
+    /// The same in a transfer, between two frames of it.
+    #[inline]
+    pub(super) fn note_transfer(&mut self, now: Instant) {
+        if self.config.idle == Idle::Rests {
+            self.note_work(now, ByFloods::No);
+        }
+    }
+    /// It has something to do.
+    #[inline]
+    fn note_work(&mut self, now: Instant, by_floods: ByFloods) {
+        self.active = Some(now);
+        // A path hop by hop keeps its own nodes awake.
+        let goes_on = |schedule: &Schedule| !schedule.is_done(now);
+        if by_floods == ByFloods::Yes || self.schedule.as_ref().is_some_and(goes_on) {
+            self.reached = Some(now);
+        }
+    }
+
     pub(super) fn go_to_rest(&mut self, now: Instant, until: Instant) {
-        self.floods.handle_command(now, floodnet::Command::Stop);
+        self.floods.stop(now);
         self.sleep = true;
         self.duty = Duty::Resting(until);
     }

@@ -7,6 +7,7 @@
 //! [`Command::Stop`] ends it; until transfers begin together, all nodes relay floods. Deviations: README.md. Tests:
 //! `tests/`.
 
+mod below;
 mod cold_start;
 mod company;
 mod event;
@@ -32,9 +33,10 @@ use waking::{Call, First, WakeUp};
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, End, Pipeline};
+use crate::pipeline::{self, Pipeline};
 use crate::ring::Fifo;
 use crate::rouse::{self, Train};
+use crate::timer::sooner;
 use core::mem;
 use rendezvous::{Listening, Schedule, Which};
 use sinks::Sinks;
@@ -239,7 +241,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// all nodes listen until they begin.
     fn queue_together(&mut self, now: Instant, route: Route, room: Duration) {
         let order = Order::Fetch { route, room };
-        let Some(Call { start, .. }) = self.pending_call else {
+        let Some(start) = self.pending_call.as_ref().map(|call| call.start) else {
             return self.queue_order(now, order);
         };
         let needed = Self::wake_up_time(&route, &self.config, self.floods.timing());
@@ -262,7 +264,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     fn take_floods(&mut self, now: Instant) {
         self.duty = Duty::Floods;
-        self.floods.handle_command(now, floodnet::Command::Listen);
+        self.floods.listen(now);
+    }
+
+    /// The same of what waited. An order takes much of the stack, and only sinks have any.
+    #[inline(never)]
+    fn carry_out_waiting(&mut self, now: Instant) {
+        if let Work::Waiting(_, order) = mem::replace(&mut self.work, Work::Nothing) {
+            self.carry_out(now, order);
+        }
     }
 
     fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
@@ -314,92 +324,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// Takes the events of the engines below, and acts on them.
-    fn attend(&mut self, now: Instant) {
-        while let Some(event) = self.pipeline.poll_event() {
-            use pipeline::Event::{Finished, Refused, Report};
-            if let Report { from, len } = event {
-                self.floods.take_levels(from, self.pipeline.report(len));
-                continue;
-            }
-            self.emit(Event::Pipeline(event));
-            let is_done = matches!(event, Finished(_) | Refused(_));
-            if is_done && self.duty == Duty::Transfer {
-                self.take_floods(now);
-                // The others may still be at it.
-                match (event, self.schedule) {
-                    (Finished(End::NotCalled), Some(schedule)) => {
-                        match schedule.begins_again_by(now, self.listens()) {
-                            Some(until) => self.duty = Duty::Window(until),
-                            None => self.rest(now, schedule),
-                        }
-                    }
-                    (Finished(End::NotNeeded), Some(schedule)) => {
-                        let schedule = schedule.begun_well();
-                        self.schedule = Some(schedule);
-                        self.rest(now, schedule);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        while let Some(event) = self.floods.poll_event() {
-            // Links and missing nodes come by the dozen: they are left where they are until the layer above asks.
-            let many = matches!(
-                event,
-                floodnet::Event::Link(_) | floodnet::Event::Missing(_)
-            );
-            self.handle_flood_event(now, event);
-            if many {
-                break;
-            }
-        }
-    }
-
-    fn handle_flood_event(&mut self, now: Instant, event: floodnet::Event) {
-        if let Duty::Window(_) = self.duty {
-            self.duty = Duty::Floods;
-        }
-        match event {
-            floodnet::Event::Flooded {
-                initiator,
-                reference,
-                relay,
-                ..
-            } => {
-                if self.heed(initiator, reference) {
-                    return;
-                }
-                let Ok(segment) = self.assembler.push(self.floods.payload()) else {
-                    return;
-                };
-                self.sinks.note_flood(self.id, initiator, relay);
-                let start = reference + segment.until_start;
-                if initiator == self.id {
-                    self.flood_began(reference, start);
-                } else if let Some(route) = self.assembler.route() {
-                    self.handle_route(route, segment, reference);
-                }
-            }
-            floodnet::Event::FloodFinished { .. } => self.answer_call(now),
-            floodnet::Event::FloodDone { .. } if self.goes_on_rousing(now) => {}
-            floodnet::Event::FloodDone { .. } if matches!(self.work, Work::Mustering(_)) => {
-                self.go_on_mustering(now);
-            }
-            floodnet::Event::FloodDone { .. } => self.go_on_waking(now),
-            floodnet::Event::Refused(why) => {
-                if let Work::Waking(_) | Work::Rousing(..) | Work::Mustering(_) = self.work {
-                    self.work = Work::Nothing;
-                }
-                self.emit(match why {
-                    floodnet::Refused::Busy => Event::Refused(Refused::Busy),
-                    other => Event::Floods(floodnet::Event::Refused(other)),
-                });
-            }
-            other => self.emit(Event::Floods(other)),
-        }
-    }
-
     /// How long it listens after a rendezvous.
     fn listens(&self) -> Listening {
         // No order's frames are longer.
@@ -421,7 +345,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn rest(&mut self, now: Instant, schedule: Schedule) {
         match schedule.window_after(now, self.listens()) {
             Some((opens, _)) if opens > now => {
-                self.floods.handle_command(now, floodnet::Command::Stop);
+                self.floods.stop(now);
                 self.sleep = true;
                 self.duty = Duty::Asleep(opens);
             }
@@ -442,7 +366,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                     .schedule
                     .and_then(|schedule| schedule.window_after(now, listens));
                 self.duty = window.map_or(Duty::Floods, |(_, closes)| Duty::Window(closes));
-                self.floods.handle_command(now, floodnet::Command::Listen);
+                self.floods.listen(now);
             }
             Duty::Window(until) if until <= now => match self.schedule {
                 Some(schedule) if self.floods.is_idle() => self.rest(now, schedule),
@@ -454,9 +378,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             self.answer_call(now);
         }
         if matches!(self.work, Work::Waiting(at, _) if at <= now) {
-            if let Work::Waiting(_, order) = mem::replace(&mut self.work, Work::Nothing) {
-                self.carry_out(now, order);
-            }
+            self.carry_out_waiting(now);
         }
         self.attend(now);
         self.idle(now);
@@ -479,10 +401,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             | Work::Calling(_)
             | Work::Mustering(_) => None,
         };
-        let own = duty.into_iter().chain(order).chain(self.call_due());
-        let idle = [self.train.poll_timeout(), self.rest_due(), self.look_due()];
-        let own = own.chain(idle.into_iter().flatten());
-        own.chain(self.unattended).min()
+        let own = sooner(sooner(duty, order), self.call_due());
+        let idle = sooner(self.train.poll_timeout(), self.rest_due());
+        let idle = sooner(idle, self.look_due());
+        sooner(sooner(own, idle), self.unattended)
     }
 }
 
@@ -524,7 +446,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             }
             Command::FetchHops(route) => self.queue_order(now, Order::FetchHops(route)),
             Command::Stop => {
-                self.pipeline.handle_command(now, pipeline::Command::Stop);
+                self.pipeline.stop();
                 (self.work, self.pending_call) = (Work::Nothing, None);
                 self.sleep = false;
                 self.train.stop();
@@ -535,14 +457,22 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        let is_of_pipeline = match event.answers() {
+            Some(op) => pipeline::OPS.contains(&op.0),
+            None => self.duty == Duty::Transfer,
+        };
+        if is_of_pipeline {
+            self.pipeline.handle_radio(at, radio, event);
+            // What it sends has a gap's time, and nothing else is due here.
+            return match self.duty == Duty::Transfer && self.pipeline.only_wants_radio() {
+                true => self.note_transfer(at),
+                false => self.run(at),
+            };
+        }
         self.note_company(&event);
         match event.answers() {
-            Some(op) if pipeline::OPS.contains(&op.0) => {
-                self.pipeline.handle_radio(at, radio, event);
-            }
             Some(op) if op == rouse::OP => self.train.handle_radio(at, &event),
             Some(op) if !floodnet::OPS.contains(&op.0) => {}
-            None if self.duty == Duty::Transfer => self.pipeline.handle_radio(at, radio, event),
             None if matches!(self.duty, Duty::Asleep(_) | Duty::Resting(_)) => {}
             None if self.is_roused(at, &event) || self.is_called(at, &event) => {}
             Some(_) | None => self.floods.handle_radio(at, radio, event),
@@ -586,8 +516,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let below = [self.floods.poll_timeout(), self.pipeline.poll_timeout()];
-        below.into_iter().flatten().chain(self.own_timeout()).min()
+        let below = sooner(self.floods.poll_timeout(), self.pipeline.poll_timeout());
+        sooner(below, self.own_timeout())
     }
 
     fn poll_event(&mut self) -> Option<Event> {

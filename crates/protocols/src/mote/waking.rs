@@ -9,7 +9,7 @@ use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, Setup};
+use crate::pipeline::Setup;
 use thalweg_engine::{Engine, RadioEvent, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
@@ -98,7 +98,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 (When::At(start.saturating_sub(whole)), whole)
             }
         };
-        let (route, next) = (wake_up.route, usize::from(wake_up.next));
+        let (route, next) = (&wake_up.route, usize::from(wake_up.next));
         let turn = match wake_up.first {
             First::Own { .. } => WakeUpTurn::First,
             First::Others { .. } => WakeUpTurn::Later,
@@ -126,8 +126,16 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// A route is complete with `segment`, whose flood began at `reference`.
-    pub(super) fn handle_route(&mut self, route: Route, segment: Segment, reference: Instant) {
+    /// Takes a segment of another sink's wake-up, whose flood began at `reference`: its route may be complete now.
+    #[inline(never)]
+    pub(super) fn handle_segment(&mut self, segment: Segment, reference: Instant) {
+        if let Some(route) = &self.assembler.route() {
+            self.handle_route(route, segment, reference);
+        }
+    }
+
+    /// `route` is complete with `segment`, whose flood began at `reference`.
+    fn handle_route(&mut self, route: &Route, segment: Segment, reference: Instant) {
         let bytes = HEADER_BYTES + 1 + route.segment_bytes();
         let ahead = first_frame(self.floods.timing());
         let apart = flood_spacing(bytes, self.config.n_tx, self.floods.timing()) + ahead;
@@ -137,19 +145,32 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let rendezvous = match segment.turn {
             WakeUpTurn::First => {
                 let ahead = apart * u64::from(segment.index) + ahead;
-                Some(self.rendezvous_times(&route, reference.saturating_sub(ahead), start))
+                Some(self.rendezvous_times(route, reference.saturating_sub(ahead), start))
             }
-            WakeUpTurn::Later => self.pending_call.and_then(|call| call.rendezvous),
+            WakeUpTurn::Later => self.pending_call.as_ref().and_then(|call| call.rendezvous),
         };
-        let further = self.further_after(&route, segment);
+        let further = self.further_after(route, segment);
         // Of transfers that begin together, the one that this node is needed for.
         match &mut self.pending_call {
             Some(call) if call.setup.is_some() => call.further = further,
-            _ => self.pending_call = Some(self.call(&route, start, further, rendezvous)),
+            _ => self.note_call(route, start, further, rendezvous),
         }
     }
 
+    /// A call takes much of the stack while it is made.
+    #[inline(never)]
+    fn note_call(
+        &mut self,
+        route: &Route,
+        start: Instant,
+        further: Further,
+        rendezvous: Option<RendezvousTimes>,
+    ) {
+        self.pending_call = Some(self.call(route, start, further, rendezvous));
+    }
+
     /// Whether others may follow the wake-up of `route`, whose `segment` was heard.
+    #[inline(never)]
     fn further_after(&self, route: &Route, segment: Segment) -> Further {
         let (config, timing) = (&self.config, self.floods.timing());
         let spacing = flood_spacing(
@@ -207,6 +228,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// A flood of this sink is over: sends the next segment, or begins the transfer.
+    #[inline(never)]
     pub(super) fn go_on_waking(&mut self, now: Instant) {
         let Work::Waking(wake_up) = &self.work else {
             return;
@@ -225,16 +247,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         });
         self.work = Work::Nothing;
         match call {
-            Some(call) => self.join(now, call),
+            Some(call) => self.join(now, &call),
             None => self.emit(Event::Refused(Refused::BadRoute)),
         }
     }
 
     /// Answers the wake-up message that is complete, if one is.
     pub(super) fn answer_call(&mut self, now: Instant) {
-        let waits = self
-            .pending_call
-            .is_some_and(|call| call.further == Further::MayCome);
+        let waits = |call: &Call| call.further == Further::MayCome;
+        let waits = self.pending_call.as_ref().is_some_and(waits);
         if waits && self.call_due().is_some_and(|due| now < due) {
             return;
         }
@@ -244,27 +265,37 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Work::Waking(_) | Work::Rousing(..) | Work::Calling(_) | Work::Mustering(_)
         );
         let is_free = !is_at_work && !self.floods.has_order();
-        if let Some(call) = self.pending_call.take().filter(|_| is_free) {
-            self.join(now, call);
+        if !is_free {
+            self.pending_call = None;
+        } else if self.pending_call.is_some() {
+            self.join_called(now);
         }
     }
 
     /// When a call is to be answered even though no flood has ended since.
     pub(super) fn call_due(&self) -> Option<Instant> {
         let ahead = handover(self.floods.timing());
-        self.pending_call
-            .map(|call| call.start.saturating_sub(ahead))
+        let start = self.pending_call.as_ref().map(|call| call.start);
+        start.map(|start| start.saturating_sub(ahead))
+    }
+
+    #[inline(never)]
+    fn join_called(&mut self, now: Instant) {
+        if let Some(call) = self.pending_call.take() {
+            self.join(now, &call);
+        }
     }
 
     /// Joins a transfer, or goes to rest while it lasts.
-    pub(super) fn join(&mut self, now: Instant, call: Call) {
+    #[inline(never)]
+    fn join(&mut self, now: Instant, call: &Call) {
         let Call {
-            setup,
+            ref setup,
             start,
             deadline_s,
             rendezvous,
             ..
-        } = call;
+        } = *call;
         let until = start + Duration::from_secs(u64::from(deadline_s));
         let before = self.schedule.filter(|schedule| !schedule.is_done(now));
         // A later flood sets no rendezvous: the node keeps to those that it knows, or stays awake.
@@ -279,10 +310,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                     self.work = Work::Nothing;
                     self.emit(Event::Refused(Refused::Busy));
                 }
-                self.floods.handle_command(now, floodnet::Command::Stop);
+                self.floods.stop(now);
                 self.duty = Duty::Transfer;
-                let start = pipeline::Command::Start(setup);
-                self.pipeline.handle_command(now, start);
+                self.pipeline.join(now, *setup);
                 self.emit(Event::Joined);
                 self.attend(now);
             }
@@ -303,13 +333,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     pub(super) fn join_hops(&mut self, now: Instant, route: HopRoute, position: u8) {
         let is_asked = position == 0 && route.subject == hop::Subject::Report;
         let report = is_asked.then(|| self.floods.levels()).flatten();
-        self.floods.handle_command(now, floodnet::Command::Stop);
+        self.floods.stop(now);
         self.duty = Duty::Transfer;
         self.pending_call = None;
         let (control, timing) = (self.floods.channel(), self.floods.timing());
         let setup = hop_setup((route, position), control, timing);
-        let start = pipeline::Command::StartHop(setup, report);
-        self.pipeline.handle_command(now, start);
+        self.pipeline.join_hops(now, setup, report.as_deref());
         self.emit(Event::Joined);
         self.attend(now);
     }

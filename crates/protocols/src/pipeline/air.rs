@@ -111,24 +111,33 @@ impl Air {
             ..Self::IDLE
         };
     }
-    pub(super) fn transmit(&mut self, frame: FrameBuf, channel: Channel, when: When) {
-        self.order(frame, Order::Send(channel, when));
+    /// The frame of the next order, to be written in place: a copy counts within a gap.
+    pub(super) fn frame_mut(&mut self) -> &mut FrameBuf {
+        &mut self.frame
     }
-    /// Gives `frame` to the radio.
-    pub(super) fn order(&mut self, frame: FrameBuf, order: Order) {
-        self.keep(frame, order);
+    /// Sends the frame that was written.
+    pub(super) fn transmit(&mut self, channel: Channel, when: When) {
+        self.next = None;
+        self.send(Sends::Frame, channel, when);
+    }
+    fn send(&mut self, sends: Sends, channel: Channel, when: When) {
+        self.sends = sends;
+        self.transmit = Some((channel, when));
+        self.current = None;
+    }
+    /// Gives the frame that was written to the radio.
+    pub(super) fn order(&mut self, order: Order) {
+        self.keep(order);
         self.go_on();
     }
-    /// Keeps `frame` until [`Air::go_on`].
-    pub(super) fn keep(&mut self, frame: FrameBuf, order: Order) {
-        self.frame = frame;
+    /// Keeps the frame that was written until [`Air::go_on`].
+    pub(super) fn keep(&mut self, order: Order) {
         self.next = Some(order);
     }
     /// Sends `brief` on `channel`, whatever is kept.
     pub(super) fn send_beside(&mut self, brief: Brief, channel: Channel, when: When) {
-        (self.brief, self.sends) = (brief, Sends::Brief);
-        self.transmit = Some((channel, when));
-        self.current = None;
+        self.brief = brief;
+        self.send(Sends::Brief, channel, when);
     }
     /// What is kept.
     pub(super) const fn kept(&self) -> Option<Order> {
@@ -137,11 +146,7 @@ impl Air {
     /// Gives the radio what is kept.
     pub(super) fn go_on(&mut self) {
         match self.next.take() {
-            Some(Order::Send(channel, when)) => {
-                self.sends = Sends::Frame;
-                self.transmit = Some((channel, when));
-                self.current = None;
-            }
+            Some(Order::Send(channel, when)) => self.send(Sends::Frame, channel, when),
             Some(Order::Hold(channel, trigger)) => {
                 self.hold = Some(Hold::Load(channel, trigger));
                 self.held = None;

@@ -18,7 +18,7 @@ use thalweg_wire::pipeline::{
     Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
 };
 use thalweg_wire::route::Progress;
-use thalweg_wire::{FrameBuf, Reader};
+use thalweg_wire::Reader;
 
 /// The destination reports its progress every so many new packets.
 const PROGRESS_EVERY: u16 = 16;
@@ -428,14 +428,14 @@ impl Destination {
             group: train.group,
         };
         let number = train.round;
-        let frame = FrameBuf::build(|w| {
+        // One that does not fit, which cannot come about, is empty, and refused by the radio.
+        let _built = cx.air.frame_mut().rebuild(|w| {
             Header { head, number }.emit_as(cx.session.format, w)?;
             nack.emit(w)?;
             (w.len()..nack_bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
-        let frame = frame.unwrap_or(FrameBuf::EMPTY);
         let channel = cx.adaptation.channel(hop - 1, train.sfd);
-        cx.air.transmit(frame, channel, When::At(train.sfd));
+        cx.air.transmit(channel, When::At(train.sfd));
     }
 
     /// The frame ordered was sent or refused: orders the next.

@@ -33,6 +33,7 @@ pub use session::{GiveUp, Lengths, Policy, Retry, Session, SetupError};
 
 use crate::object::ObjectStore;
 use crate::ring::Fifo;
+use crate::timer::sooner;
 use air::{Air, TxAnswer};
 use context::{Context, Flow, Held, Packets, Resources};
 use core::ops::ControlFlow::{Break, Continue};
@@ -117,6 +118,11 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     pub fn wants_radio(&self) -> bool {
         self.resources.air.wants_radio()
     }
+    /// Whether it has an operation for the radio and nothing to tell: what stands above has nothing to do before it is asked
+    /// for.
+    pub fn only_wants_radio(&self) -> bool {
+        self.wants_radio() && self.resources.events.is_empty()
+    }
     /// What was counted in the transfer under way, or in the last one.
     pub const fn stats(&self) -> &Stats {
         &self.resources.stats
@@ -131,6 +137,27 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         match self.active.as_ref()? {
             Active::Pipeline { setup, .. } => Some(setup.session.start),
             Active::Hop(_) => None,
+        }
+    }
+
+    /// [`Command::Start`], which needs no other order's room on the stack.
+    #[inline(never)]
+    pub fn join(&mut self, now: Instant, setup: Setup<A>) {
+        if let Err(why) = self.start(now, setup) {
+            self.emit(Event::Refused(why));
+        }
+    }
+    /// [`Command::StartHop`], the same way.
+    #[inline(never)]
+    pub fn join_hops(&mut self, now: Instant, setup: HopSetup, report: Option<&[u8]>) {
+        if let Err(why) = self.start_hop(now, setup, report) {
+            self.emit(Event::Refused(why));
+        }
+    }
+    /// [`Command::Stop`], the same way.
+    pub fn stop(&mut self) {
+        if self.active.is_some() {
+            self.finish(End::Stopped);
         }
     }
 
@@ -200,6 +227,70 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         true
     }
 
+    /// Something came in. A relay has a gap's time for it.
+    #[inline]
+    fn heard(&mut self, at: Instant, event: &RadioEvent<'_>) {
+        if let Some(Active::Hop(_)) = &self.active {
+            if let RadioEvent::Frame { mpdu, .. } = *event {
+                self.act_hop(|hop, cx| hop.frame(at, cx, mpdu));
+            }
+            return;
+        }
+        self.act(|state, cx| {
+            match (state, *event) {
+                (State::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
+                    return relay.frame(cx, mpdu, sfd);
+                }
+                (State::Relay(relay), RadioEvent::Head { bytes, sfd }) => {
+                    relay.head(cx, bytes, sfd);
+                }
+                (State::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
+                (State::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
+                    source.frame(cx, mpdu, sfd);
+                }
+                (State::Destination(_), RadioEvent::Head { bytes, sfd }) => {
+                    Destination::head(cx, bytes, sfd);
+                }
+                (State::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
+                    return destination.frame(cx, mpdu, (sfd, end))
+                }
+                _ => {}
+            }
+            Continue(())
+        });
+    }
+
+    /// The radio answered an operation.
+    fn answered(&mut self, at: Instant, event: &RadioEvent<'_>) {
+        let answer = self.resources.air.answer(event);
+        let held = self.resources.air.held_answer(event);
+        let is_hop = self.act_hop(|hop, cx| match answer {
+            Some(answer) => hop.answered(at, cx, answer),
+            None => Continue(()),
+        });
+        if is_hop {
+            return;
+        }
+        self.act(|state, cx| {
+            if let Some(answer) = held {
+                if let State::Relay(relay) = state {
+                    relay.let_go(cx, answer);
+                }
+                return Continue(());
+            }
+            let Some(answer) = answer else {
+                return Continue(());
+            };
+            cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
+            match state {
+                State::Source(source) => return source.answered(cx, answer),
+                State::Relay(relay) => return relay.answered(cx, answer),
+                State::Destination(destination) => destination.answered(cx),
+            }
+            Continue(())
+        });
+    }
+
     fn finish(&mut self, end: End) {
         self.active = None;
         self.resources.air.sleep();
@@ -225,72 +316,17 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
 
     fn handle_command(&mut self, now: Instant, command: Command<A>) {
         match command {
-            Command::Start(setup) => {
-                if let Err(why) = self.start(now, setup) {
-                    self.emit(Event::Refused(why));
-                }
-            }
-            Command::StartHop(setup, report) => {
-                if let Err(why) = self.start_hop(now, setup, report.as_deref()) {
-                    self.emit(Event::Refused(why));
-                }
-            }
-            Command::Stop => {
-                if self.active.is_some() {
-                    self.finish(End::Stopped);
-                }
-            }
+            Command::Start(setup) => self.join(now, setup),
+            Command::StartHop(setup, report) => self.join_hops(now, setup, report.as_deref()),
+            Command::Stop => self.stop(),
         }
     }
 
     fn handle_radio(&mut self, at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
-        let answer = self.resources.air.answer(&event);
-        let held = self.resources.air.held_answer(&event);
-        let is_hop = self.act_hop(|hop, cx| match (answer, event) {
-            (Some(answer), _) => hop.answered(at, cx, answer),
-            (None, RadioEvent::Frame { mpdu, .. }) => hop.frame(at, cx, mpdu),
-            _ => Continue(()),
-        });
-        if is_hop {
-            return;
+        match event.answers() {
+            None => self.heard(at, &event),
+            Some(_) => self.answered(at, &event),
         }
-        self.act(|state, cx| {
-            if let Some(answer) = held {
-                if let State::Relay(relay) = state {
-                    relay.let_go(cx, answer);
-                }
-                return Continue(());
-            }
-            if let Some(answer) = answer {
-                cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
-                match state {
-                    State::Source(source) => return source.answered(cx, answer),
-                    State::Relay(relay) => return relay.answered(cx, answer),
-                    State::Destination(destination) => destination.answered(cx),
-                }
-                return Continue(());
-            }
-            match (state, event) {
-                (State::Relay(relay), RadioEvent::Head { bytes, sfd }) => {
-                    relay.head(cx, bytes, sfd);
-                }
-                (State::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
-                    return relay.frame(cx, mpdu, sfd);
-                }
-                (State::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
-                (State::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
-                    source.frame(cx, mpdu, sfd);
-                }
-                (State::Destination(_), RadioEvent::Head { bytes, sfd }) => {
-                    Destination::head(cx, bytes, sfd);
-                }
-                (State::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
-                    return destination.frame(cx, mpdu, (sfd, end))
-                }
-                _ => {}
-            }
-            Continue(())
-        });
     }
 
     fn handle_timeout(&mut self, at: Instant) {
@@ -340,10 +376,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             }
         };
         let leaves = setup.adaptation.leaves().map(|(leaves, _)| leaves);
-        let adaptation = [setup.adaptation.next(), leaves];
-        due.into_iter()
-            .chain(adaptation.into_iter().flatten())
-            .min()
+        sooner(due, sooner(setup.adaptation.next(), leaves))
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -16,7 +16,7 @@ use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
 use thalweg_wire::route::{Groups, Role};
-use thalweg_wire::{FrameBuf, Reader};
+use thalweg_wire::{FrameBuf, Reader, WireError};
 
 /// Whose NACKs a relay passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,7 +243,7 @@ impl Relay {
         Some(Reception::Control)
     }
 
-    /// Sends on what came at `sfd`, or keeps it for later.
+    /// Sends on what came at `sfd`, or keeps it for later. The one copy of it is made at the end, where it is sent from.
     fn pass_on(
         &mut self,
         cx: &mut Context<'_>,
@@ -251,18 +251,17 @@ impl Relay {
         mpdu: &[u8],
         sfd: Instant,
     ) {
-        let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
-            return;
-        };
-        if what == Reception::Count {
-            let count = core::mem::take(&mut self.count);
-            if pipeline::set_count(&mut frame, self.stage, count).is_err() {
-                return;
+        let counted;
+        let mpdu = match what {
+            Reception::Count => {
+                let Ok(frame) = self.with_count(mpdu) else {
+                    return;
+                };
+                counted = frame;
+                &counted[..]
             }
-        }
-        if pipeline::set_hop(&mut frame, self.stage).is_err() {
-            return;
-        }
+            _ => mpdu,
+        };
         let (towards, gap) = match head.kind {
             Kind::Data => (self.stage + 1, cx.cadence.gap()),
             Kind::Request => (self.stage + 1, cx.cadence.request_gap()),
@@ -270,9 +269,9 @@ impl Relay {
         };
         let next = sfd + cx.cadence.slot(mpdu.len());
         let channel = cx.adaptation.channel(towards, next);
-        let send = Order::Send(channel, When::AfterRx(gap));
         if self.kept.is_some() && head.kind == Kind::Nack {
-            if let Ok(brief) = Brief::try_from(&frame[..]) {
+            let brief = Brief::try_from(mpdu).ok();
+            if let Some(brief) = brief.and_then(|brief| self.in_own_name(brief)) {
                 cx.air.send_beside(brief, channel, When::AfterRx(gap));
             }
             return;
@@ -280,19 +279,46 @@ impl Relay {
         self.kept = None;
         if head.kind == Kind::Data && self.pauses.begins(cx.session, number) {
             let then = next + cx.cadence.pause();
-            cx.air.keep(frame, Order::Send(channel, When::At(then)));
-            self.kept = Some(then);
+            if self.write(cx, mpdu).is_ok() {
+                cx.air.keep(Order::Send(channel, When::At(then)));
+                self.kept = Some(then);
+            }
             return;
         }
         match (cx.session.policy.passing, head.kind) {
-            (Passing::Copied, _) | (_, Kind::Nack) => cx.air.order(frame, send),
-            (Passing::Conditional, Kind::Request) => self.follow(cx, frame, send),
-            (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
+            (Passing::Copied, _) | (_, Kind::Nack) => {
+                if self.write(cx, mpdu).is_ok() {
+                    cx.air.transmit(channel, When::AfterRx(gap));
+                }
+            }
+            (Passing::Conditional, Kind::Request) => {
+                self.follow(cx, mpdu, Order::Send(channel, When::AfterRx(gap)));
+            }
+            (Passing::Conditional, Kind::Data) => self.hold(cx, mpdu, channel),
         }
     }
 
-    /// `frame` waits in the radio for the next frame of the stage before, of whatever kind.
-    fn hold(&mut self, cx: &mut Context<'_>, frame: FrameBuf, channel: Channel) {
+    /// A request with this stage's count, which begins anew.
+    #[inline(never)]
+    fn with_count(&mut self, mpdu: &[u8]) -> Result<FrameBuf, WireError> {
+        let count = core::mem::take(&mut self.count);
+        let mut frame = FrameBuf::from_slice(mpdu)?;
+        pipeline::set_count(&mut frame, self.stage, count).map(|()| frame)
+    }
+    /// The same frame, sent by this stage.
+    fn in_own_name(&self, mut brief: Brief) -> Option<Brief> {
+        let is_written = pipeline::set_hop(&mut brief, self.stage).is_ok();
+        is_written.then_some(brief)
+    }
+    /// Makes `mpdu` the frame that is ordered next, sent by this stage.
+    fn write(&self, cx: &mut Context<'_>, mpdu: &[u8]) -> Result<(), WireError> {
+        let frame = cx.air.frame_mut();
+        frame.copy_from(mpdu)?;
+        pipeline::set_hop(frame, self.stage)
+    }
+
+    /// `mpdu` waits in the radio for the next frame of the stage before, of whatever kind.
+    fn hold(&mut self, cx: &mut Context<'_>, mpdu: &[u8], channel: Channel) {
         let before = Head {
             kind: Kind::Data,
             tag: cx.session.tag(),
@@ -300,20 +326,26 @@ impl Relay {
             group: cx.session.first_group(0),
         };
         if let Ok(trigger) = before.origin(cx.session.format) {
-            self.follow(cx, frame, Order::Hold(channel, trigger));
+            self.follow(cx, mpdu, Order::Hold(channel, trigger));
         }
     }
 
     /// `order` comes when what is held is gone. That is under way: this frame has set it off. If it is
     /// not, because the radio got the order too late, the frame after this one does.
-    fn follow(&mut self, cx: &mut Context<'_>, frame: FrameBuf, order: Order) {
+    fn follow(&mut self, cx: &mut Context<'_>, mpdu: &[u8], order: Order) {
         let holds = matches!(order, Order::Hold(..));
-        match (self.holds, cx.air.kept()) {
+        if self.holds && holds && cx.air.kept().is_some() {
             // A packet that has no room is lost here, and asked for again; a request has precedence.
-            (true, Some(_)) if holds => cx.stats.refused += 1,
-            (true, _) => cx.air.keep(frame, order),
-            (false, _) => {
-                cx.air.order(frame, order);
+            cx.stats.refused += 1;
+            return;
+        }
+        if self.write(cx, mpdu).is_err() {
+            return;
+        }
+        match self.holds {
+            true => cx.air.keep(order),
+            false => {
+                cx.air.order(order);
                 self.holds = holds;
             }
         }

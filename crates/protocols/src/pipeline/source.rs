@@ -19,7 +19,7 @@ use thalweg_wire::pipeline::{
     self, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
 };
 use thalweg_wire::route::Progress;
-use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
+use thalweg_wire::{Reader, WireError, Writer};
 
 /// Refusals in a row after which the radio is taken to be broken.
 const MAX_REFUSALS: u8 = 16;
@@ -252,17 +252,17 @@ impl Source {
             hop: 0,
             group: self.group,
         };
-        let frame = FrameBuf::build(|w| {
+        let frame = cx.air.frame_mut();
+        let built = frame.rebuild(|w| {
             Header { head, number }.emit_as(cx.session.format, w)?;
             body(w)
         });
         // An empty frame, which cannot come about, would be refused by the radio.
-        let mut frame = frame.unwrap_or(FrameBuf::EMPTY);
-        if cx.adaptation.calls(self.group) {
-            pipeline::call(&mut frame);
+        if built.is_ok() && cx.adaptation.calls(self.group) {
+            pipeline::call(frame);
         }
         let channel = cx.adaptation.channel(1, self.sfd);
-        cx.air.transmit(frame, channel, When::At(self.sfd));
+        cx.air.transmit(channel, When::At(self.sfd));
     }
 
     pub(super) fn answered(&mut self, cx: &mut Context<'_>, answer: TxAnswer) -> Flow {

@@ -77,7 +77,9 @@ impl Assembler {
         })
     }
 
-    /// The route, once all its segments are there and make sense.
+    /// The route, once all its segments are there and make sense. Making it takes twice its room on the stack, so that is
+    /// not the caller's.
+    #[inline(never)]
     pub fn route(&self) -> Option<Route> {
         let mut bytes = [0; MAX_ENCODED];
         let mut w = Writer::new(&mut bytes);

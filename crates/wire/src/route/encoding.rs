@@ -133,6 +133,15 @@ impl Route {
     }
 
     pub(super) fn decode(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
+        match bytes.first().map(|flags| flags & SCHEME_BITS) {
+            Some(THALWEG) => Self::unpack(transfer, bytes),
+            _ => Self::decode_listed(transfer, bytes),
+        }
+    }
+
+    /// The other schemes', which take more of the stack.
+    #[inline(never)]
+    fn decode_listed(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
         let bad = WireError::Malformed;
         let mut r = Reader::new(bytes);
         let flags = r.u8()?;
@@ -141,7 +150,6 @@ impl Route {
             PIP => Scheme::Pip(Hopping::Fixed),
             PIP_HOPPING => Scheme::Pip(Hopping::EveryCyclePair),
             PIP_CIT => Scheme::PipCit,
-            THALWEG => return Self::unpack(transfer, bytes),
             _ => return Err(bad),
         };
         let (payload, deadline_s) = (r.u8()?, r.u16()?);

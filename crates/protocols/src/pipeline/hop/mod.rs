@@ -206,8 +206,9 @@ impl HopTransfer {
 
     fn send(&mut self, cx: &mut Cx<'_>, kind: OnAir, frame: &Frame<'_>, channel: Channel) {
         // What the engine writes fits a frame.
-        if let Ok(frame) = frame.frame() {
-            cx.air.transmit(frame, channel, When::Now);
+        let built = cx.air.frame_mut().rebuild(|w| frame.emit(w));
+        if built.is_ok() {
+            cx.air.transmit(channel, When::Now);
             self.on_air = kind;
             self.due = None;
         }
