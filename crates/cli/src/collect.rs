@@ -144,7 +144,10 @@ fn finish(
         })?;
     } else {
         let source = report.summary().source.get();
-        let ends = network::ends(testbed, source, ends);
+        let ends = match args.port {
+            Some(_) => network::ends_at_port(testbed, (source, report.summary().sink.get()), ends),
+            None => network::ends(testbed, source, ends),
+        };
         let mut text = shown::report(report, args.protocol.name, &ends);
         if let Some(kept) = kept {
             text.push_str(&format!(

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration as WallDuration, Instant as Wall};
 
 use thalweg_emulator::network::Line;
@@ -24,7 +25,7 @@ const IMAGES: [&str; 2] = ["mote.elf", "station.elf"];
 /// The longest that the line waits for the network, and the network for the line.
 const TURN: WallDuration = WallDuration::from_millis(5);
 const READ: WallDuration = WallDuration::from_millis(1);
-/// Bytes for a host that does not read; what is more stays with the base station.
+/// Bytes for a host that does not read, and of one that writes faster than the line; what is more stays where it is.
 const UNREAD: usize = 4_096;
 /// A computer this far behind does not catch up.
 const BEHIND: WallDuration = WallDuration::from_millis(100);
@@ -109,7 +110,14 @@ impl Emulated {
             let wrote = line.write(&out).map_err(Failure::job)?;
             out.drain(..wrote);
             let mut room = [0; 256];
-            let len = line.read(&mut room, READ).map_err(Failure::job)?;
+            let len = match self.0.unheard() < UNREAD {
+                true => line.read(&mut room, READ).map_err(Failure::job)?,
+                // A line takes what its speed allows: the host has to wait.
+                false => {
+                    thread::sleep(READ);
+                    0
+                }
+            };
             if let Some(bytes) = room.get(..len).filter(|bytes| !bytes.is_empty()) {
                 self.0.write(bytes);
             }

@@ -77,6 +77,16 @@ pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
     }
 }
 
+/// The same of a network behind a line, whose base station is `sink`.
+pub(crate) fn ends_at_port(testbed: &Testbed, (source, sink): (u16, u16), ends: &Ends) -> String {
+    let from = match ends.from.is_empty() {
+        true => "a far node of the planner's choice",
+        false => "as --from says",
+    };
+    let (source, sink) = (named(testbed, source), named(testbed, sink));
+    format!("sink {sink}, the base station at --port\nsource {source}, {from}\n")
+}
+
 /// Node `node` for people.
 pub(crate) fn named(testbed: &Testbed, node: u16) -> String {
     let id = NodeId::new(node);

@@ -108,9 +108,12 @@ impl Outputs {
         let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0);
         if is_file && self.replace == Replace::Own && !is_own(path, kind) {
             let name = kind.name();
-            return refuse(&format!(
-                "exists, and is not {name} of this program; name another file, or say --force"
-            ));
+            return refuse(&match kind {
+                Kind::Image => "exists; name another file, or say --force".to_owned(),
+                _ => format!(
+                    "exists, and is not {name} of this program; name another file, or say --force"
+                ),
+            });
         }
         // The file that is made for it now is gone again at once.
         WholeFile::create(path).map(drop)

@@ -114,6 +114,11 @@ impl Network {
             (None, _) => {}
         }
     }
+    /// Bytes that are still on the serial line to a mote.
+    pub fn line_waiting(&mut self, mote: usize) -> usize {
+        let devices = self.world.devices_mut(mote);
+        devices.map_or(0, |(_, devices)| devices.line_waiting())
+    }
     /// The host takes what a mote has put on the line.
     pub fn take_line(&mut self, mote: usize, line: Line) -> Vec<u8> {
         match (self.world.devices_mut(mote), line) {

@@ -35,7 +35,7 @@ const LONGEST: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanRequestError {
     /// A node that the network does not have.
-    #[error("{network}: has no node {node} (its nodes are {first} to {last})")]
+    #[error("{network}: has no node {node} (its lowest is {first}, its highest {last})")]
     UnknownNode {
         /// The network.
         network: String,

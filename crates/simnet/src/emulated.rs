@@ -144,6 +144,10 @@ impl Emulated {
     pub fn energy(&self, mote: usize) -> Energy {
         self.network.spent(mote).energy(&self.currents)
     }
+    /// Bytes of the host's that are still on the serial line.
+    pub fn unheard(&mut self) -> usize {
+        self.network.line_waiting(self.station)
+    }
     /// How many motes there are, the base station among them.
     pub fn len(&self) -> usize {
         self.ids.len()

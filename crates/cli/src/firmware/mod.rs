@@ -16,7 +16,7 @@ use thalweg_testbeds::Testbed;
 use thalweg_units::{Channel, ChannelSet};
 
 use crate::args::FirmwareArgs;
-use crate::failure::Failure;
+use crate::failure::{one_line, Failure};
 use crate::network;
 use crate::output::{plain, print, write_bytes};
 use crate::outputs::{Kind, Outputs};
@@ -47,11 +47,15 @@ pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
         Role::Mote => "a mote",
         Role::BaseStation => "a base station",
     };
+    let named = match &args.node {
+        Node::Name(name) => format!("{} ({})", identity.node, one_line(name)),
+        Node::Number(id) => id.to_string(),
+    };
     let channels: Vec<String> = identity.channels.iter().map(|c| c.to_string()).collect();
     print(&format!(
         "{}: {what}, node {}, channels {}, floods on {}; {} bytes of flash from {:#x} on\n",
         args.out.display(),
-        identity.node,
+        named,
         channels.join(","),
         identity.floods,
         image.flash_bytes(),

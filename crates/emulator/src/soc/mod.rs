@@ -324,6 +324,10 @@ impl Devices {
         self.uarte.receive(now, bytes);
         self.refresh();
     }
+    /// Bytes that are on the line to UARTE0.
+    pub fn line_waiting(&self) -> usize {
+        self.uarte.waiting()
+    }
     /// The host takes what UARTE0 has sent.
     pub fn take_line(&mut self) -> Vec<u8> {
         self.uarte.take_sent()

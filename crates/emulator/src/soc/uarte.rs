@@ -78,6 +78,10 @@ impl Uarte {
         }
     }
 
+    /// Bytes that the line has not brought yet.
+    pub(super) fn waiting(&self) -> usize {
+        self.line_in.len()
+    }
     /// The host puts bytes on the line.
     pub(super) fn receive(&mut self, now: u64, bytes: &[u8]) {
         if self.line_in.is_empty() && !bytes.is_empty() {

@@ -73,6 +73,10 @@ impl Search {
     pub fn pause(&self) -> Duration {
         recovery::pause_after(self.in_vain)
     }
+    /// For how long links were measured again in vain.
+    pub const fn waited(&self) -> Duration {
+        self.waited
+    }
     /// Whether node `index` is waited for no longer.
     pub fn is_over(&self, index: usize) -> bool {
         self.in_vain > 0 && self.waited >= self.limit(index)

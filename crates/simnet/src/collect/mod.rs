@@ -33,6 +33,14 @@ pub enum CollectError {
     /// The request cannot be planned.
     #[error(transparent)]
     PlanRequest(#[from] PlanRequestError),
+    /// Nor could it be on links that were measured again.
+    #[error("{why}; links were measured again for {:.0} min of the network's time in vain", .waited.as_secs_f64() / 60.0)]
+    Unreached {
+        /// Why not.
+        why: PlanRequestError,
+        /// Pauses and surveys.
+        waited: Duration,
+    },
     /// The testbed cannot carry it.
     #[error("{testbed}: {why}")]
     Unfit {
@@ -73,8 +81,18 @@ impl CollectError {
         match self {
             Self::Run(why) => why.is_input(),
             Self::Chain(why) => matches!(why, ChainError::Hops { .. }),
-            Self::Capture(_) | Self::Stopped => false,
+            Self::Capture(_) | Self::Stopped | Self::Unreached { .. } => false,
             _ => true,
+        }
+    }
+}
+
+impl CollectError {
+    /// `why` there is no route, where links were measured again for so long, or not at all.
+    const fn no_route(why: PlanRequestError, waited: Duration) -> Self {
+        match waited.as_nanos() {
+            0 => Self::PlanRequest(why),
+            _ => Self::Unreached { why, waited },
         }
     }
 }
@@ -294,17 +312,18 @@ impl Surveyed {
         motes.nodes.hear(&[self.links.sink()]);
         let mut collector = self.collector.clone();
         let mut watch = |progress| observer("", progress);
+        let search = &mut Search::new(patience, self.links.links());
         let found = match &planned {
             Ok(_) => None,
             Err(_) => {
-                let search = &mut Search::new(patience, self.links.links());
-                collector.find_route(&mut motes.nodes, (request, search), &mut watch)?
+                let wanted = (request, &mut *search);
+                collector.find_route(&mut motes.nodes, wanted, &mut watch)?
             }
         };
         let (links, plan) = match (&found, planned) {
             (Some((links, plan)), _) => (links, plan.clone()),
             (None, Ok(plan)) => (&self.links, plan),
-            (None, Err(why)) => return Err(why.into()),
+            (None, Err(why)) => return Err(CollectError::no_route(why, search.waited())),
         };
         let mut cost = self.cost.clone();
         cost.collecting_s += motes.network().now().as_secs_f64();
@@ -434,9 +453,9 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             Err(why) => {
                 let mut watch = |progress| observer("", progress);
                 let search = &mut Search::new(patience, links.links());
-                let wanted = (request, search);
+                let wanted = (request, &mut *search);
                 let found = self.collector.find_route(self.network, wanted, &mut watch);
-                found?.ok_or(why)?
+                found?.ok_or_else(|| CollectError::no_route(why, search.waited()))?
             }
         };
         let request = FetchRequest {

@@ -240,3 +240,20 @@ fn motes_become_sources_and_motes_again() {
     }
     assert_eq!(world.swept(), 10, "seed {SEED}");
 }
+
+/// The train that rouses the network for the end of one is broken off by the next.
+#[test]
+fn a_session_that_follows_another_at_once_reaches_all() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(30));
+    for pause in [0, 200, 1_000] {
+        session(&mut world);
+        world.order(Command::Mote(mote::Command::Stop));
+        world.run(Duration::from_millis(pause));
+        assert_eq!(
+            session(&mut world).len(),
+            SOURCES.len(),
+            "{pause} ms, seed {SEED}"
+        );
+    }
+}
