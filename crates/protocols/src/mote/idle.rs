@@ -14,7 +14,7 @@ use thalweg_engine::RadioEvent;
 use thalweg_units::Instant;
 use thalweg_wire::rouse::Rouse;
 
-/// Whether floods or a train go on, which keep all nodes awake.
+/// Whether floods go on, which keep all nodes awake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ByFloods {
     Yes,
@@ -92,9 +92,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         let rests = matches!(self.duty, Duty::Resting(_) | Duty::Sampling(_));
         if !rests && !self.is_idle() {
-            let by_floods = match !self.floods.is_idle() || self.train.is_on() {
-                true => ByFloods::Yes,
-                false => ByFloods::No,
+            // A train has reached all when it is over, not before.
+            let by_floods = match self.floods.is_idle() {
+                true => ByFloods::No,
+                false => ByFloods::Yes,
             };
             self.note_work(now, by_floods);
         } else if self.rest_due().is_some_and(|due| due <= now) {

@@ -447,10 +447,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Command::FetchHops(route) => self.queue_order(now, Order::FetchHops(route)),
             Command::Stop => {
                 self.pipeline.stop();
-                if matches!(self.work, Work::Calling(_)) {
-                    // Its train may have reached nobody yet.
-                    self.reached = None;
-                }
                 (self.work, self.pending_call) = (Work::Nothing, None);
                 self.sleep = false;
                 self.train.stop();

@@ -241,19 +241,19 @@ fn motes_become_sources_and_motes_again() {
     assert_eq!(world.swept(), 10, "seed {SEED}");
 }
 
-/// The train that rouses the network for the end of one is broken off by the next.
+/// The train that rouses the network for the end of one is broken off by the next, or by another host's stop before it.
 #[test]
 fn a_session_that_follows_another_at_once_reaches_all() {
     let mut world = World::new();
     world.run(Duration::from_secs(30));
-    for pause in [0, 200, 1_000] {
+    for (stops, pause) in [(1, 0), (1, 200), (1, 1_000), (2, 1), (2, 100)] {
         session(&mut world);
-        world.order(Command::Mote(mote::Command::Stop));
-        world.run(Duration::from_millis(pause));
-        assert_eq!(
-            session(&mut world).len(),
-            SOURCES.len(),
-            "{pause} ms, seed {SEED}"
-        );
+        for _ in 0..stops {
+            world.order(Command::Mote(mote::Command::Stop));
+            world.run(Duration::from_millis(pause));
+        }
+        let objects = session(&mut world);
+        let who = objects.keys().copied().collect::<Vec<_>>();
+        assert_eq!(who, SOURCES, "{stops} stops, {pause} ms, seed {SEED}");
     }
 }
