@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_planner::LinkQualities;
-use thalweg_units::Duration as Span;
+use thalweg_units::{Duration as Span, NodeId, Restarts};
 
 use super::stop::Stop;
 use super::watched::Watched;
 use super::{account, Runner};
-use crate::station_state::{now, LinkSnapshot};
+use crate::station_state::{now, LinkSnapshot, StationState};
 use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::{LinkState, PastSurvey, MAX_SURVEYS};
 use thalweg_host::network::{Network, NetworkTime};
@@ -87,10 +87,8 @@ impl<N: Connector> Runner<N> {
         station.begin_phase((0.0, share));
         let spent = self.spent();
         let (network, collector) = self.connection()?;
-        let mut watched = Watched {
-            network,
-            stop: &|| station.is_interrupted(),
-        };
+        let stop = &|| station.is_interrupted();
+        let mut watched = Watched { network, stop };
         let mut watch = |progress| {
             station.progress(progress);
             Continue(())
@@ -113,10 +111,8 @@ impl<N: Connector> Runner<N> {
         if let Some(before) = &before {
             link_state = link_state.with_observations_of(&before.link_state);
         }
-        let links = link_state
-            .links()
-            .summary(link_state.routing_channel())
-            .heard_pairs;
+        let on = link_state.routing_channel();
+        let links = link_state.links().summary(on).heard_pairs;
         let line = format!(
             "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
             missing.len()
@@ -133,13 +129,7 @@ impl<N: Connector> Runner<N> {
             links,
             missing: missing.iter().map(|node| node.get()).collect(),
         };
-        for told in &surveyed.restarts {
-            let is_known = |before: &Arc<LinkSnapshot>| before.restarts.contains(told);
-            if !before.as_ref().is_some_and(is_known) {
-                let line = format!("{name}: {}", Restarted::from(told));
-                station.log(Level::Warning, &line);
-            }
-        }
+        log_restarts(&station, name, before.as_deref(), &surveyed.restarts);
         // Before the job ends: a client that waits for that end then reads the new links.
         station.set_links(LinkSnapshot {
             link_state,
@@ -192,5 +182,19 @@ impl<N: Connector> Runner<N> {
         if let Err(why) = station.submit(&[Work::Survey], i8::MIN) {
             tracing::error!("{why}");
         }
+    }
+}
+
+/// Logs those of `restarts` that the survey `before` did not know of.
+fn log_restarts(
+    station: &StationState,
+    name: &str,
+    before: Option<&LinkSnapshot>,
+    restarts: &[(NodeId, Restarts)],
+) {
+    let known = before.map_or(&[][..], |before| &before.restarts);
+    for told in restarts.iter().filter(|told| !known.contains(told)) {
+        let line = format!("{name}: {}", Restarted::from(told));
+        station.log(Level::Warning, &line);
     }
 }

@@ -42,12 +42,9 @@ fn facts(
             link_state.routing_channel(),
         );
         let far = far.get(index).copied().flatten();
-        let unknown = "no good link".to_owned();
+        let far = far.map_or("no good link".to_owned(), |hops| hops.to_string());
         if node != network.sink {
-            fact(
-                "Hops to the base station",
-                far.map_or(unknown, |hops| hops.to_string()),
-            );
+            fact("Hops to the base station", far);
         }
         let seen = match snapshot.missing.contains(&node) {
             true => "did not answer the last survey".to_owned(),
