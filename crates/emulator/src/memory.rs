@@ -23,7 +23,7 @@ const INFORMATION_BYTES: usize = 0x1000;
 /// What RAM holds before anybody wrote: so the stack's high-water mark can be read off.
 const UNTOUCHED: u8 = 0xa5;
 
-/// So many bytes that nobody wrote are no accident of what was written.
+/// A program may write the pattern of untouched RAM, but hardly so many bytes of it in a row.
 const GAP_BYTES: usize = 64;
 
 /// All memories of one chip.
@@ -148,7 +148,7 @@ impl Memory {
         self.stale.pop()
     }
 
-    /// The first address in `range` behind which nobody wrote for [`GAP_BYTES`]; its end where there is none.
+    /// Where the first [`GAP_BYTES`] in `range` begin that were never written; its end if all were.
     pub(crate) fn first_gap(&self, range: Range<u32>) -> u32 {
         let part = Self::place(range.start, range.len(), RAM_BASE);
         let part = part.and_then(|part| self.ram.get(part)).unwrap_or(&[]);

@@ -403,7 +403,8 @@ impl System {
         self.set_guard();
     }
 
-    /// What nobody may touch now. HardFault and NMI may, unless MPU_CTRL.HFNMIENA says otherwise (B3.5.5).
+    /// Sets the addresses that the MPU closes now. The handlers of HardFault and NMI may use them all the same, but for
+    /// MPU_CTRL.HFNMIENA (B3.5.5).
     fn set_guard(&mut self) {
         const ABOVE: u64 = bit(NMI) | bit(HARD);
         let is_on = self.mpu_on & 1 != 0 && (self.mpu_on & 2 != 0 || self.active & ABOVE == 0);

@@ -68,7 +68,7 @@ impl Crystal {
     }
 }
 
-/// USB's supply; what comes and goes is told at a cycle.
+/// USB's supply. Plugging in and out take effect at a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Vbus {
     Gone,

@@ -1,7 +1,7 @@
 //! A mote that is called to a session, and back. Whole networks: `.ci/emulated.py`, `crates/simnet/tests/all/member.rs`.
 
 use super::*;
-use crate::object::{Lends, NoRoom, ObjectInfo};
+use crate::object::{Lends, NoObject};
 use crate::rcrt::source::Source;
 use std::format;
 use std::string::String;
@@ -11,25 +11,7 @@ use thalweg_units::Dbm;
 use thalweg_wire::flood::{Campaign, Course, Kind, Ntx};
 use thalweg_wire::rcrt::{Up, UpBody};
 
-/// Has nothing.
-#[derive(Debug, Clone, Copy)]
-struct Nothing;
-
-impl ObjectStore for Nothing {
-    fn info(&self) -> ObjectInfo {
-        ObjectInfo {
-            len: 0,
-            digest: [0; 8],
-        }
-    }
-    fn read(&self, _offset: u32, into: &mut [u8]) {
-        into.fill(0);
-    }
-    fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
-        Err(NoRoom)
-    }
-}
-impl Lends for Nothing {
+impl Lends for NoObject {
     type Loan = Self;
 
     fn lend(&self) -> Self {
@@ -37,7 +19,7 @@ impl Lends for Nothing {
     }
 }
 
-type Sensor = Member<Nothing, Source<Packets<Nothing>>, 8, 0>;
+type Sensor = Member<NoObject, Source<Packets<NoObject>>, 8, 0>;
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -107,7 +89,7 @@ fn muster() -> FrameBuf {
 fn sensor() -> Sensor {
     let config = floodnet::Config::default();
     let timing = thalweg_engine::BoardTiming::IDEAL;
-    Member::new(Mote::new(id(7), config, timing, Nothing), &config)
+    Member::new(Mote::new(id(7), config, timing, NoObject), &config)
 }
 
 /// A node that has begun its session.
