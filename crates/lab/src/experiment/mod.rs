@@ -20,6 +20,7 @@ mod forwarding;
 mod journal;
 #[cfg(test)]
 mod journal_tests;
+mod keys;
 mod kind;
 mod link_channels;
 mod manifest;
@@ -33,6 +34,9 @@ mod probe;
 mod rcrt;
 mod report;
 mod run;
+mod schema;
+#[cfg(test)]
+mod schema_tests;
 mod sites;
 mod spec;
 mod streams;
@@ -61,11 +65,13 @@ pub static KINDS: &[Entry] = &[
 pub use context::{ProgressObserver, RunContext, Threads};
 pub use explained::{Explained, ExplainedTransfer};
 pub use journal::{Journal, Kept};
-pub use kind::{Captures, Explains, Key, Keyed, Kind, Shape};
+pub use keys::{Key, Keyed, Shape};
+pub use kind::{Captures, Explains, Kind};
 pub use manifest::Manifest;
 pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
+pub use schema::schema;
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
