@@ -10,18 +10,18 @@ use thalweg_testbeds::Loss;
 use super::Say;
 use crate::values::{self, Seeds};
 
-/// Run an experiment at many points with many seeds, in parts that are files of one folder.
+/// Run an experiment at many settings, in parts that machines share.
 ///
-/// A part is one seed and points that take some seconds. What is there is done: killed and started again the command goes on, and
+/// A point is a setting of the experiment's keys. A part is a file in one folder: the rows of one seed at as many points as take some seconds. What is there is done: killed and started again the command goes on, and
 /// processes and machines that share the folder share the work. More seeds and points later take what is there.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  thalweg sweep p3.fig5 --over run.payload=40,80,118 --over run.change_db=0,3,7 --seeds 1..100 --out runs
+  thalweg sweep p3.fig5 --over run.payload=40,80 --over run.change_db=0,3 --seeds 1..9 --out runs
   thalweg sweep mine.toml --points points.csv --out runs
   thalweg sweep p3.fig5 --over run.payload=20..118 --latin-hypercube 50 --out runs
-  thalweg sweep p3.fig5 --over run.payload=40,80 --shard 3/16 --out runs       on the third of sixteen machines
-  thalweg sweep --status runs --shards 16                                      what is missing, and by which shard")]
+  thalweg sweep p3.fig5 --over run.payload=40,80 --shard 3/16 --out runs    one of 16 machines
+  thalweg sweep --status runs --shards 16           what is missing, and which shards have it")]
 pub(crate) struct SweepArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name, required_unless_present = "status")]

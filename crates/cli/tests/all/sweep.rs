@@ -152,7 +152,7 @@ fn what_is_missing_is_told_by_part_and_shard() {
     let status = ["sweep", "--status", "runs", "--shards", "4"];
     let text = succeeds(dir.path(), &status);
     assert!(
-        text.starts_with("bounds at 3 points with 4 seeds: 2 of 8 parts; 9 runs to do"),
+        text.starts_with("bounds at 3 points with 4 seeds: 2 of 8 parts; 10 runs to do"),
         "{text}"
     );
     assert!(text.contains("run.hops = 3"), "{text}");
@@ -204,7 +204,10 @@ fn bad_input_is_one_line_before_anything_runs() {
         (over("payload=4"), "expected a key of [run]"),
         (over("run.payload=80..40"), "the range 80..40 is empty"),
         (over("run.payload=40..80"), "a range is drawn from"),
-        (over("run.testbed=nowhere"), "nowhere"),
+        (
+            vec!["paths.toml", "--over", "run.testbed=nowhere"],
+            "nowhere",
+        ),
         (
             vec!["bounds.toml", "--seeds", "1..1000000000"],
             "more than 10000000 runs",
