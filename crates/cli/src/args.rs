@@ -348,6 +348,8 @@ pub(crate) enum ExperimentCommand {
         #[arg(long)]
         json: bool,
     },
+    /// The JSON Schema of experiments' files, for editors.
+    Schema,
 }
 
 /// Run an experiment and print its results beside the paper's.

@@ -5,11 +5,12 @@
 //! air. Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, within, words, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_planner::{LinkModel, LinkQualities, LinkRule, RouteRequest, Topology};
@@ -22,28 +23,30 @@ keys! {
     /// Packets over single links of a tree, on every channel.
     pub struct LinkChannels {
         /// Testbed, by name or file.
-        pub testbed: String,
+        pub testbed: String;
         /// The channel on which the tree is built.
-        pub tree_channel: u8,
+        pub tree_channel: u8, 11..=26;
         /// Links drawn per seed among the tree's links between floors.
-        pub links: u32,
+        pub links: u32, 1..=10_000;
         /// Packets per link and channel.
-        pub packets: u32,
+        pub packets: u32, 1..=1_000_000;
         /// From one packet to the next, in milliseconds.
-        pub interval_ms: u64,
+        pub interval_ms: u64, 6..=60_000;
     }
 }
 
 impl Kind for LinkChannels {
-    fn columns() -> Vec<&'static str> {
-        words(&["link from to channel tree packets prr below_tenth"])
-    }
-
-    fn check(&self) -> Result<(), String> {
-        within("tree_channel", &[self.tree_channel], 11..=26)?;
-        within("links", &[self.links], 1..=10_000)?;
-        within("packets", &[self.packets], 1..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 6..=60_000)
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            link: Whole, "Number of the link, from 1 on.";
+            from: Whole, "Node that sends.";
+            to: Whole, "Node that receives.";
+            channel: Whole, "Channel.";
+            tree: Text, "`own` on the channel on which the tree was built, else `other`.";
+            packets: Whole, "Packets sent.";
+            prr: Number, "Share of them that was received.";
+            below_tenth: YesNo, "Whether less than a tenth was.";
+        }])
     }
 
     fn parts(&self) -> u64 {

@@ -9,6 +9,8 @@
 mod asymmetry;
 #[cfg(test)]
 mod bad_file_tests;
+#[cfg(test)]
+mod column_tests;
 mod context;
 mod control_loss;
 mod convergecast;
@@ -18,6 +20,7 @@ mod forwarding;
 mod journal;
 #[cfg(test)]
 mod journal_tests;
+mod keys;
 mod kind;
 mod link_channels;
 mod manifest;
@@ -31,6 +34,9 @@ mod probe;
 mod rcrt;
 mod report;
 mod run;
+mod schema;
+#[cfg(test)]
+mod schema_tests;
 mod sites;
 mod spec;
 mod streams;
@@ -59,15 +65,17 @@ pub static KINDS: &[Entry] = &[
 pub use context::{ProgressObserver, RunContext, Threads};
 pub use explained::{Explained, ExplainedTransfer};
 pub use journal::{digest_of, Journal, Kept, Program};
-pub use kind::{Captures, Explains, Key, Keyed, Kind, Shape};
+pub use keys::{Key, Keyed, Shape};
+pub use kind::{Captures, Explains, Kind};
 pub use manifest::Manifest;
 pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
+pub use schema::schema;
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
-use crate::results::Row;
+use crate::results::{unfit, Row};
 use thalweg_simnet::forwarding::ChainError;
 use thalweg_simnet::motes::RunError;
 use thalweg_testbeds::{Losses, Site, SiteError, TestbedError};
@@ -195,11 +203,7 @@ pub fn run(
         }
         let rows = run.rows(*seed, &context)?;
         let columns = run.columns();
-        let is_known = |column: &String| columns.contains(&column.as_str());
-        debug_assert!(
-            rows.iter().flat_map(|row| row.0.keys()).all(is_known),
-            "columns() lacks one of {rows:?}"
-        );
+        debug_assert_eq!(rows.iter().find_map(|row| unfit(row, &columns)), None);
         if let Some(kept) = kept {
             kept.keep(*seed, &rows);
         }
