@@ -306,6 +306,21 @@ Examples:
         #[command(flatten)]
         remote: Remote,
     },
+    /// Delete objects for good; what is known of them stays.
+    #[command(after_help = "\
+Examples:
+  thalweg objects delete 12 photo.jpg
+  thalweg objects delete 12 --gateway http://127.0.0.1:8654")]
+    Delete {
+        /// Ids, first digits of SHA-256, or names of files that were sent.
+        #[arg(value_name = "OBJECT", required = true)]
+        objects: Vec<String>,
+        /// The folder of objects and their records.
+        #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
+        store: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
+    },
     /// Whether every object is still what was stored; status 1 if one is not.
     Verify {
         /// The folder of objects and their records.
@@ -326,6 +341,7 @@ impl ObjectsCommand {
             Self::List { remote, .. }
             | Self::Show { remote, .. }
             | Self::Export { remote, .. }
+            | Self::Delete { remote, .. }
             | Self::Verify { remote, .. } => remote,
         }
     }
