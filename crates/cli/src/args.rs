@@ -14,6 +14,7 @@ mod client;
 mod firmware;
 mod plan;
 mod station;
+mod sweep;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
@@ -22,6 +23,7 @@ pub(crate) use plan::PlanArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
 pub(crate) use station::{BasestationArgs, CableArg};
+pub(crate) use sweep::SweepArgs;
 pub(crate) use testbed::TestbedCommand;
 
 use crate::address::Address;
@@ -100,6 +102,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Experiment(ExperimentCommand),
     Run(RunArgs),
+    Sweep(SweepArgs),
     Reproduce(ReproduceArgs),
     Timeline(TimelineArgs),
     /// What a shell completes after `thalweg`.

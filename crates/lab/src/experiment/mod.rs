@@ -64,7 +64,7 @@ pub static KINDS: &[Entry] = &[
 
 pub use context::{ProgressObserver, RunContext, Threads};
 pub use explained::{Explained, ExplainedTransfer};
-pub use journal::{Journal, Kept};
+pub use journal::{digest_of, Journal, Kept, Program};
 pub use keys::{Key, Keyed, Shape};
 pub use kind::{Captures, Explains, Kind};
 pub use manifest::Manifest;
@@ -78,7 +78,7 @@ pub use spec::{Experiment, Quick, SpecError, Taken};
 use crate::results::{unfit, Row};
 use thalweg_simnet::forwarding::ChainError;
 use thalweg_simnet::motes::RunError;
-use thalweg_testbeds::{Site, SiteError, TestbedError};
+use thalweg_testbeds::{Losses, Site, SiteError, TestbedError};
 
 /// What a run comes to.
 pub type Result<T, E = ExperimentError> = std::result::Result<T, E>;
@@ -176,6 +176,13 @@ impl From<RunError> for ExperimentError {
 /// What `journal` has of `run` with `seeds` at `sites`.
 pub fn resume<'a>(journal: &'a Journal, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'a> {
     journal.kept(run.keys(), sites.losses(), seeds)
+}
+
+/// All that the rows of `run` depend on with `losses`, but program and seed: its keys as they are read, and the digests of
+/// the files that they name.
+pub fn inputs(run: &Run, losses: &Losses) -> String {
+    let (kind, keys) = run.keys();
+    journal::described(kind, keys, losses)
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,

@@ -200,6 +200,32 @@ impl Run {
         }
     }
 
+    /// The same with other values of the keys at these paths below `[run]`, such as `payload` or `route.max_hops`.
+    ///
+    /// # Errors
+    /// The key and what was expected, on one line.
+    pub fn with<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self, String> {
+        let mut keys = self.keys.clone();
+        for (path, value) in values {
+            let (tables, key) = match path.rsplit_once('.') {
+                Some((tables, key)) => (tables.split('.').collect(), key),
+                None => (Vec::new(), path),
+            };
+            let mut table = &mut keys;
+            for name in tables {
+                let inner = table.entry(name).or_insert_with(|| Table::new().into());
+                let inner = inner.as_table_mut();
+                table = inner.ok_or_else(|| format!("run.{path}: run.{name} is no table"))?;
+            }
+            table.insert(key.to_owned(), value);
+        }
+        keys.entry("kind").or_insert_with(|| self.entry.name.into());
+        Self::try_from(keys)
+    }
+
     fn overwrite(
         &mut self,
         key: Option<&str>,
