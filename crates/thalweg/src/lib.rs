@@ -33,7 +33,7 @@ pub use thalweg_host::link_state::PlanSummary as Plan;
 pub use thalweg_host::outcome::Summary;
 pub use thalweg_host::registry::{self, Protocol, PROTOCOLS};
 pub use thalweg_lab::experiment::{Experiment, Explained, Report as ExperimentReport, RunOption};
-pub use thalweg_lab::results::{Extent, Row};
+pub use thalweg_lab::results::{Column, ColumnKind, Extent, Row, Value};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
 pub use thalweg_testbeds::Testbed;

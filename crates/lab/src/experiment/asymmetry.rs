@@ -6,10 +6,10 @@
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
 use super::context::RunContext;
-use super::kind::{keys, within, words, Kind};
+use super::kind::{keys, with_seed, within, Kind};
 use super::transfers::{self, Drawn, Task, Transfers, Unplanned};
 use super::Result;
-use crate::results::Row;
+use crate::results::{columns, Column, Row};
 use std::sync::Arc;
 use thalweg_host::registry::Pipelined;
 use thalweg_medium::random::{stream, uniform};
@@ -31,12 +31,14 @@ keys! {
 }
 
 impl Kind for Asymmetry {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            transfers::OUTCOME,
-            transfers::ROUTE,
-            "dies dead_hop dead_channel healthy_pip_kbps",
-        ])
+    fn columns() -> Vec<Column> {
+        let own = columns! {
+            dies: Text, "When the link dies: `after-survey` or `before-survey`.";
+            dead_hop: Whole, "Hop whose reverse direction is dead, from 1 on.";
+            dead_channel: Whole, "Channel on which it is.";
+            healthy_pip_kbps: Number "kbit/s", "Goodput of PIP on the route before.";
+        };
+        with_seed(&[transfers::OUTCOME, transfers::ROUTE, own])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -7,10 +7,10 @@
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, words, Kind};
+use super::kind::{keys, with_seed, Kind};
 use super::transfers::{self, Task, Transfers, Unplanned};
 use super::Result;
-use crate::results::Row;
+use crate::results::{columns, Column, Row};
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_host::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
@@ -36,12 +36,17 @@ const TOGETHER: Duration = Duration::from_micros(100);
 const MARGIN: Duration = Duration::from_micros(1);
 
 impl Kind for ControlLoss {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            transfers::OUTCOME,
-            transfers::ROUTE,
-            "lost packet of receivers lost_at_ms extra_ms extra_rounds",
-        ])
+    fn columns() -> Vec<Column> {
+        let own = columns! {
+            lost: Text, "What was lost; `nothing` for the undisturbed transfer.";
+            packet: Whole, "Which control packet it was, from 1 on; 0 for the undisturbed transfer.";
+            of: Whole, "How many control packets there are.";
+            receivers: Whole, "Nodes that would have received it.";
+            lost_at_ms: Number "ms", "When it was sent.";
+            extra_ms: Number "ms", "How much longer the transfer took for it, where it delivered.";
+            extra_rounds: Number, "How many more rounds, where it delivered.";
+        };
+        with_seed(&[transfers::OUTCOME, transfers::ROUTE, own])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -7,12 +7,12 @@
 //! Tests: below and `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, some, within, words, Kind};
+use super::kind::{keys, some, with_seed, within, Kind};
 use super::link_channels::probes;
 use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
@@ -47,8 +47,16 @@ struct Roles {
 }
 
 impl Kind for Correlation {
-    fn columns() -> Vec<&'static str> {
-        words(&["channel packets receiver prr a b correlation"])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            channel: Whole, "Channel.";
+            packets: Whole, "Packets sent.";
+            receiver: Whole, "Number of the receiver, from 1 on.";
+            prr: Number, "Share of the packets that it received.";
+            a: Whole, "The first of two receivers that are compared.";
+            b: Whole, "The second.";
+            correlation: Number, "Pearson's coefficient of their receptions; none where one had all or nothing.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -5,9 +5,9 @@
 //! are the testbed's first ones, in its order. Tests: `forwarding_tests.rs`, `thalweg_simnet::forwarding`.
 
 use super::context::{in_order, RunContext};
-use super::kind::{expect, keys, list, number, pairs, some, within, words, Kind};
+use super::kind::{expect, keys, list, number, pairs, some, with_seed, within, Kind};
 use super::{ExperimentError, Result};
-use crate::results::{name_of, Row};
+use crate::results::{columns, name_of, Column, Row};
 use serde::Deserialize;
 use thalweg_engine::Cca;
 use thalweg_sim::boards;
@@ -111,12 +111,26 @@ struct Cell {
 }
 
 impl Kind for ForwardingRuns {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            "hops channels forwarding cca os variant overheads routes payload_bytes \
-            mpdu_bytes bound_kbps latency_ms interval_us raw_kbps payload_kbps header_bytes \
-            of_bound",
-        ])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            hops: Whole, "Hops of the chain.";
+            channels: Text, "`one` for all hops, or one `per-hop`.";
+            forwarding: Text, "How relays forward.";
+            cca: Text, "Whether nodes look before they send: `on` or `off`.";
+            os: Text, "Whether the operating system costs time: `on` or `off`.";
+            variant: Text, "Forwarding, and CCA where there is any.";
+            overheads: Text, "What costs time besides copying: `none`, `CCA`, `OS`, `CCA and OS`.";
+            routes: Whole, "Routes that take packets by turns.";
+            payload_bytes: Whole "byte", "Payload of a packet.";
+            mpdu_bytes: Whole "byte", "Bytes of its frame.";
+            bound_kbps: Number "kbit/s", "Bound on `raw_kbps` in closed form.";
+            latency_ms: Number "ms", "A packet's time around the loop.";
+            interval_us: Number "us", "Shortest interval between packets without a loss.";
+            raw_kbps: Number "kbit/s", "Frames at the sink at that interval; 0 where there is none.";
+            payload_kbps: Number "kbit/s", "The same of payloads alone.";
+            header_bytes: Whole "byte", "Bytes of a packet's header.";
+            of_bound: Number, "`raw_kbps` over `bound_kbps`.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

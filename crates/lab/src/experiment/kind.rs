@@ -7,7 +7,7 @@ use super::context::RunContext;
 use super::explained::Explained;
 use super::sites::Sites;
 use super::Result;
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row};
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
 use thalweg_sim::Capture;
@@ -16,7 +16,7 @@ use thalweg_wire::phy;
 /// What an experiment runs, with everything said that a file says of it.
 pub trait Kind: Debug + Send + Sync {
     /// Every column that its rows may have.
-    fn columns() -> Vec<&'static str>
+    fn columns() -> Vec<Column>
     where
         Self: Sized;
 
@@ -145,10 +145,12 @@ macro_rules! keys {
 }
 pub(super) use keys;
 
-/// The seed's column, and the words in `lists`.
-pub(super) fn words(lists: &[&'static str]) -> Vec<&'static str> {
-    let words = lists.iter().flat_map(|list| list.split_whitespace());
-    [SEED].into_iter().chain(words).collect()
+/// The seed's column, and those of `lists`.
+pub(super) fn with_seed(lists: &[&[Column]]) -> Vec<Column> {
+    const OF_SEED: &[Column] = columns! {
+        seed: Whole, "The seed.";
+    };
+    [OF_SEED, &lists.concat()].concat()
 }
 
 /// The default of a key: `N`.

@@ -5,11 +5,11 @@
 //! air. Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, within, words, Kind};
+use super::kind::{keys, with_seed, within, Kind};
 use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_planner::{LinkModel, LinkQualities, LinkRule, RouteRequest, Topology};
@@ -35,8 +35,17 @@ keys! {
 }
 
 impl Kind for LinkChannels {
-    fn columns() -> Vec<&'static str> {
-        words(&["link from to channel tree packets prr below_tenth"])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            link: Whole, "Number of the link, from 1 on.";
+            from: Whole, "Node that sends.";
+            to: Whole, "Node that receives.";
+            channel: Whole, "Channel.";
+            tree: Text, "`own` on the channel on which the tree was built, else `other`.";
+            packets: Whole, "Packets sent.";
+            prr: Number, "Share of them that was received.";
+            below_tenth: YesNo, "Whether less than a tenth was.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

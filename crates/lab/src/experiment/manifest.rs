@@ -4,7 +4,7 @@
 
 use super::journal::{files_of, hex};
 use super::spec::Experiment;
-use crate::results::Row;
+use crate::results::{columns, Column, Row};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,8 +67,14 @@ impl Manifest {
             inputs: files
                 .chain([(format!("experiment {}", experiment.id), own)])
                 .collect(),
-            columns: (columns.into_iter())
-                .map(|column| (column.clone(), unit_of(&column).to_owned()))
+            columns: (labelled_columns(experiment).iter())
+                .filter(|column| columns.contains(column.name))
+                .map(|column| {
+                    (
+                        column.name.to_owned(),
+                        column.unit.unwrap_or_default().to_owned(),
+                    )
+                })
                 .collect(),
         }
     }
@@ -114,29 +120,16 @@ pub(super) fn labelled(experiment: &Experiment, rows: &[Row]) -> Vec<Row> {
     rows.iter().map(label).collect()
 }
 
-/// The unit that a column's name says: the last of its words that is one.
-fn unit_of(column: &str) -> &'static str {
-    const UNITS: &[(&str, &str)] = &[
-        ("per_byte_uj", "uJ/byte"),
-        ("uj_per_bit", "uJ/bit"),
-        ("joules_per_packet", "J/packet"),
-        ("kbps", "kbit/s"),
-        ("kbyteps", "kbyte/s"),
-        ("bytes", "byte"),
-        ("bytes_each", "byte"),
-        ("payload", "byte"),
-        ("dbm", "dBm"),
-        ("db", "dB"),
-        ("pct", "%"),
-        ("ms", "ms"),
-        ("us", "us"),
-        ("s", "s"),
-        ("j", "J"),
-        ("m", "m"),
-    ];
-    let ends = |unit: &str| column == unit || column.ends_with(&format!("_{unit}"));
-    let found = UNITS.iter().find(|(name, _)| ends(name));
-    found.map_or("", |(_, unit)| unit)
+/// The columns of what [`labelled`] makes of the experiment's rows.
+pub(super) fn labelled_columns(experiment: &Experiment) -> Vec<Column> {
+    let labels: &[Column] = columns! {
+        experiment: Text, "Id of the experiment.";
+        testbed: Text, "Testbed, by name or file.";
+    };
+    let own = experiment.run.columns();
+    let is_label = |c: &&Column| !own.iter().any(|own| own.name == c.name);
+    let labels = labels.iter().filter(is_label).copied();
+    labels.chain(own.iter().copied()).collect()
 }
 
 #[cfg(test)]

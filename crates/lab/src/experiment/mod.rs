@@ -9,6 +9,8 @@
 mod asymmetry;
 #[cfg(test)]
 mod bad_file_tests;
+#[cfg(test)]
+mod column_tests;
 mod context;
 mod control_loss;
 mod convergecast;
@@ -67,7 +69,7 @@ pub use run::{Entry, Refused, Run, RunOption};
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
-use crate::results::Row;
+use crate::results::{unfit, Row};
 use thalweg_simnet::forwarding::ChainError;
 use thalweg_simnet::motes::RunError;
 use thalweg_testbeds::{Site, SiteError, TestbedError};
@@ -188,11 +190,7 @@ pub fn run(
         }
         let rows = run.rows(*seed, &context)?;
         let columns = run.columns();
-        let is_known = |column: &String| columns.contains(&column.as_str());
-        debug_assert!(
-            rows.iter().flat_map(|row| row.0.keys()).all(is_known),
-            "columns() lacks one of {rows:?}"
-        );
+        debug_assert_eq!(rows.iter().find_map(|row| unfit(row, &columns)), None);
         if let Some(kept) = kept {
             kept.keep(*seed, &rows);
         }

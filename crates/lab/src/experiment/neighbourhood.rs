@@ -3,9 +3,9 @@
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, some, within, words, Kind};
+use super::kind::{keys, some, with_seed, within, Kind};
 use super::{ExperimentError, Result};
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use std::ops::ControlFlow::Continue;
 use thalweg_engine::{
     Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
@@ -92,8 +92,12 @@ impl Engine for Beeper {
 }
 
 impl Kind for Neighbourhood {
-    fn columns() -> Vec<&'static str> {
-        words(&["power_dbm node size"])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            power_dbm: Number "dBm", "Transmit power.";
+            node: Whole, "Node that sends.";
+            size: Number, "Nodes that hear a probe of it, in the mean.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

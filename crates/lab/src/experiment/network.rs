@@ -6,9 +6,9 @@
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{expect, keys, pairs, some, within, words, Kind};
+use super::kind::{expect, keys, pairs, some, with_seed, within, Kind};
 use super::{ExperimentError, Result};
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use std::ops::ControlFlow::Continue;
 use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::outcome::Summary;
@@ -44,16 +44,44 @@ fn clean_channels() -> Vec<u8> {
 }
 
 impl Kind for Network {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            "testbed mode stations radios sources protocol delivered delivered_share \
-            failed_attempts bytes_each measuring_s collecting_s survey_s waiting_s \
-            waking_up_s transferring_s ending_s download_s total_s waves at_work \
-            goodput_sum_kbps transfer_goodput_kbps least_goodput_kbps \
-            first_round_reliability hops active_nodes idle_sources idle_relays idle_channels \
-            idle_goodput cold_goodput_kbps network_energy_j survey_energy_j \
-            network_energy_per_byte_uj",
-        ])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            testbed: Text, "Testbed.";
+            mode: Text, "Mode.";
+            stations: Whole, "Base stations.";
+            radios: Whole, "Their radios: sinks.";
+            sources: Whole, "Nodes to be emptied.";
+            protocol: Text, "Protocol.";
+            delivered: Whole, "Objects that arrived whole.";
+            delivered_share: Number, "The same as a share of `sources`.";
+            failed_attempts: Whole, "Transfers that brought nothing.";
+            bytes_each: Whole "byte", "Bytes of each object.";
+            measuring_s: Number "s", "Measuring links.";
+            collecting_s: Number "s", "Collecting what was measured.";
+            survey_s: Number "s", "Both.";
+            waiting_s: Number "s", "From orders to the first wake-up packets.";
+            waking_up_s: Number "s", "From there to the sources' first packets.";
+            transferring_s: Number "s", "From there to the last data packets.";
+            ending_s: Number "s", "From there until the sinks know that their sources heard of the end.";
+            download_s: Number "s", "All after the survey.";
+            total_s: Number "s", "Everything.";
+            waves: Whole, "Waves of transfers at once.";
+            at_work: Number, "Transfers at work at once, in the mean over `transferring_s`.";
+            goodput_sum_kbps: Number "kbit/s", "Bits of all objects over `download_s`.";
+            transfer_goodput_kbps: Number "kbit/s", "Mean goodput of the transfers that delivered.";
+            least_goodput_kbps: Number "kbit/s", "Least goodput of them; 0 where none did.";
+            first_round_reliability: Number, "Mean share of their packets that arrived in the first round.";
+            hops: Number, "Their mean hops.";
+            active_nodes: Number, "Their mean number of active nodes.";
+            idle_sources: Whole, "How often a sink had nothing to do, since no source was left.";
+            idle_relays: Whole, "The same, since too few relays were free.";
+            idle_channels: Whole, "The same, since too few channels were free.";
+            idle_goodput: Whole, "The same, since too little of its goodput would have been left.";
+            cold_goodput_kbps: Number "kbit/s", "Bits of all objects over `total_s`.";
+            network_energy_j: Number "J", "Energy of all nodes, survey included.";
+            survey_energy_j: Number "J", "Of that, the survey's.";
+            network_energy_per_byte_uj: Number "uJ/byte", "`network_energy_j` over bytes that arrived; 0 where none did.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -6,11 +6,11 @@
 //! Tests: `tests.rs`.
 
 use super::context::{in_order, rows_in_order, RunContext};
-use super::kind::{keys, some, within, words, Kind};
+use super::kind::{keys, some, with_seed, within, Kind};
 use super::sites::faithful_survey;
 use super::transfers::{self, outcome_row};
 use super::Result;
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use std::ops::ControlFlow;
 use thalweg_host::collector::Details;
 use thalweg_host::job::Retry;
@@ -56,8 +56,14 @@ const ATTEMPTS: u64 = 3;
 pub(super) const PARTS: u64 = 100;
 
 impl Kind for Overhead {
-    fn columns() -> Vec<&'static str> {
-        words(&[transfers::OUTCOME, "protocol phase phase_s missing_tables"])
+    fn columns() -> Vec<Column> {
+        let own = columns! {
+            protocol: Text, "Protocol.";
+            phase: Text, "What takes `phase_s`: `equation-1` (the closed form), `measuring`, `collecting`, `downloading`, `everything`.";
+            phase_s: Number "s", "How long that takes.";
+            missing_tables: Whole, "Nodes whose tables of links did not arrive.";
+        };
+        with_seed(&[transfers::OUTCOME, own])
     }
 
     fn check(&self) -> Result<(), String> {

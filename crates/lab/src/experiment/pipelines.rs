@@ -5,9 +5,9 @@
 //! the testbed's first ones, in its order, with a channel per hop. Tests: `pipelines_tests.rs`, `thalweg_simnet::forwarding`.
 
 use super::context::{in_order, RunContext};
-use super::kind::{keys, list, number, pairs, some, within, words, Kind};
+use super::kind::{keys, list, number, pairs, some, with_seed, within, Kind};
 use super::{ExperimentError, Result};
-use crate::results::{name_of, Row, SEED};
+use crate::results::{columns, name_of, Column, Row, SEED};
 use serde::{Deserialize, Serialize};
 use thalweg_engine::Passing;
 use thalweg_medium::random::derive;
@@ -59,11 +59,25 @@ fn both() -> Vec<PipName> {
 type Cell = ((String, PipName), (usize, u8));
 
 impl Kind for Pipelines {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            "board variant protocol hops payload_bytes raw_kbps goodput_kbps yield_pct \
-            first_round_pct rounds refused energy_j period_us slot_us bound_kbps of_bound",
-        ])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            board: Text, "Board.";
+            variant: Text, "Board and protocol.";
+            protocol: Text, "Protocol.";
+            hops: Whole, "Hops of the chain.";
+            payload_bytes: Whole "byte", "Payload of a packet.";
+            raw_kbps: Number "kbit/s", "Frames at the sink.";
+            goodput_kbps: Number "kbit/s", "Object bits over the transfer's time; 0 where it did not arrive whole.";
+            yield_pct: Number "%", "Packets that arrived.";
+            first_round_pct: Number "%", "Packets that arrived in the first round.";
+            rounds: Whole, "Rounds of transmission.";
+            refused: Whole, "Transmissions that radios refused.";
+            energy_j: Number "J", "Energy of the chain's nodes.";
+            period_us: Number "us", "From one packet of the source to the next.";
+            slot_us: Number "us", "The same for each slot of a period: two where there are two hops or more.";
+            bound_kbps: Number "kbit/s", "Bound on `raw_kbps` in closed form.";
+            of_bound: Number, "`raw_kbps` over `bound_kbps`.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -1,11 +1,11 @@
 //! A report: an experiment's results beside the paper's, with what they were measured of.
 //! Tests: `tests.rs`.
 
-use super::manifest::labelled;
+use super::manifest::{labelled, labelled_columns};
 use super::spec::Experiment;
 use crate::results::{
-    csv, filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Extent, Filtered,
-    Judged, MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED, SEED,
+    csv, filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Column, Extent,
+    Filtered, Judged, MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED, SEED,
 };
 use std::collections::BTreeSet;
 
@@ -110,6 +110,10 @@ impl Report {
         let figures = self.figures.iter();
         files.extend(figures.map(|(name, svg)| (format!("{name}.svg"), svg.clone())));
         Ok(files)
+    }
+    /// Every column that those rows may have. A table of them has all of these, whichever any row has.
+    pub fn columns(&self) -> Vec<Column> {
+        labelled_columns(&self.experiment)
     }
     /// Seeds that had fewer routes than were asked for: seed, routes found, routes asked for.
     pub fn routes_short(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {

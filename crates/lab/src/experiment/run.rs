@@ -6,6 +6,7 @@
 use super::kind::{Key, Keyed, Kind, Shape};
 use super::transfers::Transfers;
 use super::KINDS;
+use crate::results::Column;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use std::fmt;
@@ -27,7 +28,7 @@ pub struct Entry {
     /// What can be said of it.
     pub keys: &'static [Key],
     /// Every column that its rows may have.
-    pub columns: fn() -> Vec<&'static str>,
+    pub columns: fn() -> Vec<Column>,
     parse: fn(Table) -> Result<Arc<dyn Kind>, toml::de::Error>,
 }
 
@@ -172,7 +173,7 @@ pub enum Refused {
 
 impl Run {
     /// Every column that its rows may have.
-    pub fn columns(&self) -> Vec<&'static str> {
+    pub fn columns(&self) -> Vec<Column> {
         (self.entry.columns)()
     }
 

@@ -64,14 +64,31 @@ fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
 #[test]
 fn the_readme_lists_every_kind_with_its_keys() {
     let mut kinds = String::new();
+    let mut told: Vec<Column> = Vec::new();
     for entry in KINDS {
         let _ = write!(kinds, "### `{}`\n{}\n\n", entry.name, entry.about.trim());
         kinds.push_str("| key | what it says |\n|---|---|\n");
         for key in entry.keys {
             let _ = writeln!(kinds, "| `{}` | {} |", key.name, key.about.trim());
         }
-        let columns = (entry.columns)().join("` `");
-        let _ = write!(kinds, "\nColumns: `{columns}`.\n\n");
+        let columns = (entry.columns)();
+        let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
+        let _ = write!(kinds, "\nColumns: `{}`.\n\n", names.join("` `"));
+        kinds.push_str("| column | value | unit | what it says |\n|---|---|---|---|\n");
+        for column in columns.iter().filter(|c| !told.contains(c)) {
+            let &Column {
+                name,
+                kind,
+                unit,
+                about,
+            } = column;
+            let unit = unit
+                .map(|unit| format!(" {unit} |"))
+                .unwrap_or(" |".to_owned());
+            let _ = writeln!(kinds, "| `{name}` | {kind} |{unit} {about} |");
+        }
+        kinds.push('\n');
+        told.extend(columns);
     }
     let readme = include_str!("../../../../experiments/README.md");
     assert!(

@@ -5,9 +5,9 @@
 //! channels of the links that stay are left as they are. Tests: `crates/simnet/tests/all/streams/`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{expect, keys, some, within, words, Kind};
+use super::kind::{expect, keys, some, with_seed, within, Kind};
 use super::ExperimentError;
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use serde::Deserialize;
 use std::sync::Arc;
 use thalweg_host::transfer::stream;
@@ -101,13 +101,33 @@ struct Cell {
 }
 
 impl Kind for Streams {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            "protocol loss bus hops throughput_kbps throughput_kbyteps utilisation_pct \
-            yield_pct repeated retransmissions unacknowledged overflows withheld setup_s end \
-            retransmissions_by_link queue_mean_by_node queue_peak uj_per_bit network_uj_per_bit of_two_hops_pct \
-            stream alone_kbps of_alone_pct",
-        ])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            protocol: Text, "Protocol.";
+            loss: Number, "Share lost on the last link.";
+            bus: Text, "What drivers do with the bus while a radio is on the air.";
+            hops: Whole, "Hops of the path.";
+            throughput_kbps: Number "kbit/s", "Frames of different packets at the sink.";
+            throughput_kbyteps: Number "kbyte/s", "The same in bytes.";
+            utilisation_pct: Number "%", "The same as a share of the radio's rate.";
+            yield_pct: Number "%", "Packets that arrived.";
+            repeated: Whole, "How often the sink was given a packet that it had.";
+            retransmissions: Whole, "Retransmissions on all links.";
+            unacknowledged: Whole, "Packets that were never acknowledged.";
+            overflows: Whole, "Packets lost to full queues.";
+            withheld: Whole, "Packets that found queues full and were not acknowledged.";
+            setup_s: Number "s", "From the order to the source's beginning.";
+            end: Text, "How it ended at the sink.";
+            retransmissions_by_link: Text, "Retransmissions of each link, as `FROM-TO:COUNT`.";
+            queue_mean_by_node: Text, "Mean queue of each node, as `NODE:PACKETS`.";
+            queue_peak: Whole, "Packets in the longest queue.";
+            uj_per_bit: Number "uJ/bit", "Energy of the path's nodes over bits of payload.";
+            network_uj_per_bit: Number "uJ/bit", "The same of all nodes.";
+            of_two_hops_pct: Number "%", "`throughput_kbps` over that of two hops.";
+            stream: Whole, "Number of the stream, from 1 on, where several run together.";
+            alone_kbps: Number "kbit/s", "Its throughput alone.";
+            of_alone_pct: Number "%", "`throughput_kbps` over that.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {
@@ -341,8 +361,12 @@ keys! {
 }
 
 impl Kind for StreamBounds {
-    fn columns() -> Vec<&'static str> {
-        words(&["transceivers bound_kbps bound_pct"])
+    fn columns() -> Vec<Column> {
+        with_seed(&[columns! {
+            transceivers: Whole, "Radios of a node.";
+            bound_kbps: Number "kbit/s", "Highest throughput of frames.";
+            bound_pct: Number "%", "The same as a share of the radio's rate.";
+        }])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Tests of whole experiments, small enough for every run.
 
 use super::*;
-use crate::results::{csv, mean_and_interval, Claims, Extent, Value};
+use crate::results::{csv, mean_and_interval, Claims, Column, Extent, Value};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
@@ -38,18 +38,24 @@ series = 'protocol'
 mark = 'lines'
 ";
 
-fn experiment(text: &str) -> Experiment {
+pub(super) fn experiment(text: &str) -> Experiment {
     Experiment::parse(Path::new("mine.toml"), text).unwrap()
 }
 /// The rows of `kind`, with nobody who wants it to stop.
-pub(super) fn rows_of(kind: &dyn Kind, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
+pub(super) fn rows_of<K: Kind>(kind: &K, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
+    rows_with(kind, &K::columns(), seeds)
+}
+pub(super) fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
+    rows_with(&*experiment.run, &experiment.run.columns(), seeds).unwrap()
+}
+/// Holds all rows against what is declared.
+fn rows_with(kind: &dyn Kind, columns: &[Column], seeds: &[u64]) -> Result<Vec<Row>> {
     let sites = Sites::default();
     let go_on = |_, _| ControlFlow::Continue(());
     let context = RunContext::new(&sites, seeds.len() as u64, None, &go_on);
-    context::rows_in_order(seeds, |seed| kind.rows(*seed, &context))
-}
-fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
-    rows_of(&*experiment.run, seeds).unwrap()
+    let rows = context::rows_in_order(seeds, |seed| kind.rows(*seed, &context))?;
+    assert_eq!(rows.iter().find_map(|row| unfit(row, columns)), None);
+    Ok(rows)
 }
 fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new()

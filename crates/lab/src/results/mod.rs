@@ -2,7 +2,7 @@
 //! Nothing here knows what made a row. Tests: beside each file, and `../experiment/tests.rs`.
 
 mod claims;
-mod columns;
+mod column;
 mod figure;
 mod filtered;
 mod interval;
@@ -10,11 +10,13 @@ mod metric;
 mod pivot;
 mod row;
 mod tally;
+mod uses;
 mod verdict;
 mod words;
 
 pub use claims::{Claim, Claims, ClaimsError};
-pub(crate) use columns::{unknown, ColumnUse};
+pub(crate) use column::{columns, unfit};
+pub use column::{Column, ColumnKind};
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use filtered::{filtered, of_some_seeds, why_nothing, Filtered};
 pub use interval::{mean_and_interval, median, Confidence};
@@ -22,5 +24,6 @@ pub use metric::{Best, Measured, MetricSpec, MostSpec, Ratio, Spread, Statistic,
 pub use pivot::{columns, ranks, Line, Pivot, Rank};
 pub use row::{csv, name_of, Row, Value};
 pub use tally::{Count, Tally};
+pub(crate) use uses::{unknown, ColumnUse};
 pub use verdict::{Basis, Excuse, Extent, Fit, Judged, Verdict, Window, DECIDED};
 pub use words::{excused, fitted, mark, short, span, spread_of};

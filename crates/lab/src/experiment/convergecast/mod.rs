@@ -8,11 +8,11 @@ mod rows;
 
 use super::context::{rows_in_order, RunContext};
 use super::kind::{
-    expect, keys, list, number, or_none, pairs, some, within, words, Captures, Kind,
+    expect, keys, list, number, or_none, pairs, some, with_seed, within, Captures, Kind,
 };
 use super::sites::Sites;
 use super::{ExperimentError, Result};
-use crate::results::{Row, SEED};
+use crate::results::{columns, Column, Row, SEED};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::random::{derive, stream, uniform};
@@ -110,12 +110,21 @@ struct Point<'a> {
 }
 
 impl Kind for Convergecast {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            rows::RUN,
-            rows::NODE_AND_EDGE,
-            "strategy offered burst sinks routers listen lpl_interval_ms scope awake delivery joules_per_packet",
-        ])
+    fn columns() -> Vec<Column> {
+        let own = columns! {
+            strategy: Text, "Strategy.";
+            offered: Number "packet/s", "Offered load of each node.";
+            burst: Whole, "Packets of each node at an event.";
+            sinks: Whole, "Sinks, where the experiment says how many.";
+            routers: Whole, "Nodes that may route, where the experiment says how many.";
+            listen: Number, "Share of the period that leaves listen, where several are compared.";
+            lpl_interval_ms: Number "ms", "How long nodes sleep between two looks; 0 for radios that stay on.";
+            scope: Text, "What the row is of: `run`, `node`, `coverage` or `edge`.";
+            awake: Number, "Share of the time that the sources' radios were not asleep.";
+            delivery: Number, "Share of the packets made that reached a sink.";
+            joules_per_packet: Number "J/packet", "Energy of all nodes over delivered packets.";
+        };
+        with_seed(&[rows::RUN, rows::NODE_AND_EDGE, own])
     }
 
     fn check(&self) -> Result<(), String> {

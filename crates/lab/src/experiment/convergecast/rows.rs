@@ -2,7 +2,7 @@
 //! (table 5.2) and its links. Tests: `experiment/tests.rs`.
 
 use super::{Convergecast, Row, Site};
-use crate::results::median;
+use crate::results::{columns, median, Column};
 use thalweg_medium::Cause;
 use thalweg_protocols::stack::Drop;
 use thalweg_simnet::convergecast::{Link, Outcome};
@@ -20,17 +20,61 @@ const LOSSES: [Cause; 5] = [
 const COVERAGES: [u32; 7] = [100, 95, 90, 75, 50, 25, 10];
 
 /// Columns of a run.
-pub(in crate::experiment) const RUN: &str =
-    "efficiency fairness channel_loss throughput median_throughput median_latency_s \
-    buffer_drops sent air_frames made skipped delivered end_to_end_drop dropped_buffer \
-    dropped_retries dropped_channel_busy waiting bits_per_joule routed mean_hops max_hops sink_children \
-    starved_share lost_hidden lost_collision lost_noise_floor lost_weak_link lost_deaf \
-    share_hidden share_collision share_noise_floor share_weak_link share_deaf";
+pub(in crate::experiment) const RUN: &[Column] = columns! {
+    efficiency: Number, "Hops of packets that arrived over transmissions (equation 3.1).";
+    fairness: Number, "Fairness over the sources' delivered packets (equation 3.3).";
+    channel_loss: Number, "Share of data frames that did not arrive.";
+    throughput: Number "packet/s", "Packets that reached a sink; of rows of nodes, their own.";
+    median_throughput: Number "packet/s", "Median of the sources'.";
+    median_latency_s: Number "s", "Median time from reading to sink.";
+    buffer_drops: Number, "Receptions that found a queue full, as a share of all.";
+    sent: Whole, "Data frames sent over single links.";
+    air_frames: Whole, "Frames on the air, all of the run.";
+    made: Whole, "Packets that were made.";
+    skipped: Whole, "Packets that applications gave up for want of room.";
+    delivered: Whole, "Packets that reached a sink.";
+    end_to_end_drop: Number, "Share of the packets taken that did not reach a sink.";
+    dropped_buffer: Whole, "Packets dropped since a queue was full.";
+    dropped_retries: Whole, "Packets dropped after the last retry.";
+    dropped_channel_busy: Whole, "Packets dropped since the channel was never clear.";
+    waiting: Whole, "Packets that still wait at the end.";
+    bits_per_joule: Number "bit/J", "Bits of delivered frames over the energy of all nodes.";
+    routed: Whole, "Sources that have a route at the end.";
+    mean_hops: Number, "Mean hops of routes at the end.";
+    max_hops: Number, "Most hops of them.";
+    sink_children: Whole, "Nodes one hop from a sink.";
+    starved_share: Number, "Share of sources of whose packets a tenth or less arrived.";
+    lost_hidden: Whole, "Frames lost to a sender that did not hear theirs.";
+    lost_collision: Whole, "Frames lost to one that did.";
+    lost_noise_floor: Whole, "Frames lost to many senders together, none of which was enough.";
+    lost_weak_link: Whole, "Frames lost on weak links.";
+    lost_deaf: Whole, "Frames lost since the receiver did not listen.";
+    share_hidden: Number, "`lost_hidden` over `sent`.";
+    share_collision: Number, "`lost_collision` over `sent`.";
+    share_noise_floor: Number, "`lost_noise_floor` over `sent`.";
+    share_weak_link: Number, "`lost_weak_link` over `sent`.";
+    share_deaf: Number, "`lost_deaf` over `sent`.";
+};
 
 /// Columns of nodes, coverages and links.
-pub(in crate::experiment) const NODE_AND_EDGE: &str =
-    "node received overflowed received_share imbalance hops coverage rate from to from_x \
-    from_y to_x to_y packets to_is_sink";
+pub(in crate::experiment) const NODE_AND_EDGE: &[Column] = columns! {
+    node: Whole, "Node, of rows of nodes.";
+    received: Whole, "Packets that came in over the air, each once.";
+    overflowed: Whole, "Packets that it dropped for want of room.";
+    received_share: Number, "Share of its packets that reached a sink.";
+    imbalance: Number, "Packets received over those that the next hop received of it (equation 3.2).";
+    hops: Whole, "Hops of its route at the end.";
+    coverage: Whole "%", "Share of the nodes, of rows of coverages.";
+    rate: Number "packet/s", "Rate that so many reach at least.";
+    from: Whole, "Node that sends, of rows of links.";
+    to: Whole, "Node that receives.";
+    from_x: Number "m", "Where the sender is.";
+    from_y: Number "m", "The same.";
+    to_x: Number "m", "Where the receiver is.";
+    to_y: Number "m", "The same.";
+    packets: Whole, "Packets received over the link, each once.";
+    to_is_sink: YesNo, "Whether the receiver is a sink.";
+};
 
 impl Convergecast {
     pub(super) fn run_row(&self, mut row: Row, o: &Outcome) -> Row {

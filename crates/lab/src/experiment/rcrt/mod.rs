@@ -10,10 +10,10 @@ mod rows;
 mod tests;
 
 use super::context::{in_order, RunContext};
-use super::kind::{expect, keys, number, or_none, pairs, within, words, Captures, Kind};
+use super::kind::{expect, keys, number, or_none, pairs, with_seed, within, Captures, Kind};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
-use crate::results::Row;
+use crate::results::{columns, Column, Row};
 use outage::{Off, Outage};
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
@@ -272,14 +272,25 @@ impl Point {
 }
 
 impl Kind for Rcrt {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            rows::RUN,
-            rows::LOADS,
-            outage::COLUMNS,
-            "transport acks line offered reading scope node hops t_s sink demand received \
-                opened_s ended_s repaired_share",
-        ])
+    fn columns() -> Vec<Column> {
+        let own = columns! {
+            transport: Text, "Transport.";
+            acks: Text, "Who acknowledges frames, where the experiment says so.";
+            line: Text, "Transport and who acknowledges, where the experiment says so.";
+            offered: Number "packet/s", "Demand of each flow, where the experiment says one.";
+            reading: Text, "Reading of what the paper leaves open, where the experiment says so.";
+            scope: Text, "What the row is of: `run`, `flow`, `node`, `time`, `outage`, or the `seed` with all its loads.";
+            node: Whole, "Node.";
+            hops: Whole, "Hops of its route at the end.";
+            t_s: Number "s", "When the row was taken, of rows over time.";
+            sink: Whole, "Number of the flow's sink, from 0 on.";
+            demand: Number "packet/s", "What the flow asks for.";
+            received: Number "packet/s", "What the sink gets of a flow, in the mean.";
+            opened_s: Number "s", "When the sink accepted the flow.";
+            ended_s: Number "s", "When it was closed with everything delivered.";
+            repaired_share: Number, "Share of its packets that came first as an end-to-end retransmission.";
+        };
+        with_seed(&[rows::RUN, rows::LOADS, outage::COLUMNS, own])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -4,15 +4,27 @@
 
 use super::rows::base_row;
 use super::{Floor, Point, Rcrt, Result, RunContext};
-use crate::results::Row;
+use crate::results::{columns, Column, Row};
 use serde::Deserialize;
 use thalweg_simnet::rcrt::{Incident, Outcome};
 use thalweg_units::Duration;
 
 /// Columns of such a pair of runs.
-pub(super) const COLUMNS: &str = "crossing \
-    apart_before apart_while apart_after apart_kept_before apart_kept_while apart_kept_after \
-    crossing_before crossing_while crossing_after crossing_kept_before crossing_kept_while crossing_kept_after";
+pub(super) const COLUMNS: &[Column] = columns! {
+    crossing: Whole, "Flows that cross the relay that is off.";
+    apart_before: Number "packet/s", "Goodput of a flow that does not cross it, before.";
+    apart_while: Number "packet/s", "The same while it is off.";
+    apart_after: Number "packet/s", "The same after.";
+    apart_kept_before: Number, "`apart_before` over what it is without the outage.";
+    apart_kept_while: Number, "The same of `apart_while`.";
+    apart_kept_after: Number, "The same of `apart_after`.";
+    crossing_before: Number "packet/s", "Goodput of a flow that crosses it, before.";
+    crossing_while: Number "packet/s", "The same while it is off.";
+    crossing_after: Number "packet/s", "The same after.";
+    crossing_kept_before: Number, "`crossing_before` over what it is without the outage.";
+    crossing_kept_while: Number, "The same of `crossing_while`.";
+    crossing_kept_after: Number, "The same of `crossing_after`.";
+};
 
 /// Flows are looked at for so many times as long after the outage as it takes.
 const AFTER: f64 = 4.0;

@@ -2,7 +2,7 @@
 //! RCRT's figures (section 4). Tests: `tests.rs`.
 
 use super::{Floor, Name, Point, Rcrt};
-use crate::results::{name_of, Row, SEED};
+use crate::results::{columns, name_of, Column, Row, SEED};
 use thalweg_simnet::rcrt::{FlowOutcome, Outcome};
 
 /// The window in which goodput at a fixed load counts: the load has settled, and no flow has ended.
@@ -21,21 +21,64 @@ const SUSTAINED: (f64, f64) = (0.97, 0.90);
 const KNEE: f64 = 0.95;
 
 /// Columns of a run.
-pub(in crate::experiment) const RUN: &str =
-    "drawn depth children largest_subtree lasted_s air_frames frame_loss wrong delivered \
-    delivered_share rate steady_rate rate_swing goodput goodput_least \
-    goodput_most goodput_spread goodput_of_sinks second_sink_unequal feedbacks \
-    feedbacks_per_packet repaired repaired_least repaired_most repaired_spread \
-    repaired_few_share parent_changes late_ended_s share_before share_while share_after";
+pub(in crate::experiment) const RUN: &[Column] = columns! {
+    drawn: Whole, "Floors drawn until one had such a tree.";
+    depth: Whole, "Depth of its tree.";
+    children: Whole, "Children of its base station.";
+    largest_subtree: Whole, "Nodes of its largest subtree.";
+    lasted_s: Number "s", "How long the run took.";
+    air_frames: Whole, "Frames on the air.";
+    frame_loss: Number, "Share of data frames over single links that did not arrive.";
+    wrong: Whole, "Packets given out in wrong order, twice, or with other bytes.";
+    delivered: Whole, "Packets delivered in order.";
+    delivered_share: Number, "Share of all packets that was.";
+    rate: Number "packet/s", "Rate assigned to a flow, in the mean over flows and time.";
+    steady_rate: Number "packet/s", "The same after half an hour.";
+    rate_swing: Number, "Largest deviation of that rate from its mean over time, over the mean.";
+    goodput: Number "packet/s", "Goodput of a flow; of rows of runs the mean of flows.";
+    goodput_least: Number "packet/s", "The least of flows.";
+    goodput_most: Number "packet/s", "The most of flows.";
+    goodput_spread: Number, "Their difference over the mean.";
+    goodput_of_sinks: Number "packet/s", "Each sink's mean goodput, summed.";
+    second_sink_unequal: Number, "Largest difference of rates of the second sink's flows, over their mean.";
+    feedbacks: Whole, "Feedbacks sent.";
+    feedbacks_per_packet: Number, "Feedbacks over delivered packets.";
+    repaired: Number, "Share of a flow's packets that came first as an end-to-end retransmission, in the mean.";
+    repaired_least: Number, "The least of flows.";
+    repaired_most: Number, "The most of flows.";
+    repaired_spread: Number, "Their difference over the mean.";
+    repaired_few_share: Number, "Share of flows of which 5 % or less were repaired.";
+    parent_changes: Number, "Changes of a node's parent; of rows of runs in 38 minutes, in the mean.";
+    late_ended_s: Number "s", "When the last of the flows ended that joined late.";
+    share_before: Number, "Rates over demands before those joined.";
+    share_while: Number, "The same while they were there.";
+    share_after: Number, "The same after them.";
+};
 
 /// Columns of loads, and of what they say together.
-pub(in crate::experiment) const LOADS: &str =
-    "received_least received_most received_spread reliability reliability_least traffic \
-    decreased knee decreased_over_knee sustainable sustainable_over_knee \
-    rcrt_over_sustainable rcrt_over_sustainable_least rcrt_over_sustainable_most \
-    rcrt_over_sustainable_spread steady_over_sustainable steady_over_sustainable_least \
-    steady_over_sustainable_most steady_over_sustainable_spread collapsed_over_best_effort \
-    collapsed_spread_over_best_effort";
+pub(in crate::experiment) const LOADS: &[Column] = columns! {
+    received_least: Number "packet/s", "The least of flows.";
+    received_most: Number "packet/s", "The most of flows.";
+    received_spread: Number, "Their difference over the mean.";
+    reliability: Number, "`received` over `offered`.";
+    reliability_least: Number, "`received_least` over `offered`.";
+    traffic: Number "packet/s", "Packets up and feedback down at best effort (figure 1).";
+    decreased: Number "packet/s", "What RCRT makes of that rate (figure 1).";
+    knee: Number "packet/s", "Highest load of which best effort delivers 95 %.";
+    decreased_over_knee: Number, "The most of `decreased` over `knee`, where more than 5 % are lost.";
+    sustainable: Number "packet/s", "Highest fixed load that is sustained.";
+    sustainable_over_knee: Number, "`sustainable` over `knee`.";
+    rcrt_over_sustainable: Number, "What RCRT delivers at loads beyond, over `sustainable`, in the mean.";
+    rcrt_over_sustainable_least: Number, "The least of loads.";
+    rcrt_over_sustainable_most: Number, "The most of loads.";
+    rcrt_over_sustainable_spread: Number, "Their difference over the mean.";
+    steady_over_sustainable: Number, "The same of `rcrt-steady`.";
+    steady_over_sustainable_least: Number, "The least of loads.";
+    steady_over_sustainable_most: Number, "The most of loads.";
+    steady_over_sustainable_spread: Number, "Their difference over the mean.";
+    collapsed_over_best_effort: Number, "What fixed rates with repairs deliver at loads beyond, over best effort.";
+    collapsed_spread_over_best_effort: Number, "The same of the difference between flows.";
+};
 
 /// Mean, least and most.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@ use super::mishap::Mishap;
 use super::{Cell, Ends, Transfers};
 use crate::experiment::kind::Kind as _;
 use crate::experiment::Result;
-use crate::results::{name_of, Row, SEED};
+use crate::results::{columns, name_of, Column, Row, SEED};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
@@ -23,15 +23,53 @@ use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
 
 /// Columns of every transfer.
-pub(in crate::experiment) const OUTCOME: &str =
-    "source sink hops paths active_nodes goodput_kbps rounds duration_s wake_up_s bytes \
-    attempts verified energy_j network_energy_j survey_s cold_s cold_goodput_kbps r1 retransmitted \
-    failure";
+pub(in crate::experiment) const OUTCOME: &[Column] = columns! {
+    source: Whole, "Node that has the object.";
+    sink: Whole, "Node that it is brought to.";
+    hops: Whole, "Hops from one to the other.";
+    paths: Whole, "Node-distinct paths.";
+    active_nodes: Whole, "Nodes that take part, source and sink included.";
+    goodput_kbps: Number "kbit/s", "Object bits over `duration_s`; 0 where it did not arrive whole.";
+    rounds: Whole, "Rounds of transmission.";
+    duration_s: Number "s", "From the first wake-up packet to the last data packet.";
+    wake_up_s: Number "s", "Of that, up to the source's first packet.";
+    bytes: Whole "byte", "Bytes of the object; 0 where it did not arrive whole.";
+    attempts: Whole, "Attempts; `rounds` are those of the last.";
+    verified: YesNo, "Whether length and digest agree with the source's.";
+    energy_j: Number "J", "Energy of the active nodes over `duration_s`.";
+    network_energy_j: Number "J", "The same of all nodes, and over the survey.";
+    survey_s: Number "s", "From the survey's first beacon to the complete table of links.";
+    cold_s: Number "s", "From that beacon to the last data packet.";
+    cold_goodput_kbps: Number "kbit/s", "Object bits over `cold_s`; 0 where it did not arrive whole.";
+    r1: Number, "Share of the packets that arrived in the first round.";
+    retransmitted: Number, "Share of retransmissions in the source's data packets.";
+    failure: Text, "How it ended, where it failed, or why it was not begun.";
+};
 
 /// Columns of a transfer over a route that was drawn.
-pub(in crate::experiment) const ROUTE: &str =
-    "route routes_found routes_wanted protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
-    utilisation_without_overhead predicted_kbps predicted_energy_j max_paths route_hops mishap";
+pub(in crate::experiment) const ROUTE: &[Column] = columns! {
+    route: Whole, "Number of the route, from 1 on.";
+    routes_found: Whole, "Routes that were found, where they are fewer than were asked for.";
+    routes_wanted: Whole, "How many were asked for then.";
+    protocol: Text, "Protocol.";
+    exact: YesNo, "Whether the sink gave out the object, byte for byte.";
+    wrong: YesNo, "Whether it gave out anything else.";
+    shortest: Whole, "Hops of a shortest path.";
+    payload: Whole "byte", "Payload of a packet.";
+    object_bytes: Whole "byte", "Bytes of the object that was asked for.";
+    beacon_ms: Whole "ms", "Between two beacons of a survey.";
+    change_db: Number "dB", "By how much links change (rms), where the experiment says so.";
+    surveys: Whole, "Surveys that a plan of chains is made by, where they are not one.";
+    age_s: Number "s", "From the beginning of the last survey to the transfer.";
+    rate_kbps: Number "kbit/s", "Effective physical rate: of data frames over one hop without losses.";
+    utilisation: Number, "`goodput_kbps` over `rate_kbps`.";
+    utilisation_without_overhead: Number, "The same, with the time from the source's first packet on.";
+    predicted_kbps: Number "kbit/s", "Goodput that the plan expects.";
+    predicted_energy_j: Number "J", "Energy that the plan expects.";
+    max_paths: Whole, "Highest number of paths, where the experiment says one.";
+    route_hops: Whole, "Hops that the route was to have, where the experiment says so.";
+    mishap: Text, "What went wrong in the middle, where the experiment says so.";
+};
 
 /// What of a cell has a part in a plan: how many paths it may have, how old its links are, and bytes of object and payload.
 type Shape = (Option<usize>, Option<Duration>, u32, u8);

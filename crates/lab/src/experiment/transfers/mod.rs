@@ -17,10 +17,10 @@ use mishap::Mishap;
 use super::context::RunContext;
 use super::explained::{Explained, ExplainedTransfer};
 use super::kind::{
-    expect, keys, list, number, or_none, pairs, some, within, words, Explains, Kind,
+    expect, keys, list, number, or_none, pairs, some, with_seed, within, Explains, Kind,
 };
 use super::Result;
-use crate::results::Row;
+use crate::results::{columns, Column, Row};
 use serde::Deserialize;
 use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::registry::Pipelined;
@@ -185,12 +185,14 @@ struct Cell {
 }
 
 impl Kind for Transfers {
-    fn columns() -> Vec<&'static str> {
-        words(&[
-            OUTCOME,
-            ROUTE,
-            "baseline_goodput_kbps baseline_active_nodes baseline_energy_j energy_over_baseline",
-        ])
+    fn columns() -> Vec<Column> {
+        let own = columns! {
+            baseline_goodput_kbps: Number "kbit/s", "`goodput_kbps` of `baseline` on the same route.";
+            baseline_active_nodes: Number, "Its `active_nodes`.";
+            baseline_energy_j: Number "J", "Its `energy_j`, where it delivered.";
+            energy_over_baseline: Number, "`energy_j` over that, where both delivered.";
+        };
+        with_seed(&[OUTCOME, ROUTE, own])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! The columns that metrics and figures use, and whether rows have them: a name that no row can have is an
 //! error before anything runs, not an empty table. Tests: below, `../experiment/bad_file_tests.rs`.
 
+use super::column::Column;
 use super::figure::{FigureSpec, Mark};
 use super::metric::{MetricSpec, Statistic, SEED};
 
@@ -43,31 +44,43 @@ impl FigureSpec {
 }
 
 /// The error where `column` is not one of `known`, on one line, the names most like it first.
-pub(crate) fn unknown(column: &str, known: &[&str]) -> Option<String> {
-    if known.contains(&column) {
+pub(crate) fn unknown(column: &str, known: &[Column]) -> Option<String> {
+    let mut names: Vec<&str> = known.iter().map(|c| c.name).collect();
+    if names.contains(&column) {
         return None;
     }
-    let mut names: Vec<&str> = known.iter().copied().filter(|c| *c != SEED).collect();
-    // As clap does for arguments: a common beginning counts more than the length.
-    let likeness = |name: &str| strsim::jaro_winkler(column, name);
-    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    names.retain(|name| *name != SEED);
+    like_first(column, &mut names);
     Some(format!(
         "no row has a column {column:?}; there are {}",
         names.join(", ")
     ))
 }
 
+/// Sorts `names`, those most like `name` first.
+pub(crate) fn like_first(name: &str, names: &mut [&str]) {
+    // As clap does for arguments: a common beginning counts more than the length.
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::columns;
 
     #[test]
     fn what_is_like_an_unknown_name_comes_first() {
-        let known = ["seed", "energy_j", "goodput_kbps", "hops"];
+        let known: &[Column] = columns! {
+            seed: Whole, "";
+            energy_j: Number "J", "";
+            goodput_kbps: Number "kbit/s", "";
+            hops: Whole, "";
+        };
         for like in ["goodputkbps", "godput"] {
-            let why = unknown(like, &known).unwrap();
+            let why = unknown(like, known).unwrap();
             assert!(why.contains("there are goodput_kbps, "), "{why}");
         }
-        assert_eq!(unknown("seed", &known), None);
+        assert_eq!(unknown("seed", known), None);
     }
 }
