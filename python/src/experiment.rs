@@ -14,12 +14,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 use thalweg::{ExperimentReport, ExperimentRun, Lab, Row, RunOption, Step};
-use thalweg_lab::results::{Judged, Value};
+use thalweg_lab::results::{Column, ColumnKind, Judged, Value};
 
 /// An experiment: what to run, what to measure of it, how to draw it.
 #[pyclass(frozen, module = "thalweg")]
 #[derive(Clone)]
-pub(crate) struct Experiment(thalweg::Experiment);
+pub(crate) struct Experiment(pub(crate) thalweg::Experiment);
 
 #[pymethods]
 impl Experiment {
@@ -34,6 +34,13 @@ impl Experiment {
     fn parse(text: &str) -> PyResult<Self> {
         let experiment = thalweg::Experiment::parse(Path::new("experiment"), text);
         experiment.map(Self).map_err(refused)
+    }
+
+    /// The experiment that `json` says, by the keys of a file.
+    #[staticmethod]
+    fn of_json(json: &str) -> PyResult<Self> {
+        let table: toml::Table = serde_json::from_str(json).map_err(refused)?;
+        Self::parse(&toml::to_string(&table).map_err(refused)?)
     }
 
     /// Its id.
@@ -118,14 +125,14 @@ fn asked(experiment: &Experiment, ask: &Ask<'_>) -> PyResult<(ExperimentRun, Lab
 }
 
 /// A lab with a pool of threads of its own: one that all calls shared would be dead in a process that was forked.
-fn lab(ask: &Ask<'_>) -> PyResult<Lab> {
+pub(crate) fn lab(ask: &Ask<'_>) -> PyResult<Lab> {
     let jobs: Option<NonZeroUsize> = ask.get("jobs", "a whole number from 1 on")?;
     let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Lab::new(Some(jobs.unwrap_or_else(cores))).map_err(raised)
 }
 
 /// Tells `desk` of a step.
-fn told(desk: &Desk, step: Step<'_>) -> ControlFlow<()> {
+pub(crate) fn told(desk: &Desk, step: Step<'_>) -> ControlFlow<()> {
     match step {
         Step::Done { id, done, total } => desk.tell(id, done, total),
         Step::Kept { .. } | Step::NotKept { .. } => ControlFlow::Continue(()),
@@ -166,7 +173,7 @@ impl Report {
     /// What was observed: those of `rows.csv`.
     #[getter]
     fn rows(&self) -> PyResult<Table> {
-        of_rows(&self.0.labelled_rows())
+        of_rows(&self.0.labelled_rows(), &self.0.columns())
     }
     /// What was measured of it, beside what the paper reports.
     #[getter]
@@ -207,28 +214,24 @@ impl Report {
     }
 }
 
-/// `rows` as a table: their columns by name, each of the type that its values have.
-fn of_rows(rows: &[Row]) -> PyResult<Table> {
-    let mut names: Vec<&String> = rows.iter().flat_map(|row| row.0.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let column = |columns: Columns, name: &String| {
-        let values = || rows.iter().map(|row| row.0.get(name));
-        if values()
-            .flatten()
-            .any(|value| matches!(value, Value::Text(_)))
-        {
-            return columns.texts(name, values().map(|v| v.map(ToString::to_string)));
-        }
-        match values()
-            .flatten()
-            .any(|value| matches!(value, Value::Number(_)))
-        {
-            true => columns.numbers(name, values().map(|v| v.and_then(Value::number))),
-            false => columns.whole(name, values().map(|v| v.and_then(whole))),
-        }
+/// `rows` as a table of the `declared` columns, also those that no row has.
+fn of_rows(rows: &[Row], declared: &[Column]) -> PyResult<Table> {
+    let column = |columns: Columns, column: &Column| {
+        let values = || rows.iter().map(|row| row.0.get(column.name));
+        let whole = || values().map(|value| value.and_then(whole));
+        let columns = match column.kind {
+            ColumnKind::Whole => columns.whole(column.name, whole()),
+            ColumnKind::Number => {
+                columns.numbers(column.name, values().map(|v| v.and_then(Value::number)))
+            }
+            ColumnKind::Text => {
+                columns.texts(column.name, values().map(|v| v.map(ToString::to_string)))
+            }
+            ColumnKind::YesNo => columns.flags(column.name, whole().map(|v| v.map(|n| n != 0))),
+        };
+        columns.described(column.unit, column.about)
     };
-    names.into_iter().fold(Columns::default(), column).table()
+    declared.iter().fold(Columns::default(), column).table()
 }
 
 const fn whole(value: &Value) -> Option<i64> {

@@ -7,10 +7,13 @@ mod ask;
 mod attend;
 mod errors;
 mod experiment;
+mod foreign;
 mod frames;
 mod json;
+mod known;
 mod losses;
 mod network;
+mod papers;
 mod table;
 mod testbed;
 
@@ -20,9 +23,13 @@ mod _thalweg {
     #[pymodule_export]
     use crate::experiment::{run, Experiment, Report};
     #[pymodule_export]
+    use crate::known::{experiments, protocols};
+    #[pymodule_export]
     use crate::losses::Losses;
     #[pymodule_export]
     use crate::network::{collect, plan, survey, Collected, Plan, Survey};
+    #[pymodule_export]
+    use crate::papers::{judge, reproduce, Reproduced};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

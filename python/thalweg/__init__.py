@@ -16,7 +16,19 @@ from typing import Any, Iterable, Mapping, Sequence
 from . import _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
 from ._progress import Progress
-from ._thalweg import Collected, Experiment, Losses, Plan, Report, Survey, Table, Testbed
+from ._thalweg import (
+    Collected,
+    Experiment,
+    Losses,
+    Plan,
+    Report,
+    Reproduced,
+    Survey,
+    Table,
+    Testbed,
+    experiments,
+    protocols,
+)
 
 __all__ = [
     "Bug",
@@ -27,20 +39,22 @@ __all__ = [
     "Losses",
     "Plan",
     "Report",
+    "Reproduced",
     "Survey",
     "Table",
     "Testbed",
     "ThalwegError",
     "collect",
     "experiment",
+    "experiments",
+    "judge",
     "plan",
+    "protocols",
+    "reproduce",
     "run",
     "survey",
     "testbed",
 ]
-
-_Site = "Testbed | str | _os.PathLike[str]"
-_Node = "int | str | None"
 
 
 def testbed(what: Testbed | str | _os.PathLike[str]) -> Testbed:
@@ -127,6 +141,8 @@ def experiment(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any]) -
         return what
     if isinstance(what, str) and "\n" in what:
         return Experiment.parse(what)
+    if isinstance(what, Mapping):
+        return Experiment.of_json(_json.dumps(_plain(what)))
     return Experiment.load(what)
 
 
@@ -147,6 +163,39 @@ def run(
     With `quick` it is the subset that takes seconds. The rows depend on experiment and seeds alone.
     """
     return _thalweg.run(experiment(what), _arguments(locals()))
+
+
+def reproduce(
+    *what: str,
+    quick: bool = False,
+    seeds: Iterable[int] | None = None,
+    jobs: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Reproduced:
+    """Runs the results of papers such as `p3`, or single results, all where none is named, and judges them.
+
+    With `quick` it is the subset that takes minutes.
+    """
+    arguments = {"quick": quick, "seeds": seeds, "jobs": jobs, "progress": progress}
+    return _thalweg.reproduce(list(what), _arguments(arguments))
+
+
+def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: Any) -> Report:
+    """The report of rows that are there already: those of a `Report`, or of many, as any table."""
+    return _thalweg.judge(experiment(what), rows)
+
+
+def _plain(value: Any) -> Any:
+    """`value` as JSON has it: arrays and ranges as lists, numpy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (str, bytes, int, float)) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [_plain(one) for one in value]
+    return value
 
 
 def _arguments(given: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@
 
 mod base_stations;
 mod error;
+mod known;
 mod lab;
 mod lifetime;
 mod network;
@@ -24,6 +25,7 @@ mod rounds;
 
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
+pub use known::{experiments, protocols, KnownExperiment, KnownProtocol};
 pub use lab::{results_of, ExperimentRun, Lab, Step, StepObserver};
 pub use lifetime::{Idle, Joules, Lifetime, Milestone, NodeLife, Usage};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
