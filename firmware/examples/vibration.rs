@@ -9,8 +9,10 @@ use thalweg_firmware::ticker::Ticker;
 const ENOUGH: u32 = 16_384;
 /// Counts of 32.768 kHz from block to block.
 const QUARTER: u16 = 8_192;
+/// Bytes that wait in RAM while flash cannot be written: 16 s.
+const WAITING: usize = 8_192;
 
-mote!(|_| {}, {
+mote!(WAITING, |_| {}, {
     let mut ticker = Ticker::start(QUARTER);
     let (mut next, mut recorded) = (0, 0);
     move |recorder, usage| {

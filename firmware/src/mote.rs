@@ -20,12 +20,9 @@ use thalweg_nrf52840::watchdog::{Feeder, Watchdog};
 use thalweg_nrf52840::Registers;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::member::{Member, Packets};
-use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::Lends;
 use thalweg_protocols::rcrt::source::Source;
 
-/// Bytes that wait for flash while the radio is in use.
-const WAITING: usize = 8_192;
 /// What applications record into.
 pub type Recorder = Recording<'static, Chip>;
 /// What it sends in a session of RCRT.
@@ -45,14 +42,16 @@ const OWN: [u32; 3] = [interrupt::RADIO, interrupt::RTC1, interrupt::TIMER3];
 /// The watchdog's patience, of time that the processor runs.
 const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 
-/// A mote whose application is `$turn`, called with the recording and what the radio is in use for, after each interrupt. It
+/// A mote of whose recording `$waiting` bytes wait in RAM while the radio is in use, as flash cannot be written then. Its
+/// application is `$turn`, called with the recording and what the radio is in use for, after each interrupt. It
 /// has some milliseconds, but while [`Usage::Active`] some microseconds. `$first` is called once, before the radio is on.
 #[macro_export]
 macro_rules! mote {
-    ($first:expr, $turn:expr) => {
+    ($waiting:expr, $first:expr, $turn:expr) => {
         #[cortex_m_rt::entry]
         fn main() -> ! {
-            $crate::mote::run($first, $turn)
+            let waiting = cortex_m::singleton!(: [u8; $waiting] = [0; $waiting]);
+            $crate::mote::run(waiting.map_or(&mut [], |bytes| bytes), $first, $turn)
         }
         #[cortex_m_rt::exception]
         #[allow(unsafe_code)] // The signature is cortex-m-rt's.
@@ -63,7 +62,11 @@ macro_rules! mote {
 }
 
 /// Runs the mote: what the macro `mote` begins with.
-pub fn run(first: impl FnOnce(&mut Recorder), mut turn: impl FnMut(&mut Recorder, Usage)) -> ! {
+pub fn run(
+    waiting: &'static mut [u8],
+    first: impl FnOnce(&mut Recorder),
+    mut turn: impl FnMut(&mut Recorder, Usage),
+) -> ! {
     let before = begin();
     let mut chip = chip();
     let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
@@ -72,13 +75,20 @@ pub fn run(first: impl FnOnce(&mut Recorder), mut turn: impl FnMut(&mut Recorder
             cortex_m::asm::wfi();
         }
     };
-    start(chip, identity, &before, first);
+    start((chip, waiting), identity, &before, first);
     loop {
         free(|cs| serve(cs, &mut turn));
     }
 }
 
-fn start(chip: Chip, identity: Identity, before: &Before, first: impl FnOnce(&mut Recorder)) {
+/// Not inlined: the stack that it takes is free once it is done.
+#[inline(never)]
+fn start(
+    (chip, waiting): (Chip, &'static mut [u8]),
+    identity: Identity,
+    before: &Before,
+    first: impl FnOnce(&mut Recorder),
+) {
     let Some(flash) = Flash::of(LAYOUT.recordings) else {
         reset(format_args!("the recordings' flash is none"));
     };
@@ -88,15 +98,13 @@ fn start(chip: Chip, identity: Identity, before: &Before, first: impl FnOnce(&mu
     config.glossy.channel = identity.floods;
     config.idle = floodnet::Idle::Rests;
     let place = cortex_m::singleton!(: MaybeUninit<Whole> = MaybeUninit::uninit());
-    let buffer = cortex_m::singleton!(: [u8; WAITING] = [0; WAITING]);
-    let (Some(place), Some(buffer)) = (place, buffer) else {
+    let Some(place) = place else {
         reset(format_args!("the node's memory is taken"));
     };
     let hardware = (memory, LowFrequency::Crystal);
     let node = match Node::new(place, chip, hardware, || {
-        let recorder = Recorder::new(chip, flash, buffer);
-        let mote = Mote::new(identity.node, config, TIMING, recorder);
-        Member::new(mote, &config)
+        let recorder = Recorder::new(chip, flash, waiting);
+        Member::new(identity.node, config, TIMING, recorder)
     }) {
         Ok(node) => node,
         // Its text has numbers with fractions, and the code for them takes 6 kB.

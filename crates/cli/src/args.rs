@@ -14,6 +14,7 @@ mod client;
 mod firmware;
 mod plan;
 mod station;
+mod sweep;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
@@ -22,6 +23,7 @@ pub(crate) use plan::PlanArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
 pub(crate) use station::{BasestationArgs, CableArg};
+pub(crate) use sweep::SweepArgs;
 pub(crate) use testbed::TestbedCommand;
 
 use crate::address::Address;
@@ -100,6 +102,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Experiment(ExperimentCommand),
     Run(RunArgs),
+    Sweep(SweepArgs),
     Reproduce(ReproduceArgs),
     Timeline(TimelineArgs),
     /// What a shell completes after `thalweg`.
@@ -303,6 +306,21 @@ Examples:
         #[command(flatten)]
         remote: Remote,
     },
+    /// Delete objects for good; what is known of them stays.
+    #[command(after_help = "\
+Examples:
+  thalweg objects delete 12 photo.jpg
+  thalweg objects delete 12 --gateway http://127.0.0.1:8654")]
+    Delete {
+        /// Ids, first digits of SHA-256, or names of files that were sent.
+        #[arg(value_name = "OBJECT", required = true)]
+        objects: Vec<String>,
+        /// The folder of objects and their records.
+        #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
+        store: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
+    },
     /// Whether every object is still what was stored; status 1 if one is not.
     Verify {
         /// The folder of objects and their records.
@@ -323,6 +341,7 @@ impl ObjectsCommand {
             Self::List { remote, .. }
             | Self::Show { remote, .. }
             | Self::Export { remote, .. }
+            | Self::Delete { remote, .. }
             | Self::Verify { remote, .. } => remote,
         }
     }
@@ -345,6 +364,8 @@ pub(crate) enum ExperimentCommand {
         #[arg(long)]
         json: bool,
     },
+    /// The JSON Schema of experiments' files, for editors.
+    Schema,
 }
 
 /// Run an experiment and print its results beside the paper's.

@@ -1,8 +1,8 @@
-//! `thalweg experiment list|show`.
+//! `thalweg experiment list|show|schema`.
 
 use std::time::Duration;
 
-use thalweg_lab::experiment::Experiment;
+use thalweg_lab::experiment::{self, Experiment};
 
 use crate::args::ExperimentCommand;
 use crate::failure::Failure;
@@ -10,11 +10,12 @@ use crate::output::{print, print_json};
 use crate::pace::rounded;
 use crate::table::Table;
 
-/// Runs `experiment list` or `experiment show`.
+/// Runs `experiment list`, `experiment show` or `experiment schema`.
 pub(crate) fn run(command: &ExperimentCommand) -> Result<(), Failure> {
     match command {
         ExperimentCommand::List { json } => list(*json),
         ExperimentCommand::Show { experiment, json } => show(experiment, *json),
+        ExperimentCommand::Schema => print_json(&experiment::schema()),
     }
 }
 

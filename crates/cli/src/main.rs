@@ -33,6 +33,7 @@ mod run;
 mod runner;
 mod shown;
 mod speed;
+mod sweep;
 mod table;
 mod tables;
 mod testbed;
@@ -87,6 +88,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Testbed(command) => testbed::run(command),
         Command::Experiment(command) => experiment::run(command),
         Command::Run(args) => run::run(args),
+        Command::Sweep(args) => sweep::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Timeline(args) => timeline::run(args),
         Command::Completions { shell } => manual::completions(*shell),

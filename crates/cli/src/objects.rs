@@ -1,4 +1,4 @@
-//! `thalweg objects list|show|export|verify`: the objects of a store; also prints those of a gateway
+//! `thalweg objects list|show|export|delete|verify`: the objects of a store; also prints those of a gateway
 //! (`client/objects.rs`).
 
 use std::fs;
@@ -29,6 +29,7 @@ pub(crate) fn run(command: &ObjectsCommand) -> Result<(), Failure> {
             store,
             ..
         } => export(objects, into, *force, store),
+        ObjectsCommand::Delete { objects, store, .. } => delete(objects, store),
         ObjectsCommand::Verify { store, json, .. } => verify(store, *json),
     }
 }
@@ -234,6 +235,24 @@ fn export(names: &[String], into: &Path, force: bool, store: &Path) -> Result<()
         export.write(&shown[index], &kept, &bytes)?;
     }
     export.report()
+}
+
+fn delete(names: &[String], store: &Path) -> Result<(), Failure> {
+    let (all, shown) = both(store)?;
+    let mut open = Store::existing(store)?;
+    for index in chosen(&shown, names)? {
+        let deleted = open.delete_object(all[index].id)?;
+        // Named twice, or gone with another of the same bytes.
+        if deleted.objects > 0 {
+            tell_deleted(shown[index].id, deleted.bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints that an object is deleted.
+pub(crate) fn tell_deleted(id: i64, bytes: u64) -> Result<(), Failure> {
+    print(&format!("object {id}: deleted, {bytes} bytes\n"))
 }
 
 /// Objects that are copied into a folder.

@@ -1,6 +1,7 @@
 //! What may stand behind an option: each parser takes one value or says in one line what it wants.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use thalweg::sweep::Axis;
 use thalweg_host::registry::{self, OptionName, Protocol, PROTOCOLS};
 use thalweg_host::segments::LARGEST;
 use thalweg_units::{Channel, Duration, NodeId};
@@ -23,6 +24,10 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
+    /// How many they are.
+    pub(crate) const fn count(self) -> u64 {
+        (self.last - self.first).saturating_add(1)
+    }
     /// Each of them.
     pub(crate) fn all(self) -> Vec<u64> {
         (self.first..=self.last).collect()
@@ -206,6 +211,11 @@ pub(crate) fn seeds(text: &str) -> Parsed<Seeds> {
         return Err(format!("the seeds {text} run backwards"));
     }
     Ok(Seeds { first, last })
+}
+
+/// A key and its values.
+pub(crate) fn axis(text: &str) -> Parsed<Axis> {
+    Axis::parse(text).map_err(|why| why.to_string())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 use thalweg_units::BatteryLevel;
 
+pub use super::disk::StoreConfig;
 pub use super::mqtt::MqttConfig;
 pub use station::NetworkConfig;
 use thalweg_host::registry::Pipelined;
@@ -61,6 +62,8 @@ pub struct Config {
     pub stations: Vec<NetworkConfig>,
     /// The broker that gets messages about objects and nodes.
     pub mqtt: MqttConfig,
+    /// What is kept, and how much of the disk is left alone.
+    pub store: StoreConfig,
 }
 
 /// How transfers are made.
@@ -102,6 +105,7 @@ impl Default for Config {
             network: NetworkConfig::default(),
             stations: Vec::new(),
             mqtt: MqttConfig::default(),
+            store: StoreConfig::default(),
         }
     }
 }

@@ -8,6 +8,7 @@
 pub mod answering;
 mod concurrency;
 pub mod config;
+mod disk;
 mod engine;
 mod http;
 mod kind;
@@ -16,6 +17,7 @@ mod mqtt;
 mod outbox;
 mod page;
 mod running;
+mod seats;
 mod serve;
 mod station_state;
 mod stations;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::disk::DiskLow;
 use thalweg_units::{BatteryLevel, NodeId};
 
 use thalweg_host::store::{JobId, JobState, StoredJob, Work};
@@ -108,6 +109,8 @@ pub(super) enum Blocked {
     Window,
     /// So many stations of the building are at work.
     Others(u32),
+    /// The disk is almost full.
+    Disk(DiskLow),
     /// One of its sources is left alone.
     Source(NodeId, Why),
     /// Without the nodes that are left alone there is no route.
@@ -121,6 +124,7 @@ impl fmt::Display for Blocked {
             Self::Others(most) => {
                 write!(to, "waits: at most {most} stations of a building at a time")
             }
+            Self::Disk(low) => write!(to, "waits: {low}"),
             Self::Source(node, why) => write!(to, "waits: node {node} {why}"),
             Self::CutOff(nodes) => {
                 let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
@@ -200,7 +204,7 @@ impl Eligibility {
         match wait {
             Blocked::Source(node, _) => is_low(node),
             Blocked::CutOff(nodes) => nodes.iter().any(is_low),
-            Blocked::Window | Blocked::Others(_) => false,
+            Blocked::Window | Blocked::Others(_) | Blocked::Disk(_) => false,
         }
     }
 

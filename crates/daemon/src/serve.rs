@@ -1,6 +1,6 @@
 //! The daemon as a whole: it begins, serves, and ends.
 //!
-//! Invariants: connections are bounded, and so is the time for a request's head; one daemon has a folder. Time
+//! Invariants: connections are bounded, and so is the time for a request's head and body; one daemon has a folder. Time
 //! base: wall clock.
 
 use std::net::{SocketAddr, TcpListener};
@@ -14,20 +14,19 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::runtime;
-use tokio::sync::{watch, Semaphore};
+use tokio::sync::watch;
 
 use super::config::Config;
 use super::http;
 use super::http::guard::Guard;
 use super::mqtt;
+use super::seats::Seats;
 use super::stations::{Station, StationError, Stations};
 use thalweg_host::connector::Connector;
 use thalweg_host::store::{plain, Level, Lock, Store, StoreError};
 
-/// So many connections are open at once; others wait.
-const CONNECTIONS: usize = 256;
-/// How long a request's head may take.
-const HEAD: Duration = Duration::from_secs(15);
+/// How long a request's head may take, and a connection be idle before it.
+const HEAD: Duration = Duration::from_secs(5);
 /// How long answers that are under way may take when the daemon ends.
 const END: Duration = Duration::from_secs(2);
 /// Threads for what blocks.
@@ -97,6 +96,7 @@ impl Daemon {
             let line = format!("the gateway begins: {}", station.facts.about);
             station.log(Level::Info, &line);
         }
+        all.shared().delete_old();
         let workers = all.workers(stations)?;
         let (end, ends) = watch::channel(false);
         let mqtt_ends = end.subscribe();
@@ -176,23 +176,23 @@ async fn accept(
     mut ends: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let seats = Arc::new(Semaphore::new(CONNECTIONS));
+    let seats = Seats::default();
     loop {
-        let Ok(seat) = seats.clone().acquire_owned().await else {
-            return Ok(());
-        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = ends.changed() => return Ok(()),
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(why) => {
                 // Out of file descriptors, or a peer that left: others are served all the same.
                 tracing::warn!("a connection was not accepted: {}", plain(&why));
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
+        };
+        let Some(seat) = seats.take(peer.ip()) else {
+            continue;
         };
         let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {

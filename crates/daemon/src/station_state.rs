@@ -15,7 +15,8 @@ use thalweg_units::{BatteryLevel, NodeId, Restarts};
 use tokio::sync::broadcast;
 
 use super::concurrency::{Concurrency, Entry};
-use super::config::{Limits, Transfers};
+use super::config::{Limits, StoreConfig, Transfers};
+use super::disk::{Disk, DiskState};
 use super::limits::{Blocked, Condition, Eligibility, Health};
 use super::mqtt::MqttState;
 use super::running::Running;
@@ -78,6 +79,18 @@ struct Live {
     batteries: BTreeMap<NodeId, (BatteryLevel, i64)>,
     /// Jobs that found no route without these nodes.
     cut_off: BTreeMap<JobId, BTreeSet<NodeId>>,
+    /// Ends of jobs that the store could not take yet.
+    ends: Vec<JobEnd>,
+}
+
+/// The end of a job that brought no object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct JobEnd {
+    pub(super) id: JobId,
+    /// [`JobState::Queued`] where it is to begin again.
+    pub(super) state: JobState,
+    /// Why it failed.
+    pub(super) why: Option<String>,
 }
 
 /// What a job thread is to do next.
@@ -114,12 +127,14 @@ pub(super) struct Shared {
     store: Mutex<Store>,
     news: broadcast::Sender<News>,
     concurrency: Concurrency,
+    pub(super) disk: Disk,
     pub(super) begun: Instant,
 }
 
 impl Shared {
-    pub(super) fn new(store: Store, mqtt: Option<Arc<MqttState>>) -> Self {
+    pub(super) fn new(store: Store, config: StoreConfig, mqtt: Option<Arc<MqttState>>) -> Self {
         Self {
+            disk: Disk::new(config),
             mqtt,
             store: Mutex::new(store),
             news: broadcast::Sender::new(NEWS),
@@ -131,6 +146,34 @@ impl Shared {
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
         // A thread that panicked leaves no transaction open: its guard rolls it back.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// How the disk is.
+    pub(super) fn disk_state(&self) -> DiskState {
+        self.disk.read(&self.store())
+    }
+    /// Deletes what the configuration keeps no longer.
+    pub(super) fn delete_old(&self) {
+        let StoreConfig {
+            keep_days,
+            keep_bytes,
+            ..
+        } = *self.disk.config();
+        let deleted = {
+            let mut store = self.store();
+            let by_age = keep_days.map(|days| store.delete_older(days));
+            let by_size = keep_bytes.map(|most| store.delete_beyond(most));
+            [by_age, by_size]
+        };
+        for deleted in deleted.into_iter().flatten() {
+            let Some(deleted) = self.disk.note(deleted).filter(|d| d.objects > 0) else {
+                continue;
+            };
+            let line = format!(
+                "{} old objects deleted, {} bytes",
+                deleted.objects, deleted.bytes
+            );
+            self.log(Level::Info, &line);
+        }
     }
     pub(super) fn watch(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
@@ -157,8 +200,9 @@ impl Shared {
         let line = {
             let mut store = self.store();
             // Where the store fails, the trace above has the line all the same.
-            let _ = store.log(level, text);
-            store.lines(None, 1).ok().and_then(|mut lines| lines.pop())
+            let written = self.disk.note(store.log(level, text));
+            let lines = written.and_then(|_| store.lines(None, 1).ok());
+            lines.and_then(|mut lines| lines.pop())
         };
         if let Some(line) = line {
             self.emit("log", &line);
@@ -198,6 +242,7 @@ impl StationState {
                 stopping: false,
                 batteries: BTreeMap::new(),
                 cut_off: BTreeMap::new(),
+                ends: Vec::new(),
             }),
             wake: Condvar::new(),
         }
@@ -238,7 +283,8 @@ impl StationState {
     /// Emits the new state of a job.
     fn emit_job(&self, id: JobId) {
         let job = self.store().job(id).ok().flatten();
-        if let Some(job) = job {
+        if let Some(mut job) = job {
+            self.overlay(std::slice::from_mut(&mut job));
             self.emit_jobs(std::slice::from_ref(&job));
         }
     }
@@ -287,6 +333,52 @@ impl StationState {
         }
     }
 
+    /// Puts `jobs` as they are where the store could not take that yet.
+    pub(super) fn overlay(&self, jobs: &mut [StoredJob]) {
+        let live = self.live();
+        for end in &live.ends {
+            for job in jobs.iter_mut().filter(|job| job.id == end.id) {
+                job.state = end.state;
+                job.error.clone_from(&end.why);
+            }
+        }
+    }
+    /// As [`Shared::delete_old`].
+    pub(super) fn delete_old(&self) {
+        self.shared.delete_old();
+    }
+    /// The store refused something that nobody waits for.
+    pub(super) fn note_store_fault(&self, why: StoreError) {
+        self.shared.disk.note::<()>(Err(why));
+    }
+    /// Ends a job, in memory until the store takes it.
+    pub(super) fn end_job(&self, end: JobEnd) {
+        self.live().ends.push(end);
+        self.write_ends();
+    }
+    /// Writes the ends that the store could not take so far.
+    pub(super) fn write_ends(&self) {
+        let ends = self.live().ends.clone();
+        for end in ends {
+            let written = {
+                let mut store = self.store();
+                let written = match end.state {
+                    JobState::Queued => store.requeue_job(end.id),
+                    state => store.end_job(end.id, state, None, end.why.as_deref()),
+                };
+                self.shared.disk.note(written)
+            };
+            if written.is_none() {
+                return;
+            }
+            self.live().ends.retain(|of| *of != end);
+        }
+        if self.shared.disk.is_at_fault() {
+            let tried = self.store().try_write();
+            self.shared.disk.note(tried);
+        }
+    }
+
     /// Queues jobs.
     ///
     /// # Errors
@@ -298,6 +390,9 @@ impl StationState {
             priority,
         });
         let jobs: Vec<NewJob<'_>> = jobs.collect();
+        if let Some(low) = self.shared.disk_state().low() {
+            return Err(StoreError::DiskLow(low.to_string()));
+        }
         let queued = {
             let mut store = self.store();
             let ids = store.submit(&jobs, self.transfers.queue)?;
@@ -328,8 +423,27 @@ impl StationState {
                 running.phase = "is being cancelled".to_owned();
                 Ok(Cancel::Requested)
             }
-            None => Ok(Cancel::TooLate),
+            None => {
+                // It ended, and the store does not know yet; or its row is all that is left of it.
+                let is_known = live.ends.iter().any(|end| end.id == id);
+                drop(live);
+                self.cancel_left(id, is_known)
+            }
         }
+    }
+    /// Ends a job whose row says that it runs, though nobody runs it.
+    fn cancel_left(&self, id: JobId, is_known: bool) -> Result<Cancel, StoreError> {
+        let job = self.store().job(id)?;
+        if is_known || job.is_none_or(|job| job.state != JobState::Running) {
+            return Ok(Cancel::TooLate);
+        }
+        self.end_job(JobEnd {
+            id,
+            state: JobState::Cancelled,
+            why: None,
+        });
+        self.emit_job(id);
+        Ok(Cancel::Done)
     }
 
     /// Asks the station's thread to end.
@@ -395,6 +509,9 @@ impl StationState {
         if let Some(most) = most.filter(|most| others >= *most as usize) {
             eligibility.blocked = Some(Blocked::Others(most));
         }
+        if let Some(low) = self.shared.disk_state().low() {
+            eligibility.blocked = Some(Blocked::Disk(low));
+        }
         Ok(eligibility)
     }
     /// The health of each node, by index.
@@ -428,6 +545,9 @@ impl StationState {
         let Some(limits) = self.limits() else {
             return Ok(NextJob::Idle);
         };
+        if self.shared.disk_state().low().is_some() {
+            return Ok(NextJob::Later);
+        }
         let (eligibility, starved) = (self.eligibility()?, Cell::new(false));
         let may = |job: &StoredJob| {
             let wait = eligibility.blocked_by(job);

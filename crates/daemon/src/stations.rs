@@ -121,6 +121,7 @@ impl Stations {
     ) -> Result<Self, StationError> {
         let shared = Arc::new(Shared::new(
             store,
+            config.store,
             MqttState::new(&config.mqtt).map(Arc::new),
         ));
         let is_only = match stations {
@@ -243,10 +244,11 @@ impl Stations {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn open_jobs(&self, of: &[&StationState]) -> Result<Vec<StoredJob>, StoreError> {
-        let store = self.shared.store();
         let mut all = Vec::new();
         for station in of {
-            all.extend(store.open_jobs(station.network())?);
+            let mut open = self.shared.store().open_jobs(station.network())?;
+            station.overlay(&mut open);
+            all.extend(open);
         }
         Ok(all)
     }
@@ -268,6 +270,19 @@ impl Stations {
         all.sort_by_key(|job| std::cmp::Reverse(job.id));
         all.truncate(most as usize);
         Ok(all)
+    }
+    /// Job `id` of any station.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
+        let job = self.shared.store().job(id)?;
+        Ok(job.map(|mut job| {
+            if let Ok(station) = self.named(Some(&job.station)) {
+                station.overlay(std::slice::from_mut(&mut job));
+            }
+            job
+        }))
     }
     /// Cancels a job of any station.
     ///

@@ -13,9 +13,8 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use thalweg_engine::{Driver, Engine, Livelock, Misfit, Port, RadioId, Request};
 use thalweg_protocols::member::{Member, Seat};
-use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_units::{BatteryLevel, Instant, Restarts};
+use thalweg_units::{BatteryLevel, Instant};
 
 /// A shorter rest is not worth stopping the crystal for.
 const SHORTEST_SLEEP: u64 = (clock::LEAD_US + 3_500) * MICROSECOND;
@@ -288,55 +287,16 @@ impl<E: Engine, R: Registers> Node<E, R> {
     }
 }
 
-/// An engine that hands out objects.
-pub trait HandsOut: Engine {
-    /// Where they are.
-    type Store;
-    /// The same.
-    fn store_mut(&mut self) -> &mut Self::Store;
-    /// As [`Mote::set_battery`].
-    fn set_battery(&mut self, level: BatteryLevel);
-    /// As [`Mote::set_restarts`].
-    fn set_restarts(&mut self, restarts: Restarts);
-}
-
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> HandsOut
-    for Mote<S, NEIGHBOURS, NODES>
-{
-    type Store = S;
-
-    fn store_mut(&mut self) -> &mut S {
-        self.store_mut()
-    }
-    fn set_battery(&mut self, level: BatteryLevel) {
-        self.set_battery(level);
-    }
-    fn set_restarts(&mut self, restarts: Restarts) {
-        self.set_restarts(restarts);
-    }
-}
-
-impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> HandsOut
-    for Member<S, T, NEIGHBOURS, NODES>
-{
-    type Store = S;
-
-    fn store_mut(&mut self) -> &mut S {
-        self.store_mut()
-    }
-    fn set_battery(&mut self, level: BatteryLevel) {
-        self.set_battery(level);
-    }
-    fn set_restarts(&mut self, restarts: Restarts) {
-        self.set_restarts(restarts);
-    }
-}
-
 /// What an application sees of a mote.
-impl<E: HandsOut, R: Registers> Node<E, R> {
+impl<S, T, R, const NEIGHBOURS: usize, const NODES: usize> Node<Member<S, T, NEIGHBOURS, NODES>, R>
+where
+    S: ObjectStore,
+    T: Seat<S>,
+    R: Registers,
+{
     /// What the mote hands out when it is asked: a [`crate::recording::Recording`], and what the radio is in use for, which
     /// says whether flash may be written.
-    pub fn recording(&mut self) -> (&mut E::Store, Usage) {
+    pub fn recording(&mut self) -> (&mut S, Usage) {
         let usage = self.radio.usage(&mut self.r);
         (self.driver.engine_mut().store_mut(), usage)
     }
@@ -345,6 +305,10 @@ impl<E: HandsOut, R: Registers> Node<E, R> {
         if let Some(restarts) = before.restarts() {
             self.driver.engine_mut().set_restarts(restarts);
         }
+    }
+    /// As [`Member::set_idled`].
+    pub fn set_idled(&mut self) {
+        self.driver.engine_mut().set_idled();
     }
     /// The battery was measured: surveys report it from now on, in steps of 10 mV.
     pub fn set_battery(&mut self, level: BatteryLevel) {

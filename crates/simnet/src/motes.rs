@@ -378,9 +378,12 @@ impl Motes {
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
         let rests = site.idle().is_some_and(|idle| idle >= rouse::AWAKE);
-        let first = move |id| match rests {
-            true => node(id).after_idling(),
-            false => node(id),
+        let first = move |id| {
+            let mut node = node(id);
+            if rests {
+                node.set_idled();
+            }
+            node
         };
         let mut nodes = SimNetwork::of(site, &board, first, seed)?;
         nodes.restart_with(move |id| node(id).restarted());

@@ -3,6 +3,7 @@
 //! A share of what one node sends is erased at another's receiver, symbol by symbol, whatever the
 //! protocol. A link that nobody hears cannot lose anything. Tests: `site_tests.rs`.
 
+use std::fmt;
 use std::str::FromStr;
 use thalweg_units::NodeId;
 
@@ -15,6 +16,13 @@ pub struct Loss {
     pub to: NodeId,
     /// Share of full data frames that is lost, 0 to 0.99; of shorter frames less, as symbols are hit.
     pub share: f64,
+}
+
+impl fmt::Display for Loss {
+    /// As [`FromStr`] takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}:{}", self.from, self.to, self.share)
+    }
 }
 
 impl FromStr for Loss {

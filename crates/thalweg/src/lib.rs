@@ -22,6 +22,7 @@ mod lab;
 mod lifetime;
 mod network;
 mod rounds;
+pub mod sweep;
 
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};

@@ -7,6 +7,7 @@ use thalweg_firmware::mote::Recorder;
 use thalweg_nrf52840::radio::Usage;
 
 mote!(
+    2_048,
     |recorder| {
         if cfg!(feature = "sample") && recorder.sealed().is_none() {
             record_sample(recorder);

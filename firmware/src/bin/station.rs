@@ -31,7 +31,7 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::line::desk::{Desk, Outbox, Waiting, Wanted};
 use thalweg_protocols::line::station::{max_order_bytes, Event, Order};
 use thalweg_protocols::member::{Command, Member};
-use thalweg_protocols::mote::{self, Mote};
+use thalweg_protocols::mote;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_protocols::rcrt::Base;
 use thalweg_units::Instant;
@@ -154,10 +154,8 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
         reset(format_args!("the node's memory is taken"));
     };
     let hardware = (memory, LowFrequency::Crystal);
-    // Nobody knows for how long the network has idled.
     let node = match Node::new(place, chip, hardware, || {
-        let mote = Mote::new(identity.node, config, TIMING, Spool).after_idling();
-        Member::new(mote, &config)
+        Member::new(identity.node, config, TIMING, Spool)
     }) {
         Ok(node) => node,
         Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
@@ -165,6 +163,8 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
         Err(BootError::Clock(error)) => reset(format_args!("{error}")),
     };
     node.set_before(before);
+    // Nobody knows for how long the network has idled.
+    node.set_idled();
     let words = cortex_m::singleton!(: [u32; LINE_WORDS] = [0; LINE_WORDS]);
     let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
     free(|cs| {

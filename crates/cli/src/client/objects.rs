@@ -35,6 +35,7 @@ pub(crate) fn run(command: &ObjectsCommand, address: &Address) -> Result<(), Fai
             force,
             ..
         } => export(&client, &all, objects, (into, *force)),
+        ObjectsCommand::Delete { objects, .. } => delete(&client, &all, objects),
         ObjectsCommand::Verify { json, .. } => verify(&client, &all, *json),
     }
 }
@@ -59,6 +60,20 @@ fn all(client: &Client) -> Answered<Vec<Object>> {
             return Ok(all);
         }
     }
+}
+
+fn delete(client: &Client, all: &[Object], names: &[String]) -> Result<(), Failure> {
+    let shown = shown(client, all);
+    for index in objects::chosen(&shown, names)? {
+        let id = shown[index].id;
+        match client.delete(&format!("/api/objects/{id}")) {
+            Ok(_) => objects::tell_deleted(id, shown[index].bytes)?,
+            // Named twice, or gone with another of the same bytes.
+            Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => {}
+            Err(why) => return Err(why.into()),
+        }
+    }
+    Ok(())
 }
 
 fn shown(client: &Client, all: &[Object]) -> Vec<Shown> {

@@ -45,6 +45,10 @@ fn run() {
     insta::assert_snapshot!(help(&["run", "--help"]));
 }
 #[test]
+fn sweep() {
+    insta::assert_snapshot!(help(&["sweep", "--help"]));
+}
+#[test]
 fn timeline() {
     insta::assert_snapshot!(help(&["timeline", "--help"]));
 }

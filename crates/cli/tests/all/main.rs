@@ -18,4 +18,5 @@ mod objects;
 mod report;
 mod resume;
 mod station;
+mod sweep;
 mod whole_network;

@@ -14,7 +14,7 @@ mod watched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::station_state::{now, Line, LinkSnapshot, NextJob, StationState};
+use super::station_state::{now, JobEnd, Line, LinkSnapshot, NextJob, StationState};
 use stop::{lost, Stop};
 use thalweg_host::collector::{Collector, LineLoss};
 use thalweg_host::connector::{Connector, Sessions, Spending};
@@ -70,6 +70,7 @@ pub(super) fn serve<N: Connector>(
             Err(Stop::Failed(why)) => tracing::error!("{why}"),
             Ok(()) | Err(Stop::Interrupted | Stop::Blocked(_)) => {}
         }
+        runner.station.write_ends();
         let next = runner.station.next_job();
         match next {
             Ok(NextJob::Stop) => return,
@@ -87,7 +88,7 @@ pub(super) fn serve<N: Connector>(
             Ok(NextJob::Later) => runner.station.wait(QUEUE_PERIOD),
             Ok(NextJob::Job(job)) => runner.work(&job),
             Err(why) => {
-                tracing::error!("{why}");
+                runner.station.note_store_fault(why);
                 runner.station.wait(QUEUE_PERIOD);
             }
         }
@@ -235,25 +236,18 @@ impl<N: Connector> Runner<N> {
                 }
             }
         };
-        let written = match (state, &why) {
-            (JobState::Queued, _) => station.store().requeue_job(job.id),
-            (JobState::Cancelled, _) => {
-                station.log(Level::Info, &format!("{name}: cancelled"));
-                let mut store = station.store();
-                store.end_job(job.id, state, None, None)
-            }
-            (_, Some(why)) => {
-                station.log(Level::Warning, &format!("{name}: {why}"));
-                let mut store = station.store();
-                store.end_job(job.id, state, None, Some(why))
-            }
-            // Stored with its result.
-            (_, None) => Ok(()),
-        };
-        if let Err(why) = written {
-            tracing::error!("{name}: {why}");
+        match (state, &why) {
+            (JobState::Cancelled, _) => station.log(Level::Info, &format!("{name}: cancelled")),
+            (_, Some(why)) => station.log(Level::Warning, &format!("{name}: {why}")),
+            (_, None) => {}
+        }
+        // What is done is stored with its result.
+        if state != JobState::Done {
+            let id = job.id;
+            station.end_job(JobEnd { id, state, why });
         }
         station.finish_job(job.id);
+        station.delete_old();
         if matches!(station.line(), Line::Down(_)) {
             self.pause();
         }

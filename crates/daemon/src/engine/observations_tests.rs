@@ -39,7 +39,11 @@ fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
         sessions: Sessions::Carried,
         spending: Spending::Metered,
     };
-    let shared = Arc::new(Shared::new(Store::open(dir).unwrap(), None));
+    let shared = Arc::new(Shared::new(
+        Store::open(dir).unwrap(),
+        crate::config::StoreConfig::default(),
+        None,
+    ));
     StationState::new(facts, Transfers::default(), (true, None), shared)
 }
 

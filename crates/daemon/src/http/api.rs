@@ -16,7 +16,7 @@ use crate::mqtt::Broker;
 use crate::station_state::{now, Cancel, Line, StationState};
 use crate::stations::Stations;
 use crate::view;
-use thalweg_host::store::{JobId, TransferId, Work};
+use thalweg_host::store::{Deleted, JobId, Level, TransferId, Work};
 use thalweg_host::transfer::session::{SessionRequest, SessionRequestError, DEMAND};
 use thalweg_host::API_VERSION;
 
@@ -127,8 +127,7 @@ pub(super) async fn description() -> Response {
 
 pub(super) async fn health(State(app): State<App>) -> Answer {
     app.with_stations(|stations| {
-        // A store that does not answer is no health.
-        stations.shared().store().total()?;
+        let disk = stations.shared().disk_state();
         let lines = stations
             .all()
             .iter()
@@ -136,7 +135,9 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         let lines: Vec<_> = lines.collect();
         let is_down = |(_, line): &(_, Line)| matches!(line, Line::Down(_));
         let mqtt = stations.shared().mqtt.as_ref().map(|mqtt| mqtt.broker());
-        let is_cut = lines.iter().any(is_down) || matches!(mqtt, Some(Broker::Away(_)));
+        let is_cut = lines.iter().any(is_down)
+            || matches!(mqtt, Some(Broker::Away(_)))
+            || disk.trouble().is_some();
         let waiting = stations.shared().store().count_waiting()?;
         let mqtt = mqtt.map(|broker| json!({ "broker": broker, "waiting": waiting }));
         let mut job_json = json!({
@@ -144,6 +145,7 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
             "version": env!("CARGO_PKG_VERSION"),
             "api": API_VERSION,
             "mqtt": mqtt,
+            "store": disk,
         });
         let mut all = serde_json::Map::new();
         for (station, line) in &lines {
@@ -298,7 +300,7 @@ fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
 
 /// Job `id` as it is.
 fn job_json(stations: &Stations, id: i64) -> Result<Value, Refusal> {
-    let job = stations.shared().store().job(JobId(id))?;
+    let job = stations.job(JobId(id))?;
     let job = job.ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))?;
     let job_json = serde_json::to_value(view::job(
         &job,
@@ -348,6 +350,24 @@ pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answe
         Ok(Json(view::object(&found)).into_response())
     })
     .await
+}
+
+pub(super) async fn delete_object(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    app.with_stations(move |stations| {
+        let deleted = delete(stations, id)?;
+        Ok(Json(json!({ "objects": deleted.objects, "bytes": deleted.bytes })).into_response())
+    })
+    .await
+}
+/// Deletes the object of transfer `id`.
+pub(super) fn delete(stations: &Stations, id: i64) -> Result<Deleted, Refusal> {
+    let deleted = stations.shared().store().delete_object(TransferId(id))?;
+    if deleted.objects == 0 {
+        return Err(Refusal::not_found(format!("there is no object {id}")));
+    }
+    let line = format!("object {id} deleted, {} bytes", deleted.bytes);
+    stations.shared().log(Level::Info, &line);
+    Ok(deleted)
 }
 
 /// A station: its network, the state of its line, its last survey.

@@ -81,9 +81,11 @@ fn truth(is_so: bool) -> f64 {
 }
 
 /// Metrics of the daemon, of stations, jobs and objects.
-fn of_stations(stations: &Stations) -> Result<[Metric; 8], Refusal> {
+fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
     let shared = stations.shared();
     let (objects, bytes) = shared.store().total()?;
+    let disk = shared.disk_state();
+    let free = disk.free_bytes.map_or(Vec::new(), |free| one(free as f64));
     let up = one(shared.begun.elapsed().as_secs_f64());
     let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
     let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
@@ -114,6 +116,17 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 8], Refusal> {
             one(objects as f64),
         ),
         gauge("thalweg_object_bytes", "Bytes of them.", one(bytes as f64)),
+        gauge(
+            "thalweg_store_free_bytes",
+            "Free on the store's disk.",
+            free,
+        ),
+        (
+            "thalweg_store_errors_total",
+            "counter",
+            "Writes that the store refused since the daemon began.",
+            one(disk.faults as f64),
+        ),
         gauge(
             "thalweg_survey_age_seconds",
             "Since links were measured.",

@@ -12,8 +12,10 @@ mod pages;
 mod session;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::body::{to_bytes, Body};
+use axum::extract::Request;
 use axum::http::{header, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -29,6 +31,8 @@ use thalweg_host::store::StoreError;
 
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 16 * 1024;
+/// How long it may take.
+const BODY: Duration = Duration::from_secs(10);
 /// So many may watch events at once.
 const WATCHERS: usize = 64;
 
@@ -54,6 +58,7 @@ const API: &[Route] = &[
     ("get", "/api/jobs/{id}/rates", || get(session::rates)),
     ("get", "/api/objects", || get(api::objects)),
     ("get", "/api/objects/{id}", || get(api::object)),
+    ("delete", "/api/objects/{id}", || delete(api::delete_object)),
     ("get", "/api/objects/{id}/content", || get(content::content)),
     ("get", "/api/stations", || get(api::stations)),
     ("get", "/api/network", || get(api::network)),
@@ -73,6 +78,7 @@ const PAGES: &[Route] = &[
     ("get", "/jobs/{id}", || get(pages::job)),
     ("get", "/objects", || get(pages::objects)),
     ("get", "/objects/{id}", || get(pages::object)),
+    ("post", "/objects/{id}/delete", || post(pages::delete)),
     ("get", "/nodes/{id}", || get(pages::node)),
     ("get", "/log", || get(pages::log)),
     ("get", "/login", || get(pages::login)),
@@ -98,9 +104,9 @@ pub(super) fn router(stations: Arc<Stations>, guard: Guard) -> Router {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             Refusal::new(status, "this address does not take that method")
         })
+        .layer(middleware::from_fn(whole))
         .layer(middleware::from_fn_with_state(app.clone(), guard::check))
         .layer(middleware::from_fn(headed))
-        .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .with_state(app)
 }
 
@@ -125,6 +131,28 @@ async fn headed(request: Request, next: Next) -> Response {
     response
 }
 
+/// Passes a request on with its whole body, which is short and comes soon: who sends it slowly holds a seat.
+async fn whole(request: Request, next: Next) -> Response {
+    let too_long = || {
+        let why = format!("a request's body has at most {LONGEST_BODY} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why).into_response()
+    };
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > LONGEST_BODY as u64) {
+        return too_long();
+    }
+    let (head, body) = request.into_parts();
+    match tokio::time::timeout(BODY, to_bytes(body, LONGEST_BODY)).await {
+        Ok(Ok(bytes)) => next.run(Request::from_parts(head, Body::from(bytes))).await,
+        Ok(Err(_)) => too_long(),
+        Err(_) => {
+            let why = format!("the body did not come within {} s", BODY.as_secs());
+            Refusal::new(StatusCode::REQUEST_TIMEOUT, why).into_response()
+        }
+    }
+}
+
 /// Why something is not answered.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -146,9 +174,10 @@ impl From<StoreError> for Refusal {
     fn from(why: StoreError) -> Self {
         let status = match why {
             StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+            StoreError::DiskLow(_) => StatusCode::INSUFFICIENT_STORAGE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        if status.is_server_error() {
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!("{why}");
         }
         Self::new(status, why.to_string())

@@ -107,6 +107,11 @@ pub(super) async fn object(
     })
     .await
 }
+pub(super) async fn delete(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    app.with_stations(move |stations| api::delete(stations, id))
+        .await?;
+    Ok(Redirect::to("/objects").into_response())
+}
 pub(super) async fn node(
     State(app): State<App>,
     headers: HeaderMap,

@@ -24,7 +24,7 @@ pub(crate) fn job(
     id: JobId,
     chosen: Option<u16>,
 ) -> Result<Option<String>, StoreError> {
-    let Some(job) = stations.shared().store().job(id)? else {
+    let Some(job) = stations.job(id)? else {
         return Ok(None);
     };
     // Its station may be configured no more.

@@ -81,6 +81,9 @@ fn page(
          <p id=\"link\" role=\"status\"></p></header>\n{}",
         transfers::strip(stations)?
     );
+    if let Some(trouble) = stations.shared().disk_state().trouble() {
+        let _ = write!(line, "<p class=\"notice\">{}</p>", escape(&trouble));
+    }
     let alert = format!(
         "<div id=\"line\" data-live>{line}{}</div>",
         broker(stations.shared())?

@@ -75,7 +75,7 @@ pub(super) fn table(found: &[StoredTransfer], is_only: bool) -> String {
 
 pub(crate) fn object(stations: &Stations, id: TransferId) -> Result<Option<String>, StoreError> {
     let found = stations.shared().store().transfer(id)?;
-    let Some(found) = found.filter(|found| found.object.is_some()) else {
+    let Some(found) = found.filter(|found| found.digest.is_some()) else {
         return Ok(None);
     };
     let (core, number) = (&found.record, found.id.0);
@@ -121,16 +121,32 @@ pub(crate) fn object(stations: &Stations, id: TransferId) -> Result<Option<Strin
     }
     fact("Carried by", escape(&core.protocol));
     let digest = found.digest.as_deref().unwrap_or_default();
+    let (download, rest) = match &found.object {
+        Some(_) => (
+            format!("<p><a class=\"button\" href=\"/api/objects/{number}/content\" download>Download</a></p>"),
+            format!("{}{}", preview(&found), delete_form(number)),
+        ),
+        None => (
+            "<p class=\"notice\">This object was deleted here; what is known of it stays.</p>".to_owned(),
+            String::new(),
+        ),
+    };
     let content = format!(
-        "<p><a class=\"button\" href=\"/api/objects/{number}/content\" download>Download</a></p><dl>{facts}</dl>\
-         <p class=\"digest\">SHA-256 <code>{digest}</code></p>{}",
-        preview(&found)
+        "{download}<dl>{facts}</dl><p class=\"digest\">SHA-256 <code>{digest}</code></p>{rest}"
     );
     let title = match &found.file {
         Some(file) => file.clone(),
         None => format!("Object {number} of node {}", core.source),
     };
     page(stations, ("/objects", &title), &content).map(Some)
+}
+
+/// The form that deletes the object. It is opened first, so that no single click does it.
+fn delete_form(number: i64) -> String {
+    format!(
+        "<details><summary>Delete this object</summary><form method=\"post\" action=\"/objects/{number}/delete\" class=\"row\">\
+         <button>Delete it here for good</button> <span class=\"faint\">The node may have it still.</span></form></details>"
+    )
 }
 
 /// What the object looks like.

@@ -5,6 +5,11 @@ const status = document.getElementById('link');
 const states = new Map();
 let wait = 0;
 
+// What in a part can have the focus.
+function focusable(part) {
+  return [...part.querySelectorAll('a[href], button, summary, [tabindex]')];
+}
+
 async function refresh() {
   wait = 0;
   try {
@@ -13,12 +18,23 @@ async function refresh() {
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const old of document.querySelectorAll('[data-live]')) {
       const now = fresh.getElementById(old.id);
-      // What somebody is using stays under their fingers until the next time.
-      if (!now || old.contains(document.activeElement) || old.innerHTML === now.innerHTML) continue;
+      if (!now || old.innerHTML === now.innerHTML) continue;
+      // What somebody types into stays under their fingers until the next time.
+      const held = old.contains(document.activeElement) ? document.activeElement : null;
+      if (held && held.matches('input, select, textarea')) continue;
+      const turn = held ? focusable(old).indexOf(held) : -1;
+      const open = [...old.querySelectorAll('details')].map((e) => e.open);
       const scrolled = [...old.querySelectorAll('.scroll')].map((e) => [e.scrollLeft, e.scrollTop]);
       const place = [old.scrollLeft, old.scrollTop];
       old.replaceWith(now);
       [now.scrollLeft, now.scrollTop] = place;
+      now.querySelectorAll('details').forEach((e, n) => { if (open[n]) e.open = true; });
+      if (held) {
+        const link = held.getAttribute('href');
+        const same = link && [...now.querySelectorAll('a')].find((e) => e.getAttribute('href') === link);
+        const again = same || focusable(now)[turn];
+        if (again) again.focus({ preventScroll: true });
+      }
       now.querySelectorAll('.scroll').forEach((e, n) => {
         if (scrolled[n]) [e.scrollLeft, e.scrollTop] = scrolled[n];
       });

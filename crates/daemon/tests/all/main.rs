@@ -3,6 +3,7 @@
 
 mod broker;
 mod client;
+mod disk;
 mod limits;
 mod pages;
 mod sessions;

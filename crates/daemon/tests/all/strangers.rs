@@ -155,3 +155,49 @@ fn what_a_stranger_could_grow_has_an_end() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
+
+#[test]
+fn slow_bodies_and_silent_connections_lock_nobody_out_for_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path(), 1.0);
+    let to = daemon.address();
+    let slow = |_| {
+        let mut stream = TcpStream::connect(to).unwrap();
+        let head = "POST /login HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded";
+        // Whoever finds no seat is turned away.
+        let _ = write!(
+            stream,
+            "{head}\r\nHost: {to}\r\nContent-Length: 12000\r\n\r\ntoken="
+        );
+        stream
+    };
+    let held: Vec<TcpStream> = (0..300).map(slow).collect();
+    let begun = std::time::Instant::now();
+    let is_answered = || {
+        let mut stream = TcpStream::connect(to).ok()?;
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut status = String::new();
+        BufReader::new(stream).read_line(&mut status).ok()?;
+        status.contains(" 200 ").then_some(())
+    };
+    while is_answered().is_none() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(25));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let mut answer = String::new();
+    BufReader::new(&held[0]).read_line(&mut answer).unwrap();
+    assert!(answer.contains(" 408 "), "{answer}");
+    // A body that says that it is too long is not read.
+    let head = "POST /login HTTP/1.1\nContent-Type: text/plain";
+    let mut stream = TcpStream::connect(to).unwrap();
+    let head = head.replace('\n', "\r\n");
+    write!(
+        stream,
+        "{head}\r\nHost: {to}\r\nContent-Length: 20000\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    assert!(answer.contains(" 413 "), "{answer}");
+}

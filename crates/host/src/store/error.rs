@@ -64,6 +64,9 @@ pub enum StoreError {
     /// The queue has as many jobs as it may.
     #[error("the queue is full: {0} jobs wait already")]
     QueueFull(u32),
+    /// The disk has too little left for another job.
+    #[error("{0}: delete objects, or make room otherwise")]
+    DiskLow(String),
     /// A campaign was opened with other nodes than it was begun with.
     #[error("the campaign was begun with other nodes")]
     CampaignNodes,

@@ -8,6 +8,7 @@
 
 mod campaign;
 mod check;
+mod deletion;
 mod error;
 mod hops;
 mod jobs;
@@ -32,6 +33,7 @@ use rusqlite::{params, Connection, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
 pub use campaign::Lock;
+pub use deletion::Deleted;
 use error::Result;
 pub use error::{plain, StoreError};
 pub use hops::{StoredHop, KEPT_HOPS};
@@ -207,6 +209,26 @@ impl Store {
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         query().map_err(db_error(&self.database))
+    }
+
+    /// Bytes that are free on the store's disk; none where the system does not say.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let disk = rustix::fs::statvfs(&self.folder).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    /// Writes something that changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] where nothing can be written.
+    pub fn try_write(&mut self) -> Result<()> {
+        let fail = db_error(&self.database);
+        let format: i64 = (self.db)
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(&fail)?;
+        (self.db)
+            .pragma_update(None, "user_version", format)
+            .map_err(fail)
     }
 
     fn begin(&self) -> Result<Transaction<'_>> {

@@ -77,7 +77,7 @@ fn lacks_links(error: &io::Error) -> bool {
     matches!(error.kind(), Unsupported | PermissionDenied)
 }
 
-fn gone_is_fine(error: io::Error) -> io::Result<()> {
+pub(super) fn gone_is_fine(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),

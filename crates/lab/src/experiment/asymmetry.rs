@@ -6,7 +6,8 @@
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
 use super::context::RunContext;
-use super::kind::{keys, with_seed, within, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::transfers::{self, Drawn, Task, Transfers, Unplanned};
 use super::Result;
 use crate::results::{columns, Column, Row};
@@ -23,10 +24,10 @@ keys! {
     /// Transfers over a route whose reverse direction is dead at one hop.
     pub struct Asymmetry {
         /// The routes to draw from, and the object.
-        pub transfers: Transfers,
+        pub transfers: Transfers;
         /// Routes used per seed: the first of those drawn over which PIP completes in more than one
         /// round, so that its source has to learn what is missing.
-        pub wanted: usize,
+        pub wanted: usize, 1..=10_000;
     }
 }
 
@@ -42,8 +43,7 @@ impl Kind for Asymmetry {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.transfers.check()?;
-        within("wanted", &[self.wanted], 1..=10_000)
+        self.transfers.check_below()
     }
 
     fn parts(&self) -> u64 {

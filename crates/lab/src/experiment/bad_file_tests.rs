@@ -53,7 +53,7 @@ fn a_wrong_file_is_told_its_line_and_key() {
         (
             "title",
             "colour = 1\ntitle",
-            "line 2: colour: unknown field",
+            "line 2: colour: unknown key; the nearest is ",
         ),
         ("title = 'T'", "title = 'T", "line 2: "),
         (
@@ -82,7 +82,7 @@ fn a_wrong_file_is_told_its_line_and_key() {
         (
             "[100]",
             "[100]\nspeed = 1",
-            "line 8: run.speed: unknown field",
+            "line 8: run.speed: unknown key; the nearest is ",
         ),
         (
             "min_hops = 1",
@@ -92,7 +92,7 @@ fn a_wrong_file_is_told_its_line_and_key() {
         (
             "min_hops = 1",
             "hop = 1",
-            "line 8: run.route.hop: unknown field",
+            "line 8: run.route.hop: unknown key; the nearest is ",
         ),
         (
             "stat = 'mean'",

@@ -7,7 +7,8 @@
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, with_seed, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::transfers::{self, Task, Transfers, Unplanned};
 use super::Result;
 use crate::results::{columns, Column, Row};
@@ -25,7 +26,7 @@ keys! {
     /// Transfers run once for each of their control packets, which nobody receives in that run.
     pub struct ControlLoss {
         /// The routes to draw from, and the object.
-        pub transfers: Transfers,
+        pub transfers: Transfers;
     }
 }
 
@@ -50,7 +51,7 @@ impl Kind for ControlLoss {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.transfers.check()
+        self.transfers.check_below()
     }
 
     fn parts(&self) -> u64 {

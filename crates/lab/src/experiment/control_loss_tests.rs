@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::experiment::sites::Sites;
-use crate::experiment::tests::rows_of;
+use crate::experiment::tests::{kind_of, rows_of};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow::Continue;
 use thalweg_host::registry::Pipelined;
@@ -11,7 +11,7 @@ const LINE: &str = "[transfers]\ntestbed='line5'\n\
     routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";
 
 fn line() -> ControlLoss {
-    toml::from_str(LINE).unwrap()
+    kind_of(LINE).unwrap()
 }
 
 #[test]

@@ -7,7 +7,8 @@
 //! Tests: below and `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, some, with_seed, within, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::link_channels::probes;
 use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
@@ -22,17 +23,17 @@ keys! {
     /// Receptions of the same synchronous transmissions at several receivers.
     pub struct Correlation {
         /// Testbed, by name or file; its sink begins every flood.
-        pub testbed: String,
+        pub testbed: String;
         /// Channels, one after the other.
-        pub channels: Vec<u8>,
+        pub channels: Vec<u8>, 11..=26;
         /// Nodes that repeat together: those that hear the initiator best.
-        pub relays: usize,
+        pub relays: usize, 1..=100;
         /// Nodes compared: those that hear it least.
-        pub receivers: usize,
+        pub receivers: usize, 2..=100;
         /// Packets per channel.
-        pub packets: u32,
+        pub packets: u32, 2..=1_000_000;
         /// From one packet to the next, in milliseconds.
-        pub interval_ms: u64,
+        pub interval_ms: u64, 20..=60_000;
     }
 }
 
@@ -57,15 +58,6 @@ impl Kind for Correlation {
             b: Whole, "The second.";
             correlation: Number, "Pearson's coefficient of their receptions; none where one had all or nothing.";
         }])
-    }
-
-    fn check(&self) -> Result<(), String> {
-        some("channels", &self.channels)?;
-        within("channels", &self.channels, 11..=26)?;
-        within("relays", &[self.relays], 1..=100)?;
-        within("receivers", &[self.receivers], 2..=100)?;
-        within("packets", &[self.packets], 2..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 20..=60_000)
     }
 
     fn parts(&self) -> u64 {

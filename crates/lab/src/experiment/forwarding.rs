@@ -5,7 +5,8 @@
 //! are the testbed's first ones, in its order. Tests: `forwarding_tests.rs`, `thalweg_simnet::forwarding`.
 
 use super::context::{in_order, RunContext};
-use super::kind::{expect, keys, list, number, pairs, some, with_seed, within, Kind};
+use super::keys::{choices, keys};
+use super::kind::{expect, pairs, with_seed, Kind};
 use super::{ExperimentError, Result};
 use crate::results::{columns, name_of, Column, Row};
 use serde::Deserialize;
@@ -19,44 +20,35 @@ keys! {
     /// Chains of forwarders: the highest rate without loss, or a packet's time around a loop. Lists sweep.
     pub struct ForwardingRuns {
         /// Testbed, by name or file.
-        pub testbed: String,
-        /// Board, by name or file (`telosb-contiki`).
-        #[serde(default = "contiki")]
-        pub board: String,
-        /// Hops of the chain, 1 to 15.
-        pub hops: Vec<usize>,
-        /// `one` for all hops, or one `per-hop` (`per-hop`).
-        #[serde(default = "per_hop")]
-        pub channels: Vec<Channels>,
+        pub testbed: String;
+        /// Board, by name or file.
+        pub board: String = "telosb-contiki";
+        /// Hops of the chain.
+        pub hops: Vec<usize>, 1..=15;
+        /// `one` for all hops, or one `per-hop`.
+        pub channels: Vec<Channels> = ["per-hop"];
         /// How relays forward: `copying`, `resending`, `conditional`.
-        pub forwarding: Vec<ForwardingName>,
-        /// Whether nodes look before they send (`false`).
-        #[serde(default = "switch::<false>")]
-        pub cca: Vec<bool>,
-        /// Whether the board's operating system costs time (`true`).
-        #[serde(default = "switch::<true>")]
-        pub os: Vec<bool>,
-        /// Payload bytes of a packet, 0 to 117 (117); the header takes eight more.
-        #[serde(default = "list::<117, _>")]
-        pub payload: Vec<u8>,
-        /// Packets of a run (1000).
-        #[serde(default = "number::<1000, _>")]
-        pub packets: u16,
-        /// Node-distinct routes that take packets by turns, 1 or 2 (1).
-        #[serde(default = "list::<1, _>")]
-        pub routes: Vec<u8>,
-        /// What is measured: `rate`, `latency`, or `bounds` alone, without a simulation (`rate`).
-        #[serde(default)]
-        pub measure: Measure,
+        pub forwarding: Vec<ForwardingName>;
+        /// Whether nodes look before they send.
+        pub cca: Vec<bool> = [false];
+        /// Whether the board's operating system costs time.
+        pub os: Vec<bool> = [true];
+        /// Payload bytes of a packet; the header takes eight more.
+        pub payload: Vec<u8> = [117], 0..=MAX_PAYLOAD;
+        /// Packets of a run.
+        pub packets: u16 = 1000, 10..=20_000;
+        /// Node-distinct routes that take packets by turns.
+        pub routes: Vec<u8> = [1], 1..=2;
+        /// What is measured: `rate`, `latency`, or `bounds` alone, without a simulation.
+        pub measure: Measure = "rate";
     }
 }
 
 /// What is measured of a chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Measure {
     /// The highest rate without loss.
-    #[default]
     Rate,
     /// The time of one packet around a loop.
     Latency,
@@ -64,15 +56,7 @@ pub(super) enum Measure {
     Bounds,
 }
 
-fn contiki() -> String {
-    "telosb-contiki".to_owned()
-}
-fn per_hop() -> Vec<Channels> {
-    vec![Channels::PerHop]
-}
-fn switch<const ON: bool>() -> Vec<bool> {
-    vec![ON]
-}
+choices!(Measure);
 
 /// The name of a cost that is, or is left out.
 const fn on(yes: bool) -> &'static str {
@@ -134,17 +118,6 @@ impl Kind for ForwardingRuns {
     }
 
     fn check(&self) -> Result<(), String> {
-        some("hops", &self.hops)?;
-        within("hops", &self.hops, 1..=15)?;
-        some("channels", &self.channels)?;
-        some("forwarding", &self.forwarding)?;
-        some("cca", &self.cca)?;
-        some("os", &self.os)?;
-        some("payload", &self.payload)?;
-        within("payload", &self.payload, 0..=MAX_PAYLOAD as u8)?;
-        within("packets", &[self.packets], 10..=20_000)?;
-        some("routes", &self.routes)?;
-        within("routes", &self.routes, 1..=2)?;
         let one = self.measure == Measure::Rate || self.routes == [1];
         expect("routes", one, "1 where the rate is not measured")?;
         let least = self.measure != Measure::Latency || self.hops.iter().all(|h| *h >= 2);

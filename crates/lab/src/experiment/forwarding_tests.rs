@@ -1,17 +1,16 @@
 //! Tests of `forwarding.rs`.
 
 use super::*;
-use crate::experiment::tests::rows_of;
+use crate::experiment::tests::{kind_of, rows_of};
 
 fn runs(text: &str) -> ForwardingRuns {
-    toml::from_str(text).unwrap()
+    kind_of(text).unwrap()
 }
 
 #[test]
 fn every_combination_is_a_row_and_seeds_repeat() {
     let text = "testbed='ring12'\nhops=[1,2]\nforwarding=['copying','conditional']\npackets=20\nos=[true,false]";
     let r = runs(text);
-    r.check().unwrap();
     assert_eq!(r.parts(), 8);
     let go = || rows_of(&r, &[1, 2]);
     let rows = go().unwrap();
@@ -32,7 +31,7 @@ fn values_out_of_range_are_refused() {
         ("board='none'", "board"),
         ("measure='latency'\nroutes=[2]", "routes"),
     ] {
-        let error = runs(&format!("{good}{more}")).check().unwrap_err();
+        let error = kind_of::<ForwardingRuns>(&format!("{good}{more}")).unwrap_err();
         assert!(error.starts_with(&format!("run.{key}")), "{error}");
     }
 }

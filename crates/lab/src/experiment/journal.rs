@@ -31,7 +31,7 @@ pub struct Journal {
     begun: Instant,
     /// A file that changes when rows may.
     program: PathBuf,
-    digest: OnceLock<Option<String>>,
+    identity: OnceLock<Option<Program>>,
     /// What this command has written or used, and the first failure to write.
     files: Mutex<(BTreeSet<PathBuf>, Option<io::Error>)>,
 }
@@ -62,7 +62,7 @@ impl Journal {
             worth: WORTH,
             begun: Instant::now(),
             program,
-            digest: OnceLock::new(),
+            identity: OnceLock::new(),
             files: Mutex::default(),
         }
     }
@@ -116,16 +116,43 @@ impl Journal {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Version and digest of the program; none where it cannot be read.
-    fn program(&self) -> Option<&str> {
-        let read = || {
-            let mut digest = Sha256::new();
-            let mut file = File::open(&self.program).ok()?;
-            io::copy(&mut file, &mut Writer(&mut digest)).ok()?;
-            Some(format!("{} {}", env!("CARGO_PKG_VERSION"), hex(digest)))
-        };
-        self.digest.get_or_init(read).as_deref()
+    /// The program; none where it cannot be read.
+    fn program(&self) -> Option<&Program> {
+        let read = || Program::of(&self.program).ok();
+        self.identity.get_or_init(read).as_ref()
     }
+}
+
+/// What makes rows: its version, and the digest of a file that changes when rows may.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Program(String);
+
+impl Program {
+    /// That whose file is `file`: the executable, or a library that an interpreter has loaded.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn of(file: &Path) -> io::Result<Self> {
+        let mut digest = Sha256::new();
+        io::copy(&mut File::open(file)?, &mut Writer(&mut digest))?;
+        let version = env!("CARGO_PKG_VERSION");
+        Ok(Self(format!("{version} {}", hex(digest))))
+    }
+    /// Its version and digest, as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The digest of `parts`, none of which can be taken for the end of another: 64 hexadecimal digits.
+pub fn digest_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    hex(digest)
 }
 
 /// Hashes what is written to it.
@@ -207,12 +234,8 @@ impl Kept<'_> {
     }
 
     pub(super) fn digest(&self, seed: u64) -> Option<String> {
-        let mut digest = Sha256::new();
-        for part in [self.journal.program()?, &self.what, &seed.to_string()] {
-            digest.update((part.len() as u64).to_le_bytes());
-            digest.update(part);
-        }
-        Some(hex(digest))
+        let program = self.journal.program()?.as_str();
+        Some(digest_of([program, &self.what, &seed.to_string()]))
     }
 
     pub(super) fn path(&self, seed: u64, place: Option<usize>) -> Option<PathBuf> {
@@ -257,7 +280,7 @@ impl Kept<'_> {
 }
 
 /// A run's keys, the losses, and digests of the files that keys name.
-fn described(kind: &str, keys: &toml::Table, losses: &Losses) -> String {
+pub(super) fn described(kind: &str, keys: &toml::Table, losses: &Losses) -> String {
     format!("{kind}\n{keys}\n{losses:?}\n{:?}", files_of(keys))
 }
 

@@ -1,7 +1,7 @@
-//! What a kind of run is to the rest, and its keys in files.
+//! What a kind of run is to the rest.
 //!
 //! A kind is a struct of keys, declared with `keys!`, and an `impl` of [`Kind`]; `KINDS` in `mod.rs`
-//! names it. What `experiments/README.md` says of kinds and keys are the doc comments of those structs.
+//! names it. What `experiments/README.md` says of kinds, keys and columns is what they declare.
 
 use super::context::RunContext;
 use super::explained::Explained;
@@ -20,11 +20,13 @@ pub trait Kind: Debug + Send + Sync {
     where
         Self: Sized;
 
-    /// Whether every value is in range.
+    /// Whether its values go together; each is in its own range.
     ///
     /// # Errors
     /// The key and what was expected, on one line.
-    fn check(&self) -> Result<(), String>;
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Parts per seed that progress is counted in.
     fn parts(&self) -> u64;
@@ -79,88 +81,12 @@ pub trait Captures {
     fn capture(&self, seed: u64, sites: &Sites, capture: Box<dyn Capture>) -> Result<()>;
 }
 
-/// A kind's name and keys, as `keys!` reads them off its struct.
-pub trait Keyed {
-    /// The value of `kind` in files.
-    const NAME: &'static str;
-    /// What a run of the kind does.
-    const ABOUT: &'static str;
-    /// What can be said of it.
-    const KEYS: &'static [Key];
-}
-
-/// A key in an experiment's file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    /// What it says, with unit, range and default.
-    pub about: &'static str,
-    /// What its value is.
-    pub shape: Shape,
-}
-
-/// What the value of a key is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// One value.
-    One,
-    /// A list; in files a single value is a list of one.
-    List,
-}
-
-impl Shape {
-    /// That of the type called `name`.
-    pub(super) const fn of(name: &str) -> Self {
-        match name.as_bytes() {
-            [b'V', b'e', b'c', ..] => Self::List,
-            _ => Self::One,
-        }
-    }
-}
-
-/// Declares the keys of the kind called by the first word. Doc comments are what users read of them.
-macro_rules! keys {
-    ($kind:literal, $(#[doc = $about:literal])+ pub struct $Name:ident { $(
-        $(#[doc = $says:literal])+ $(#[serde($($how:meta),+)])? pub $key:ident: $Type:ty,
-    )+ }) => {
-        $(#[doc = $about])+
-        #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub(in crate::experiment) struct $Name {
-            $( $(#[doc = $says])+ $(#[serde($($how),+)])? pub(in crate::experiment) $key: $Type, )+
-        }
-        impl $crate::experiment::kind::Keyed for $Name {
-            const NAME: &'static str = $kind;
-            const ABOUT: &'static str = concat!($($about),+);
-            const KEYS: &'static [$crate::experiment::kind::Key] = &[$(
-                $crate::experiment::kind::Key {
-                    name: stringify!($key),
-                    about: concat!($($says),+),
-                    shape: $crate::experiment::kind::Shape::of(stringify!($Type)),
-                },
-            )+];
-        }
-    };
-}
-pub(super) use keys;
-
 /// The seed's column, and those of `lists`.
 pub(super) fn with_seed(lists: &[&[Column]]) -> Vec<Column> {
     const OF_SEED: &[Column] = columns! {
         seed: Whole, "The seed.";
     };
     [OF_SEED, &lists.concat()].concat()
-}
-
-/// The default of a key: `N`.
-pub(super) fn number<const N: u32, T: TryFrom<u32> + Default>() -> T {
-    T::try_from(N).unwrap_or_default()
-}
-
-/// The default of a key that sweeps: `N` alone.
-pub(super) fn list<const N: u32, T: TryFrom<u32> + Default>() -> Vec<T> {
-    vec![number::<N, T>()]
 }
 
 /// Each of `outer` with each of `inner`, which change faster.
@@ -193,9 +119,4 @@ pub(super) fn within<T: PartialOrd + Display>(
 ) -> Result<(), String> {
     let wanted = format!("{} to {}", range.start(), range.end());
     expect(key, values.iter().all(|v| range.contains(v)), &wanted)
-}
-
-/// Whether the list of `key` has values.
-pub(super) fn some<T>(key: &str, list: &[T]) -> Result<(), String> {
-    expect(key, !list.is_empty(), "at least one value")
 }

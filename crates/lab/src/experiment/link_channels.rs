@@ -5,7 +5,8 @@
 //! air. Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, with_seed, within, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
@@ -22,15 +23,15 @@ keys! {
     /// Packets over single links of a tree, on every channel.
     pub struct LinkChannels {
         /// Testbed, by name or file.
-        pub testbed: String,
+        pub testbed: String;
         /// The channel on which the tree is built.
-        pub tree_channel: u8,
+        pub tree_channel: u8, 11..=26;
         /// Links drawn per seed among the tree's links between floors.
-        pub links: u32,
+        pub links: u32, 1..=10_000;
         /// Packets per link and channel.
-        pub packets: u32,
+        pub packets: u32, 1..=1_000_000;
         /// From one packet to the next, in milliseconds.
-        pub interval_ms: u64,
+        pub interval_ms: u64, 6..=60_000;
     }
 }
 
@@ -46,13 +47,6 @@ impl Kind for LinkChannels {
             prr: Number, "Share of them that was received.";
             below_tenth: YesNo, "Whether less than a tenth was.";
         }])
-    }
-
-    fn check(&self) -> Result<(), String> {
-        within("tree_channel", &[self.tree_channel], 11..=26)?;
-        within("links", &[self.links], 1..=10_000)?;
-        within("packets", &[self.packets], 1..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 6..=60_000)
     }
 
     fn parts(&self) -> u64 {

@@ -59,9 +59,7 @@ impl Manifest {
             experiment: experiment.id.clone(),
             kind: kind.to_owned(),
             keys: (keys.iter().map(|(key, value)| (key.clone(), json(value)))).collect(),
-            losses: (losses.links.iter())
-                .map(|loss| format!("{}-{}:{}", loss.from, loss.to, loss.share))
-                .collect(),
+            losses: losses.links.iter().map(ToString::to_string).collect(),
             command,
             seeds: seeds.to_vec(),
             inputs: files

@@ -20,6 +20,7 @@ mod forwarding;
 mod journal;
 #[cfg(test)]
 mod journal_tests;
+mod keys;
 mod kind;
 mod link_channels;
 mod manifest;
@@ -33,6 +34,9 @@ mod probe;
 mod rcrt;
 mod report;
 mod run;
+mod schema;
+#[cfg(test)]
+mod schema_tests;
 mod sites;
 mod spec;
 mod streams;
@@ -60,19 +64,21 @@ pub static KINDS: &[Entry] = &[
 
 pub use context::{ProgressObserver, RunContext, Threads};
 pub use explained::{Explained, ExplainedTransfer};
-pub use journal::{Journal, Kept};
-pub use kind::{Captures, Explains, Key, Keyed, Kind, Shape};
+pub use journal::{digest_of, Journal, Kept, Program};
+pub use keys::{Key, Keyed, Shape};
+pub use kind::{Captures, Explains, Kind};
 pub use manifest::Manifest;
 pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
+pub use schema::schema;
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
 use crate::results::{unfit, Row};
 use thalweg_simnet::forwarding::ChainError;
 use thalweg_simnet::motes::RunError;
-use thalweg_testbeds::{Site, SiteError, TestbedError};
+use thalweg_testbeds::{Losses, Site, SiteError, TestbedError};
 
 /// What a run comes to.
 pub type Result<T, E = ExperimentError> = std::result::Result<T, E>;
@@ -170,6 +176,13 @@ impl From<RunError> for ExperimentError {
 /// What `journal` has of `run` with `seeds` at `sites`.
 pub fn resume<'a>(journal: &'a Journal, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'a> {
     journal.kept(run.keys(), sites.losses(), seeds)
+}
+
+/// All that the rows of `run` depend on with `losses`, but program and seed: its keys as they are read, and the digests of
+/// the files that they name.
+pub fn inputs(run: &Run, losses: &Losses) -> String {
+    let (kind, keys) = run.keys();
+    journal::described(kind, keys, losses)
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,

@@ -3,7 +3,8 @@
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{keys, some, with_seed, within, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row, SEED};
 use std::ops::ControlFlow::Continue;
@@ -25,13 +26,13 @@ keys! {
     /// How many nodes hear a transmission, by power.
     pub struct Neighbourhood {
         /// Testbed, by name or file.
-        pub testbed: String,
-        /// Nominal transmit powers, -30 to 20 dBm.
-        pub powers_dbm: Vec<f64>,
+        pub testbed: String;
+        /// Nominal transmit powers, dBm.
+        pub powers_dbm: Vec<f64>, -30..=20;
         /// Probes of each node.
-        pub probes: u32,
+        pub probes: u32, 1..=10_000;
         /// Bytes of a probe, check sequence included.
-        pub frame_bytes: u8,
+        pub frame_bytes: u8, 12..=127;
     }
 }
 
@@ -98,13 +99,6 @@ impl Kind for Neighbourhood {
             node: Whole, "Node that sends.";
             size: Number, "Nodes that hear a probe of it, in the mean.";
         }])
-    }
-
-    fn check(&self) -> Result<(), String> {
-        some("powers_dbm", &self.powers_dbm)?;
-        within("powers_dbm", &self.powers_dbm, -30.0..=20.0)?;
-        within("probes", &[self.probes], 1..=10_000)?;
-        within("frame_bytes", &[self.frame_bytes], 12..=127)
     }
 
     fn parts(&self) -> u64 {

@@ -6,7 +6,8 @@
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{expect, keys, pairs, some, with_seed, within, Kind};
+use super::keys::keys;
+use super::kind::{expect, pairs, with_seed, Kind};
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row, SEED};
 use std::ops::ControlFlow::Continue;
@@ -23,24 +24,19 @@ keys! {
     /// An object from every node, in several modes of bringing them to one or more base stations.
     pub struct Network {
         /// Testbed, by name or file.
-        pub testbed: String,
+        pub testbed: String;
         /// Bytes of each node's object.
-        pub bytes: u32,
+        pub bytes: u32, 1..=16_384 * 118;
         /// The channels that are measured; transfers that run at once share those of them that link the
         /// network well.
-        #[serde(default = "clean_channels")]
-        pub channels: Vec<u8>,
+        pub channels: Vec<u8> = [15, 20, 25, 26], 11..=26;
         /// From so many nodes only, spread over the network.
-        pub sources: Option<u32>,
+        pub sources: Option<u32>, 1..=u32::MAX;
         /// Modes, by name; a wrong one is answered with all of them.
-        pub modes: Vec<String>,
+        pub modes: Vec<String>;
         /// How objects travel; each in every mode. P3, PIP or variants of them.
-        pub protocols: Vec<Pipelined>,
+        pub protocols: Vec<Pipelined>;
     }
-}
-
-fn clean_channels() -> Vec<u8> {
-    CLEAN_CHANNELS.to_vec()
 }
 
 impl Kind for Network {
@@ -87,14 +83,9 @@ impl Kind for Network {
     fn check(&self) -> Result<(), String> {
         let names = Mode::ALL.map(|mode| mode.name);
         let is_mode = self.modes.iter().all(|m| names.contains(&m.as_str()));
-        some("modes", &self.modes)?;
         expect("modes", is_mode, &format!("some of {}", names.join(" ")))?;
-        some("protocols", &self.protocols)?;
-        let clean = clean_channels().iter().all(|c| self.channels.contains(c));
-        expect("channels", clean, "15, 20, 25 and 26 among others")?;
-        within("channels", &self.channels, 11..=26)?;
-        within("sources", self.sources.as_slice(), 1..=u32::MAX)?;
-        within("bytes", &[self.bytes], 1..=16_384 * 118)
+        let clean = CLEAN_CHANNELS.iter().all(|c| self.channels.contains(c));
+        expect("channels", clean, "15, 20, 25 and 26 among others")
     }
 
     fn parts(&self) -> u64 {

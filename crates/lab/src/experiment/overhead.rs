@@ -6,7 +6,8 @@
 //! Tests: `tests.rs`.
 
 use super::context::{in_order, rows_in_order, RunContext};
-use super::kind::{keys, some, with_seed, within, Kind};
+use super::keys::keys;
+use super::kind::{with_seed, Kind};
 use super::sites::faithful_survey;
 use super::transfers::{self, outcome_row};
 use super::Result;
@@ -33,19 +34,19 @@ keys! {
     /// Link measurement, its collection, and an object from every node, one after the other.
     pub struct Overhead {
         /// Testbed, by name or file.
-        pub testbed: String,
+        pub testbed: String;
         /// The channel on which links are measured and routes sought.
-        pub routing_channel: u8,
+        pub routing_channel: u8, 11..=26;
         /// Time to tell a node to begin (T_o of equation 1), in milliseconds.
-        pub order_ms: u64,
+        pub order_ms: u64, 0..=10_000;
         /// Bytes of each node's object.
-        pub bytes: u32,
+        pub bytes: u32, 1..=16_384 * 118;
         /// Fetch from so many nodes only, spread over the network, and take the others' time to be
         /// their mean.
-        pub sources: Option<u32>,
+        pub sources: Option<u32>, 1..=u32::MAX;
         /// How objects travel: everything once for each. Those that plan on all pipeline channels have
         /// their own survey, of all of these.
-        pub protocols: Vec<Pipelined>,
+        pub protocols: Vec<Pipelined>;
     }
 }
 
@@ -64,14 +65,6 @@ impl Kind for Overhead {
             missing_tables: Whole, "Nodes whose tables of links did not arrive.";
         };
         with_seed(&[transfers::OUTCOME, own])
-    }
-
-    fn check(&self) -> Result<(), String> {
-        within("routing_channel", &[self.routing_channel], 11..=26)?;
-        within("order_ms", &[self.order_ms], 0..=10_000)?;
-        within("sources", self.sources.as_slice(), 1..=u32::MAX)?;
-        some("protocols", &self.protocols)?;
-        within("bytes", &[self.bytes], 1..=16_384 * 118)
     }
 
     fn parts(&self) -> u64 {

@@ -5,7 +5,8 @@
 //! the testbed's first ones, in its order, with a channel per hop. Tests: `pipelines_tests.rs`, `thalweg_simnet::forwarding`.
 
 use super::context::{in_order, RunContext};
-use super::kind::{keys, list, number, pairs, some, with_seed, within, Kind};
+use super::keys::{choices, keys};
+use super::kind::{pairs, with_seed, Kind};
 use super::{ExperimentError, Result};
 use crate::results::{columns, name_of, Column, Row, SEED};
 use serde::{Deserialize, Serialize};
@@ -24,20 +25,17 @@ keys! {
     /// PIP's engine over chains of nodes, on boards of several kinds. Lists sweep.
     pub struct Pipelines {
         /// Testbed, by name or file; its nodes have places.
-        pub testbed: String,
+        pub testbed: String;
         /// Boards, by name or file; of two radios the first is used.
-        pub boards: Vec<String>,
-        /// `pip`, and `pip-cit` with conditional transmission (both).
-        #[serde(default = "both")]
-        pub protocols: Vec<PipName>,
-        /// Hops of the chain, 1 to 11.
-        pub hops: Vec<usize>,
-        /// Payload bytes of a packet, 1 to 118 (118).
-        #[serde(default = "list::<118, _>")]
-        pub payload: Vec<u8>,
-        /// Packets of the object (1000).
-        #[serde(default = "number::<1000, _>")]
-        pub packets: u16,
+        pub boards: Vec<String>;
+        /// `pip`, and `pip-cit` with conditional transmission.
+        pub protocols: Vec<PipName> = ["pip", "pip-cit"];
+        /// Hops of the chain.
+        pub hops: Vec<usize>, 1..=MAX_HOPS;
+        /// Payload bytes of a packet.
+        pub payload: Vec<u8> = [118], 1..=MAX_PAYLOAD;
+        /// Packets of the object.
+        pub packets: u16 = 1000, 1..=MAX_PACKETS;
     }
 }
 
@@ -51,9 +49,7 @@ pub(super) enum PipName {
     PipCit,
 }
 
-fn both() -> Vec<PipName> {
-    vec![PipName::Pip, PipName::PipCit]
-}
+choices!(PipName);
 
 /// Board and protocol, hops and payload bytes.
 type Cell = ((String, PipName), (usize, u8));
@@ -81,13 +77,6 @@ impl Kind for Pipelines {
     }
 
     fn check(&self) -> Result<(), String> {
-        some("hops", &self.hops)?;
-        within("hops", &self.hops, 1..=usize::from(MAX_HOPS))?;
-        some("boards", &self.boards)?;
-        some("protocols", &self.protocols)?;
-        some("payload", &self.payload)?;
-        within("payload", &self.payload, 1..=MAX_PAYLOAD as u8)?;
-        within("packets", &[self.packets], 1..=MAX_PACKETS)?;
         for board in &self.boards {
             boards::load(board).map_err(|e| format!("run.boards: {e}"))?;
         }

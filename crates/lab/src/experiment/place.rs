@@ -66,17 +66,14 @@ impl<'a> Document<'a> {
         line
     }
 
-    /// The line of `span` and the keys that lead to what begins there, as `line 12: metric.stat`.
-    pub(super) fn place(&self, span: &Range<usize>) -> String {
+    /// The line of `span` and the keys that lead to what begins there, as `metric.stat`.
+    pub(super) fn place(&self, span: &Range<usize>) -> (usize, Option<String>) {
         let mut keys = Vec::new();
         if let Some(top) = &self.top {
             lead(top.get_ref(), span, &mut keys);
         }
-        let line = format!("line {}", self.line(span.start));
-        match keys.is_empty() {
-            true => line,
-            false => format!("{line}: {}", keys.join(".")),
-        }
+        let key = (!keys.is_empty()).then(|| keys.join("."));
+        (self.line(span.start), key)
     }
 }
 

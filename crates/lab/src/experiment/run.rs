@@ -3,8 +3,8 @@
 //! A flag overwrites the key that a kind has for it, and the whole is read and checked again; a kind without
 //! such a key refuses it. Tests: `run_tests.rs`.
 
-use super::kind::{Key, Keyed, Kind, Shape};
-use super::transfers::Transfers;
+use super::keys::{make_lists, read, Key, Keyed};
+use super::kind::Kind;
 use super::KINDS;
 use crate::results::Column;
 use serde::de::DeserializeOwned;
@@ -14,9 +14,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use thalweg_units::Channel;
 use toml::{Table, Value};
-
-/// The other name of `max_paths`, which the option has.
-const PATHS: &str = "paths";
 
 /// A kind as files name it.
 #[derive(Debug)]
@@ -29,7 +26,7 @@ pub struct Entry {
     pub keys: &'static [Key],
     /// Every column that its rows may have.
     pub columns: fn() -> Vec<Column>,
-    parse: fn(Table) -> Result<Arc<dyn Kind>, toml::de::Error>,
+    parse: fn(Table) -> Result<Arc<dyn Kind>, String>,
 }
 
 impl Entry {
@@ -39,9 +36,19 @@ impl Entry {
             about: K::ABOUT,
             keys: K::KEYS,
             columns: K::columns,
-            parse: |keys| Ok(Arc::new(keys.try_into::<K>()?)),
+            parse: |keys| Ok(Arc::new(read_kind::<K>(keys)?)),
         }
     }
+}
+
+/// The kind that the keys of a `[run]` table say.
+///
+/// # Errors
+/// The key and what was expected, on one line.
+pub(super) fn read_kind<K: Kind + Keyed + DeserializeOwned>(keys: Table) -> Result<K, String> {
+    let kind: K = read(keys, K::KEYS, "run")?;
+    kind.check()?;
+    Ok(kind)
 }
 
 /// What an experiment runs.
@@ -87,39 +94,9 @@ impl TryFrom<Table> for Run {
         let entry = KINDS.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| format!("run.kind: {name:?} is none of {}", names()))?;
         make_lists(&mut keys, entry.keys);
-        if let Some(Value::Table(transfers)) = keys.get_mut("transfers") {
-            make_lists(transfers, Transfers::KEYS);
-        }
-        let kind = (entry.parse)(keys.clone()).map_err(|error| with_key(&error))?;
-        kind.check()?;
+        let kind = (entry.parse)(keys.clone())?;
         Ok(Self { entry, keys, kind })
     }
-}
-
-/// Makes single values lists of one where `known` has lists.
-fn make_lists(keys: &mut Table, known: &[Key]) {
-    let is_list = |key: &str| {
-        let mut lists = known.iter().filter(|k| k.shape == Shape::List);
-        key == PATHS || lists.any(|k| k.name == key)
-    };
-    let lists = keys.iter_mut().filter(|(key, _)| is_list(key));
-    for (_, value) in lists.filter(|(_, value)| !value.is_array()) {
-        *value = Value::Array(vec![value.clone()]);
-    }
-}
-
-/// `error` with its key, on one line.
-fn with_key(error: &toml::de::Error) -> String {
-    let text = error.to_string();
-    let (what, table) = match text.trim_end().rsplit_once("\nin `") {
-        Some((what, key)) => (what, format!("run.{}", key.trim_end_matches('`'))),
-        None => (text.trim_end(), "run".to_owned()),
-    };
-    // The error of an unknown key names its table.
-    let unknown = what.strip_prefix("unknown field `");
-    let key = unknown.and_then(|rest| rest.split_once('`'));
-    let key = key.map(|(key, _)| format!(".{key}")).unwrap_or_default();
-    format!("{table}{key}: {what}").replace('\n', " ")
 }
 
 const CONTROL_CHANNEL: &str = "control_channel";
@@ -221,6 +198,32 @@ impl Run {
             true => Ok(()),
             false => Err(Refused::NotUsed(option)),
         }
+    }
+
+    /// The same with other values of the keys at these paths below `[run]`, such as `payload` or `route.max_hops`.
+    ///
+    /// # Errors
+    /// The key and what was expected, on one line.
+    pub fn with<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self, String> {
+        let mut keys = self.keys.clone();
+        for (path, value) in values {
+            let (tables, key) = match path.rsplit_once('.') {
+                Some((tables, key)) => (tables.split('.').collect(), key),
+                None => (Vec::new(), path),
+            };
+            let mut table = &mut keys;
+            for name in tables {
+                let inner = table.entry(name).or_insert_with(|| Table::new().into());
+                let inner = inner.as_table_mut();
+                table = inner.ok_or_else(|| format!("run.{path}: run.{name} is no table"))?;
+            }
+            table.insert(key.to_owned(), value);
+        }
+        keys.entry("kind").or_insert_with(|| self.entry.name.into());
+        Self::try_from(keys)
     }
 
     fn overwrite(

@@ -1,7 +1,7 @@
 //! Tests of `run.rs`.
 
 use super::*;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use thalweg_units::Channel;
@@ -61,16 +61,45 @@ fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
     }
 }
 
+/// A row for each of `keys`, and for those of its table.
+fn write_keys(text: &mut String, path: &str, keys: &[Key]) {
+    for key in keys {
+        let default = key
+            .default
+            .filter(|default| !["[]", "{}", "\"\""].contains(default));
+        let default = default
+            .map(|default| format!(" `{default}`"))
+            .unwrap_or_default();
+        let range = key.range.map(|[least, most]| format!(" {least} to {most}"));
+        let (shape, about) = (key.shape, key.about.trim());
+        let range = range.unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "| `{path}{}` | {shape} |{default} |{range} | {about} |",
+            key.name
+        );
+        let mut below = key.shape;
+        while let Shape::List(of) | Shape::Maybe(of) = below {
+            below = *of;
+        }
+        match below {
+            // The keys of transfers are told once.
+            Shape::Table(keys) if key.name != "transfers" => {
+                write_keys(text, &format!("{path}{}.", key.name), keys);
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn the_readme_lists_every_kind_with_its_keys() {
     let mut kinds = String::new();
     let mut told: Vec<Column> = Vec::new();
     for entry in KINDS {
         let _ = write!(kinds, "### `{}`\n{}\n\n", entry.name, entry.about.trim());
-        kinds.push_str("| key | what it says |\n|---|---|\n");
-        for key in entry.keys {
-            let _ = writeln!(kinds, "| `{}` | {} |", key.name, key.about.trim());
-        }
+        kinds.push_str("| key | value | default | range | what it says |\n|---|---|---|---|---|\n");
+        write_keys(&mut kinds, "", entry.keys);
         let columns = (entry.columns)();
         let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
         let _ = write!(kinds, "\nColumns: `{}`.\n\n", names.join("` `"));

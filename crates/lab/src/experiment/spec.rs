@@ -1,11 +1,13 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
-use super::kind::number;
+use super::keys::unknown_key;
 use super::place::{steps, Document, Step};
 use super::run::{Run, RunOption};
 use crate::results::{unknown, Claims, ClaimsError, ColumnUse, FigureSpec, MetricSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use toml::{Table, Value};
 
 /// An experiment: what to run, what to measure of it, how to draw it.
 #[derive(Debug, Clone, Deserialize)]
@@ -21,10 +23,10 @@ pub struct Experiment {
     #[serde(default)]
     pub about: String,
     /// How many seeds by default.
-    #[serde(default = "number::<10, _>")]
+    #[serde(default = "ten")]
     pub seeds: u64,
     /// The first of them (1): those before it served a choice, so that what is judged played no part in it.
-    #[serde(default = "number::<1, _>")]
+    #[serde(default = "one")]
     pub first_seed: u64,
     /// Processor time that one seed takes on one core, in seconds, as `bench/costs.py` measured it.
     pub cpu_s: Option<f64>,
@@ -42,6 +44,13 @@ pub struct Experiment {
     /// The file's text.
     #[serde(skip)]
     pub text: String,
+}
+
+const fn ten() -> u64 {
+    10
+}
+const fn one() -> u64 {
+    1
 }
 
 /// A smaller run, for continuous integration.
@@ -85,17 +94,53 @@ pub enum SpecError {
         "no experiment and no file is called {0:?}; `thalweg experiment list` names what there is"
     )]
     Unknown(String),
-    /// The file is no experiment, or cannot be read.
-    #[error("{path}: {why}")]
+    /// It is no experiment, or cannot be read.
+    #[error("{}{why}", place_of(.file, .line, .key))]
     Malformed {
-        /// The file, or the built-in experiment's id.
-        path: PathBuf,
-        /// Place and expectation, on one line.
+        /// The file, or the built-in experiment's id; none where what is wrong is in no file.
+        file: Option<PathBuf>,
+        /// Line of the text, from 1 on; none of values that nobody wrote as text.
+        line: Option<usize>,
+        /// The key, after the tables that it is in, as `run.payload`; none where it is no key's.
+        key: Option<String>,
+        /// What was expected, on one line.
         why: String,
     },
     /// What a paper claims is malformed.
     #[error(transparent)]
     Claims(#[from] ClaimsError),
+}
+
+/// What stands before an error: file, line and key, as far as they are known.
+fn place_of(file: &Option<PathBuf>, line: &Option<usize>, key: &Option<String>) -> String {
+    let file = file.as_ref().map(|file| format!("{}: ", file.display()));
+    let line = line.map(|line| format!("line {line}: "));
+    let key = key.as_ref().map(|key| format!("{key}: "));
+    [file, line, key].into_iter().flatten().collect()
+}
+
+impl SpecError {
+    /// The same in `path`.
+    fn in_file(mut self, path: &Path) -> Self {
+        if let Self::Malformed { file, .. } = &mut self {
+            *file = Some(path.to_owned());
+        }
+        self
+    }
+    /// The same of values without a text.
+    fn without_text(mut self) -> Self {
+        if let Self::Malformed { line, .. } = &mut self {
+            *line = None;
+        }
+        self
+    }
+    /// The key at fault, after the tables that it is in, as `run.payload`.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Malformed { key, .. } => key.as_deref(),
+            Self::Unknown(_) | Self::Claims(_) => None,
+        }
+    }
 }
 
 /// The built-in experiments: the files in `experiments/`, by name.
@@ -152,32 +197,61 @@ impl Experiment {
                 Err(SpecError::Unknown(name.to_owned()))
             }
             Err(why) => Err(SpecError::Malformed {
-                path: path.to_owned(),
+                file: Some(path.to_owned()),
+                line: None,
+                key: None,
                 why: format!("cannot be read: {why}"),
             }),
         }
     }
-    /// The experiment that `text` describes.
+    /// The experiment that `text`, from the file `path`, describes.
     ///
     /// # Errors
     /// [`SpecError::Malformed`].
     pub fn parse(path: &Path, text: &str) -> Result<Self, SpecError> {
-        let malformed = |why: String| SpecError::Malformed {
-            path: path.to_owned(),
+        Self::from_str(text).map_err(|error| error.in_file(path))
+    }
+    /// The same experiment with `changes`: keys, after the tables that they are in, as `run.payload`, and their new
+    /// values. Its text is that of a file that says so.
+    ///
+    /// ```
+    /// # use thalweg_lab::experiment::Experiment;
+    /// let changes = [("run.payload", [40, 118].to_vec().into()), ("seeds", 5.into())];
+    /// let mine = Experiment::load("p3.fig5")?.with(&changes)?;
+    /// assert_eq!((mine.id.as_str(), mine.seeds), ("p3.fig5", 5));
+    /// let wrong = mine.with(&[("run.payload", 119.into())]).unwrap_err();
+    /// assert_eq!(wrong.to_string(), "run.payload: expected 1 to 118");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpecError::Malformed`], without file and line.
+    pub fn with(&self, changes: &[(&str, Value)]) -> Result<Self, SpecError> {
+        let malformed = |key: Option<&str>, why: String| SpecError::Malformed {
+            file: None,
+            line: None,
+            key: key.map(str::to_owned),
             why,
         };
-        let document = Document::new(text);
-        let said = toml::from_str(text).map_err(|error| said(&document, &error));
-        let mut experiment: Self = said.map_err(malformed)?;
-        experiment.check(&document).map_err(malformed)?;
-        text.clone_into(&mut experiment.text);
-        Ok(experiment)
+        let table = self.text.parse::<Table>();
+        let mut table = table.map_err(|why| malformed(None, why.to_string()))?;
+        for (key, value) in changes {
+            let set = set(&mut table, key, value.clone());
+            set.ok_or_else(|| malformed(Some(key), "expected a key in a table".to_owned()))?;
+        }
+        let text = toml::to_string(&table).map_err(|why| malformed(None, why.to_string()))?;
+        Self::from_str(&text).map_err(SpecError::without_text)
     }
-    fn check(&self, document: &Document<'_>) -> Result<(), String> {
-        let at = |path: &str, why: String| {
-            let line = document.line_of(&steps(path));
-            Err(format!("line {line}: {path}: {why}"))
+    fn check(&self, document: &Document<'_>) -> Result<(), SpecError> {
+        let wrong = |steps: &[Step], key: String, why: String| {
+            Err(SpecError::Malformed {
+                file: None,
+                line: Some(document.line_of(steps)),
+                key: Some(key),
+                why,
+            })
         };
+        let at = |path: &str, why: String| wrong(&steps(path), path.to_owned(), why);
         let named = |id: &str| !id.is_empty() && !id.contains(['/', '\\', '\0']);
         if !named(&self.id) {
             return at("id", "expected a name without slashes".to_owned());
@@ -199,19 +273,15 @@ impl Experiment {
         for (n, metric) in self.metrics.iter().enumerate() {
             self.check_columns(document, ("metric", n, &metric.name), &metric.columns())?;
             if let Some(why) = metric.unfit_ratio() {
-                let line = document.line_of(&entry("metric", n, "ratio"));
-                return Err(format!(
-                    "line {line}: metric {:?}, ratio: {why}",
-                    metric.name
-                ));
+                let key = format!("metric {:?}, ratio", metric.name);
+                return wrong(&entry("metric", n, "ratio"), key, why.to_owned());
             }
         }
         for (n, figure) in self.figures.iter().enumerate() {
             let name = figure.name.as_str();
             if !named(name) || names.contains(&name) {
-                let line = document.line_of(&entry("figure", n, "name"));
-                let why = "expected a name of its own without slashes";
-                return Err(format!("line {line}: figure.name: {name:?}: {why}"));
+                let why = format!("{name:?}: expected a name of its own without slashes");
+                return wrong(&entry("figure", n, "name"), "figure.name".to_owned(), why);
             }
             names.push(name);
             self.check_columns(document, ("figure", n, name), &figure.columns())?;
@@ -224,12 +294,16 @@ impl Experiment {
         document: &Document<'_>,
         (table, n, name): (&str, usize, &str),
         columns: &[ColumnUse<'_>],
-    ) -> Result<(), String> {
+    ) -> Result<(), SpecError> {
         let known = self.run.columns();
         for (key, column) in columns {
             if let Some(why) = unknown(column, &known) {
-                let line = document.line_of(&entry(table, n, key));
-                return Err(format!("line {line}: {table} {name:?}, {key}: {why}"));
+                return Err(SpecError::Malformed {
+                    file: None,
+                    line: Some(document.line_of(&entry(table, n, key))),
+                    key: Some(format!("{table} {name:?}, {key}")),
+                    why,
+                });
             }
         }
         Ok(())
@@ -254,20 +328,59 @@ fn entry(table: &str, n: usize, key: &str) -> [Step; 3] {
     [key_of(table), Step::Place(n), key_of(key)]
 }
 
-/// `error` with its line and key, on one line.
-fn said(document: &Document<'_>, error: &toml::de::Error) -> String {
+impl FromStr for Experiment {
+    type Err = SpecError;
+
+    /// The experiment that `text` describes.
+    ///
+    /// # Errors
+    /// [`SpecError::Malformed`], without a file.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let document = Document::new(text);
+        let said = toml::from_str(text).map_err(|error| said(&document, &error));
+        let mut experiment: Self = said?;
+        experiment.check(&document)?;
+        text.clone_into(&mut experiment.text);
+        Ok(experiment)
+    }
+}
+
+/// Sets what `key` leads to in `table`; tables on the way are made. None where something else is on the way.
+fn set(table: &mut Table, key: &str, value: Value) -> Option<()> {
+    match key.split_once('.') {
+        None => table.insert(key.to_owned(), value),
+        Some((first, rest)) => {
+            let below = table.entry(first).or_insert_with(|| Table::new().into());
+            return set(below.as_table_mut()?, rest, value);
+        }
+    };
+    Some(())
+}
+
+/// `error` with its line and key.
+fn said(document: &Document<'_>, error: &toml::de::Error) -> SpecError {
     let message = error.message().trim_end().replace('\n', " ");
     // Which keys `[run]` may have depends on its kind, which tells the key itself.
-    if let Some((path, _)) = message
-        .split_once(':')
-        .filter(|_| message.starts_with("run"))
-    {
-        let line = document.line_of(&steps(path));
-        return format!("line {line}: {message}");
-    }
-    match error.span() {
-        Some(span) => format!("{}: {message}", document.place(&span)),
-        None => message,
+    let of_run = message
+        .split_once(": ")
+        .filter(|(key, _)| key.starts_with("run"));
+    let (line, key, why) = match (of_run, error.span()) {
+        (Some((key, why)), _) => {
+            let line = document.line_of(&steps(key));
+            (Some(line), Some(key.to_owned()), why.to_owned())
+        }
+        (None, Some(span)) => {
+            let (line, key) = document.place(&span);
+            let unknown = unknown_key(&message).map(|(_, why)| why);
+            (Some(line), key, unknown.unwrap_or(message))
+        }
+        (None, None) => (None, None, message),
+    };
+    SpecError::Malformed {
+        file: None,
+        line,
+        key,
+        why,
     }
 }
 

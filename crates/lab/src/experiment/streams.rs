@@ -5,7 +5,8 @@
 //! channels of the links that stay are left as they are. Tests: `crates/simnet/tests/all/streams/`.
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{expect, keys, some, with_seed, within, Kind};
+use super::keys::{choices, keys};
+use super::kind::{expect, with_seed, Kind};
 use super::ExperimentError;
 use crate::results::{columns, Column, Row, SEED};
 use serde::Deserialize;
@@ -27,28 +28,22 @@ keys! {
     /// Streams over paths of nodes with two radios, and single-radio protocols over the same. Lists sweep.
     pub struct Streams {
         /// Testbed, by name or file; its nodes have two radios.
-        pub testbed: String,
+        pub testbed: String;
         /// Protocols, each over the same paths (`docs/variants.md`).
-        pub protocols: Vec<Carrier>,
+        pub protocols: Vec<Carrier>;
         /// Lengths of the path, in hops.
-        #[serde(default)]
-        pub hops: Vec<usize>,
+        pub hops: Vec<usize> = [], 1..=MAX_PATH - 1;
         /// Instead of `hops`: paths, as node ids from source to sink, that carry a stream each, alone and
         /// then all at the same time.
-        #[serde(default)]
-        pub together: Vec<Vec<u16>>,
-        /// Packets of each stream (1000).
-        #[serde(default = "thousand")]
-        pub packets: u32,
-        /// Payload bytes of a packet (100).
-        #[serde(default = "hundred")]
-        pub payload: u8,
-        /// Loss injected on the path's last link, 0 to 0.99 (0).
-        #[serde(default = "none")]
-        pub last_link_loss: Vec<f64>,
-        /// What drivers do with the bus while a radio is on the air: `released` or `held` (`released`).
-        #[serde(default = "released")]
-        pub bus: Vec<BusName>,
+        pub together: Vec<Vec<u16>> = [];
+        /// Packets of each stream.
+        pub packets: u32 = 1000, 1..=10_000;
+        /// Payload bytes of a packet.
+        pub payload: u8 = 100, 1..=MAX_PAYLOAD;
+        /// Loss injected on the path's last link.
+        pub last_link_loss: Vec<f64> = [0], 0..=0.99;
+        /// What drivers do with the bus while a radio is on the air: `released` or `held`.
+        pub bus: Vec<BusName> = ["released"];
     }
 }
 
@@ -77,18 +72,7 @@ impl BusName {
     }
 }
 
-const fn thousand() -> u32 {
-    1000
-}
-const fn hundred() -> u8 {
-    100
-}
-fn none() -> Vec<f64> {
-    vec![0.0]
-}
-fn released() -> Vec<BusName> {
-    vec![BusName::Released]
-}
+choices!(BusName);
 
 /// The shorter path that others are compared to: the first on which a node forwards.
 const SHORT: usize = 2;
@@ -131,17 +115,12 @@ impl Kind for Streams {
     }
 
     fn check(&self) -> Result<(), String> {
-        within("packets", &[self.packets], 1..=10_000)?;
-        within("payload", &[self.payload], 1..=MAX_PAYLOAD as u8)?;
-        some("protocols", &self.protocols)?;
-        within("hops", &self.hops, 1..=MAX_PATH - 1)?;
         let paths = self.hops.is_empty() != self.together.is_empty();
         expect("hops", paths, "either hops or paths together")?;
         let mut together = self.together.iter();
         let fit = together.all(|path| (2..=MAX_PATH).contains(&path.len()));
         let fit = fit && self.together.len() <= 2;
-        expect("together", fit, "at most two paths of 2 to 24 nodes")?;
-        within("last_link_loss", &self.last_link_loss, 0.0..=0.99)
+        expect("together", fit, "at most two paths of 2 to 24 nodes")
     }
 
     fn parts(&self) -> u64 {
@@ -352,11 +331,11 @@ keys! {
     /// What streams can carry at best, in closed form.
     pub struct StreamBounds {
         /// The board whose radio's times are taken.
-        pub board: String,
+        pub board: String;
         /// Bytes of a data frame on the air.
-        pub data_bytes: usize,
+        pub data_bytes: usize, 1..=phy::MAX_PSDU + 6;
         /// Bytes of an acknowledgement on the air.
-        pub ack_bytes: usize,
+        pub ack_bytes: usize, 1..=phy::MAX_PSDU + 6;
     }
 }
 
@@ -370,10 +349,7 @@ impl Kind for StreamBounds {
     }
 
     fn check(&self) -> Result<(), String> {
-        let bytes = |b: usize| (1..=phy::MAX_PSDU + 6).contains(&b);
-        expect("data_bytes", bytes(self.data_bytes), "1 to 133")?;
-        expect("ack_bytes", bytes(self.ack_bytes), "1 to 133")?;
-        boards::load(&self.board).map_err(|e| e.to_string())?;
+        boards::load(&self.board).map_err(|e| format!("run.board: {e}"))?;
         Ok(())
     }
 

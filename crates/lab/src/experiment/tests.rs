@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::results::{csv, mean_and_interval, Claims, Column, Extent, Value};
+use serde::de::DeserializeOwned;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
@@ -47,6 +48,10 @@ pub(super) fn rows_of<K: Kind>(kind: &K, seeds: &[u64]) -> Result<Vec<Row>, Expe
 }
 pub(super) fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
     rows_with(&*experiment.run, &experiment.run.columns(), seeds).unwrap()
+}
+/// The kind that `text`, a `[run]` table without its heading, says.
+pub(super) fn kind_of<K: Kind + Keyed + DeserializeOwned>(text: &str) -> Result<K, String> {
+    run::read_kind(text.parse().unwrap())
 }
 /// Holds all rows against what is declared.
 fn rows_with(kind: &dyn Kind, columns: &[Column], seeds: &[u64]) -> Result<Vec<Row>> {

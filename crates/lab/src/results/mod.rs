@@ -22,7 +22,7 @@ pub use filtered::{filtered, of_some_seeds, why_nothing, Filtered};
 pub use interval::{mean_and_interval, median, Confidence};
 pub use metric::{Best, Measured, MetricSpec, MostSpec, Ratio, Spread, Statistic, SEED};
 pub use pivot::{columns, ranks, Line, Pivot, Rank};
-pub use row::{csv, name_of, Row, Value};
+pub use row::{csv, csv_of, name_of, Row, Value};
 pub use tally::{Count, Tally};
 pub(crate) use uses::{unknown, ColumnUse};
 pub use verdict::{Basis, Excuse, Extent, Fit, Judged, Verdict, Window, DECIDED};

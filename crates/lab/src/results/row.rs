@@ -119,14 +119,21 @@ impl Row {
 /// `rows` as CSV text: a heading with every column that any row has, in alphabetical order; a cell
 /// is empty where its row lacks the column.
 pub fn csv(rows: &[Row]) -> String {
-    let columns: BTreeSet<&String> = rows.iter().flat_map(|r| r.0.keys()).collect();
+    let columns: BTreeSet<&str> = (rows.iter())
+        .flat_map(|row| row.0.keys().map(String::as_str))
+        .collect();
+    csv_of(&columns, rows)
+}
+
+/// The same with these columns, whether rows have them or not.
+pub fn csv_of(columns: &BTreeSet<&str>, rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut record: Vec<String> = columns.iter().map(|c| (*c).clone()).collect();
+    let mut record: Vec<String> = columns.iter().map(|c| (*c).to_owned()).collect();
     // Writing to memory does not fail.
     let _ = writer.write_record(&record);
     for row in rows {
         record.clear();
-        let cell = |c: &&String| row.0.get(*c).map(Value::to_string).unwrap_or_default();
+        let cell = |c: &&str| row.0.get(*c).map(Value::to_string).unwrap_or_default();
         record.extend(columns.iter().map(cell));
         let _ = writer.write_record(&record);
     }

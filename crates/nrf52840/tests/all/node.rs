@@ -13,20 +13,22 @@ use thalweg_nrf52840::radio::{Radio, Usage, CAPS, TIMING};
 use thalweg_nrf52840::recording::Recording;
 use thalweg_nrf52840::registers::radio;
 use thalweg_protocols::floodnet;
-use thalweg_protocols::mote::Mote;
-use thalweg_protocols::object::ObjectStore;
+use thalweg_protocols::member::{Member, Packets};
+use thalweg_protocols::object::{Lends, ObjectStore};
+use thalweg_protocols::rcrt::source::Source;
 use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId};
 
 const MEMORY: Region = Region::at(RAM, Radio::DMA_BYTES / 4);
 
 type Recorder = Recording<'static, Chip>;
-type Whole = Mote<Recorder, 40, 0>;
+type Sends = Source<Packets<<Recorder as Lends>::Loan>>;
+type Whole = Member<Recorder, Sends, 40, 0>;
 
 fn mote(chip: &Chip) -> Whole {
     let flash = Flash::at(0x8_0000, 8).unwrap();
     let store = Recorder::new(chip.clone(), flash, Vec::leak(vec![0; 512]));
     let id = NodeId::new(7).unwrap();
-    Mote::new(id, floodnet::Config::default(), TIMING, store)
+    Member::new(id, floodnet::Config::default(), TIMING, store)
 }
 
 #[test]

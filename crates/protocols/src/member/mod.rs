@@ -19,7 +19,9 @@ use crate::rcrt::Send;
 use crate::stack::{self, Node, Open, Queue};
 use crate::tree::{Role, Routing};
 use core::fmt;
-use thalweg_engine::{Ability, Engine, Hear, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
+use thalweg_engine::{
+    Ability, BoardTiming, Engine, Hear, OpId, RadioEvent, RadioId, RadioOp, Request, Wants,
+};
 use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::muster::{Muster, MAX_SOURCES};
 use thalweg_wire::rcrt::Rate;
@@ -112,10 +114,11 @@ pub struct Member<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NOD
 impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
     Member<S, T, NEIGHBOURS, NODES>
 {
-    /// A node around `mote`, which has this `config`. Sessions are on the channel of floods.
-    pub const fn new(mote: Mote<S, NEIGHBOURS, NODES>, config: &floodnet::Config) -> Self {
+    /// Node `id`, as [`Mote::new`]. Sessions are on the channel of floods.
+    #[inline]
+    pub fn new(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self {
         Self {
-            mote,
+            mote: Mote::new(id, config, timing, store),
             channel: config.glossy.channel,
             running: None,
             next: None,
@@ -123,6 +126,10 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             clearing: None,
             answer: None,
         }
+    }
+    /// As [`Mote::set_idled`].
+    pub const fn set_idled(&mut self) {
+        self.mote.set_idled();
     }
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {
@@ -180,7 +187,9 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
         }
         self.next = is_one.then_some(Next { by, start, rate });
     }
-    /// Takes the radio for the session that begins now.
+    /// Takes the radio for the session that begins now. A tree is larger than a mote's stack should be, and on it while it is
+    /// made: not inlined, so that no other call pays for it.
+    #[inline(never)]
     fn enter(&mut self, now: Instant, next: Next) {
         self.mote.pause(now);
         let config = stack::Config {
@@ -193,7 +202,12 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             seed: u64::from(self.mote.id().get()) << 32 ^ now.as_nanos(),
         };
         let seat = T::take(self.mote.store_mut());
-        let mut tree = Tree::new_at(now, config, Open, seat);
+        let Running { tree, .. } = self.running.insert(Running {
+            tree: Tree::new_at(now, config, Open, seat),
+            station: next.by,
+            at: now,
+            heard: now,
+        });
         tree.handle_command(now, stack::Command::Start);
         if let Some(order) = next.rate.and_then(T::begin) {
             tree.handle_command(now, stack::Command::Upper(order));
@@ -201,12 +215,6 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
         if T::ROLE == Role::Sink {
             self.answer = Some(Ok(()));
         }
-        self.running = Some(Running {
-            tree,
-            station: next.by,
-            at: now,
-            heard: now,
-        });
     }
     /// Whether it is a mote and nothing else, as it mostly is.
     const fn is_mote(&self) -> bool {

@@ -89,7 +89,7 @@ fn muster() -> FrameBuf {
 fn sensor() -> Sensor {
     let config = floodnet::Config::default();
     let timing = thalweg_engine::BoardTiming::IDEAL;
-    Member::new(Mote::new(id(7), config, timing, NoObject), &config)
+    Member::new(id(7), config, timing, NoObject)
 }
 
 /// A node that has begun its session.

@@ -22,11 +22,9 @@ enum ByFloods {
 }
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
-    /// The same node where the network has idled for so long that all others rest.
-    #[must_use]
-    pub const fn after_idling(mut self) -> Self {
+    /// The network has idled for so long that all others rest.
+    pub const fn set_idled(&mut self) {
         (self.active, self.reached) = (None, None);
-        self
     }
 
     /// Whether nodes may rest that `order` is for. A sweep that goes farther than usual looks for some that an earlier one

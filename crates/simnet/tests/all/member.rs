@@ -119,12 +119,19 @@ impl World {
             idle: floodnet::Idle::Rests,
             ..floodnet::Config::default()
         };
-        let node = |id: NodeId| {
-            let mote = Mote::new(id, config, board.timing, Shelf(object(id)));
-            match id == testbed.sink {
-                true => Node::Station(Box::new(Member::new(mote, &config))),
-                false => Node::Sensor(Box::new(Member::new(mote, &config))),
-            }
+        let node = |id: NodeId| match id == testbed.sink {
+            true => Node::Station(Box::new(Member::new(
+                id,
+                config,
+                board.timing,
+                Shelf(object(id)),
+            ))),
+            false => Node::Sensor(Box::new(Member::new(
+                id,
+                config,
+                board.timing,
+                Shelf(object(id)),
+            ))),
         };
         let engines = testbed.nodes.iter().map(|at| node(at.id)).collect();
         let boards = std::slice::from_ref(board);

@@ -7,9 +7,8 @@
 mod rows;
 
 use super::context::{rows_in_order, RunContext};
-use super::kind::{
-    expect, keys, list, number, or_none, pairs, some, with_seed, within, Captures, Kind,
-};
+use super::keys::{choices, keys};
+use super::kind::{expect, or_none, pairs, with_seed, within, Captures, Kind};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row, SEED};
@@ -29,73 +28,59 @@ keys! {
     /// Strategies against congestion, over loads or events (`docs/convergecast.md`).
     pub struct Convergecast {
         /// Testbed, by name or file.
-        pub testbed: String,
+        pub testbed: String;
         /// Strategies, by name; a wrong one is answered with all of them.
-        pub strategies: Vec<String>,
+        pub strategies: Vec<String>;
         /// Offered loads in packets per second and node, one run each.
-        #[serde(default)]
-        pub offered: Vec<f64>,
+        pub offered: Vec<f64> = [], 0.001..=100;
         /// Or events: packets of each node at each, one run each.
-        #[serde(default)]
-        pub bursts: Vec<u16>,
-        /// Seconds from event to event (20).
-        #[serde(default = "number::<20, _>")]
-        pub event_period_s: f64,
-        /// Seconds for routes to settle (120).
-        #[serde(default = "number::<120, _>")]
-        pub settle_s: f64,
-        /// Seconds that the load is counted (240).
-        #[serde(default = "number::<240, _>")]
-        pub duration_s: f64,
+        pub bursts: Vec<u16> = [], 1..=100;
+        /// Seconds from event to event.
+        pub event_period_s: f64 = 20, 0.1..=3_600;
+        /// Seconds for routes to settle.
+        pub settle_s: f64 = 120, 1..=3_600;
+        /// Seconds that the load is counted.
+        pub duration_s: f64 = 240, 1..=36_000;
         /// Sinks by node number, the first so many of them, one run each; none for the testbed's.
-        #[serde(default)]
-        pub sinks: Vec<u16>,
+        pub sinks: Vec<u16> = [];
         /// How many of `sinks` there are, one run each; none for all.
-        #[serde(default)]
-        pub sink_counts: Vec<usize>,
+        pub sink_counts: Vec<usize> = [];
         /// How many nodes may route, one run each; none for all.
-        #[serde(default)]
-        pub routers: Vec<usize>,
+        pub routers: Vec<usize> = [];
         /// Shares of the period that leaves listen before they send, one run each; 1 for leaves that
         /// never sleep.
-        #[serde(default = "list::<1, _>")]
-        pub listen: Vec<f64>,
-        /// Low-power listening: how long nodes sleep between two looks at the channel, one run each; 0
+        pub listen: Vec<f64> = [1], 0..=1;
+        /// Low-power listening: how long (10 to 1350 ms) nodes sleep between two looks at the channel, one run each; 0
         /// for radios that stay on. None for those alone.
-        #[serde(default)]
-        pub lpl_interval_ms: Vec<f64>,
-        /// Packets that a queue holds (8).
-        #[serde(default = "number::<8, _>")]
-        pub queue: u8,
-        /// Bytes of a frame, check sequence included (36).
-        #[serde(default = "number::<36, _>")]
-        pub frame_bytes: u8,
-        /// Nominal transmit power; none for the board's.
-        pub tx_power_dbm: Option<f64>,
+        pub lpl_interval_ms: Vec<f64> = [];
+        /// Packets that a queue holds.
+        pub queue: u8 = 8, 1..=MAX_QUEUE;
+        /// Bytes of a frame, check sequence included.
+        pub frame_bytes: u8 = 36, 34..=127;
+        /// Nominal transmit power, dBm; none for the board's.
+        pub tx_power_dbm: Option<f64>, -30..=20;
         /// Every third node, drawn by the seed, offers so many times the rate of the others.
-        #[serde(default = "number::<1, _>")]
-        pub uneven: f64,
+        pub uneven: f64 = 1, 0.01..=100;
         /// So many nodes, drawn by the seed, fail halfway.
-        #[serde(default)]
-        pub failing: usize,
-        /// Rows: `runs`, `nodes` and coverages too, or `edges` as well (`runs`).
-        #[serde(default)]
-        pub detail: Detail,
+        pub failing: usize = 0;
+        /// Rows: `runs`, `nodes` and coverages too, or `edges` as well.
+        pub detail: Detail = "runs";
     }
 }
 
 /// How much is told of each run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Detail {
     /// A row for each run.
-    #[default]
     Runs,
     /// Rows for its nodes and coverages too.
     Nodes,
     /// Rows for its links as well.
     Edges,
 }
+
+choices!(Detail);
 
 /// One run of the sweep.
 #[derive(Debug, Clone, Copy)]
@@ -130,23 +115,11 @@ impl Kind for Convergecast {
     fn check(&self) -> Result<(), String> {
         let named = self.strategies.iter().all(|s| Strategy::named(s).is_some());
         let names = Strategy::NAMES.join(", ");
-        let wanted = format!("one or more of {names}");
-        expect("strategies", named && !self.strategies.is_empty(), &wanted)?;
-        within("offered", &self.offered, 0.001..=100.0)?;
-        within("bursts", &self.bursts, 1..=100)?;
+        expect("strategies", named, &format!("one or more of {names}"))?;
         let one_load = self.offered.is_empty() != self.bursts.is_empty();
         expect("offered", one_load, "loads, or `bursts` instead of them")?;
-        some("listen", &self.listen)?;
-        within("listen", &self.listen, 0.0..=1.0)?;
         self.check_lpl()?;
-        within("sink_counts", &self.sink_counts, 1..=self.sinks.len())?;
-        within("event_period_s", &[self.event_period_s], 0.1..=3_600.0)?;
-        within("settle_s", &[self.settle_s], 1.0..=3_600.0)?;
-        within("duration_s", &[self.duration_s], 1.0..=36_000.0)?;
-        within("queue", &[self.queue], 1..=MAX_QUEUE as u8)?;
-        within("frame_bytes", &[self.frame_bytes], 34..=127)?;
-        within("uneven", &[self.uneven], 0.01..=100.0)?;
-        within("tx_power_dbm", self.tx_power_dbm.as_slice(), -30.0..=20.0)
+        within("sink_counts", &self.sink_counts, 1..=self.sinks.len())
     }
 
     fn parts(&self) -> u64 {

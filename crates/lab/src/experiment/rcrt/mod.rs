@@ -10,7 +10,8 @@ mod rows;
 mod tests;
 
 use super::context::{in_order, RunContext};
-use super::kind::{expect, keys, number, or_none, pairs, with_seed, within, Captures, Kind};
+use super::keys::{choices, keys, table};
+use super::kind::{expect, or_none, pairs, with_seed, within, Captures, Kind};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row};
@@ -40,68 +41,52 @@ keys! {
     /// Many sources that send to sinks at once, with RCRT and with what it is compared to.
     pub struct Rcrt {
         /// Testbed, by name or file.
-        pub testbed: String,
+        pub testbed: String;
         /// `best-effort`, `reliable` (RCRT at fixed rates), `rcrt`, `baseline` (RCRT, fair, one flow of 1000 packets of
         /// each node to the testbed's sink), `ifrc` (sources always have a packet; on the best tree by ETX, which stays;
-        /// a queue of 64; software acknowledgements; until `limit_s`): one run each (`rcrt`).
+        /// a queue of 64; software acknowledgements; until `limit_s`): one run each.
         /// Beyond the paper: `rcrt-backoff` (a stalled source probes ever less often), `rcrt-fusion` (above Fusion's
         /// back-pressure and priority, with software acknowledgements), `rcrt-spare` (who meets no queue may send more
         /// than its share), `rcrt-steady` (a decrease goes by what arrives).
-        #[serde(default = "only_rcrt")]
-        pub transports: Vec<Name>,
-        /// Policy of each sink, by name (`fair`).
-        #[serde(default = "fair")]
-        pub policies: Vec<String>,
-        /// Readings of what the paper leaves open, one run each (`taken`): `whole-lists`, `small-gain`, `slow-rtt`,
+        pub transports: Vec<Name> = ["rcrt"];
+        /// Policy of each sink, by name.
+        pub policies: Vec<String> = ["fair"];
+        /// Readings of what the paper leaves open, one run each; none for `taken`: `whole-lists`, `small-gain`, `slow-rtt`,
         /// `round-trips-alone`, `three-packets`, `timer`, `small-floor`, `every-loss`, `both`,
         /// `rate-leaves` (`docs/rcrt.md`), and for `rcrt-steady` `gaps-congest`.
-        #[serde(default)]
-        pub readings: Vec<Reading>,
-        /// Who acknowledges frames between neighbours, one run each: `hardware`, `software` (`hardware`). IFRC's nodes
+        pub readings: Vec<Reading> = [];
+        /// Who acknowledges frames between neighbours, one run each: `hardware`, `software`; none for `hardware`. IFRC's nodes
         /// hear all frames, which excludes the hardware's.
-        #[serde(default)]
-        pub acks: Vec<Acks>,
+        pub acks: Vec<Acks> = [];
         /// Base stations by node number; none for the testbed's sink. Every sink receives from all.
-        #[serde(default)]
-        pub bases: Vec<u16>,
+        pub bases: Vec<u16> = [];
         /// Demands in packets per second that every flow has instead of its own, one run each.
-        #[serde(default)]
-        pub offered: Vec<f64>,
-        /// Groups of flows: `nodes` (all that are left), `demand` (1.0 packets per second), `packets` (1000),
-        /// `at_s` (0), `sink` (0), `name`. Nodes are drawn by the seed, groups of one name have the same.
-        #[serde(default = "one_group")]
-        pub flows: Vec<Group>,
+        pub offered: Vec<f64> = [], 0.01..=100;
+        /// Groups of flows. Nodes are drawn by the seed, groups of one name have the same.
+        pub flows: Vec<Group> = [{}];
         /// How many nodes send; none for all.
-        pub sources: Option<usize>,
-        /// What happens: `at` ("500 s"), `what` (`dies` or `starts`), `node`.
-        #[serde(default)]
-        pub incidents: Vec<Happens>,
-        /// Runs each point again with one relay off, from `at_s` on, `for_s` seconds: of those that at most half of the flows
+        pub sources: Option<usize>;
+        /// What happens.
+        pub incidents: Vec<Happens> = [];
+        /// Runs each point again with one relay off: of those that at most half of the flows
         /// cross the one that most cross. Rows of `scope = "outage"` say what flows deliver that do not cross it
         /// (`apart`) and that do (`crossing`) before, while and in four times as long after, and how much of what they
         /// deliver without the outage (`kept`).
-        pub outage: Option<Outage>,
-        /// Trees that are taken: `depth`, `children` of the base station, nodes of the `largest` subtree, each
-        /// as least and most. Floors are drawn until theirs fits. None for any.
-        pub tree: Option<Wanted>,
-        /// Seconds for routes to settle (600).
-        #[serde(default = "number::<600, _>")]
-        pub settle_s: u32,
-        /// Seconds after which a run ends at the latest (7200).
-        #[serde(default = "number::<7200, _>")]
-        pub limit_s: u32,
-        /// Packets that a queue holds, and one more of the node's own (10).
-        #[serde(default = "number::<10, _>")]
-        pub queue: u8,
-        /// Bytes of a packet that its application gets (64).
-        #[serde(default = "number::<64, _>")]
-        pub payload: u8,
-        /// Packets that a source's buffer holds (1024: 64 KB of flash).
-        #[serde(default = "number::<1024, _>")]
-        pub buffer: u16,
-        /// Seconds between two rows of `scope = "time"`; 0 for none (0).
-        #[serde(default)]
-        pub sample_s: u32,
+        pub outage: Option<Outage>;
+        /// Trees that are taken: floors are drawn until theirs fits. None for any.
+        pub tree: Option<Wanted>;
+        /// Seconds for routes to settle.
+        pub settle_s: u32 = 600, 1..=36_000;
+        /// Seconds after which a run ends at the latest.
+        pub limit_s: u32 = 7200, 1..=360_000;
+        /// Packets that a queue holds, and one more of the node's own.
+        pub queue: u8 = 10, 1..=MAX_QUEUE - 1;
+        /// Bytes of a packet that its application gets.
+        pub payload: u8 = 64, 1..=80;
+        /// Packets that a source's buffer holds (1024 are 64 KB of flash).
+        pub buffer: u16 = 1024, 1..=32_000;
+        /// Seconds between two rows of `scope = "time"`; 0 for none.
+        pub sample_s: u32 = 0, 0..=3600;
     }
 }
 
@@ -210,38 +195,35 @@ impl Reading {
     }
 }
 
-fn only_rcrt() -> Vec<Name> {
-    vec![Name::Rcrt]
-}
-fn fair() -> Vec<String> {
-    vec!["fair".to_owned()]
-}
-fn one_group() -> Vec<Group> {
-    vec![Group::default()]
+choices!(Name, Reading, Acks);
+
+table! {
+    /// Flows of one demand.
+    pub struct Group {
+        /// Their name.
+        pub name: String = "all";
+        /// How many nodes; none for all that are left.
+        pub nodes: Option<usize>;
+        /// Packets per second that each asks for.
+        pub demand: f64 = 1, 0.01..=100;
+        /// Packets of each.
+        pub packets: u32 = 1000, 1..=60_000;
+        /// Second at which they begin.
+        pub at_s: f64 = 0;
+        /// Number of their sink, from 0 on.
+        pub sink: u8 = 0;
+    }
 }
 
-/// Flows of one demand.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Group {
-    name: String,
-    nodes: Option<usize>,
-    demand: f64,
-    packets: u32,
-    at_s: f64,
-    sink: u8,
-}
-
-impl Default for Group {
-    fn default() -> Self {
-        Self {
-            name: "all".to_owned(),
-            nodes: None,
-            demand: 1.0,
-            packets: 1000,
-            at_s: 0.0,
-            sink: 0,
-        }
+/// The flows of `baseline`.
+fn baseline() -> Group {
+    Group {
+        name: "all".to_owned(),
+        nodes: None,
+        demand: 1.0,
+        packets: 1000,
+        at_s: 0.0,
+        sink: 0,
     }
 }
 
@@ -294,28 +276,14 @@ impl Kind for Rcrt {
     }
 
     fn check(&self) -> Result<(), String> {
-        expect("transports", !self.transports.is_empty(), "one or more")?;
         let exist = self.policies.iter().all(|p| policy::named(p).is_some());
         let wanted = format!("any of {}", policy::NAMES.join(", "));
-        expect("policies", exist && !self.policies.is_empty(), &wanted)?;
+        expect("policies", exist, &wanted)?;
         within("policies", &[self.policies.len()], 1..=4)?;
-        within("offered", &self.offered, 0.01..=100.0)?;
-        let demands: Vec<f64> = self.flows.iter().map(|g| g.demand).collect();
-        within("flows.demand", &demands, 0.01..=100.0)?;
-        let packets: Vec<u32> = self.flows.iter().map(|g| g.packets).collect();
-        within("flows.packets", &packets, 1..=60_000)?;
         let sinks: Vec<usize> = self.flows.iter().map(|g| usize::from(g.sink)).collect();
         within("flows.sink", &sinks, 0..=self.policies.len() - 1)?;
         let times = self.incidents.iter().all(|i| i.at().is_some());
-        expect("incidents.at", times, "seconds, as \"500 s\"")?;
-        let outage = self.outage.iter().flat_map(|o| [o.at_s, o.for_s]);
-        within("outage", &outage.collect::<Vec<_>>(), 1.0..=1e5)?;
-        within("settle_s", &[self.settle_s], 1..=36_000)?;
-        within("limit_s", &[self.limit_s], 1..=360_000)?;
-        within("queue", &[self.queue], 1..=MAX_QUEUE as u8 - 1)?;
-        within("payload", &[self.payload], 1..=80)?;
-        within("buffer", &[self.buffer], 1..=32_000)?;
-        within("sample_s", &[self.sample_s], 0..=3600)
+        expect("incidents.at", times, "seconds, as \"500 s\"")
     }
 
     fn parts(&self) -> u64 {
@@ -468,7 +436,7 @@ impl Rcrt {
             ids => ids.iter().map(|id| node(*id)).collect::<Result<_>>()?,
         };
         let (policies, groups) = match point.transport {
-            Name::Baseline => (fair(), one_group()),
+            Name::Baseline => (vec!["fair".to_owned()], vec![baseline()]),
             _ => (self.policies.clone(), self.flows.clone()),
         };
         let incidents = self.incidents.iter().map(|happens| {

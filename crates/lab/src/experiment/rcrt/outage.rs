@@ -4,8 +4,8 @@
 
 use super::rows::base_row;
 use super::{Floor, Point, Rcrt, Result, RunContext};
+use crate::experiment::keys::table;
 use crate::results::{columns, Column, Row};
-use serde::Deserialize;
 use thalweg_simnet::rcrt::{Incident, Outcome};
 use thalweg_units::Duration;
 
@@ -29,12 +29,15 @@ pub(super) const COLUMNS: &[Column] = columns! {
 /// Flows are looked at for so many times as long after the outage as it takes.
 const AFTER: f64 = 4.0;
 
-/// When a relay is off, and how long.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::experiment) struct Outage {
-    pub(super) at_s: f64,
-    pub(super) for_s: f64,
+table! {
+    /// When a relay is off, and how long.
+    #[derive(Copy)]
+    pub struct Outage {
+        /// From this second on.
+        pub at_s: f64, 1..=100_000;
+        /// So many seconds.
+        pub for_s: f64, 1..=100_000;
+    }
 }
 
 /// Which one is off.

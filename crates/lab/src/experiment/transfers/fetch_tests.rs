@@ -3,6 +3,7 @@
 use super::*;
 use crate::experiment::context::RunContext;
 use crate::experiment::sites::Sites;
+use crate::experiment::tests::kind_of;
 
 const LINE: &str =
     "testbed='line5'\nroutes=1\npackets=12\nprotocols=['p3','pip']\nbaseline='pip'\n\
@@ -10,7 +11,7 @@ const LINE: &str =
 
 #[test]
 fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
-    let transfers: Transfers = toml::from_str(LINE).unwrap();
+    let transfers: Transfers = kind_of(LINE).unwrap();
     let sites = Sites::default();
     let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
     let mut drawn = transfers.draw(1, &lab).unwrap();
@@ -39,7 +40,7 @@ fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
 
 #[test]
 fn a_wake_up_tells_of_as_many_packets_as_the_object_has() {
-    let transfers: Transfers = toml::from_str(LINE).unwrap();
+    let transfers: Transfers = kind_of(LINE).unwrap();
     let sites = Sites::default();
     let lab = RunContext::new(&sites, 1, None, &|_, _| Continue(()));
     let drawn = transfers.draw(1, &lab).unwrap();

@@ -16,9 +16,8 @@ use mishap::Mishap;
 
 use super::context::RunContext;
 use super::explained::{Explained, ExplainedTransfer};
-use super::kind::{
-    expect, keys, list, number, or_none, pairs, some, with_seed, within, Explains, Kind,
-};
+use super::keys::{choices, keys, said, table, Shape};
+use super::kind::{expect, or_none, pairs, with_seed, Explains, Kind};
 use super::Result;
 use crate::results::{columns, Column, Row};
 use serde::Deserialize;
@@ -36,76 +35,54 @@ keys! {
     /// Objects over routes drawn at random, all protocols over the same. Lists sweep.
     pub struct Transfers {
         /// Testbed, by name or file.
-        pub testbed: String,
-        /// Routes drawn per seed (20), or which: source and sink of each, as `[[12, 1], [45, 1]]`.
-        #[serde(default)]
-        pub routes: Wanted,
-        /// Between whom: `drawn` if nothing is said, or `farthest`, the way to the testbed's sink from the node that is the most hops away. Then
+        pub testbed: String;
+        /// Routes drawn per seed, or which: source and sink of each, as `[[12, 1], [45, 1]]`.
+        pub routes: Wanted = 20;
+        /// Between whom: `drawn`, or `farthest`, the way to the testbed's sink from the node that is the most hops away. Then
         /// only the survey of those that plan chains is made, and all protocols plan by it.
-        #[serde(default)]
-        pub ends: Ends,
-        /// Which routes are drawn: `min_hops` (2), `max_hops` (6), `min_paths` (6), `floors` (`different`, or `any`).
-        #[serde(default)]
-        pub route: RouteSpec,
+        pub ends: Ends = "drawn";
+        /// Which routes are drawn.
+        pub route: RouteSpec = {};
         /// Names the draw: two experiments with the same name see the same routes.
-        #[serde(default)]
-        pub draw: String,
-        /// Pipeline channels, the set that stages take turns with (15, 20, 25, 26: those of them that the testbed has, or if none all that it has).
-        #[serde(default)]
-        pub channels: Vec<u8>,
-        /// The channel on which routes are sought (26; the control channel of a testbed that lacks it).
-        pub routing_channel: Option<u8>,
-        /// Payload bytes of a packet, 1 to 118 (118).
-        #[serde(default = "list::<118, _>")]
-        pub payload: Vec<u8>,
-        /// Packets of the object, all full (500).
-        #[serde(default = "number::<500, _>")]
-        pub packets: u32,
+        pub draw: String = "";
+        /// Pipeline channels, the set that stages take turns with. None for 15, 20, 25 and 26: those of them that the testbed has, or if none all that it has.
+        pub channels: Vec<u8> = [], 11..=26;
+        /// The channel on which routes are sought; none for 26, or the control channel of a testbed that lacks it.
+        pub routing_channel: Option<u8>, 11..=26;
+        /// Payload bytes of a packet.
+        pub payload: Vec<u8> = [118], 1..=118;
+        /// Packets of the object, all full.
+        pub packets: u32 = 500, 1..=MAX_PACKETS;
         /// Bytes of the object, instead of `packets`.
-        #[serde(default)]
-        pub bytes: Vec<u32>,
+        pub bytes: Vec<u32> = [], 1..=u32::MAX;
         /// Protocols, each over the same routes (`docs/variants.md`).
-        pub protocols: Vec<Pipelined>,
+        pub protocols: Vec<Pipelined>;
         /// The one whose energy, goodput and nodes stand beside the others' in every row.
-        pub baseline: Option<Pipelined>,
+        pub baseline: Option<Pipelined>;
         /// Highest number of node-distinct paths; `paths`, as the option is called, is the same.
-        #[serde(default, alias = "paths")]
-        pub max_paths: Vec<usize>,
-        /// Lengths of the routes, 1 to 10 hops: so many `routes` are drawn of each, and every protocol's
+        pub max_paths: Vec<usize> = [], 1..=20;
+        /// Lengths of the routes in hops: so many `routes` are drawn of each, and every protocol's
         /// plan has exactly that length. Without them lengths are as they are drawn.
-        #[serde(default)]
-        pub hops: Vec<usize>,
-        /// Milliseconds between two beacons of the surveys that all protocols plan by, 10 to 6553 (100, as P3). Routes are drawn
+        pub hops: Vec<usize> = [], 1..=10;
+        /// Milliseconds between two beacons of the surveys that all protocols plan by (P3 has 100). Routes are drawn
         /// from the survey of the first.
-        #[serde(default = "list::<100, _>")]
-        pub beacon_ms: Vec<u32>,
-        /// By how many decibels (rms) links change between a survey and transfers a quarter of an hour or more later, 0 to 20
-        /// each; without them as the testbed's do.
-        #[serde(default)]
-        pub change_db: Vec<f64>,
-        /// How those survey that plan chains: `published` if nothing is said, or `sweep`, for which `beacon_ms` has no meaning.
-        #[serde(default = "published")]
-        pub survey: SurveyKind,
-        /// How often a sweep goes over all nodes and channels, 1 to 15 (2).
-        #[serde(default = "number::<2, _>")]
-        pub sweeps: u8,
-        /// Surveys that those plan by that plan chains, 1 to 8 (1), one after the other.
-        #[serde(default = "list::<1, _>")]
-        pub surveys: Vec<u32>,
-        /// Seconds from the beginning of one of them to that of the next (3600).
-        #[serde(default = "number::<3600, _>")]
-        pub apart_s: u32,
-        /// Seconds from the beginning of the last survey to the transfer (300), which waits for the end of all surveys that protocols plan by.
-        #[serde(default = "list::<300, _>")]
-        pub age_s: Vec<u32>,
+        pub beacon_ms: Vec<u32> = [100], 10..=6_553;
+        /// By how many decibels (rms) links change between a survey and transfers a quarter of an hour or more later;
+        /// without them as the testbed's do.
+        pub change_db: Vec<f64> = [], 0..=20;
+        /// How those survey that plan chains: `published`, or `sweep`, for which `beacon_ms` has no meaning.
+        pub survey: SurveyKind = "published";
+        /// How often a sweep goes over all nodes and channels.
+        pub sweeps: u8 = 2, 1..=15;
+        /// Surveys that those plan by that plan chains, one after the other.
+        pub surveys: Vec<u32> = [1], 1..=8;
+        /// Seconds from the beginning of one of them to that of the next.
+        pub apart_s: u32 = 3600, 1..=1_000_000;
+        /// Seconds from the beginning of the last survey to the transfer, which waits for the end of all surveys that protocols plan by.
+        pub age_s: Vec<u32> = [300], 0..=10_000_000;
         /// What goes wrong in the middle.
-        #[serde(default)]
-        pub mishaps: Vec<Mishap>,
+        pub mishaps: Vec<Mishap> = [];
     }
-}
-
-fn published() -> SurveyKind {
-    SurveyKind::Published
 }
 
 /// How many routes, or which.
@@ -121,9 +98,19 @@ pub(super) enum Wanted {
     Named(Vec<[u16; 2]>),
 }
 
-impl Default for Wanted {
-    fn default() -> Self {
-        Self::Drawn(20)
+said! {
+    Wanted => Shape::Either(&[Shape::Whole, <Vec<Vec<u16>>>::SHAPE]);
+}
+choices!(Ends, Mishap);
+
+impl Transfers {
+    /// Whether the values of its table in another kind's go together.
+    ///
+    /// # Errors
+    /// As [`Kind::check`].
+    pub(super) fn check_below(&self) -> Result<(), String> {
+        let below = |why: String| why.replacen("run.", "run.transfers.", 1);
+        self.check().map_err(below)
     }
 }
 
@@ -137,41 +124,28 @@ impl Wanted {
     }
 }
 
-/// Which routes are drawn.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RouteSpec {
-    /// Fewest hops.
-    pub min_hops: usize,
-    /// Most hops.
-    pub max_hops: usize,
-    /// Fewest node-distinct paths.
-    pub min_paths: usize,
-    /// Whether source and sink may share a floor.
-    pub floors: Floors,
+table! {
+    /// Which routes are drawn. P3, section V: 2 to 6 hops between floors, N = 6.
+    pub struct RouteSpec {
+        /// Fewest hops.
+        pub min_hops: usize = 2, 1..=10;
+        /// Most hops.
+        pub max_hops: usize = 6, 1..=10;
+        /// Fewest node-distinct paths.
+        pub min_paths: usize = 6, 1..=20;
+        /// Whether source and sink may share a floor.
+        pub floors: Floors = "different";
+    }
 }
 
 /// Between whom routes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Ends {
     /// Pairs drawn at random.
-    #[default]
     Drawn,
     /// The farthest node and the sink.
     Farthest,
-}
-
-impl Default for RouteSpec {
-    /// P3, section V: 2 to 6 hops between floors, N = 6.
-    fn default() -> Self {
-        Self {
-            min_hops: 2,
-            max_hops: 6,
-            min_paths: 6,
-            floors: Floors::Different,
-        }
-    }
 }
 
 /// One cell of a sweep.
@@ -196,38 +170,20 @@ impl Kind for Transfers {
     }
 
     fn check(&self) -> Result<(), String> {
-        within("routes", &[self.routes.count()], 1..=10_000)?;
+        let count = (1..=10_000).contains(&self.routes.count());
+        expect("routes", count, "1 to 10000")?;
         let is_drawn = matches!(self.routes, Wanted::Drawn(_)) || self.hops.is_empty();
         expect("hops", is_drawn, "none where `routes` names nodes")?;
         let is_drawn = matches!(self.routes, Wanted::Drawn(_)) || self.ends == Ends::Drawn;
         expect("ends", is_drawn, "none where `routes` names nodes")?;
-        within("packets", &[self.packets], 1..=u32::from(MAX_PACKETS))?;
-        within("bytes", &self.bytes, 1..=u32::MAX)?;
-        some("payload", &self.payload)?;
-        within("payload", &self.payload, 1..=118)?;
         let fits = |c: &Cell| c.bytes.div_ceil(c.payload.bytes().into()) <= MAX_PACKETS.into();
         let fit = self.cells().iter().all(fits);
         expect("bytes", fit, "no more than 16384 packets")?;
-        within("channels", &self.channels, 11..=26)?;
-        within("routing_channel", self.routing_channel.as_slice(), 11..=26)?;
-        some("protocols", &self.protocols)?;
         let known = self.baseline.is_none_or(|b| self.protocols.contains(&b));
         expect("baseline", known, "one of the protocols")?;
-        let route = &self.route;
-        within("route.min_hops", &[route.min_hops], 1..=route.max_hops)?;
-        within("route.max_hops", &[route.max_hops], 1..=10)?;
-        within("route.min_paths", &[route.min_paths], 1..=20)?;
-        within("max_paths", &self.max_paths, 1..=20)?;
-        within("hops", &self.hops, 1..=10)?;
-        some("beacon_ms", &self.beacon_ms)?;
-        within("beacon_ms", &self.beacon_ms, 10..=6_553)?;
-        within("change_db", &self.change_db, 0.0..=20.0)?;
-        within("sweeps", &[self.sweeps], 1..=15)?;
-        some("surveys", &self.surveys)?;
-        within("surveys", &self.surveys, 1..=8)?;
-        within("apart_s", &[self.apart_s], 1..=1_000_000)?;
-        some("age_s", &self.age_s)?;
-        within("age_s", &self.age_s, 0..=10_000_000)
+        let most = self.route.max_hops;
+        let fits = self.route.min_hops <= most;
+        expect("route.min_hops", fits, &format!("1 to {most}"))
     }
 
     fn parts(&self) -> u64 {

@@ -1,0 +1,273 @@
+//! `thalweg sweep` on one folder: shards, several processes, kills, what is missing, what fails, and bad input.
+//! A hundred thousand runs and ten kills: `.ci/sweep.py`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Closed forms: nothing is simulated. Two runs are a part.
+const BOUNDS: &str = "
+id = 'bounds'
+title = 'Bounds'
+cpu_s = 2.5
+[run]
+kind = 'forwarding'
+testbed = 'ring12'
+board = 'ideal'
+hops = [1]
+channels = ['one', 'per-hop']
+forwarding = ['conditional']
+measure = 'bounds'
+";
+
+/// P3 on a line, of which no network has two node-distinct paths.
+const PATHS: &str = "
+id = 'paths'
+title = 'Paths'
+cpu_s = 5.0
+[run]
+kind = 'transfers'
+testbed = 'line5'
+routes = 1
+packets = 20
+protocols = ['p3']
+route = { min_hops = 1, min_paths = 1, floors = 'any' }
+";
+
+const SWEEP: [&str; 7] = [
+    "sweep",
+    "bounds.toml",
+    "--over",
+    "run.hops=1,2,3",
+    "--seeds",
+    "1..4",
+    "--out",
+];
+
+fn thalweg(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    command.current_dir(folder).args(args);
+    command
+}
+
+/// Status, standard output and standard error.
+fn said(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = thalweg(folder, args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+fn succeeds(folder: &Path, args: &[&str]) -> String {
+    let (status, stdout, stderr) = said(folder, args);
+    assert_eq!(status, Some(0), "{args:?}: {stderr}");
+    stdout
+}
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bounds.toml"), BOUNDS).unwrap();
+    fs::write(dir.path().join("paths.toml"), PATHS).unwrap();
+    dir
+}
+
+/// Names and bytes of all files in `folder`.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        (name, fs::read(entry.path()).unwrap())
+    };
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| read(entry.unwrap())).collect()
+}
+
+#[test]
+fn shards_and_several_processes_make_what_one_makes() {
+    let dir = folder();
+    let here = dir.path();
+    let (mut one, mut more) = (SWEEP.to_vec(), SWEEP.to_vec());
+    one.push("one");
+    assert_eq!(
+        succeeds(here, &one),
+        "one: bounds at 3 points with 4 seeds: 8 of 8 parts\n"
+    );
+    let made = files(&here.join("one"));
+    assert_eq!(made.len(), 8 + 1);
+    more.extend(["shards", "--shard"]);
+    for shard in ["3/3", "1/3", "2/3"] {
+        more.push(shard);
+        succeeds(here, &more);
+        more.pop();
+    }
+    assert_eq!(files(&here.join("shards")), made);
+    let mut several = SWEEP.to_vec();
+    several.extend(["several", "--jobs", "1"]);
+    let begin = |_| {
+        let mut command = thalweg(here, &several);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    for mut process in (0..3).map(begin).collect::<Vec<_>>() {
+        assert!(process.wait().unwrap().success());
+    }
+    assert_eq!(files(&here.join("several")), made);
+}
+
+#[test]
+fn rows_have_their_point_and_seed() {
+    let dir = folder();
+    let points = "run.payload, run.hops\n40,2\n,3\n";
+    fs::write(dir.path().join("points.csv"), points).unwrap();
+    let args = "sweep bounds.toml --points points.csv --seeds 7 --out runs";
+    succeeds(dir.path(), &args.split(' ').collect::<Vec<_>>());
+    let made = files(&dir.path().join("runs"));
+    let (_, part) = made
+        .iter()
+        .find(|(name, _)| name.ends_with(".csv"))
+        .unwrap();
+    let part = String::from_utf8(part.clone()).unwrap();
+    let mut lines = part.lines();
+    let heading = lines.next().unwrap();
+    assert!(
+        heading.starts_with("at.run.hops,at.run.payload,"),
+        "{heading}"
+    );
+    assert!(heading.contains(",point,") && heading.contains(",seed"));
+    let begins: Vec<String> = lines
+        .map(|line| line.split(',').take(2).collect::<Vec<_>>().join(","))
+        .collect();
+    assert_eq!(begins, ["2,40", "2,40", "3,", "3,"]);
+}
+
+#[test]
+fn what_is_missing_is_told_by_part_and_shard() {
+    let dir = folder();
+    let mut sweep = SWEEP.to_vec();
+    sweep.extend(["runs", "--shard", "2/4"]);
+    succeeds(dir.path(), &sweep);
+    let status = ["sweep", "--status", "runs", "--shards", "4"];
+    let text = succeeds(dir.path(), &status);
+    assert!(
+        text.starts_with("bounds at 3 points with 4 seeds: 2 of 8 parts; 10 runs to do"),
+        "{text}"
+    );
+    assert!(text.contains("run.hops = 3"), "{text}");
+    assert!(
+        text.ends_with("shards of 4 with parts missing: 1,3,4\n"),
+        "{text}"
+    );
+    let json = succeeds(dir.path(), &[&status[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["shards_missing"], serde_json::json!([1, 3, 4]));
+    assert_eq!(json["missing"], serde_json::json!([0, 2, 3, 4, 6, 7]));
+    assert_eq!((&json["done"], &json["parts"]), (&2.into(), &8.into()));
+}
+
+#[test]
+fn a_part_that_fails_is_told_with_point_and_seed_after_the_others() {
+    let dir = folder();
+    let args = "sweep paths.toml --over run.route.min_paths=2,1 --seeds 1..2 --out runs";
+    let args: Vec<&str> = args.split(' ').collect();
+    let (status, stdout, stderr) = said(dir.path(), &args);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert_eq!(
+        stdout,
+        "runs: paths at 2 points with 2 seeds: 2 of 4 parts\n"
+    );
+    for seed in [1, 2] {
+        let place = format!("thalweg: seed {seed}, run.route.min_paths = 2: line5");
+        assert!(stderr.contains(&place), "{stderr}");
+    }
+    let last = "thalweg: error: 2 parts failed; the same command tries them again\n";
+    assert!(stderr.ends_with(last), "{stderr}");
+    assert_eq!(files(&dir.path().join("runs")).len(), 2 + 1, "and no marks");
+}
+
+#[test]
+fn bad_input_is_one_line_before_anything_runs() {
+    let dir = folder();
+    fs::write(dir.path().join("bad.csv"), "run.payload\n40\n400\n").unwrap();
+    let long = (1..=1000)
+        .map(|n| n.to_string())
+        .collect::<Vec<_>>()
+        .join(",");
+    let thousand = ["a", "b", "c"].map(|key| format!("run.{key}={long}"));
+    let over = |values| vec!["bounds.toml", "--over", values];
+    let cases: Vec<(Vec<&str>, &str)> = vec![
+        (over("run.paylod=4"), "run.paylod: unknown field"),
+        (over("run.payload=many"), "run.payload: "),
+        (over("run.payload=400"), "run.payload: "),
+        (over("payload=4"), "expected a key of [run]"),
+        (over("run.payload=80..40"), "the range 80..40 is empty"),
+        (over("run.payload=40..80"), "a range is drawn from"),
+        (
+            vec!["paths.toml", "--over", "run.testbed=nowhere"],
+            "nowhere",
+        ),
+        (
+            vec!["bounds.toml", "--seeds", "1..1000000000"],
+            "more than 10000000 runs",
+        ),
+        (
+            vec!["bounds.toml", "--points", "bad.csv"],
+            "run.payload = 400: ",
+        ),
+        (
+            vec!["bounds.toml", "--points", "none.csv"],
+            "--points none.csv: cannot read",
+        ),
+        (
+            vec!["nothing"],
+            "no experiment and no file is called \"nothing\"",
+        ),
+        (vec!["bounds.toml", "--shard", "0/4"], "such as 3/16"),
+        (
+            thousand
+                .iter()
+                .fold(vec!["bounds.toml"], |mut args, values| {
+                    args.extend(["--over", values]);
+                    args
+                }),
+            "more than 100000 points",
+        ),
+        (
+            vec![
+                "bounds.toml",
+                "--over",
+                "run.payload=4..80",
+                "--random",
+                "1000000000",
+            ],
+            "more than 100000 points",
+        ),
+    ];
+    for (args, part) in cases {
+        let args = [&["sweep", "--out", "runs"], &args[..]].concat();
+        let (status, stdout, stderr) = said(dir.path(), &args);
+        assert_eq!((status, &*stdout), (Some(2), ""), "{args:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+        assert!(stderr.contains(part), "{args:?}: {stderr}");
+        assert!(!dir.path().join("runs").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_folder_of_something_else_is_refused() {
+    let dir = folder();
+    let mut sweep = SWEEP.to_vec();
+    sweep.push("runs");
+    succeeds(dir.path(), &sweep);
+    let changed = BOUNDS.replace("'ideal'", "'telosb-contiki'");
+    fs::write(dir.path().join("bounds.toml"), changed).unwrap();
+    let (status, _, stderr) = said(dir.path(), &sweep);
+    assert_eq!(status, Some(2));
+    let why = "holds parts of the experiment with other keys, files or losses; name another folder";
+    assert!(stderr.contains(why), "{stderr}");
+    let (status, _, stderr) = said(dir.path(), &["sweep", "--status", "."]);
+    assert_eq!(status, Some(2));
+    assert!(stderr.contains("holds no sweep"), "{stderr}");
+}

@@ -1,0 +1,154 @@
+//! The disk under the store: what is free, how much is to stay free, and what last went wrong there.
+//!
+//! Invariants: a fault is told once and lasts until something is written again; below the reserve no job begins. Time
+//! base: wall clock. Tests: `crates/daemon/tests/all/disk.rs`.
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use thalweg_host::store::{Store, StoreError};
+
+/// How long a reading of the free space serves.
+const READING: Duration = Duration::from_secs(2);
+
+/// What is kept, and how much of the disk is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// Objects that are older, in days, are deleted; none by default.
+    pub keep_days: Option<u32>,
+    /// The oldest objects are deleted until all have so many bytes; none by default.
+    pub keep_bytes: Option<u64>,
+    /// With fewer bytes free no job begins.
+    pub reserve_bytes: u64,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            keep_days: None,
+            keep_bytes: None,
+            reserve_bytes: 64 << 20,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    free: Option<(Instant, u64)>,
+    fault: Option<String>,
+    faults: u64,
+}
+
+/// The disk.
+#[derive(Debug)]
+pub(super) struct Disk {
+    config: StoreConfig,
+    state: Mutex<State>,
+}
+
+/// How it is, as `/healthz` tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct DiskState {
+    /// Bytes that are free; none where the system does not say.
+    pub(super) free_bytes: Option<u64>,
+    pub(super) reserve_bytes: u64,
+    /// What went wrong, until something is written again.
+    pub(super) fault: Option<String>,
+    /// How often something went wrong.
+    #[serde(skip)]
+    pub(super) faults: u64,
+}
+
+/// Too little is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DiskLow {
+    free: u64,
+    reserve: u64,
+}
+
+impl fmt::Display for DiskLow {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mb = |bytes: u64| bytes as f64 / 1e6;
+        write!(
+            to,
+            "the disk has {:.0} MB left, and {:.0} MB stay free",
+            mb(self.free),
+            mb(self.reserve)
+        )
+    }
+}
+
+impl Disk {
+    pub(super) fn new(config: StoreConfig) -> Self {
+        let state = Mutex::default();
+        Self { config, state }
+    }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is kept of objects.
+    pub(super) const fn config(&self) -> &StoreConfig {
+        &self.config
+    }
+    /// How it is. The caller has `store` locked.
+    pub(super) fn read(&self, store: &Store) -> DiskState {
+        let mut state = self.state();
+        let last = state.free.filter(|(at, _)| at.elapsed() < READING);
+        let now = last.or_else(|| Some((Instant::now(), store.free_bytes()?)));
+        state.free = now;
+        DiskState {
+            free_bytes: now.map(|(_, free)| free),
+            reserve_bytes: self.config.reserve_bytes,
+            fault: state.fault.clone(),
+            faults: state.faults,
+        }
+    }
+    /// Whether something went wrong, and nothing was written since.
+    pub(super) fn is_at_fault(&self) -> bool {
+        self.state().fault.is_some()
+    }
+    /// Notes whether a write to the store went well; tells a fault once.
+    pub(super) fn note<T>(&self, written: Result<T, StoreError>) -> Option<T> {
+        let mut state = self.state();
+        match written {
+            Ok(value) => {
+                if state.fault.take().is_some() {
+                    tracing::info!("the store can be written again");
+                }
+                Some(value)
+            }
+            Err(why) => {
+                let why = why.to_string();
+                state.faults += 1;
+                if state.fault.as_ref() != Some(&why) {
+                    tracing::error!("{why}");
+                    state.fault = Some(why);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl DiskState {
+    /// Where too little is free.
+    pub(super) fn low(&self) -> Option<DiskLow> {
+        let free = self.free_bytes?;
+        let reserve = self.reserve_bytes;
+        (free < reserve).then_some(DiskLow { free, reserve })
+    }
+    /// What somebody must see to.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match (&self.fault, self.low()) {
+            (Some(fault), _) => Some(format!("The store cannot be written: {fault}.")),
+            (None, Some(low)) => Some(format!(
+                "Jobs wait: {low}. Delete objects, or make room otherwise."
+            )),
+            (None, None) => None,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Deleting objects: by name, by age, and down to a size. Records of transfers stay.
+//!
+//! Invariant: a record never names a file that this deleted. Killed in between, a file without a record remains, and the
+//! next transfer of the same object adopts it. Tests: `deletion_tests.rs`.
+
+use std::fs;
+
+use rusqlite::params;
+
+use super::{db_error, object, Result, Store, TransferId};
+
+/// What was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Deleted {
+    /// Objects.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Deletes the object that transfer `id` brought, also from other transfers that brought the same; says what was
+    /// deleted, nothing where it had none.
+    ///
+    /// # Errors
+    /// [`super::StoreError`].
+    pub fn delete_object(&mut self, id: TransferId) -> Result<Deleted> {
+        let sql = "SELECT object, bytes FROM transfers WHERE id = ?1 AND object IS NOT NULL";
+        let found = self.rows(sql, [id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.delete_files(found)
+    }
+
+    /// Deletes objects that were stored more than `days` days ago.
+    ///
+    /// # Errors
+    /// [`super::StoreError`].
+    pub fn delete_older(&mut self, days: u32) -> Result<Deleted> {
+        let sql = "SELECT object, max(bytes) FROM transfers WHERE object IS NOT NULL
+            GROUP BY object HAVING max(stored_at) < unixepoch() - ?1";
+        let age = i64::from(days) * 86_400;
+        let found = self.rows(sql, [age], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.delete_files(found)
+    }
+
+    /// Deletes the oldest objects until all have at most `most` bytes. The youngest stays.
+    ///
+    /// # Errors
+    /// [`super::StoreError`].
+    pub fn delete_beyond(&mut self, most: u64) -> Result<Deleted> {
+        let sql = "SELECT object, max(bytes) FROM transfers WHERE object IS NOT NULL
+            GROUP BY object ORDER BY max(id) DESC";
+        let all: Vec<(String, u64)> = self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut sum = 0_u64;
+        let beyond = all.into_iter().enumerate().filter_map(|(nth, object)| {
+            sum = sum.saturating_add(object.1);
+            (nth > 0 && sum > most).then_some(object)
+        });
+        let beyond = beyond.collect();
+        self.delete_files(beyond)
+    }
+
+    fn delete_files(&mut self, files: Vec<(String, u64)>) -> Result<Deleted> {
+        if files.is_empty() {
+            return Ok(Deleted::default());
+        }
+        let tx = self.begin()?;
+        for (name, _) in &files {
+            let sql = "UPDATE transfers SET object = NULL WHERE object = ?1";
+            tx.execute(sql, params![name])
+                .map_err(db_error(&self.database))?;
+        }
+        tx.commit().map_err(db_error(&self.database))?;
+        let mut deleted = Deleted::default();
+        for (name, bytes) in files {
+            // A foreign database may name anything.
+            if name.contains(['/', '\\']) {
+                continue;
+            }
+            let path = self.objects.join(&name);
+            let removed = fs::remove_file(&path).or_else(object::gone_is_fine);
+            removed.map_err(object::io_error("delete", &path))?;
+            deleted.objects += 1;
+            deleted.bytes += bytes;
+        }
+        Ok(deleted)
+    }
+}
+
+#[cfg(test)]
+#[path = "deletion_tests.rs"]
+mod tests;

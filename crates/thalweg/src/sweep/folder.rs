@@ -1,0 +1,470 @@
+//! The folder of a sweep: parts, and a manifest of what was asked.
+//!
+//! Parts that are done stay as they are when more points or seeds are asked for; what they lack is divided anew. Invariants: a
+//! file has its name when it is whole; parts of the same points and seeds are never there twice; processes that ask the
+//! same at any time divide it the same, since full parts that are done leave a whole number of full parts.
+//! Tests: `folder_tests.rs`.
+
+use super::ask::Sweep;
+use super::format::Format;
+use super::task::{name_of, Point, Task};
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use thalweg_host::store::plain;
+use thalweg_lab::experiment::Program;
+
+const MANIFEST: &str = "manifest.json";
+/// What is written has this name until it is whole.
+const PARTIAL: &str = "part";
+/// Nobody writes so long.
+const RUBBISH: Duration = Duration::from_secs(86_400);
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Manifest {
+    generator: String,
+    program: Program,
+    /// The experiment's id.
+    experiment: String,
+    /// Processor time of a run, in seconds.
+    cpu_s: Option<f64>,
+    /// The digest of its keys and the files that they name, and its text.
+    base: String,
+    text: String,
+    losses: Vec<String>,
+    format: Format,
+    keys: Vec<String>,
+    seeds: Vec<u64>,
+    /// So many of the points were asked for; others are of earlier parts.
+    asked: usize,
+    points: Vec<Point>,
+    parts: Vec<Part>,
+    /// Parts that are done, and of which none of this was asked.
+    earlier: Vec<Part>,
+}
+
+/// A part: where its points are among the manifest's.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Part {
+    seed: u64,
+    points: Vec<usize>,
+    name: String,
+}
+
+/// A folder that holds a sweep, or some of it.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+    manifest: Manifest,
+    /// Names of parts that are there.
+    done: HashSet<String>,
+}
+
+impl Folder {
+    /// The folder at `path`, made where it is not there, with what `sweep` asks for.
+    ///
+    /// # Errors
+    /// [`Error`] of kind input where the folder holds something else; of kind job where it cannot be read or written.
+    pub fn of(path: &Path, sweep: &Sweep) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(|why| cannot(path, "write", &why))?;
+        let earlier = match Manifest::read(path)? {
+            Some(manifest) => Some(manifest),
+            // Others may be about to name their manifest.
+            None if listed(path)?.iter().all(|name| name.ends_with(PARTIAL)) => None,
+            None => {
+                let why = "is not empty, and holds no sweep; name another folder";
+                return Err(Error::Input(format!("{}: {why}", path.display())));
+            }
+        };
+        let extension = sweep.format.extension();
+        let done = done(path, extension)?;
+        let manifest = Manifest::of(sweep, earlier.as_ref(), &done);
+        if let Some(what) = earlier.as_ref().and_then(|old| old.differs(&manifest)) {
+            let path = path.display();
+            let why = format!("{path}: holds parts of {what}; name another folder");
+            return Err(Error::Input(why));
+        }
+        if earlier.as_ref() != Some(&manifest) {
+            let text =
+                serde_json::to_string(&manifest).map_err(|why| Error::Job(why.to_string()))?;
+            write(path, MANIFEST, (text + "\n").as_bytes())?;
+        }
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            manifest,
+            done,
+        })
+    }
+
+    /// What stands in the folder at `path`.
+    ///
+    /// # Errors
+    /// [`Error`] of kind input where it holds no sweep.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let none = || Error::Input(format!("{}: holds no sweep", path.display()));
+        let manifest = Manifest::read(path)?.ok_or_else(none)?;
+        let done = done(path, manifest.format.extension())?;
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            manifest,
+            done,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.manifest.parts.len()
+    }
+
+    /// Part number `n`, as it is asked of whoever runs it.
+    pub fn task(&self, n: usize) -> Option<Task> {
+        let m = &self.manifest;
+        let part = m.parts.get(n)?;
+        Some(Task {
+            name: part.name.clone(),
+            experiment: m.experiment.clone(),
+            text: m.text.clone(),
+            seed: part.seed,
+            keys: m.keys.clone(),
+            points: (part.points.iter())
+                .filter_map(|n| m.points.get(*n).cloned())
+                .collect(),
+            losses: m.losses.clone(),
+            format: m.format,
+        })
+    }
+
+    /// How many runs part number `n` has.
+    pub fn runs_of(&self, n: usize) -> usize {
+        self.manifest.parts.get(n).map_or(0, |p| p.points.len())
+    }
+
+    /// Whether part number `n` was there when the folder was looked at.
+    pub fn is_done(&self, n: usize) -> bool {
+        let part = self.manifest.parts.get(n);
+        part.is_some_and(|part| self.done.contains(&part.name))
+    }
+
+    /// Parts that were not there then, in order.
+    pub fn missing(&self) -> impl Iterator<Item = Task> + '_ {
+        let missing = (0..self.parts()).filter(|n| !self.is_done(*n));
+        missing.filter_map(|n| self.task(n))
+    }
+
+    /// Whether the file of `task` is there now.
+    pub fn has(&self, task: &Task) -> bool {
+        self.path.join(task.file()).exists()
+    }
+
+    /// Marks `task` as begun; false where it is marked already, by one who is at it or who has died.
+    ///
+    /// # Errors
+    /// [`Error`] of kind job where nothing can be written.
+    pub(super) fn claim(&self, task: &Task) -> Result<Claim, Error> {
+        let path = self.path.join(format!("{}.{PARTIAL}", task.name));
+        match File::create_new(&path) {
+            Ok(_) => Ok(Claim::Ours),
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Ok(Claim::Theirs),
+            Err(why) => Err(cannot(&path, "write", &why)),
+        }
+    }
+
+    /// Takes the mark of `task` away.
+    pub(super) fn release(&self, task: &Task) {
+        // Where that fails the mark is rubbish in a day.
+        let _ = fs::remove_file(self.path.join(format!("{}.{PARTIAL}", task.name)));
+    }
+
+    /// Writes `bytes` as the file of `task`, which is there whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error`] of kind job where it cannot be written.
+    pub fn write(&self, task: &Task, bytes: &[u8]) -> Result<(), Error> {
+        write(&self.path, &task.file(), bytes)
+    }
+
+    /// Takes away what processes that have died left in the folder more than a day ago.
+    ///
+    /// # Errors
+    /// [`Error`] of kind job where the folder cannot be read.
+    pub fn tidy(&self) -> Result<(), Error> {
+        let ending = format!(".{PARTIAL}");
+        for name in listed(&self.path)? {
+            let path = self.path.join(&name);
+            let age = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
+            if name.ends_with(&ending) && age().is_some_and(|age| age > RUBBISH) {
+                let _ = fs::remove_file(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// How far it is.
+    pub fn status(&self) -> Status {
+        let m = &self.manifest;
+        let missing: Vec<usize> = (0..self.parts()).filter(|n| !self.is_done(*n)).collect();
+        let runs = |parts: &mut dyn Iterator<Item = &Part>| parts.map(|p| p.points.len()).sum();
+        let seeds: BTreeSet<u64> = (missing.iter())
+            .filter_map(|n| m.parts.get(*n).map(|part| part.seed))
+            .collect();
+        Status {
+            experiment: m.experiment.clone(),
+            points: m.asked,
+            seeds: m.seeds.len(),
+            parts: m.parts.len(),
+            done: m.parts.len() - missing.len(),
+            runs: runs(&mut m.parts.iter()),
+            runs_missing: runs(&mut missing.iter().filter_map(|n| m.parts.get(*n))),
+            cpu_s: m.cpu_s,
+            seeds_missing: seeds.into_iter().collect(),
+            missing,
+        }
+    }
+}
+
+/// Whose a part is that is to be begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claim {
+    Ours,
+    Theirs,
+}
+
+/// How far a sweep is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Status {
+    /// The experiment's id.
+    pub experiment: String,
+    /// Points that were asked for.
+    pub points: usize,
+    /// Seeds that were asked for.
+    pub seeds: usize,
+    /// Parts.
+    pub parts: usize,
+    /// Parts that are there.
+    pub done: usize,
+    /// Runs of all parts: one point with one seed each.
+    pub runs: usize,
+    /// Runs of parts that are missing.
+    pub runs_missing: usize,
+    /// Processor time of a run, in seconds, where the experiment says it.
+    pub cpu_s: Option<f64>,
+    /// Seeds of parts that are missing.
+    pub seeds_missing: Vec<u64>,
+    /// Numbers of parts that are missing, from 0.
+    pub missing: Vec<usize>,
+}
+
+impl Status {
+    /// Processor time of what is missing, in seconds, where the experiment says it.
+    pub fn cost_s(&self) -> Option<f64> {
+        Some(self.cpu_s? * self.runs_missing as f64)
+    }
+
+    /// Numbers, from 1, of those of `of` shards that have parts missing.
+    pub fn shards_missing(&self, of: NonZeroUsize) -> Vec<usize> {
+        let of_each = self.missing.iter().map(|part| part % of.get() + 1);
+        of_each.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+impl Manifest {
+    /// What `sweep` asks for, where `done` of `earlier` is there.
+    fn of(sweep: &Sweep, earlier: Option<&Self>, done: &HashSet<String>) -> Self {
+        let mut points = sweep.points.clone();
+        let asked = points.len();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (place, point) in points.iter().enumerate() {
+            places.insert(point.id.clone(), place);
+        }
+        let known = earlier.into_iter().flat_map(|old| &old.points);
+        for point in known {
+            if !places.contains_key(&point.id) {
+                places.insert(point.id.clone(), points.len());
+                points.push(point.clone());
+            }
+        }
+        let kept = earlier.map_or_else(Vec::new, |old| old.kept(done, &places));
+        let seeds: HashSet<u64> = sweep.seeds.iter().copied().collect();
+        let is_asked = |part: &Part| {
+            seeds.contains(&part.seed) && part.points.iter().any(|place| *place < asked)
+        };
+        let (of_it, mut others): (Vec<Part>, Vec<Part>) = kept.into_iter().partition(is_asked);
+        others.sort();
+        let mut by_seed: BTreeMap<u64, Vec<Part>> = BTreeMap::new();
+        for part in of_it {
+            by_seed.entry(part.seed).or_default().push(part);
+        }
+        let mut manifest = Self {
+            generator: "thalweg".to_owned(),
+            program: sweep.program.clone(),
+            experiment: sweep.experiment.id.clone(),
+            cpu_s: sweep.experiment.cpu_s,
+            base: sweep.base.clone(),
+            text: sweep.experiment.text.clone(),
+            losses: sweep.losses.iter().map(ToString::to_string).collect(),
+            format: sweep.format,
+            keys: sweep.keys(),
+            seeds: sweep.seeds.clone(),
+            asked,
+            points,
+            parts: Vec::new(),
+            earlier: others,
+        };
+        for seed in &sweep.seeds {
+            let kept = by_seed.remove(seed).unwrap_or_default();
+            let parts = manifest.divided(sweep, *seed, kept);
+            manifest.parts.extend(parts);
+        }
+        manifest.without_strangers()
+    }
+
+    /// The parts of `seed`: those that are `kept`, and what they lack of what is asked, in as few as it takes.
+    fn divided(&self, sweep: &Sweep, seed: u64, mut kept: Vec<Part>) -> Vec<Part> {
+        let covered: HashSet<usize> = kept.iter().flat_map(|p| p.points.iter().copied()).collect();
+        let lacking: Vec<usize> = (0..self.asked).filter(|n| !covered.contains(n)).collect();
+        for points in lacking.chunks(sweep.points_a_part()) {
+            let of_it = points.iter().filter_map(|n| self.points.get(*n));
+            let columns = (&*self.keys, self.format);
+            kept.push(Part {
+                seed,
+                name: name_of(&self.program, columns, of_it, seed),
+                points: points.to_vec(),
+            });
+        }
+        kept.sort();
+        kept
+    }
+
+    /// The parts that are `done`, their points at new `places`.
+    fn kept(&self, done: &HashSet<String>, places: &HashMap<String, usize>) -> Vec<Part> {
+        let all = self.parts.iter().chain(&self.earlier);
+        let moved = |part: &Part| {
+            let place = |n: &usize| places.get(&self.points.get(*n)?.id).copied();
+            Some(Part {
+                points: part.points.iter().map(place).collect::<Option<_>>()?,
+                ..part.clone()
+            })
+        };
+        let done = all.filter(|part| done.contains(&part.name));
+        done.filter_map(moved).collect()
+    }
+
+    /// The same without points that were not asked for and of which there is no part.
+    fn without_strangers(mut self) -> Self {
+        let parts = || self.parts.iter().chain(&self.earlier);
+        let used: BTreeSet<usize> = parts()
+            .flat_map(|part| part.points.iter().copied())
+            .chain(0..self.asked)
+            .collect();
+        let places: HashMap<usize, usize> = used.iter().copied().zip(0..).collect();
+        for part in self.parts.iter_mut().chain(&mut self.earlier) {
+            for place in &mut part.points {
+                *place = places.get(place).copied().unwrap_or(*place);
+            }
+        }
+        let points = self.points.into_iter().enumerate();
+        let points = points.filter(|(n, _)| used.contains(n));
+        self.points = points.map(|(_, point)| point).collect();
+        self
+    }
+
+    /// That in the folder at `path`, where there is one.
+    fn read(path: &Path) -> Result<Option<Self>, Error> {
+        let file = path.join(MANIFEST);
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(why) => return Err(cannot(&file, "read", &why)),
+        };
+        let manifest = serde_json::from_str(&text);
+        let foreign = |_| Error::Input(format!("{}: is no sweep's", file.display()));
+        manifest.map(Some).map_err(foreign)
+    }
+
+    /// What its parts are of that those of `new` are not, in a few words.
+    fn differs(&self, new: &Self) -> Option<String> {
+        if self.experiment != new.experiment {
+            return Some(format!("the experiment {:?}", self.experiment));
+        }
+        if self.program != new.program {
+            return Some("another build of thalweg".to_owned());
+        }
+        if self.base != new.base || self.losses != new.losses {
+            return Some("the experiment with other keys, files or losses".to_owned());
+        }
+        if self.format != new.format {
+            return Some(format!("the format {}", self.format.extension()));
+        }
+        if self.keys != new.keys {
+            return Some(match self.keys.is_empty() {
+                true => "the experiment as it is".to_owned(),
+                false => format!("a sweep over {}", self.keys.join(", ")),
+            });
+        }
+        let ids: HashMap<String, &str> = (new.points.iter().take(new.asked))
+            .map(|point| (point.words(), &*point.id))
+            .collect();
+        let has_changed = |point: &&Point| {
+            let id = ids.get(&point.words());
+            id.is_some_and(|id| *id != point.id)
+        };
+        let changed = self.points.iter().find(has_changed)?;
+        Some(format!("{} with files that have changed", changed.words()))
+    }
+}
+
+/// Names of parts at `path`.
+fn done(path: &Path, extension: &str) -> Result<HashSet<String>, Error> {
+    let name = |name: String| {
+        let (stem, end) = name.split_once('.')?;
+        (end == extension).then(|| stem.to_owned())
+    };
+    Ok(listed(path)?.into_iter().filter_map(name).collect())
+}
+
+/// Names of files at `path`.
+fn listed(path: &Path) -> Result<Vec<String>, Error> {
+    let entries = fs::read_dir(path).map_err(|why| cannot(path, "read", &why))?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+}
+
+/// Writes `bytes` to `name` in `folder`: whole, or not at all, and there after a power cut.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    let path = folder.join(name);
+    // Processes of other machines may have the same number.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let (process, now) = (process::id(), now.unwrap_or_default().as_nanos());
+    let partial = folder.join(format!("{name}.{process}-{now:x}.{PARTIAL}"));
+    let written = File::create(&partial)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&partial, &path));
+    written.map_err(|why| {
+        let _ = fs::remove_file(&partial);
+        cannot(&path, "write", &why)
+    })
+}
+
+/// The failure to `what` at `path`.
+fn cannot(path: &Path, what: &str, why: &io::Error) -> Error {
+    let (path, why) = (path.display(), plain(why));
+    Error::Job(format!("{path}: cannot {what}: {why}"))
+}
+
+#[cfg(test)]
+#[path = "folder_tests.rs"]
+mod tests;

@@ -1,0 +1,217 @@
+//! A folder keeps what is done, whatever is asked for next, and takes nothing that is of something else.
+#![allow(clippy::unwrap_used)]
+
+use super::super::points::{points, Axis, Design, Values};
+use super::super::work::{run, Shard};
+use super::*;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow::Continue;
+use thalweg_lab::experiment::Experiment;
+
+/// Closed forms, of which two points are a part.
+fn experiment(board: &str) -> Experiment {
+    let text = format!(
+        "id='x'\ntitle='t'\ncpu_s=2.5\n[run]\nkind='forwarding'\ntestbed='ring12'\nboard='{board}'\n\
+         hops=[1]\nchannels=['one']\nforwarding=['conditional']\nmeasure='bounds'\n"
+    );
+    Experiment::parse(Path::new("x.toml"), &text).unwrap()
+}
+
+fn program(text: &str) -> Program {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("program");
+    fs::write(&file, text).unwrap();
+    Program::of(&file).unwrap()
+}
+
+fn sweep_of(hops: &str, seeds: &[u64]) -> Sweep {
+    let axis = Axis::parse(&format!("run.hops={hops}")).unwrap();
+    let points = points(&[axis], Design::Grid, 1).unwrap();
+    Sweep::new(experiment("ideal"), points, seeds.to_vec(), program("one")).unwrap()
+}
+
+fn made(path: &Path, sweep: &Sweep, shard: &str) -> usize {
+    let folder = Folder::of(path, sweep).unwrap();
+    let (jobs, shard) = (NonZeroUsize::MIN, shard.parse().unwrap());
+    let outcome = run(&folder, sweep.program(), shard, jobs, &|_| Continue(())).unwrap();
+    assert_eq!(outcome.failed, []);
+    outcome.made
+}
+
+/// Names and bytes of all files.
+fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |name: String| (name.clone(), fs::read(path.join(name)).unwrap());
+    listed(path).unwrap().into_iter().map(read).collect()
+}
+
+/// Point and seed of all rows of the folder.
+fn runs(path: &Path) -> Vec<(String, String)> {
+    let mut runs = Vec::new();
+    for (name, bytes) in files(path) {
+        if !name.ends_with(".csv") {
+            continue;
+        }
+        let mut reader = csv::Reader::from_reader(&*bytes);
+        let heading = reader.headers().unwrap().clone();
+        let place = |name| heading.iter().position(|column| column == name).unwrap();
+        let (hops, seed) = (place("at.run.hops"), place("seed"));
+        runs.extend(reader.records().map(|row| {
+            let row = row.unwrap();
+            (row[hops].to_owned(), row[seed].to_owned())
+        }));
+    }
+    runs.sort();
+    runs
+}
+
+fn fault(path: &Path, sweep: &Sweep) -> String {
+    let why = Folder::of(path, sweep).unwrap_err().to_string();
+    why.replace(&path.display().to_string(), "runs")
+}
+
+#[test]
+fn shards_make_what_one_process_makes_and_a_second_run_makes_nothing() {
+    let (one, three) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let sweep = sweep_of("1,2,3,4,5", &[1, 2]);
+    assert_eq!(made(one.path(), &sweep, "1/1"), 6);
+    let of_shards: Vec<usize> = ["2/3", "1/3", "3/3"]
+        .map(|shard| made(three.path(), &sweep, shard))
+        .into();
+    assert_eq!(of_shards, [2, 2, 2]);
+    assert_eq!(files(one.path()), files(three.path()));
+    assert_eq!(
+        files(one.path()).len(),
+        6 + 1,
+        "and nothing beside the manifest"
+    );
+    let before = files(one.path());
+    assert_eq!(made(one.path(), &sweep, "1/1"), 0);
+    assert_eq!(files(one.path()), before);
+}
+
+#[test]
+fn more_seeds_and_points_throw_nothing_away_and_double_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(made(dir.path(), &sweep_of("1,3,5", &[1, 2]), "1/1"), 4);
+    let first = files(dir.path());
+    // In the midst of the points that are there: two more for each old seed, five for the new one.
+    let more = sweep_of("1,2,3,4,5", &[1, 2, 3]);
+    assert_eq!(made(dir.path(), &more, "1/1"), 2 + 3);
+    let second = files(dir.path());
+    let kept = |(name, bytes): (&String, &Vec<u8>)| name == MANIFEST || second[name] == *bytes;
+    assert!(first.iter().all(kept));
+    let runs = runs(dir.path());
+    assert_eq!(runs.len(), 5 * 3, "{runs:?}");
+    assert_eq!(runs.iter().collect::<BTreeSet<_>>().len(), 5 * 3);
+    // Fewer again: what is there stays, and is not asked for.
+    let few = sweep_of("1", &[2]);
+    assert_eq!(made(dir.path(), &few, "1/1"), 0);
+    assert_eq!(Folder::open(dir.path()).unwrap().status().parts, 1);
+    assert_eq!(made(dir.path(), &more, "1/1"), 0);
+}
+
+#[test]
+fn who_comes_later_divides_what_is_left_as_who_came_first() {
+    let dir = tempfile::tempdir().unwrap();
+    made(dir.path(), &sweep_of("3,4,9", &[1]), "1/1");
+    let sweep = sweep_of("1,2,3,4,5,6,7,8", &[1, 2]);
+    let first = Folder::of(dir.path(), &sweep).unwrap();
+    for n in (0..first.parts()).rev().filter(|n| !first.is_done(*n)) {
+        let task = first.task(n).unwrap();
+        let bytes = task.run(sweep.program(), &|_| Continue(())).unwrap();
+        first.write(&task, &bytes).unwrap();
+        let later = Folder::of(dir.path(), &sweep).unwrap();
+        assert_eq!(later.manifest, first.manifest, "after part {n}");
+    }
+}
+
+#[test]
+fn parts_of_something_else_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = sweep_of("1,2", &[1]);
+    made(dir.path(), &sweep, "1/1");
+    let other = |change: &dyn Fn(&mut Sweep)| {
+        let mut other = sweep.clone();
+        change(&mut other);
+        fault(dir.path(), &other)
+    };
+    let another = "; name another folder";
+    let build = other(&|sweep| sweep.program = program("two"));
+    assert_eq!(
+        build,
+        format!("runs: holds parts of another build of thalweg{another}")
+    );
+    let id = other(&|sweep| sweep.experiment.id = "y".to_owned());
+    assert_eq!(
+        id,
+        format!("runs: holds parts of the experiment \"x\"{another}")
+    );
+    let axis = Axis::parse("run.hops=1,2").unwrap();
+    let points = points(&[axis], Design::Grid, 1).unwrap();
+    let of =
+        |board| Sweep::new(experiment(board), points.clone(), vec![1], program("one")).unwrap();
+    assert!(Folder::of(dir.path(), &of("ideal")).is_ok());
+    let keys = fault(dir.path(), &of("telosb-contiki"));
+    let wanted = "runs: holds parts of the experiment with other keys, files or losses";
+    assert_eq!(keys, format!("{wanted}{another}"));
+    let bare = Sweep::new(
+        experiment("ideal"),
+        vec![Values::new()],
+        vec![1],
+        program("one"),
+    );
+    let bare = fault(dir.path(), &bare.unwrap());
+    assert_eq!(
+        bare,
+        format!("runs: holds parts of a sweep over run.hops{another}")
+    );
+    let stranger = tempfile::tempdir().unwrap();
+    fs::write(stranger.path().join("thesis.tex"), "").unwrap();
+    assert!(fault(stranger.path(), &sweep).contains("holds no sweep"));
+}
+
+#[test]
+fn a_task_is_text_that_another_process_takes_and_another_build_refuses() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = sweep_of("1,2", &[7]);
+    let folder = Folder::of(dir.path(), &sweep).unwrap();
+    let task = folder.missing().next().unwrap();
+    let text = serde_json::to_string(&task).unwrap();
+    let there: Task = serde_json::from_str(&text).unwrap();
+    let go_on = |_| Continue(());
+    assert_eq!(
+        there.run(&program("one"), &go_on).unwrap(),
+        task.run(&program("one"), &go_on).unwrap()
+    );
+    let why = there.run(&program("two"), &go_on).unwrap_err().to_string();
+    assert!(why.contains("is of another build"), "{why}");
+}
+
+#[test]
+fn marks_of_the_dead_keep_nobody_from_a_part_and_are_gone_when_it_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = sweep_of("1,2,3,4", &[1]);
+    let folder = Folder::of(dir.path(), &sweep).unwrap();
+    for task in folder.missing() {
+        assert_eq!(folder.claim(&task).unwrap(), Claim::Ours);
+        assert_eq!(folder.claim(&task).unwrap(), Claim::Theirs);
+    }
+    let old = dir.path().join("dead.csv.1-2.part");
+    let file = File::create(&old).unwrap();
+    file.set_modified(SystemTime::now() - RUBBISH * 2).unwrap();
+    folder.tidy().unwrap();
+    assert!(!old.exists());
+    assert_eq!(made(dir.path(), &sweep, "1/1"), 2);
+    assert_eq!(files(dir.path()).len(), 2 + 1);
+}
+
+#[test]
+fn shards_cover_all_parts_once() {
+    let shards: Vec<Shard> = ["1/3", "2/3", "3/3"].map(|s| s.parse().unwrap()).into();
+    for part in 0..7 {
+        assert_eq!(shards.iter().filter(|shard| shard.has(part)).count(), 1);
+    }
+    for wrong in ["0/3", "4/3", "1/0", "1", "a/b", ""] {
+        assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+    }
+}
