@@ -2,7 +2,7 @@
 
 use crate::ask::Ask;
 use crate::attend::{attend, Desk};
-use crate::errors::{bug, raised, refused};
+use crate::errors::{bug, input, raised, refused};
 use crate::json;
 use crate::table::{escaped, Columns, Table};
 use pyo3::prelude::*;
@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use thalweg::{ExperimentReport, ExperimentRun, Lab, Row, RunOption, Step};
+use thalweg_lab::experiment::SpecError;
 use thalweg_lab::results::{Column, ColumnKind, Judged, Value};
 
 /// An experiment: what to run, what to measure of it, how to draw it.
@@ -27,20 +28,27 @@ impl Experiment {
     #[staticmethod]
     fn load(name: PathBuf) -> PyResult<Self> {
         let experiment = thalweg::Experiment::load(&name.to_string_lossy());
-        experiment.map(Self).map_err(refused)
+        experiment.map(Self).map_err(of_spec)
     }
     /// The experiment that a file's text describes.
     #[staticmethod]
     fn parse(text: &str) -> PyResult<Self> {
-        let experiment = thalweg::Experiment::parse(Path::new("experiment"), text);
-        experiment.map(Self).map_err(refused)
+        text.parse().map(Self).map_err(of_spec)
     }
-
-    /// The experiment that `json` says, by the keys of a file.
+    /// The experiment that a dict says, by the keys of a file.
     #[staticmethod]
-    fn of_json(json: &str) -> PyResult<Self> {
-        let table: toml::Table = serde_json::from_str(json).map_err(refused)?;
-        Self::parse(&toml::to_string(&table).map_err(refused)?)
+    fn of_dict(keys: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let text = toml::to_string(&table(keys)?).map_err(refused)?;
+        text.parse().map(Self).map_err(of_values)
+    }
+    /// The same with other values: a dict of keys, each with the tables that it is in, as `run.payload`.
+    fn with_(&self, changes: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let changes = table(changes)?;
+        let changes = changes
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.clone()));
+        let changes: Vec<_> = changes.collect();
+        self.0.with(&changes).map(Self).map_err(of_values)
     }
 
     /// Its id.
@@ -87,6 +95,34 @@ impl Experiment {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let parse = py.get_type::<Self>().getattr("parse")?;
         Ok((parse, (self.0.text.clone(),)))
+    }
+}
+
+/// The values in a dict.
+fn table(values: &Bound<'_, PyAny>) -> PyResult<toml::Table> {
+    let plain = values.py().import("thalweg._plain")?;
+    let json: String = plain.call_method1("text", (values,))?.extract()?;
+    serde_json::from_str(&json).map_err(|why| refused(format!("an experiment's keys: {why}")))
+}
+
+/// The exception that `why` an experiment is none is: its place is the key.
+fn of_spec(why: SpecError) -> PyErr {
+    let line = why.to_string();
+    match why.key() {
+        Some(key) => input(key, &line),
+        None => refused(line),
+    }
+}
+
+/// The same of values that nobody wrote as text: there is no line.
+fn of_values(why: SpecError) -> PyErr {
+    match why {
+        SpecError::Malformed {
+            key: Some(key),
+            why,
+            ..
+        } => input(&key, &format!("{key}: {why}")),
+        why => of_spec(why),
     }
 }
 

@@ -84,3 +84,20 @@ def test_a_papers_results_are_a_page(tmp_path: Path):
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!doctype html>") and "cit.fig3" in page
     assert done.reports["cit.fig3"].to_dicts() == tw.run("cit.fig3", quick=True).to_dicts()
+
+
+def test_keys_are_changed_by_their_paths(thalweg, tmp_path: Path):
+    numpy = pytest.importorskip("numpy")
+    mine = tw.experiment("p3.fig5").with_({"run.payload": numpy.array([40, 118]), "seeds": 3, "run.testbed": "line5"})
+    assert mine.seeds == [1, 2, 3] and mine.to_dict()["run"]["payload"] == [40, 118]
+    with pytest.raises(tw.InputError, match="^run.payload: expected 1 to 118") as raised:
+        mine.with_({"run.payload": 119})
+    assert raised.value.where == "run.payload"
+    with pytest.raises(tw.InputError, match="payload") as raised:
+        mine.with_({"run.paylaod": 40})
+    assert raised.value.where == "run.paylaod" and "\n" not in str(raised.value)
+    with pytest.raises(tw.InputError, match="^run.payload: expected 1 to 118"):
+        tw.experiment({**OWN, "run": {**OWN["run"], "payload": 119}})
+    with pytest.raises(tw.InputError, match="run.payload: expected a number") as raised:
+        mine.with_({"run.payload": None})
+    assert raised.value.where == "run.payload"

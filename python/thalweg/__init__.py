@@ -9,7 +9,6 @@ Tables go to polars, DuckDB, pandas and pyarrow as they are. The same seed gives
 
 from __future__ import annotations
 
-import json as _json
 import os as _os
 from typing import Any, Iterable, Mapping, Sequence
 
@@ -142,7 +141,7 @@ def experiment(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any]) -
     if isinstance(what, str) and "\n" in what:
         return Experiment.parse(what)
     if isinstance(what, Mapping):
-        return Experiment.of_json(_json.dumps(_plain(what)))
+        return Experiment.of_dict(what)
     return Experiment.load(what)
 
 
@@ -183,19 +182,6 @@ def reproduce(
 def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: Any) -> Report:
     """The report of rows that are there already: those of a `Report`, or of many, as any table."""
     return _thalweg.judge(experiment(what), rows)
-
-
-def _plain(value: Any) -> Any:
-    """`value` as JSON has it: arrays and ranges as lists, numpy's numbers as Python's."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, (str, bytes, int, float)) or value is None:
-        return value
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, Iterable):
-        return [_plain(one) for one in value]
-    return value
 
 
 def _arguments(given: dict[str, Any]) -> dict[str, Any]:

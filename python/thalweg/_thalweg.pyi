@@ -1,7 +1,7 @@
 # Types of the compiled half. `mypy.stubtest` holds them against it.
 import builtins
 import os
-from typing import Any, final
+from typing import Any, Mapping, final
 
 @final
 class Testbed:
@@ -135,7 +135,8 @@ class Experiment:
     @staticmethod
     def parse(text: str) -> Experiment: ...
     @staticmethod
-    def of_json(json: str) -> Experiment: ...
+    def of_dict(keys: Mapping[str, Any]) -> Experiment: ...
+    def with_(self, changes: Mapping[str, Any]) -> Experiment: ...
     @property
     def id(self) -> str: ...
     @property
