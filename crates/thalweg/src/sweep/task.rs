@@ -166,7 +166,8 @@ impl Task {
         let names: Vec<String> = self.keys.iter().map(|key| format!("{AT}{key}")).collect();
         let mut columns = BTreeSet::from([POINT]);
         columns.extend(names.iter().map(String::as_str));
-        columns.extend(experiment.run.columns());
+        let of_rows = experiment.run.columns().into_iter();
+        columns.extend(of_rows.map(|column| column.name));
         self.format.encoded(&columns, &rows)
     }
 
