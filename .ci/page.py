@@ -201,6 +201,17 @@ def main(program):
         page.until(f"{state_of(6)}.includes('cancelled')", "the session is cancelled")
         check(len(json.loads(gateway.get("/api/objects"))["objects"]) >= 5, "what came is kept")
 
+        # Who clicks into the list, or stands on a link of it, still sees it move, and stays where they were.
+        for place in ("#jobs .scroll", "#jobs tbody a"):
+            page.run(f"document.querySelector({json.dumps(place)}).focus()")
+            held = "document.activeElement.className + document.activeElement.getAttribute('href')"
+            before = page.run(held)
+            rows = page.run("document.querySelectorAll('#jobs tbody tr').length")
+            check(gateway.ask("POST", "/api/jobs", {"kind": "plan", "from": 6})[0] == 201, "a plan is accepted")
+            page.until(f"document.querySelectorAll('#jobs tbody tr').length > {rows}", f"a new row, with the focus at {place}")
+            check(page.run(held) == before, f"the focus stays at {place}")
+        page.run("document.activeElement.blur()")
+
         # What is downloaded is what was sent.
         told = json.loads(gateway.get("/api/objects"))["objects"][0]
         script = f"""fetch('/api/objects/{told['id']}/content').then((a) => a.arrayBuffer())

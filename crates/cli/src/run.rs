@@ -8,7 +8,7 @@ use std::path::Path;
 
 use thalweg::{ExperimentRun, Explained, RunOption};
 use thalweg_lab::experiment::{Manifest, Refused, Report};
-use thalweg_lab::results::{csv, Judged};
+use thalweg_lab::results::Judged;
 use thalweg_testbeds::Losses;
 
 use crate::args::RunArgs;
@@ -214,16 +214,9 @@ pub(crate) fn write_report(folder: &Path, report: &Report, losses: &Losses) -> R
     let (experiment, seeds) = (&report.experiment, &report.seeds);
     let manifest = Manifest::of(experiment, seeds, losses, command(), columns.collect());
     let manifest = serde_json::to_string_pretty(&manifest).map_err(Failure::job)?;
-    let rows = serde_json::to_string(&labelled).map_err(Failure::job)?;
-    let results = serde_json::to_string_pretty(&report.results).map_err(Failure::job)?;
     write_file(&folder.join(MANIFEST), &format!("{manifest}\n"))?;
-    write_file(&folder.join("rows.csv"), &csv(&labelled))?;
-    write_file(&folder.join("rows.json"), &format!("{rows}\n"))?;
-    write_file(&folder.join("results.json"), &format!("{results}\n"))?;
-    for (name, svg) in &report.figures {
-        write_file(&folder.join(format!("{name}.svg")), svg)?;
-    }
-    Ok(())
+    let mut files = report.files().map_err(Failure::job)?.into_iter();
+    files.try_for_each(|(name, text)| write_file(&folder.join(name), &text))
 }
 
 /// One JSON object a line.

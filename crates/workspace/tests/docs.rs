@@ -173,8 +173,8 @@ const ENDINGS: [&str; 10] = [
     ".rs", ".toml", ".md", ".py", ".svg", ".sh", ".cc", ".yml", ".run", ".lock",
 ];
 
-/// Names in backticks that others define: Rust's library, MQTT.
-const FOREIGN: [&str; 2] = ["HashMap", "BadUserNamePassword"];
+/// Names in backticks that others define: Rust's library, MQTT, Python's.
+const FOREIGN: [&str; 3] = ["HashMap", "BadUserNamePassword", "ValueError"];
 
 /// What stands within backticks in each of `paragraphs`; lists in braces one by one.
 fn spans<'a>(paragraphs: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -312,7 +312,7 @@ fn files_that_sources_name_exist() {
     assert!(missing.is_empty(), "named, but not there:\n{missing}");
 }
 
-/// The names that the sources define: items, fields, variants, modules, crates.
+/// The names that the sources define: items, fields, variants, modules, crates; Python's classes.
 fn defined() -> HashSet<String> {
     const ITEMS: [&str; 9] = [
         "fn",
@@ -348,6 +348,11 @@ fn defined() -> HashSet<String> {
                 names.extend((variant || field).then(|| name.to_owned()));
             }
         }
+    }
+    for source in files_of(&root().join("python"), "py") {
+        let text = fs::read_to_string(&source).unwrap();
+        let classes = text.lines().filter_map(|line| line.strip_prefix("class "));
+        names.extend(classes.filter_map(|rest| Some(identifiers(rest).next()?.to_owned())));
     }
     for folder in fs::read_dir(root().join("crates")).unwrap() {
         let name = folder.unwrap().file_name().into_string().unwrap();

@@ -4,8 +4,8 @@
 use super::manifest::{labelled, labelled_columns};
 use super::spec::Experiment;
 use crate::results::{
-    filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Column, Extent, Filtered,
-    Judged, MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED, SEED,
+    csv, filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Column, Extent,
+    Filtered, Judged, MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED, SEED,
 };
 use std::collections::BTreeSet;
 
@@ -92,6 +92,24 @@ impl Report {
     /// Its rows, each with the experiment and the testbed that it is of.
     pub fn labelled_rows(&self) -> Vec<Row> {
         labelled(&self.experiment, &self.rows)
+    }
+    /// What a folder of results holds of it beside a manifest, by name: rows, results and figures.
+    ///
+    /// # Errors
+    /// [`serde_json::Error`], for no report that was measured.
+    pub fn files(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
+        let rows = self.labelled_rows();
+        let mut files = vec![
+            ("rows.csv".to_owned(), csv(&rows)),
+            ("rows.json".to_owned(), serde_json::to_string(&rows)? + "\n"),
+            (
+                "results.json".to_owned(),
+                serde_json::to_string_pretty(&self.results)? + "\n",
+            ),
+        ];
+        let figures = self.figures.iter();
+        files.extend(figures.map(|(name, svg)| (format!("{name}.svg"), svg.clone())));
+        Ok(files)
     }
     /// Every column that those rows may have. A table of them has all of these, whichever any row has.
     pub fn columns(&self) -> Vec<Column> {

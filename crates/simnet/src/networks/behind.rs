@@ -12,7 +12,7 @@ use thalweg_host::network::NetworkFault;
 use thalweg_host::transfer::session::SessionRequest;
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
-use thalweg_wire::host::Carries;
+use thalweg_wire::host::{About, Carries};
 
 use crate::motes::{check_pipelines, description, RunError};
 
@@ -32,22 +32,21 @@ pub struct Behind<O> {
 
 impl<O: Open + Clone + Send + 'static> Behind<O> {
     /// The nodes of `site`, whose base station is at `address`; objects have about `bytes` bytes. Waits some seconds for
-    /// its greeting. Where none comes, the testbed's sink is taken to be the base station, until it is there.
+    /// its greeting. Where none comes, or one of a node that `site` lacks, the testbed's sink is taken to be the base station,
+    /// until it is there: other stations of the daemon are served meanwhile.
     ///
     /// # Errors
-    /// [`RunError`] where the nodes cannot carry pipelines, or `site` does not have the base station that greets.
+    /// [`RunError`] where the nodes cannot carry pipelines.
     pub fn new(address: O, site: Site, bytes: u32) -> Result<Self, RunError> {
         let named = |lack| RunError::Board(site.testbed.board_name.clone(), lack);
         check_pipelines(&site.board).map_err(named)?;
-        let network = Self::greeted(&address).ok();
+        let is_ours = |network: &LineNetwork| {
+            let has = |about: About| site.testbed.nodes.iter().any(|node| node.id == about.node);
+            network.station().is_none_or(has)
+        };
+        let network = Self::greeted(&address).ok().filter(is_ours);
         let station = network.as_ref().and_then(LineNetwork::station);
         let sink = station.map_or(site.testbed.sink, |about| about.node);
-        let ids = site.testbed.nodes.iter().map(|node| node.id);
-        if !ids.into_iter().any(|id| id == sink) {
-            let name = &site.testbed.name;
-            let line = format!("the base station is node {sink}, which {name} does not have");
-            return Err(Failure::Unfit(line).into());
-        }
         Ok(Self {
             address,
             site,
@@ -93,10 +92,15 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
         };
         match network.station() {
             Some(about) if about.node != self.sink => {
-                let line = format!(
-                    "the base station is node {}, and the gateway began with node {}: begin it again",
-                    about.node, self.sink
-                );
+                let (node, name) = (about.node, &self.site.testbed.name);
+                let has = self.site.testbed.nodes.iter().any(|of| of.id == node);
+                let line = match has {
+                    true => format!(
+                        "the base station is node {node}, and the gateway began with node {}: begin it again",
+                        self.sink
+                    ),
+                    false => format!("the base station is node {node}, which {name} does not have"),
+                };
                 Err(NetworkFault::Broken(line.into()))
             }
             _ => Ok(network),

@@ -290,3 +290,23 @@ fn parts_that_are_there_are_not_fetched_again_after_a_kill() {
     assert_eq!(log.matches("part 1 of 2").count(), 1, "{log}");
     assert_eq!(log.matches("part 2 of 2").count(), 3, "{log}");
 }
+
+#[test]
+fn a_base_station_of_another_network_is_down_and_the_others_work() {
+    let dir = tempfile::tempdir().unwrap();
+    // Its base station is node 6, and line5 has five nodes.
+    let _station = Station::start(dir.path(), "stata", "20", &BYTES.to_string());
+    let file = dir.path().join("gateway.toml");
+    let text = format!(
+        "[[station]]\nname = \"north\"\ntestbed = \"floor21\"\nspeed = 40\nbytes = {BYTES}\n\
+         [[station]]\nname = \"mill\"\ntestbed = \"line5\"\nport = \"{}/station\"\n",
+        dir.path().display()
+    );
+    std::fs::write(&file, text).unwrap();
+    let of = ["--config", file.to_str().unwrap()];
+    let gateway = Gateway::of(&dir.path().join("data"), &of);
+    gateway.until_of("/healthz", "which line5 does not have");
+    assert_eq!(gateway.json("/healthz")["stations"]["north"], "up");
+    gateway.post("{\"kind\": \"fetch\", \"from\": 17, \"station\": \"north\"}");
+    gateway.until("\"done\"");
+}

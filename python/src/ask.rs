@@ -1,0 +1,125 @@
+//! The keyword arguments of a call, each taken out by its name. A value that does not do is an [`InputError`], never a
+//! TypeError that names a Rust type.
+//!
+//! [`InputError`]: crate::errors
+
+use crate::errors::input;
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use thalweg::Testbed;
+use thalweg_testbeds::Loss;
+use thalweg_units::{Channel, Duration, NodeId};
+
+/// The keyword arguments of a call; None stands for one that is not given.
+pub(crate) struct Ask<'py>(Bound<'py, PyDict>);
+
+/// What a seed is.
+const SEED: &str = "a whole number from 0 to 18446744073709551615";
+
+impl<'py> Ask<'py> {
+    pub(crate) const fn new(arguments: Bound<'py, PyDict>) -> Self {
+        Self(arguments)
+    }
+    /// The argument as it is.
+    pub(crate) fn any(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.0.get_item(name)?.filter(|value| !value.is_none()))
+    }
+    /// The argument, which is to be what `expected` says.
+    ///
+    /// # Errors
+    /// One line that names both.
+    pub(crate) fn get<T: FromPyObjectOwned<'py>>(
+        &self,
+        name: &str,
+        expected: &str,
+    ) -> PyResult<Option<T>> {
+        let extracted = |value: Bound<'py, PyAny>| {
+            let taken = value.extract::<T>();
+            taken.map_err(|_| unfit(name, expected, &value))
+        };
+        self.any(name)?.map(extracted).transpose()
+    }
+    /// Whether the argument is true.
+    pub(crate) fn is(&self, name: &str) -> PyResult<bool> {
+        Ok(self.get(name, "True or False")?.unwrap_or(false))
+    }
+    /// A seed; 1 where none is given.
+    pub(crate) fn seed(&self) -> PyResult<u64> {
+        seed(self.any("seed")?)
+    }
+    /// A time in seconds.
+    pub(crate) fn seconds(&self, name: &str) -> PyResult<Option<Duration>> {
+        const EXPECTED: &str = "seconds from 0 on, at most 1e9";
+        let Some(seconds) = self.get::<f64>(name, EXPECTED)? else {
+            return Ok(None);
+        };
+        match (0.0..=1e9).contains(&seconds) {
+            true => Ok(Some(Duration::from_secs_f64(seconds))),
+            false => Err(input(
+                name,
+                &format!("{name}: expected {EXPECTED}, got {seconds}"),
+            )),
+        }
+    }
+    /// A node, by its number or its label in `testbed`.
+    pub(crate) fn node(&self, name: &str, testbed: &Testbed) -> PyResult<Option<NodeId>> {
+        let Some(value) = self.any(name)? else {
+            return Ok(None);
+        };
+        if let Ok(label) = value.extract::<String>() {
+            let unknown = || {
+                let of = &testbed.name;
+                input(name, &format!("{name}: {of} has no node called {label:?}"))
+            };
+            return testbed.labelled(&label).ok_or_else(unknown).map(Some);
+        }
+        let node = value.extract().ok().and_then(|id| NodeId::new(id).ok());
+        let unfit = || unfit(name, "a node's number or label", &value);
+        node.ok_or_else(unfit).map(Some)
+    }
+    /// A channel of 2.4 GHz.
+    pub(crate) fn channel(&self, name: &str) -> PyResult<Option<Channel>> {
+        self.any(name)?
+            .map(|value| channel(name, &value))
+            .transpose()
+    }
+    /// Channels of 2.4 GHz, as they are listed.
+    pub(crate) fn channels(&self, name: &str) -> PyResult<Option<Vec<Channel>>> {
+        let Some(list) = self.get::<Vec<Bound<'py, PyAny>>>(name, "a list of channels")? else {
+            return Ok(None);
+        };
+        let channels = list.iter().map(|value| channel(name, value));
+        channels.collect::<PyResult<Vec<_>>>().map(Some)
+    }
+    /// Links that lose a share of their frames, as the command line writes them: `2-1:0.5`.
+    pub(crate) fn losses(&self) -> PyResult<Vec<Loss>> {
+        let texts = self.get::<Vec<String>>("losses", "a list of losses such as \"2-1:0.5\"")?;
+        let loss = |text: String| {
+            let parsed = text.parse::<Loss>();
+            parsed.map_err(|why| input("losses", &format!("losses: {why}")))
+        };
+        texts.unwrap_or_default().into_iter().map(loss).collect()
+    }
+}
+
+/// The seed `value`; 1 where there is none.
+pub(crate) fn seed(value: Option<Bound<'_, PyAny>>) -> PyResult<u64> {
+    let seed = |value: Bound<'_, PyAny>| value.extract().map_err(|_| unfit("seed", SEED, &value));
+    value.map_or(Ok(1), seed)
+}
+
+fn channel(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Channel> {
+    let number = value.extract::<u8>().ok();
+    let channel = number.and_then(|number| Channel::new(number).ok());
+    channel.ok_or_else(|| unfit(name, "a channel from 11 to 26", value))
+}
+
+/// Argument `name` is not what was `expected`, but `value`.
+pub(crate) fn unfit(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let got = value
+        .repr()
+        .map_or_else(|_| "something else".to_owned(), |r| r.to_string());
+    let got: String = got.chars().take(80).collect();
+    input(name, &format!("{name}: expected {expected}, got {got}"))
+}

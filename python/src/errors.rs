@@ -1,0 +1,73 @@
+//! What goes wrong, as Python's exceptions: one line, and the place that it is about. The classes are in
+//! `thalweg/_errors.py`. Tests: `tests/test_errors.py`.
+
+use pyo3::import_exception;
+use pyo3::prelude::*;
+use thalweg::Error;
+use thalweg_testbeds::{Location, TestbedError};
+
+import_exception!(thalweg._errors, InputError);
+import_exception!(thalweg._errors, JobError);
+import_exception!(thalweg._errors, Bug);
+
+/// What was asked cannot be: `line` says of `place` why.
+pub(crate) fn input(place: &str, line: &str) -> PyErr {
+    InputError::new_err((one_line(line), Some(place.to_owned())))
+}
+
+/// What should not happen did.
+pub(crate) fn bug(line: &str) -> PyErr {
+    Bug::new_err(one_line(line))
+}
+
+/// An input that is not as it should be, where its text names the place.
+pub(crate) fn refused(why: impl std::fmt::Display) -> PyErr {
+    InputError::new_err((one_line(&why.to_string()), None::<String>))
+}
+
+/// The exception that `error` of the library is.
+pub(crate) fn raised(error: Error) -> PyErr {
+    match error {
+        Error::Testbed(why) => of_testbed(&why),
+        Error::NotTaken { option, protocol } => {
+            let option = argument(option);
+            input(
+                &option,
+                &format!("{option} is not for protocol {protocol:?}"),
+            )
+        }
+        Error::Option { option, why } => {
+            let option = argument(option);
+            input(&option, &format!("{option}: {why}"))
+        }
+        Error::Job(line) => JobError::new_err(one_line(&line)),
+        Error::Stopped => JobError::new_err("stopped"),
+        error => refused(error),
+    }
+}
+
+fn of_testbed(why: &TestbedError) -> PyErr {
+    let place = match &why.place {
+        Location::Whole => why.source_name.clone(),
+        Location::Line(line) => format!("line {line}"),
+        Location::Cell { line, column } => format!("line {line}, column {column}"),
+        Location::Key(key) => key.clone(),
+    };
+    input(&place, &why.to_string())
+}
+
+/// The argument that the library calls `option`.
+fn argument(option: &str) -> String {
+    match option {
+        "from" => "source".to_owned(),
+        "to" => "sink".to_owned(),
+        "age" | "idle" | "patience" | "at" => format!("{option}_s"),
+        "loss" => "losses".to_owned(),
+        option => option.replace('-', "_"),
+    }
+}
+
+/// `text` in one line.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}

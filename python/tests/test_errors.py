@@ -1,0 +1,50 @@
+"""Bad input ends in one line that names the place."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import pytest
+import thalweg as tw
+
+
+@pytest.mark.parametrize(
+    ("call", "where", "line"),
+    [
+        (lambda: tw.collect("line5", seed=-1), "seed", "seed: expected a whole number from 0"),
+        (lambda: tw.collect("line5", source=77), None, "has no node 77"),
+        (lambda: tw.collect("line5", source="attic"), "source", "no node called"),
+        (lambda: tw.collect("line5", protocol="p4"), "protocol", "no protocol is called"),
+        (lambda: tw.collect("line5", channels=[27]), "channels", "a channel from 11 to 26, got 27"),
+        (lambda: tw.collect("line5", payload=300), "payload", "payload: "),
+        (lambda: tw.collect("line5", age_s=-3), "age_s", "seconds from 0 on"),
+        (lambda: tw.collect("line5", losses=["2-1"]), "losses", "expected FROM-TO:SHARE"),
+        (lambda: tw.collect("line5", object=b""), None, "the object is empty"),
+        (lambda: tw.collect("line5", object="text"), "object", "bytes, or how many"),
+        (lambda: tw.collect("line5", protocol="rcrt"), None, "rcrt"),
+        (lambda: tw.plan("line5", protocol="fastforward"), "protocol", "not for protocol"),
+        (lambda: tw.survey("line6"), "line6", "no such testbed"),
+        (lambda: tw.testbed("-"), None, "`-`"),
+        (lambda: tw.run("p3.fig99"), None, "p3.fig99"),
+        (lambda: tw.run("cit.bounds", seeds=[1, -2]), "seeds", "seeds: expected seeds from 0"),
+        (lambda: tw.run("cit.bounds", jobs=0), "jobs", "from 1 on"),
+    ],
+)
+def test_one_line_names_the_place(call, where, line):
+    with pytest.raises(tw.InputError) as raised:
+        call()
+    said = str(raised.value)
+    assert line in said and "\n" not in said, said
+    assert raised.value.where == where
+    assert isinstance(raised.value, ValueError) and isinstance(raised.value, tw.ThalwegError)
+    # None of another error stands above it.
+    assert raised.value.__cause__ is None and raised.value.__context__ is None
+
+
+def test_a_testbeds_file_names_its_line(tmp_path: Path):
+    file = tmp_path / "links.csv"
+    file.write_text("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,1.7\n")
+    with pytest.raises(tw.InputError) as raised:
+        tw.testbed(file)
+    assert "line 3" in str(raised.value) and raised.value.where.startswith("line 3")
