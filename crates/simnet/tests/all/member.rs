@@ -9,7 +9,7 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::line::station;
 use thalweg_protocols::linkprobe::NodeList;
 use thalweg_protocols::member::{Command, Member, Packets};
-use thalweg_protocols::mote::{self, Mote};
+use thalweg_protocols::mote;
 use thalweg_protocols::object::{Lends, NoRoom, ObjectInfo, ObjectStore};
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::source::Source;
