@@ -175,7 +175,13 @@ impl From<RunError> for ExperimentError {
 
 /// What `journal` has of `run` with `seeds` at `sites`.
 pub fn resume<'a>(journal: &'a Journal, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'a> {
-    journal.kept(run.keys(), sites.losses(), seeds)
+    journal.kept(run.keys(), sites, seeds)
+}
+
+/// SHA-256, in hexadecimal, of all that rows of `run` at `sites` depend on beside the program and the seed: its keys, the
+/// contents of files that they name, testbeds that are values, losses.
+pub fn digest(run: &Run, sites: &Sites) -> String {
+    journal::digest(run.keys(), sites)
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,
