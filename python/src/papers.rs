@@ -130,6 +130,6 @@ pub(crate) fn judge(experiment: &Experiment, rows: &Bound<'_, PyAny>) -> PyResul
     let rows = foreign::rows("rows", rows)?;
     let seeds = rows.iter().filter_map(|row| row.number(SEED));
     let seeds: BTreeSet<u64> = seeds.map(|seed| seed as u64).collect();
-    let run = ExperimentRun::new(experiment.0.clone()).map_err(raised)?;
+    let run = ExperimentRun::new(experiment.experiment.clone()).map_err(raised)?;
     Ok(Report(run.seeds(seeds.into_iter().collect()).judged(rows)))
 }

@@ -119,6 +119,14 @@ impl Table {
 }
 
 impl Table {
+    /// Its columns as lists, by name.
+    pub(crate) fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let lists = PyDict::new(py);
+        for name in self.columns() {
+            lists.set_item(&name, self.__getitem__(py, &name)?)?;
+        }
+        Ok(lists)
+    }
     /// What the columns' metadata have under `key`.
     fn said(&self, key: &str) -> BTreeMap<String, String> {
         let fields = self.batch.schema_ref().fields().iter();

@@ -39,4 +39,4 @@ pub use thalweg_lab::experiment::{Experiment, Explained, Report as ExperimentRep
 pub use thalweg_lab::results::{Column, ColumnKind, Extent, Row, Value};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
-pub use thalweg_testbeds::Testbed;
+pub use thalweg_testbeds::{LinkRow, Testbed};
