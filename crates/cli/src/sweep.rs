@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 use thalweg::sweep::{
-    self, points, table, Design, Failed, Folder, Outcome, Program, Status, Step, Sweep, MAX_RUNS,
+    self, points, table, Design, Failed, Folder, Outcome, Program, Status, Step, Sweep, Values,
+    MAX_RUNS,
 };
 use thalweg::Experiment;
 use thalweg_host::store::plain;
+use thalweg_lab::results::{short, span, Measured};
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
@@ -33,6 +35,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.status {
         return status(args, folder);
     }
+    if let Some(folder) = &args.results {
+        return results(args, folder);
+    }
     let (Some(experiment), Some(out)) = (&args.experiment, &args.out) else {
         return Err(Failure::Input(
             "an experiment and --out are missing".to_owned(),
@@ -40,7 +45,6 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     };
     let sweep = asked(args, experiment)?;
     let folder = Folder::of(out, &sweep)?;
-    folder.tidy()?;
     let outcome = worked(args, &sweep, &folder)?;
     let status = Folder::open(out)?.status();
     if args.json {
@@ -93,7 +97,8 @@ fn asked(args: &SweepArgs, name: &str) -> Result<Sweep, Failure> {
     };
     let program = env::current_exe().and_then(|file| Program::of(&file));
     let program = program.map_err(|why| Failure::Job(format!("this program's own file: {why}")))?;
-    Ok(Sweep::new(experiment, points, seeds, program)?.lossy(&args.loss)?)
+    let sweep = Sweep::new(experiment, points, seeds, program)?;
+    Ok(sweep.lossy(&args.loss)?.format(args.format)?)
 }
 
 fn design(args: &SweepArgs) -> Design {
@@ -219,4 +224,56 @@ fn status(args: &SweepArgs, folder: &Path) -> Result<(), Failure> {
         text.push_str(&format!("shards of {of} with parts missing: {numbers}\n"));
     }
     print(&text)
+}
+
+/// What is printed of a result.
+#[derive(Serialize)]
+struct AtPoint<'a> {
+    point: &'a Values,
+    #[serde(flatten)]
+    measured: &'a Measured,
+}
+
+/// Prints what the experiment's metrics make of the rows in `folder`.
+fn results(args: &SweepArgs, folder: &Path) -> Result<(), Failure> {
+    let folder = Folder::open(folder)?;
+    let status = folder.status();
+    let reports = folder.reports()?;
+    let all = reports.iter().flat_map(|(point, report)| {
+        let results = report.results.iter();
+        results.map(move |result| (point, &result.measured))
+    });
+    let mut json = String::new();
+    let heading = ["at", "metric", "of", ">value", ">95 %", ">seeds"];
+    let mut table = Table::of(&heading);
+    for (point, measured) in all {
+        let at = AtPoint {
+            point: &point.at,
+            measured,
+        };
+        json.push_str(&serde_json::to_string(&at).map_err(Failure::job)?);
+        json.push('\n');
+        let of = measured.at.values().map(ToString::to_string);
+        let name = match &*measured.unit {
+            "" => measured.metric.clone(),
+            unit => format!("{}, {unit}", measured.metric),
+        };
+        let interval = measured.ci95.map(span);
+        table.row([
+            point.words(),
+            name,
+            of.collect::<Vec<_>>().join(", "),
+            short(measured.value),
+            interval.unwrap_or_default(),
+            measured.n.to_string(),
+        ]);
+    }
+    match (args.json, json.is_empty()) {
+        (true, _) => print(&json),
+        (false, true) => print(&format!(
+            "{}\nno results: no rows, or no metrics\n",
+            summary(&status)
+        )),
+        (false, false) => print(&format!("{}\n\n{}", summary(&status), table.render())),
+    }
 }

@@ -1,6 +1,7 @@
 //! The state of a network's links before a transfer, with the choices that hold for all its routes. Routes are planned
 //! here. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
 
+mod given;
 mod history;
 mod planned;
 mod source;
@@ -19,8 +20,8 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
-    plan, Currents, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
-    Style,
+    plan, Currents, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError, RelayOrder,
+    RouteRequest, Style,
 };
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::hop;
@@ -531,6 +532,19 @@ impl LinkState {
                 id(source_node),
                 id(sink)
             ),
+            PlanError::Path {
+                path,
+                why: PathFault::Shared(node),
+            } => {
+                let node = id(node);
+                format!("path {path}: node {node} is there already; a node relays for one path, on one stage")
+            }
+            PlanError::SourceIsSink { node } => {
+                format!(
+                    "node {} is both source and sink; a route needs two nodes",
+                    id(node)
+                )
+            }
             other => other.to_string(),
         })
     }

@@ -59,6 +59,8 @@ pub enum Location {
         /// Its column, counted from 1.
         column: usize,
     },
+    /// A row of a table that is a value, counted from 0.
+    Row(usize),
     /// A key of a TOML file, as `nodes[2].x_m`.
     Key(String),
 }
@@ -68,6 +70,7 @@ impl fmt::Display for Location {
         match self {
             Self::Whole => Ok(()),
             Self::Line(line) | Self::Cell { line, .. } => write!(f, ", line {line}"),
+            Self::Row(row) => write!(f, ", row {row}"),
             Self::Key(key) => write!(f, ", key `{key}`"),
         }
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use thalweg::sweep::{Axis, Shard};
+use thalweg::sweep::{Axis, Format, Shard};
 use thalweg_testbeds::Loss;
 
 use super::Say;
@@ -21,10 +21,11 @@ Examples:
   thalweg sweep mine.toml --points points.csv --out runs
   thalweg sweep p3.fig5 --over run.payload=20..118 --latin-hypercube 50 --out runs
   thalweg sweep p3.fig5 --over run.payload=40,80 --shard 3/16 --out runs    one of 16 machines
-  thalweg sweep --status runs --shards 16           what is missing, and which shards have it")]
+  thalweg sweep --status runs --shards 16           what is missing, and which shards have it
+  thalweg sweep --results runs                      a table of what is there")]
 pub(crate) struct SweepArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
-    #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name, required_unless_present = "status")]
+    #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name, required_unless_present_any = ["status", "results"])]
     pub(crate) experiment: Option<String>,
     /// A key of the experiment and its values, as its file says them; may be given again: each value runs with each. With
     /// --random or --latin-hypercube values may be a range, such as run.payload=40..118.
@@ -59,16 +60,22 @@ pub(crate) struct SweepArgs {
     /// Do so many parts at a time [default: as many as there are cores].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// What parts are: csv, or parquet where the program was built with `--features parquet`.
+    #[arg(long, value_name = "FORMAT", default_value_t)]
+    pub(crate) format: Format,
     /// The folder for parts and a manifest of what was asked.
-    #[arg(long, value_name = "DIR", required_unless_present = "status")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["status", "results"])]
     pub(crate) out: Option<PathBuf>,
     /// Run nothing; say which parts are missing in this folder.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "over", "points", "seeds", "loss", "out"])]
     pub(crate) status: Option<PathBuf>,
+    /// Run nothing; print the experiment's results at each point, over the seeds that are there in this folder.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "over", "points", "seeds", "loss", "out", "status"])]
+    pub(crate) results: Option<PathBuf>,
     /// Say also which of so many shards have parts missing.
     #[arg(long, value_name = "N", requires = "status")]
     pub(crate) shards: Option<NonZeroUsize>,
-    /// Print one JSON object.
+    /// Print one JSON object; of results one a line.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -388,3 +388,15 @@ const TREE: &[Key] = &[
         PAIR,
     ),
 ];
+
+/// Sets what `key` leads to in `table`; tables on the way are made. None where something else is on the way.
+pub(super) fn set(table: &mut Table, key: &str, value: Value) -> Option<()> {
+    match key.split_once('.') {
+        None => table.insert(key.to_owned(), value),
+        Some((first, rest)) => {
+            let below = table.entry(first).or_insert_with(|| Table::new().into());
+            return set(below.as_table_mut()?, rest, value);
+        }
+    };
+    Some(())
+}

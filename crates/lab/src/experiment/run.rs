@@ -3,7 +3,7 @@
 //! A flag overwrites the key that a kind has for it, and the whole is read and checked again; a kind without
 //! such a key refuses it. Tests: `run_tests.rs`.
 
-use super::keys::{make_lists, read, Key, Keyed};
+use super::keys::{make_lists, read, set, Key, Keyed, Shape};
 use super::kind::Kind;
 use super::KINDS;
 use crate::results::Column;
@@ -159,6 +159,22 @@ impl Run {
         (self.entry.name, &self.keys)
     }
 
+    /// What the value of the key at this path below `[run]` is; none where there is no such key.
+    pub fn shape(&self, path: &str) -> Option<Shape> {
+        let mut shape = Shape::Table(self.entry.keys);
+        for name in path.split('.') {
+            let keys = loop {
+                match shape {
+                    Shape::Table(keys) => break keys,
+                    Shape::Maybe(of) | Shape::List(of) => shape = *of,
+                    _ => return None,
+                }
+            };
+            shape = keys.iter().find(|key| key.name == name)?.shape;
+        }
+        Some(shape)
+    }
+
     /// The network that it names, where it has one.
     pub fn testbed(&self) -> Option<&str> {
         let path = self.testbed_key()?;
@@ -210,17 +226,8 @@ impl Run {
     ) -> Result<Self, String> {
         let mut keys = self.keys.clone();
         for (path, value) in values {
-            let (tables, key) = match path.rsplit_once('.') {
-                Some((tables, key)) => (tables.split('.').collect(), key),
-                None => (Vec::new(), path),
-            };
-            let mut table = &mut keys;
-            for name in tables {
-                let inner = table.entry(name).or_insert_with(|| Table::new().into());
-                let inner = inner.as_table_mut();
-                table = inner.ok_or_else(|| format!("run.{path}: run.{name} is no table"))?;
-            }
-            table.insert(key.to_owned(), value);
+            set(&mut keys, path, value)
+                .ok_or_else(|| format!("run.{path}: expected a key in a table"))?;
         }
         keys.entry("kind").or_insert_with(|| self.entry.name.into());
         Self::try_from(keys)

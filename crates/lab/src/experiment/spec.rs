@@ -1,6 +1,6 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
-use super::keys::unknown_key;
+use super::keys::{set, unknown_key};
 use super::place::{steps, Document, Step};
 use super::run::{Run, RunOption};
 use crate::results::{unknown, Claims, ClaimsError, ColumnUse, FigureSpec, MetricSpec};
@@ -343,18 +343,6 @@ impl FromStr for Experiment {
         text.clone_into(&mut experiment.text);
         Ok(experiment)
     }
-}
-
-/// Sets what `key` leads to in `table`; tables on the way are made. None where something else is on the way.
-fn set(table: &mut Table, key: &str, value: Value) -> Option<()> {
-    match key.split_once('.') {
-        None => table.insert(key.to_owned(), value),
-        Some((first, rest)) => {
-            let below = table.entry(first).or_insert_with(|| Table::new().into());
-            return set(below.as_table_mut()?, rest, value);
-        }
-    };
-    Some(())
 }
 
 /// `error` with its line and key.

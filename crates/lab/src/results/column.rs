@@ -4,6 +4,7 @@
 //! go by that: a table has all of them, also those that no row has. Tests: `../experiment/column_tests.rs`.
 
 use super::row::{Row, Value};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A column of rows.
@@ -20,7 +21,8 @@ pub struct Column {
 }
 
 /// What the values of a column are. Any may be missing in a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ColumnKind {
     /// Whole numbers.
     Whole,

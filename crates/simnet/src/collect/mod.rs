@@ -199,6 +199,19 @@ pub fn check(
     }
 }
 
+/// What is to be fetched.
+#[derive(Debug, Clone, Copy)]
+pub struct Fetched<'a> {
+    /// The request to the planner.
+    pub request: &'a PlanRequest,
+    /// What the source has.
+    pub object: &'a Object,
+    /// The plan to go by; without one, the planner's.
+    pub plan: Option<&'a Arc<Plan>>,
+    /// How long links are measured again where there is no route yet.
+    pub patience: Patience,
+}
+
 /// A site that has surveyed itself.
 pub struct Surveyed {
     /// As transfers find it: with its losses, which came after the survey.
@@ -270,6 +283,21 @@ impl Surveyed {
     fn sink(&self) -> NodeId {
         self.collector.description().sink
     }
+    /// `plan`, where it leads from the source of `request` to the sink of this network.
+    fn given(&self, plan: &Plan, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
+        let testbed = self.testbed();
+        let ends = (testbed.id_of(plan.source), testbed.id_of(plan.sink));
+        let mut nodes = plan.active_nodes().into_iter();
+        let is_here = nodes.all(|(node, _)| node < testbed.len())
+            && ends.1 == Some(self.sink())
+            && (request.from.is_none() || ends.0 == request.from);
+        match is_here {
+            true => Ok(plan.clone()),
+            false => Err(PlanRequestError::Plan(
+                "the plan is another network's, or another transfer's".to_owned(),
+            )),
+        }
+    }
 
     /// The network and its links.
     pub fn links(&self) -> &LinkState {
@@ -284,8 +312,8 @@ impl Surveyed {
         &self.site.testbed
     }
 
-    /// Plans for `request` and fetches `object` in a fresh network, and where the protocol has several paths again with PIP.
-    /// Where there is no route yet, the network measures its links again with so much `patience`. Frames go to `capture`; with `maps`,
+    /// Plans and fetches the object in a fresh network, and where the protocol has several paths again with PIP.
+    /// Where there is no route yet, the network measures its links again. Frames go to `capture`; with `maps`,
     /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
     ///
     /// # Errors
@@ -293,13 +321,22 @@ impl Surveyed {
     /// report.
     pub fn fetch(
         &self,
-        (request, object, patience): (&PlanRequest, &Object, Patience),
+        fetched: Fetched<'_>,
         capture: Option<Box<dyn Capture>>,
         maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
+        let Fetched {
+            request,
+            object,
+            patience,
+            ..
+        } = fetched;
         request.packets()?;
-        let planned = self.plan(request);
+        let planned = match fetched.plan {
+            Some(plan) => self.given(plan, request),
+            None => self.plan(request),
+        };
         let source = match (&planned, request.from) {
             (Ok(plan), _) => plan.source,
             (Err(_), Some(from)) => self.links.place().index_of(from)?,

@@ -1,8 +1,8 @@
 //! What is asked: an experiment, points and seeds.
 
 use super::format::Format;
-use super::points::Values;
-use super::task::{words, AtPoint, Point};
+use super::points::{below_run, Values};
+use super::task::{kind_of, words, AtPoint, Keys, Point};
 use crate::Error;
 use std::collections::BTreeSet;
 use thalweg_lab::experiment::{Experiment, Program, Sites};
@@ -82,9 +82,12 @@ impl Sweep {
     }
 
     /// The same with parts in `format`.
-    #[must_use]
-    pub fn format(self, format: Format) -> Self {
-        Self { format, ..self }
+    ///
+    /// # Errors
+    /// [`Error::Input`] where this program cannot write it.
+    pub fn format(self, format: Format) -> Result<Self, Error> {
+        let format = format.checked()?;
+        Ok(Self { format, ..self })
     }
 
     /// Takes `points`, where the experiment can be at each of them.
@@ -133,11 +136,15 @@ impl Sweep {
         self.repeated
     }
 
-    /// The keys of all points, in order.
-    pub(super) fn keys(&self) -> Vec<String> {
-        let keys = self.points.iter().flat_map(|point| point.at.keys());
-        let keys: BTreeSet<&String> = keys.collect();
-        keys.into_iter().cloned().collect()
+    /// The keys of all points, and what their columns hold.
+    pub(super) fn keys(&self) -> Keys {
+        let keys: BTreeSet<&String> = self.points.iter().flat_map(|p| p.at.keys()).collect();
+        let kind = |key: &String| {
+            let values = self.points.iter().filter_map(|point| point.at.get(key));
+            let shape = self.experiment.run.shape(below_run(key));
+            (key.clone(), kind_of(shape, values))
+        };
+        keys.into_iter().map(kind).collect()
     }
 
     /// As many points are in a part.

@@ -6,23 +6,20 @@
 //! Tests: `folder_tests.rs`.
 
 use super::ask::Sweep;
+use super::files::{cannot, listed, parts_at, write, PARTIAL};
 use super::format::Format;
-use super::task::{name_of, Point, Task};
+use super::task::{name_of, Keys, Point, Task};
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use thalweg_host::store::plain;
+use std::time::Duration;
 use thalweg_lab::experiment::Program;
 
 const MANIFEST: &str = "manifest.json";
-/// What is written has this name until it is whole.
-const PARTIAL: &str = "part";
 /// Nobody writes so long.
 const RUBBISH: Duration = Duration::from_secs(86_400);
 
@@ -40,7 +37,7 @@ struct Manifest {
     text: String,
     losses: Vec<String>,
     format: Format,
-    keys: Vec<String>,
+    keys: Keys,
     seeds: Vec<u64>,
     /// So many of the points were asked for; others are of earlier parts.
     asked: usize,
@@ -84,7 +81,7 @@ impl Folder {
             }
         };
         let extension = sweep.format.extension();
-        let done = done(path, extension)?;
+        let done = parts_at(path, extension)?;
         let manifest = Manifest::of(sweep, earlier.as_ref(), &done);
         if let Some(what) = earlier.as_ref().and_then(|old| old.differs(&manifest)) {
             let path = path.display();
@@ -111,7 +108,7 @@ impl Folder {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let none = || Error::Input(format!("{}: holds no sweep", path.display()));
         let manifest = Manifest::read(path)?.ok_or_else(none)?;
-        let done = done(path, manifest.format.extension())?;
+        let done = parts_at(path, manifest.format.extension())?;
         let path = path.to_owned();
         Ok(Self {
             path,
@@ -123,6 +120,17 @@ impl Folder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The experiment's id and text.
+    pub(super) fn text(&self) -> (&str, &str) {
+        (&self.manifest.experiment, &self.manifest.text)
+    }
+
+    /// The points that were asked for.
+    pub fn asked(&self) -> &[Point] {
+        let points = &self.manifest.points;
+        points.get(..self.manifest.asked).unwrap_or(points)
     }
 
     /// How many parts there are.
@@ -189,24 +197,22 @@ impl Folder {
         let _ = fs::remove_file(self.path.join(format!("{}.{PARTIAL}", task.name)));
     }
 
-    /// Writes `bytes` as the file of `task`, which is there whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error`] of kind job where it cannot be written.
-    pub fn write(&self, task: &Task, bytes: &[u8]) -> Result<(), Error> {
-        write(&self.path, &task.file(), bytes)
-    }
-
-    /// Takes away what processes that have died left in the folder more than a day ago.
+    /// Takes away what processes that have died left in the folder: of parts that are there, or more than a day ago.
     ///
     /// # Errors
     /// [`Error`] of kind job where the folder cannot be read.
     pub fn tidy(&self) -> Result<(), Error> {
+        let extension = self.manifest.format.extension();
+        let done = parts_at(&self.path, extension)?;
         let ending = format!(".{PARTIAL}");
         for name in listed(&self.path)? {
             let path = self.path.join(&name);
+            let is_there = || {
+                let stem = name.split_once('.').map(|(stem, _)| stem);
+                stem.is_some_and(|stem| done.contains(stem))
+            };
             let age = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
-            if name.ends_with(&ending) && age().is_some_and(|age| age > RUBBISH) {
+            if name.ends_with(&ending) && (is_there() || age().is_some_and(|age| age > RUBBISH)) {
                 let _ = fs::remove_file(path);
             }
         }
@@ -338,7 +344,7 @@ impl Manifest {
         let lacking: Vec<usize> = (0..self.asked).filter(|n| !covered.contains(n)).collect();
         for points in lacking.chunks(sweep.points_a_part()) {
             let of_it = points.iter().filter_map(|n| self.points.get(*n));
-            let columns = (&*self.keys, self.format);
+            let columns = (&self.keys, self.format);
             kept.push(Part {
                 seed,
                 name: name_of(&self.program, columns, of_it, seed),
@@ -407,12 +413,18 @@ impl Manifest {
             return Some("the experiment with other keys, files or losses".to_owned());
         }
         if self.format != new.format {
-            return Some(format!("the format {}", self.format.extension()));
+            return Some(format!("the format {}", self.format));
         }
         if self.keys != new.keys {
             return Some(match self.keys.is_empty() {
                 true => "the experiment as it is".to_owned(),
-                false => format!("a sweep over {}", self.keys.join(", ")),
+                false => {
+                    let keys = self
+                        .keys
+                        .iter()
+                        .map(|(key, kind)| format!("{key} ({kind})"));
+                    format!("a sweep over {}", keys.collect::<Vec<_>>().join(", "))
+                }
             });
         }
         let ids: HashMap<String, &str> = (new.points.iter().take(new.asked))
@@ -425,44 +437,6 @@ impl Manifest {
         let changed = self.points.iter().find(has_changed)?;
         Some(format!("{} with files that have changed", changed.words()))
     }
-}
-
-/// Names of parts at `path`.
-fn done(path: &Path, extension: &str) -> Result<HashSet<String>, Error> {
-    let name = |name: String| {
-        let (stem, end) = name.split_once('.')?;
-        (end == extension).then(|| stem.to_owned())
-    };
-    Ok(listed(path)?.into_iter().filter_map(name).collect())
-}
-
-/// Names of files at `path`.
-fn listed(path: &Path) -> Result<Vec<String>, Error> {
-    let entries = fs::read_dir(path).map_err(|why| cannot(path, "read", &why))?;
-    let names = entries.flatten().map(|entry| entry.file_name());
-    Ok(names.filter_map(|name| name.into_string().ok()).collect())
-}
-
-/// Writes `bytes` to `name` in `folder`: whole, or not at all, and there after a power cut.
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-    let path = folder.join(name);
-    // Processes of other machines may have the same number.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let (process, now) = (process::id(), now.unwrap_or_default().as_nanos());
-    let partial = folder.join(format!("{name}.{process}-{now:x}.{PARTIAL}"));
-    let written = File::create(&partial)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&partial, &path));
-    written.map_err(|why| {
-        let _ = fs::remove_file(&partial);
-        cannot(&path, "write", &why)
-    })
-}
-
-/// The failure to `what` at `path`.
-fn cannot(path: &Path, what: &str, why: &io::Error) -> Error {
-    let (path, why) = (path.display(), plain(why));
-    Error::Job(format!("{path}: cannot {what}: {why}"))
 }
 
 #[cfg(test)]

@@ -6,13 +6,15 @@ use super::super::work::{run, Shard};
 use super::*;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow::Continue;
+use std::time::SystemTime;
 use thalweg_lab::experiment::Experiment;
 
 /// Closed forms, of which two points are a part.
 fn experiment(board: &str) -> Experiment {
     let text = format!(
         "id='x'\ntitle='t'\ncpu_s=2.5\n[run]\nkind='forwarding'\ntestbed='ring12'\nboard='{board}'\n\
-         hops=[1]\nchannels=['one']\nforwarding=['conditional']\nmeasure='bounds'\n"
+         hops=[1]\nchannels=['one']\nforwarding=['conditional']\nmeasure='bounds'\n\
+         [[metric]]\nname='bound'\nof='bound_kbps'\nstat='mean'\nby=['hops']\n"
     );
     Experiment::parse(Path::new("x.toml"), &text).unwrap()
 }
@@ -119,7 +121,7 @@ fn who_comes_later_divides_what_is_left_as_who_came_first() {
     for n in (0..first.parts()).rev().filter(|n| !first.is_done(*n)) {
         let task = first.task(n).unwrap();
         let bytes = task.run(sweep.program(), &|_| Continue(())).unwrap();
-        first.write(&task, &bytes).unwrap();
+        task.write(first.path(), &bytes).unwrap();
         let later = Folder::of(dir.path(), &sweep).unwrap();
         assert_eq!(later.manifest, first.manifest, "after part {n}");
     }
@@ -163,7 +165,7 @@ fn parts_of_something_else_are_refused() {
     let bare = fault(dir.path(), &bare.unwrap());
     assert_eq!(
         bare,
-        format!("runs: holds parts of a sweep over run.hops{another}")
+        format!("runs: holds parts of a sweep over run.hops (whole){another}")
     );
     let stranger = tempfile::tempdir().unwrap();
     fs::write(stranger.path().join("thesis.tex"), "").unwrap();
@@ -213,5 +215,31 @@ fn shards_cover_all_parts_once() {
     }
     for wrong in ["0/3", "4/3", "1/0", "1", "a/b", ""] {
         assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn results_are_those_of_the_experiment_run_at_each_point() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = sweep_of("2,[3],[4,5]", &[1, 2, 3]);
+    made(dir.path(), &sweep, "1/2");
+    let folder = Folder::open(dir.path()).unwrap();
+    assert!(folder.status().done < folder.parts());
+    made(dir.path(), &sweep, "2/2");
+    let reports = Folder::open(dir.path()).unwrap().reports().unwrap();
+    assert_eq!(reports.len(), 3);
+    for (point, report) in reports {
+        let change = ("run.hops", point.at["run.hops"].clone());
+        let changed = sweep.experiment().with(&[change]).unwrap();
+        let run = crate::ExperimentRun::new(changed)
+            .unwrap()
+            .seeds(vec![1, 2, 3]);
+        let lab = crate::Lab::new(Some(NonZeroUsize::MIN)).unwrap();
+        let direct = lab.report(&run, &|_| Continue(())).unwrap();
+        let measured = |report: &thalweg_lab::experiment::Report| -> Vec<_> {
+            report.results.iter().map(|r| r.measured.clone()).collect()
+        };
+        assert_eq!(measured(&report), measured(&direct));
+        assert!(!report.results.is_empty());
     }
 }

@@ -13,7 +13,7 @@
 //! let sweep = Sweep::new(experiment, points(&axes, Design::Grid, 1)?, (1..=3).collect(), program)?;
 //! let folder = Folder::of(&out, &sweep)?;
 //! for task in folder.missing() {
-//!     folder.write(&task, &task.run(sweep.program(), &|_| Continue(()))?)?;
+//!     task.write(folder.path(), &task.run(sweep.program(), &|_| Continue(()))?)?;
 //! }
 //! assert_eq!(Folder::of(&out, &sweep)?.missing().count(), 0);
 //! # Ok(())
@@ -26,9 +26,11 @@
 //! and seed alone. Tests: beside each file, `crates/cli/tests/all/sweep.rs`, `.ci/sweep.py`.
 
 mod ask;
+mod files;
 mod folder;
 mod format;
 mod points;
+mod read;
 mod task;
 mod work;
 
@@ -36,6 +38,6 @@ pub use ask::{Sweep, MAX_RUNS};
 pub use folder::{Folder, Status};
 pub use format::Format;
 pub use points::{points, table, Axis, Design, Values, MAX_POINTS};
-pub use task::{Point, Task};
+pub use task::{Keys, Point, Task};
 pub use thalweg_lab::experiment::Program;
 pub use work::{run, Failed, Outcome, Shard, Step, StepObserver};

@@ -92,6 +92,11 @@ impl Axis {
     }
 }
 
+/// The path of `key` below `[run]`.
+pub(super) fn below_run(key: &str) -> &str {
+    key.strip_prefix(TABLE).unwrap_or(key)
+}
+
 /// `key` where it may be swept: rows depend on the keys of `[run]` alone.
 fn checked(key: &str) -> Result<String, Error> {
     match key.strip_prefix(TABLE) {

@@ -3,17 +3,19 @@
 //! Invariant: a part's name is the digest of program, keys, files, losses, seed and format, so whoever runs the part
 //! under its name writes the same bytes.
 
-use super::format::Format;
-use super::points::Values;
+use super::files::write;
+use super::format::{Columns, Format};
+use super::points::{below_run, Values};
 use crate::Error;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use thalweg_lab::experiment::Shape;
 use thalweg_lab::experiment::{
     self, digest_of, Experiment, ExperimentError, Program, Run, Sites, Threads,
 };
-use thalweg_lab::results::{Row, Value};
+use thalweg_lab::results::{ColumnKind, Row, Value, SEED};
 use thalweg_testbeds::{Loss, Losses};
 
 /// A point's columns begin so.
@@ -49,6 +51,9 @@ pub(super) fn words(at: &Values) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
+/// The keys of a sweep's points, and what their columns hold.
+pub type Keys = BTreeMap<String, ColumnKind>;
+
 /// What is asked of whoever runs a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
@@ -60,8 +65,8 @@ pub struct Task {
     pub text: String,
     /// The seed.
     pub seed: u64,
-    /// Keys that have a column, whether or not its points have a value for them.
-    pub keys: Vec<String>,
+    /// Keys that have a column, whether or not its points have a value for them, and what it holds.
+    pub keys: Keys,
     /// At which points.
     pub points: Vec<Point>,
     /// Losses on links.
@@ -87,10 +92,8 @@ impl AtPoint {
         at: &Values,
         losses: &[Loss],
     ) -> Result<Self, String> {
-        let values = at.iter().filter_map(|(key, value)| {
-            let (_, path) = key.split_once('.')?;
-            Some((path, value.clone()))
-        });
+        let values = at.iter();
+        let values = values.map(|(key, value)| (below_run(key), value.clone()));
         let run = experiment.run.with(values)?;
         let psdu_bytes = match losses {
             [] => 0,
@@ -110,7 +113,7 @@ impl AtPoint {
 /// The name of the part of `points` with `seed`, in columns for `keys`, as `program` makes it.
 pub(super) fn name_of<'a>(
     program: &Program,
-    (keys, format): (&[String], Format),
+    (keys, format): (&Keys, Format),
     points: impl Iterator<Item = &'a Point>,
     seed: u64,
 ) -> String {
@@ -118,7 +121,7 @@ pub(super) fn name_of<'a>(
         program.as_str().to_owned(),
         seed.to_string(),
         format.extension().to_owned(),
-        keys.join(" "),
+        format!("{keys:?}"),
     ];
     for point in points {
         parts.extend([point.id.clone(), point.words()]);
@@ -155,7 +158,7 @@ impl Task {
         };
         let runs: Vec<AtPoint> = self.points.iter().map(at).collect::<Result<_, _>>()?;
         let is_same = self.points.iter().zip(&runs).all(|(p, at)| p.id == at.id);
-        let columns = (&*self.keys, self.format);
+        let columns = (&self.keys, self.format);
         if !is_same || self.name != name_of(program, columns, self.points.iter(), self.seed) {
             let why = "is of another build, or a file that it names has changed";
             return Err(Error::Job(format!("part {} {why}", self.name)));
@@ -163,11 +166,29 @@ impl Task {
         let mut rows = Vec::new();
         let threads = Threads::new(Some(std::num::NonZeroUsize::MIN))?;
         threads.run(|| self.rows(&runs, &mut rows, observer))?;
-        let names: Vec<String> = self.keys.iter().map(|key| format!("{AT}{key}")).collect();
-        let mut columns = BTreeSet::from([POINT]);
-        columns.extend(names.iter().map(String::as_str));
-        columns.extend(experiment.run.columns().iter().map(|column| column.name));
-        self.format.encoded(&columns, &rows)
+        self.format.encoded(&self.columns(&experiment), &rows)
+    }
+
+    /// The columns of its rows, which are those of `experiment`.
+    pub(super) fn columns(&self, experiment: &Experiment) -> Columns {
+        let mut columns = Columns::from([(POINT.to_owned(), ColumnKind::Text)]);
+        let at = |(key, kind): (&String, &ColumnKind)| (format!("{AT}{key}"), *kind);
+        columns.extend(self.keys.iter().map(at));
+        let of_rows = experiment.run.columns().into_iter();
+        columns.extend(of_rows.map(|column| (column.name.to_owned(), column.kind)));
+        columns
+    }
+
+    /// Writes `bytes`, which [`Self::run`] gave, as its file in `folder`: there whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error`] of kind job where it cannot be written.
+    pub fn write(&self, folder: &Path, bytes: &[u8]) -> Result<(), Error> {
+        match write(folder, &self.file(), bytes) {
+            // Another has made it meanwhile, and tidied.
+            Err(_) if folder.join(self.file()).exists() => Ok(()),
+            written => written,
+        }
     }
 
     /// Adds the rows at all points to `rows`.
@@ -201,7 +222,7 @@ impl Task {
         for (key, value) in &point.at {
             row.set(&format!("{AT}{key}"), cell(value));
         }
-        row.with(POINT, &*point.id).with("seed", self.seed)
+        row.with(POINT, &*point.id).with(SEED, self.seed)
     }
 }
 
@@ -210,7 +231,35 @@ fn cell(value: &toml::Value) -> Value {
     match value {
         toml::Value::Integer(n) => Value::Whole(*n),
         toml::Value::Float(x) => Value::Number(*x),
+        toml::Value::Boolean(yes) => Value::Whole(i64::from(*yes)),
         toml::Value::String(text) => Value::Text(text.clone()),
+        toml::Value::Array(list) => match &**list {
+            // As in files, one value is a list of one.
+            [one] => cell(one),
+            _ => Value::Text(value.to_string()),
+        },
         other => Value::Text(other.to_string()),
+    }
+}
+
+/// What the column of a key of `shape` holds, which has `values` at points. It hangs on these as little as it can, so that
+/// more points leave it as it is.
+pub(super) fn kind_of<'a>(
+    shape: Option<Shape>,
+    values: impl Iterator<Item = &'a toml::Value>,
+) -> ColumnKind {
+    let mut values = values.map(cell);
+    if values.any(|value| value.number().is_none()) {
+        return ColumnKind::Text;
+    }
+    let mut shape = shape;
+    while let Some(Shape::List(of) | Shape::Maybe(of)) = shape {
+        shape = Some(*of);
+    }
+    match shape {
+        Some(Shape::Whole) => ColumnKind::Whole,
+        Some(Shape::YesNo) => ColumnKind::YesNo,
+        Some(Shape::Text | Shape::Name(_)) => ColumnKind::Text,
+        _ => ColumnKind::Number,
     }
 }

@@ -134,6 +134,7 @@ pub fn run(
     });
     // What made the others stop comes before them.
     ends.sort_by_key(|end| matches!(end, Err(Error::Stopped)));
+    folder.tidy()?;
     let ends: Vec<Made> = ends.into_iter().collect::<Result<_, _>>()?;
     let made = ends.iter().map(|end| end.parts).sum();
     let mut failed: Vec<(usize, Failed)> = ends.into_iter().flat_map(|end| end.failed).collect();
@@ -195,7 +196,7 @@ impl Work<'_> {
             };
             let bytes = task.run(self.program, &show);
             let written = match bytes {
-                Ok(bytes) => self.folder.write(&task, &bytes).map(|()| None),
+                Ok(bytes) => task.write(self.folder.path(), &bytes).map(|()| None),
                 Err(Error::Stopped) => Err(Error::Stopped),
                 Err(why) => Ok(Some(Failed {
                     part: task.name.clone(),

@@ -1,0 +1,76 @@
+//! Rows of a folder read again, and what the experiment's metrics make of them at each point.
+//! Tests: `folder_tests.rs`.
+
+use super::folder::Folder;
+use super::task::{Point, POINT};
+use crate::Error;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use thalweg_lab::experiment::{Experiment, Report};
+use thalweg_lab::results::{Claims, Extent, Row, Value, SEED};
+
+impl Folder {
+    /// The experiment, as the manifest has it.
+    ///
+    /// # Errors
+    /// [`Error`] of kind input where this program does not take it any more.
+    pub fn experiment(&self) -> Result<Experiment, Error> {
+        let (id, text) = self.text();
+        let experiment = Experiment::parse(Path::new(id), text);
+        experiment.map_err(|why| Error::Input(why.to_string()))
+    }
+
+    /// The rows of each point that was asked for, as far as its parts are there: in the order of points, then of seeds.
+    ///
+    /// # Errors
+    /// [`Error`] where a part cannot be read.
+    pub fn rows(&self) -> Result<Vec<(Point, Vec<Row>)>, Error> {
+        let experiment = self.experiment()?;
+        let mut of_points: HashMap<String, Vec<Row>> = HashMap::new();
+        for task in (0..self.parts())
+            .filter(|n| self.is_done(*n))
+            .filter_map(|n| self.task(n))
+        {
+            let path = self.path().join(task.file());
+            let rows = task.format.decoded(&task.columns(&experiment), &path);
+            let rows = rows.map_err(|why| Error::Job(format!("{}: {why}", path.display())))?;
+            for row in rows {
+                if let Some(Value::Text(point)) = row.0.get(POINT) {
+                    of_points.entry(point.clone()).or_default().push(row);
+                }
+            }
+        }
+        let asked = self.asked().iter();
+        let mut of_point = |point: &Point| of_points.remove(&point.id).unwrap_or_default();
+        Ok(asked
+            .map(|point| (point.clone(), of_point(point)))
+            .collect::<Vec<_>>())
+    }
+
+    /// The experiment's report at each point that has rows, over the seeds that are there. A paper's claims count at no
+    /// point: they are about the experiment as it is.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn reports(&self) -> Result<Vec<(Point, Report)>, Error> {
+        let experiment = self.experiment()?;
+        let report = |(point, rows): (Point, Vec<Row>)| {
+            let changes: Vec<(&str, toml::Value)> = (point.at.iter())
+                .map(|(key, value)| (key.as_str(), value.clone()))
+                .collect();
+            let changed = experiment.with(&changes);
+            let changed = changed.map_err(|why| Error::Input(why.to_string()))?;
+            let seeds = rows.iter().filter_map(|row| match row.0.get(SEED) {
+                Some(Value::Whole(seed)) => u64::try_from(*seed).ok(),
+                _ => None,
+            });
+            let seeds: Vec<u64> = seeds.collect::<BTreeSet<_>>().into_iter().collect();
+            let report = Report::new(&changed, &seeds, rows, &Claims::default(), Extent::Full);
+            Ok((point, report))
+        };
+        let rows = self.rows()?.into_iter();
+        rows.filter(|(_, rows)| !rows.is_empty())
+            .map(report)
+            .collect()
+    }
+}
