@@ -262,7 +262,10 @@ fn bad_input_is_one_line_before_anything_runs() {
     let thousand = ["a", "b", "c"].map(|key| format!("run.{key}={long}"));
     let over = |values| vec!["bounds.toml", "--over", values];
     let cases: Vec<(Vec<&str>, &str)> = vec![
-        (over("run.paylod=4"), "run.paylod: unknown key; the nearest is payload"),
+        (
+            over("run.paylod=4"),
+            "run.paylod: unknown key; the nearest is payload",
+        ),
         (over("run.payload=many"), "run.payload: "),
         (over("run.payload=400"), "run.payload: "),
         (over("payload=4"), "expected a key of [run]"),
