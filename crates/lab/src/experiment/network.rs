@@ -46,7 +46,7 @@ fn clean_channels() -> Vec<u8> {
 impl Kind for Network {
     fn columns() -> Vec<&'static str> {
         words(&[
-            "testbed mode stations radios sources protocol delivered delivered_share \
+            "testbed mode stations radios sources protocol delivered delivered_share hop_by_hop \
             failed_attempts bytes_each measuring_s collecting_s survey_s waiting_s \
             waking_up_s transferring_s ending_s download_s total_s waves at_work \
             goodput_sum_kbps transfer_goodput_kbps least_goodput_kbps \
@@ -133,6 +133,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .collect();
     let reliability =
         (!reliable.is_empty()).then(|| reliable.iter().sum::<f64>() / reliable.len() as f64);
+    let hop_by_hop = |t: &Summary| t.protocol == Pipelined::HOP_BY_HOP.name;
     let bytes = of.bytes() as f64;
     let idle = |why| of.idle.get(&why).copied().unwrap_or(0);
     let mut row = Row::new()
@@ -144,6 +145,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .with("sources", of.sources)
         .with("delivered", good.len())
         .with("delivered_share", per(good.len() as f64, of.sources as f64))
+        .with("hop_by_hop", good.iter().filter(|t| hop_by_hop(t)).count())
         .with("failed_attempts", of.transfers.len() - good.len())
         .with("bytes_each", of.bytes_each)
         .with("measuring_s", measuring)
