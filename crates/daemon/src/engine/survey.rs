@@ -17,6 +17,7 @@ use crate::station_state::{now, LinkSnapshot, StationState};
 use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::{LinkState, PastSurvey, MAX_SURVEYS};
 use thalweg_host::network::{Network, NetworkTime};
+use thalweg_host::recovery::Sought;
 use thalweg_host::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
 use thalweg_host::survey::Restarted;
 
@@ -99,7 +100,8 @@ impl<N: Connector> Runner<N> {
         };
         let began = watched.now();
         let protocol = station.transfers.protocol;
-        let surveyed = collector.survey(&mut watched, protocol, missed, &mut watch);
+        let sought = Sought::all_but(missed);
+        let surveyed = collector.survey(&mut watched, protocol, sought, &mut watch);
         let lasted = watched.now().since(began);
         account(&station, [&spent, &self.spent()], (ids, lasted));
         let surveyed = surveyed?;
