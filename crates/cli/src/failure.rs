@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use thalweg::ErrorKind;
 use thalweg_host::store::StoreError;
-use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
 
 /// Why a command stopped.
@@ -103,15 +102,6 @@ fn typed(option: &str) -> String {
 impl From<TestbedError> for Failure {
     fn from(error: TestbedError) -> Self {
         Self::Testbed(error.to_string())
-    }
-}
-
-impl From<GatherError> for Failure {
-    fn from(error: GatherError) -> Self {
-        match error.is_input() {
-            true => Self::input(error),
-            false => Self::job(error),
-        }
     }
 }
 

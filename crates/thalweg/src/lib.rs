@@ -17,6 +17,7 @@
 
 mod base_stations;
 mod error;
+mod gather;
 mod lab;
 mod lifetime;
 mod network;
@@ -24,6 +25,7 @@ mod rounds;
 
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
+pub use gather::Gathering;
 pub use lab::{results_of, ExperimentRun, Lab, Step, StepObserver};
 pub use lifetime::{Idle, Joules, Lifetime, Milestone, NodeLife, Usage};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
@@ -36,4 +38,5 @@ pub use thalweg_lab::experiment::{Experiment, Explained, Report as ExperimentRep
 pub use thalweg_lab::results::{Column, ColumnKind, Extent, Row, Value};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
+pub use thalweg_simnet::gather::{Progress as GatherProgress, Report as GatherReport, Scenario};
 pub use thalweg_testbeds::{LinkRow, Testbed};
