@@ -76,7 +76,7 @@ impl From<thalweg::Error> for Failure {
 }
 
 /// `error` with options as they are typed.
-fn with_options(error: &thalweg::Error) -> String {
+pub(crate) fn with_options(error: &thalweg::Error) -> String {
     match error {
         thalweg::Error::NotTaken { option, protocol } => {
             format!("{} is not for --protocol {protocol}", typed(option))

@@ -15,6 +15,7 @@
 //! object; [`Network::remote`] does the same over a base station's line. The command line is a client of this
 //! crate: it parses options, shows progress and prints. Time base: the network's own. The same seed gives the same bytes.
 
+mod all_nodes;
 mod base_stations;
 mod error;
 mod gather;
@@ -23,6 +24,7 @@ mod lifetime;
 mod network;
 mod rounds;
 
+pub use all_nodes::{AllNodes, Visit};
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
 pub use gather::Gathering;
