@@ -4,7 +4,7 @@ use std::ops::ControlFlow::Continue;
 use thalweg_host::collector::{Patience, Report};
 use thalweg_host::link_state::PlanRequest;
 use thalweg_host::registry::Pipelined;
-use thalweg_simnet::collect::{Object, Surveyed};
+use thalweg_simnet::collect::{Fetched, Object, Surveyed};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
@@ -26,14 +26,13 @@ fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
         hops: None,
     };
     let mut observer = |_: &str, _| Continue(());
-    collector
-        .fetch(
-            (&ask, &object, Patience::DEFAULT),
-            None,
-            None,
-            &mut observer,
-        )
-        .unwrap()
+    let fetched = Fetched {
+        request: &ask,
+        object: &object,
+        plan: None,
+        patience: Patience::DEFAULT,
+    };
+    collector.fetch(fetched, None, None, &mut observer).unwrap()
 }
 
 #[test]
