@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use serde::Serialize;
 use thalweg::ErrorKind;
 use thalweg_host::store::StoreError;
-use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
 
 use crate::output::print_json;
@@ -121,7 +120,7 @@ impl From<thalweg::Error> for Failure {
 }
 
 /// `error` with options as they are typed.
-fn with_options(error: &thalweg::Error) -> String {
+pub(crate) fn with_options(error: &thalweg::Error) -> String {
     match error {
         thalweg::Error::NotTaken { option, protocol } => {
             format!("{} is not for --protocol {protocol}", typed(option))
@@ -147,15 +146,6 @@ fn typed(option: &str) -> String {
 impl From<TestbedError> for Failure {
     fn from(error: TestbedError) -> Self {
         Self::Testbed(error.to_string())
-    }
-}
-
-impl From<GatherError> for Failure {
-    fn from(error: GatherError) -> Self {
-        match error.is_input() {
-            true => Self::input(error),
-            false => Self::job(error),
-        }
     }
 }
 
