@@ -44,9 +44,9 @@ impl<'py> Ask<'py> {
     pub(crate) fn is(&self, name: &str) -> PyResult<bool> {
         Ok(self.get(name, "True or False")?.unwrap_or(false))
     }
-    /// A seed; 1 where none is given.
-    pub(crate) fn seed(&self) -> PyResult<u64> {
-        seed(self.any("seed")?)
+    /// A seed.
+    pub(crate) fn seed(&self, name: &str) -> PyResult<Option<u64>> {
+        self.get(name, SEED)
     }
     /// A time in seconds.
     pub(crate) fn seconds(&self, name: &str) -> PyResult<Option<Duration>> {
@@ -64,19 +64,18 @@ impl<'py> Ask<'py> {
     }
     /// A node, by its number or its label in `testbed`.
     pub(crate) fn node(&self, name: &str, testbed: &Testbed) -> PyResult<Option<NodeId>> {
-        let Some(value) = self.any(name)? else {
-            return Ok(None);
+        let value = self.any(name)?;
+        value.map(|value| node(name, &value, testbed)).transpose()
+    }
+    /// Lists of nodes.
+    pub(crate) fn node_lists(&self, name: &str, testbed: &Testbed) -> PyResult<Vec<Vec<NodeId>>> {
+        let lists = self.get::<Vec<Vec<Bound<'py, PyAny>>>>(name, "lists of nodes")?;
+        let nodes = |list: &Vec<Bound<'py, PyAny>>| {
+            list.iter()
+                .map(|value| node(name, value, testbed))
+                .collect()
         };
-        if let Ok(label) = value.extract::<String>() {
-            let unknown = || {
-                let of = &testbed.name;
-                input(name, &format!("{name}: {of} has no node called {label:?}"))
-            };
-            return testbed.labelled(&label).ok_or_else(unknown).map(Some);
-        }
-        let node = value.extract().ok().and_then(|id| NodeId::new(id).ok());
-        let unfit = || unfit(name, "a node's number or label", &value);
-        node.ok_or_else(unfit).map(Some)
+        lists.unwrap_or_default().iter().map(nodes).collect()
     }
     /// A channel of 2.4 GHz.
     pub(crate) fn channel(&self, name: &str) -> PyResult<Option<Channel>> {
@@ -107,6 +106,25 @@ impl<'py> Ask<'py> {
 pub(crate) fn seed(value: Option<Bound<'_, PyAny>>) -> PyResult<u64> {
     let seed = |value: Bound<'_, PyAny>| value.extract().map_err(|_| unfit("seed", SEED, &value));
     value.map_or(Ok(1), seed)
+}
+
+fn node(name: &str, value: &Bound<'_, PyAny>, testbed: &Testbed) -> PyResult<NodeId> {
+    if let Ok(label) = value.extract::<String>() {
+        let of = &testbed.name;
+        return match testbed.labelled(&label)[..] {
+            [id] => Ok(id),
+            [] => Err(input(
+                name,
+                &format!("{name}: {of} has no node called {label:?}"),
+            )),
+            [..] => {
+                let why = format!("{name}: {of} has several nodes called {label:?}; give a number");
+                Err(input(name, &why))
+            }
+        };
+    }
+    let node = value.extract().ok().and_then(|id| NodeId::new(id).ok());
+    node.ok_or_else(|| unfit(name, "a node's number or label", value))
 }
 
 fn channel(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Channel> {

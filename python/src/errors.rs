@@ -51,6 +51,7 @@ fn of_testbed(why: &TestbedError) -> PyErr {
         Location::Whole => why.source_name.clone(),
         Location::Line(line) => format!("line {line}"),
         Location::Cell { line, column } => format!("line {line}, column {column}"),
+        Location::Row(row) => format!("row {row}"),
         Location::Key(key) => key.clone(),
     };
     input(&place, &why.to_string())

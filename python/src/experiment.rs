@@ -1,25 +1,29 @@
 //! Experiments: what is run, and its report beside the paper's. Tests: `tests/test_experiments.py`.
 
-use crate::ask::Ask;
+use crate::ask::{unfit, Ask};
 use crate::attend::{attend, Desk};
-use crate::errors::{bug, raised, refused};
+use crate::errors::{bug, input, raised, refused};
 use crate::json;
 use crate::table::{escaped, Columns, Table};
+use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::thread;
+use std::path::PathBuf;
 use thalweg::{ExperimentReport, ExperimentRun, Lab, Row, RunOption, Step};
-use thalweg_lab::results::{Judged, Value};
+use thalweg_lab::experiment::SpecError;
+use thalweg_lab::results::{Column, ColumnKind, Judged, Value};
 
 /// An experiment: what to run, what to measure of it, how to draw it.
 #[pyclass(frozen, module = "thalweg")]
 #[derive(Clone)]
-pub(crate) struct Experiment(thalweg::Experiment);
+pub(crate) struct Experiment {
+    pub(crate) experiment: thalweg::Experiment,
+    /// Testbeds that are values, by the names that its text has for them.
+    testbeds: BTreeMap<String, Testbed>,
+}
 
 #[pymethods]
 impl Experiment {
@@ -27,59 +31,147 @@ impl Experiment {
     #[staticmethod]
     fn load(name: PathBuf) -> PyResult<Self> {
         let experiment = thalweg::Experiment::load(&name.to_string_lossy());
-        experiment.map(Self).map_err(refused)
+        experiment.map(Self::from).map_err(of_spec)
     }
     /// The experiment that a file's text describes.
     #[staticmethod]
     fn parse(text: &str) -> PyResult<Self> {
-        let experiment = thalweg::Experiment::parse(Path::new("experiment"), text);
-        experiment.map(Self).map_err(refused)
+        let experiment: Result<thalweg::Experiment, _> = text.parse();
+        experiment.map(Self::from).map_err(of_spec)
+    }
+    /// The experiment that a dict says, by the keys of a file.
+    #[staticmethod]
+    fn of_dict(keys: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (table, testbeds) = table(keys)?;
+        let text = toml::to_string(&table).map_err(refused)?;
+        let experiment = text.parse().map_err(of_values)?;
+        Ok(Self {
+            experiment,
+            testbeds,
+        })
+    }
+    /// The same with other values: a dict of keys, each with the tables that it is in, as `run.payload`.
+    fn with_(&self, changes: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (changes, mut testbeds) = table(changes)?;
+        let changes = changes
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.clone()));
+        let changes: Vec<_> = changes.collect();
+        let experiment = self.experiment.with(&changes).map_err(of_values)?;
+        testbeds.extend(self.testbeds.clone());
+        Ok(Self {
+            experiment,
+            testbeds,
+        })
     }
 
     /// Its id.
     #[getter]
     fn id(&self) -> &str {
-        &self.0.id
+        &self.experiment.id
     }
     /// What it is, in a line.
     #[getter]
     fn title(&self) -> &str {
-        &self.0.title
+        &self.experiment.title
     }
     /// The paper whose results it is to give again.
     #[getter]
     fn paper(&self) -> Option<&str> {
-        self.0.paper.as_deref()
+        self.experiment.paper.as_deref()
     }
     /// The seeds that it is run with where none are given.
     #[getter]
     fn seeds(&self) -> Vec<u64> {
-        self.0.default_seeds()
+        self.experiment.default_seeds()
     }
     /// Processor time of one seed on one core, in seconds, where it was measured.
     #[getter]
     const fn cpu_s(&self) -> Option<f64> {
-        self.0.cpu_s
+        self.experiment.cpu_s
     }
     /// The text of its file.
     #[getter]
     fn text(&self) -> &str {
-        &self.0.text
+        &self.experiment.text
     }
     /// Writes the file that `thalweg run` takes.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        Ok(fs::write(path, &self.0.text)?)
+        if let Some(name) = self.testbeds.keys().next() {
+            let why =
+                format!("run.testbed: {name} is a value: save its links, and name their file");
+            return Err(input("run.testbed", &why));
+        }
+        Ok(fs::write(path, &self.experiment.text)?)
     }
     /// What its file says.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::python(py, &self.0.json())
+        json::python(py, &self.experiment.json())
     }
     fn __repr__(&self) -> String {
-        format!("<thalweg.Experiment {}: {}>", self.0.id, self.0.title)
+        format!(
+            "<thalweg.Experiment {}: {}>",
+            self.experiment.id, self.experiment.title
+        )
     }
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let parse = py.get_type::<Self>().getattr("parse")?;
-        Ok((parse, (self.0.text.clone(),)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let again = py.import("thalweg._thalweg")?.getattr("experiment_again")?;
+        Ok((again, (self.experiment.text.clone(), self.testbeds.clone())))
+    }
+}
+
+/// What pickles: a function, and what it takes.
+type Reduced<'py> = (Bound<'py, PyAny>, (String, BTreeMap<String, Testbed>));
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) fn experiment_again(
+    text: &str,
+    testbeds: BTreeMap<String, Testbed>,
+) -> PyResult<Experiment> {
+    let experiment = Experiment::parse(text)?;
+    Ok(Experiment {
+        testbeds,
+        ..experiment
+    })
+}
+
+impl From<thalweg::Experiment> for Experiment {
+    fn from(experiment: thalweg::Experiment) -> Self {
+        Self {
+            experiment,
+            testbeds: BTreeMap::new(),
+        }
+    }
+}
+
+/// The values in a dict, and the testbeds among them by the names that stand for them.
+fn table(values: &Bound<'_, PyAny>) -> PyResult<(toml::Table, BTreeMap<String, Testbed>)> {
+    let plain = values.py().import("thalweg._plain")?;
+    let (json, testbeds): (String, _) = plain.call_method1("text", (values,))?.extract()?;
+    let table = serde_json::from_str(&json);
+    let table = table.map_err(|why| refused(format!("an experiment's keys: {why}")))?;
+    Ok((table, testbeds))
+}
+
+/// The exception that `why` an experiment is none is: its place is the key.
+fn of_spec(why: SpecError) -> PyErr {
+    let line = why.to_string();
+    match why.key() {
+        Some(key) => input(key, &line),
+        None => refused(line),
+    }
+}
+
+/// The same of values that nobody wrote as text: there is no line.
+fn of_values(why: SpecError) -> PyErr {
+    match why {
+        SpecError::Malformed {
+            key: Some(key),
+            why,
+            ..
+        } => input(&key, &format!("{key}: {why}")),
+        why => of_spec(why),
     }
 }
 
@@ -87,16 +179,18 @@ impl Experiment {
 fn asked(experiment: &Experiment, ask: &Ask<'_>) -> PyResult<(ExperimentRun, Lab)> {
     let losses = ask.losses()?;
     let control = ask.channel("control_channel")?;
-    let testbed: Option<String> = ask.get("testbed", "a testbed's name or file")?;
+    let testbed = ask.any("testbed")?.map(|value| named(&value)).transpose()?;
     let options = [
         ask.get("routes", "a whole number from 1 on")?
             .map(RunOption::Routes),
-        testbed.clone().map(RunOption::Testbed),
+        testbed
+            .as_ref()
+            .map(|(name, _)| RunOption::Testbed(name.clone())),
         control.map(RunOption::ControlChannel),
         (!losses.is_empty()).then_some(RunOption::Loss),
     ];
     let options: Vec<RunOption> = options.into_iter().flatten().collect();
-    let mut run = ExperimentRun::new(experiment.0.clone()).map_err(raised)?;
+    let mut run = ExperimentRun::new(experiment.experiment.clone()).map_err(raised)?;
     if ask.is("quick")? {
         run = run.quick().map_err(raised)?;
     }
@@ -110,22 +204,37 @@ fn asked(experiment: &Experiment, ask: &Ask<'_>) -> PyResult<(ExperimentRun, Lab
         .lossy(&run, &losses)
         .map_err(raised)?
         .flooding_on(control);
+    let mut values = experiment.testbeds.clone();
     let lab = match testbed {
-        Some(name) => lab.within(&name).map_err(raised)?,
+        Some((name, Some(value))) => {
+            values.insert(name, value);
+            lab
+        }
+        Some((name, None)) => lab.within(&name).map_err(raised)?,
         None => lab,
     };
-    Ok((run, lab))
+    let mut values = values.into_iter();
+    let lab = values.try_fold(lab, |lab, (name, value)| lab.knowing(&name, value.testbed));
+    Ok((run, lab.map_err(raised)?))
 }
 
-/// A lab with a pool of threads of its own: one that all calls shared would be dead in a process that was forked.
-fn lab(ask: &Ask<'_>) -> PyResult<Lab> {
-    let jobs: Option<NonZeroUsize> = ask.get("jobs", "a whole number from 1 on")?;
-    let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    Lab::new(Some(jobs.unwrap_or_else(cores))).map_err(raised)
+/// The name that stands for a testbed, and the testbed where it is a value.
+fn named(testbed: &Bound<'_, PyAny>) -> PyResult<(String, Option<Testbed>)> {
+    if let Ok(name) = testbed.extract::<PathBuf>() {
+        return Ok((name.to_string_lossy().into_owned(), None));
+    }
+    let value = testbed.extract::<Testbed>();
+    let value = value.map_err(|_| unfit("testbed", "a testbed, or its name or file", testbed))?;
+    Ok(value.named())
+}
+
+/// A lab with threads of its own: those of a pool that all calls shared would be gone in a process that was forked.
+pub(crate) fn lab(ask: &Ask<'_>) -> PyResult<Lab> {
+    Lab::new(ask.get("jobs", "a whole number from 1 on")?).map_err(raised)
 }
 
 /// Tells `desk` of a step.
-fn told(desk: &Desk, step: Step<'_>) -> ControlFlow<()> {
+pub(crate) fn told(desk: &Desk, step: Step<'_>) -> ControlFlow<()> {
     match step {
         Step::Done { id, done, total } => desk.tell(id, done, total),
         Step::Kept { .. } | Step::NotKept { .. } => ControlFlow::Continue(()),
@@ -156,7 +265,7 @@ impl Report {
     /// The experiment.
     #[getter]
     fn experiment(&self) -> Experiment {
-        Experiment(self.0.experiment.clone())
+        self.0.experiment.clone().into()
     }
     /// The seeds that it was run with.
     #[getter]
@@ -166,7 +275,7 @@ impl Report {
     /// What was observed: those of `rows.csv`.
     #[getter]
     fn rows(&self) -> PyResult<Table> {
-        of_rows(&self.0.labelled_rows())
+        of_rows(&self.0.labelled_rows(), &self.0.columns())
     }
     /// What was measured of it, beside what the paper reports.
     #[getter]
@@ -207,28 +316,24 @@ impl Report {
     }
 }
 
-/// `rows` as a table: their columns by name, each of the type that its values have.
-fn of_rows(rows: &[Row]) -> PyResult<Table> {
-    let mut names: Vec<&String> = rows.iter().flat_map(|row| row.0.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let column = |columns: Columns, name: &String| {
-        let values = || rows.iter().map(|row| row.0.get(name));
-        if values()
-            .flatten()
-            .any(|value| matches!(value, Value::Text(_)))
-        {
-            return columns.texts(name, values().map(|v| v.map(ToString::to_string)));
-        }
-        match values()
-            .flatten()
-            .any(|value| matches!(value, Value::Number(_)))
-        {
-            true => columns.numbers(name, values().map(|v| v.and_then(Value::number))),
-            false => columns.whole(name, values().map(|v| v.and_then(whole))),
-        }
+/// `rows` as a table of the `declared` columns, also those that no row has.
+fn of_rows(rows: &[Row], declared: &[Column]) -> PyResult<Table> {
+    let column = |columns: Columns, column: &Column| {
+        let values = || rows.iter().map(|row| row.0.get(column.name));
+        let whole = || values().map(|value| value.and_then(whole));
+        let columns = match column.kind {
+            ColumnKind::Whole => columns.whole(column.name, whole()),
+            ColumnKind::Number => {
+                columns.numbers(column.name, values().map(|v| v.and_then(Value::number)))
+            }
+            ColumnKind::Text => {
+                columns.texts(column.name, values().map(|v| v.map(ToString::to_string)))
+            }
+            ColumnKind::YesNo => columns.flags(column.name, whole().map(|v| v.map(|n| n != 0))),
+        };
+        columns.described(column.unit, column.about)
     };
-    names.into_iter().fold(Columns::default(), column).table()
+    declared.iter().fold(Columns::default(), column).table()
 }
 
 const fn whole(value: &Value) -> Option<i64> {

@@ -5,12 +5,17 @@
 
 mod ask;
 mod attend;
+mod collect;
 mod errors;
 mod experiment;
+mod foreign;
 mod frames;
 mod json;
+mod known;
 mod losses;
 mod network;
+mod papers;
+mod plan;
 mod table;
 mod testbed;
 
@@ -18,11 +23,19 @@ mod testbed;
 #[pyo3::pymodule]
 mod _thalweg {
     #[pymodule_export]
-    use crate::experiment::{run, Experiment, Report};
+    use crate::collect::{collect, Collected};
+    #[pymodule_export]
+    use crate::experiment::{experiment_again, run, Experiment, Report};
+    #[pymodule_export]
+    use crate::known::{experiments, protocols};
     #[pymodule_export]
     use crate::losses::Losses;
     #[pymodule_export]
-    use crate::network::{collect, plan, survey, Collected, Plan, Survey};
+    use crate::network::{survey, Survey};
+    #[pymodule_export]
+    use crate::papers::{judge, reproduce, Reproduced};
+    #[pymodule_export]
+    use crate::plan::{plan, plan_again, Plan};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

@@ -14,11 +14,12 @@ use arrow_schema::{DataType, Field, Schema};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// The name of a capsule with a stream, by the interface.
-const STREAM: &std::ffi::CStr = c"arrow_array_stream";
+pub(crate) const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 /// So many rows are shown in a notebook.
 const SHOWN: usize = 10;
 
@@ -37,6 +38,16 @@ impl Table {
     fn columns(&self) -> Vec<String> {
         let fields = self.batch.schema_ref().fields().iter();
         fields.map(|field| field.name().clone()).collect()
+    }
+    /// The units of the columns that have one.
+    #[getter]
+    fn units(&self) -> BTreeMap<String, String> {
+        self.said(UNIT)
+    }
+    /// What the columns say, of those that are described.
+    #[getter]
+    fn about(&self) -> BTreeMap<String, String> {
+        self.said(ABOUT)
     }
     fn __len__(&self) -> usize {
         self.batch.num_rows()
@@ -106,6 +117,27 @@ impl Table {
         Ok(html)
     }
 }
+
+impl Table {
+    /// Its columns as lists, by name.
+    pub(crate) fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let lists = PyDict::new(py);
+        for name in self.columns() {
+            lists.set_item(&name, self.__getitem__(py, &name)?)?;
+        }
+        Ok(lists)
+    }
+    /// What the columns' metadata have under `key`.
+    fn said(&self, key: &str) -> BTreeMap<String, String> {
+        let fields = self.batch.schema_ref().fields().iter();
+        let said = fields.filter_map(|f| Some((f.name().clone(), f.metadata().get(key)?.clone())));
+        said.collect()
+    }
+}
+
+/// Keys of a column's metadata.
+const UNIT: &str = "unit";
+const ABOUT: &str = "about";
 
 /// `text` within HTML.
 pub(crate) fn escaped(text: &str) -> String {
@@ -179,6 +211,18 @@ impl Columns {
     fn and(mut self, name: &str, values: ArrayRef) -> Self {
         let field = Field::new(name, values.data_type().clone(), true);
         self.0.push((field, values));
+        self
+    }
+    /// The last column has `unit`, and says `about`.
+    pub(crate) fn described(mut self, unit: Option<&str>, about: &str) -> Self {
+        let of = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let said = unit
+            .map(|unit| (UNIT, unit))
+            .into_iter()
+            .chain([(ABOUT, about)]);
+        if let Some((field, _)) = self.0.last_mut() {
+            field.set_metadata(said.map(of).collect::<BTreeMap<_, _>>());
+        }
         self
     }
     /// The table.

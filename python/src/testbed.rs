@@ -1,21 +1,33 @@
 //! Testbeds as values: made from a name, a file or links, drawn, taken apart into tables. Tests: `tests/test_testbed.py`.
 
 use crate::ask;
-use crate::errors::{raised, refused};
+use crate::errors::{input, raised, refused};
+use crate::foreign;
 use crate::table::{Columns, Table};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use thalweg::{LinkRow, Row, Value};
 use thalweg_lab::plots;
-use thalweg_testbeds::Site;
+use thalweg_testbeds::{Physics, Site, TraceLink};
 
 /// A network: its nodes and whence its links come. A seed makes of it a building, or plays measured links.
-#[pyclass(frozen, module = "thalweg")]
+#[pyclass(frozen, from_py_object, module = "thalweg")]
 #[derive(Clone)]
 pub(crate) struct Testbed {
     pub(crate) testbed: Arc<thalweg::Testbed>,
-    /// The name or file that gives the same.
-    name: String,
+    pub(crate) made: Made,
+}
+
+/// What gives the same testbed again.
+#[derive(Clone)]
+pub(crate) enum Made {
+    /// A built-in testbed's name, or a file on this machine.
+    Named(String),
+    /// Its links.
+    Of(Arc<[LinkRow]>),
 }
 
 #[pymethods]
@@ -29,7 +41,6 @@ impl Testbed {
             ));
         }
         let testbed = thalweg::Testbed::load(&name).map_err(|why| raised(why.into()))?;
-        // A file is the same wherever the value goes on this machine.
         let is_built_in = thalweg::Testbed::built_in().any(|known| Path::new(known) == name);
         let name = match is_built_in {
             true => name,
@@ -37,7 +48,20 @@ impl Testbed {
         };
         Ok(Self {
             testbed: Arc::new(testbed),
-            name: name.to_string_lossy().into_owned(),
+            made: Made::Named(name.to_string_lossy().into_owned()),
+        })
+    }
+    /// The testbed called `name` whose links are the rows of a table: src, dst, prr, perhaps channel and rssi_dbm.
+    #[staticmethod]
+    #[pyo3(signature = (table, *, name = "links"))]
+    fn of_links(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let rows = foreign::rows("links", table)?;
+        let links = rows.iter().enumerate().map(|(at, row)| link(at, row));
+        let links: Vec<LinkRow> = links.collect::<PyResult<_>>()?;
+        let testbed = thalweg::Testbed::of_links(name, &links);
+        Ok(Self {
+            testbed: Arc::new(testbed.map_err(|why| raised(why.into()))?),
+            made: Made::Of(links.into()),
         })
     }
     /// Names of the built-in testbeds.
@@ -68,11 +92,11 @@ impl Testbed {
     }
     /// The channels that may be used.
     #[getter]
-    fn channels(&self) -> Vec<u8> {
+    fn channels(&self) -> Vec<u16> {
         self.testbed
             .channels
             .iter()
-            .map(|channel| channel.number())
+            .map(|channel| channel.number().into())
             .collect()
     }
     /// The channel of floods.
@@ -122,17 +146,144 @@ impl Testbed {
     fn _repr_svg_(&self) -> PyResult<String> {
         self.svg(None)
     }
+    /// The name that stands for it in an experiment, and itself where that name alone says nothing.
+    fn _named(&self) -> (String, Option<Self>) {
+        self.clone().named()
+    }
     fn __repr__(&self) -> String {
         let (name, nodes, sink) = (&self.testbed.name, self.testbed.len(), self.testbed.sink);
         format!("<thalweg.Testbed {name}: {nodes} nodes, sink {sink}>")
     }
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let load = py.get_type::<Self>().getattr("load")?;
-        Ok((load, (self.name.clone(),)))
+    /// Its measured links: src, dst, channel, prr, rssi_dbm, as they were given; those of several visits on average. None
+    /// of a testbed whose links a seed draws.
+    #[getter]
+    fn links(&self) -> PyResult<Option<Table>> {
+        self.link_rows().map(|links| table(&links)).transpose()
+    }
+    /// SHA-256 of all that it says, in hexadecimal: testbeds of the same digest are the same.
+    #[getter]
+    fn digest(&self) -> String {
+        self.testbed.digest()
+    }
+    /// Writes its measured links as a CSV that `thalweg --testbed` takes.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        let none = "a testbed whose links a seed draws has none to save: name its file";
+        let links = self.link_rows().ok_or_else(|| refused(none))?;
+        let mut text = String::from("src,dst,channel,prr,rssi_dbm\n");
+        for LinkRow {
+            src,
+            dst,
+            channel,
+            prr,
+            rssi_dbm,
+        } in &*links
+        {
+            let channel = channel.map_or_else(String::new, |on| on.to_string());
+            let level = rssi_dbm.map_or_else(String::new, |dbm| dbm.to_string());
+            text.push_str(&format!("{src},{dst},{channel},{prr},{level}\n"));
+        }
+        Ok(fs::write(path, text)?)
+    }
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let class = py.get_type::<Self>();
+        match &self.made {
+            Made::Named(name) => Ok((class.getattr("load")?, (name,).into_pyobject(py)?)),
+            Made::Of(links) => {
+                let again = py.import("thalweg._links")?.getattr("again")?;
+                let columns = table(links)?.lists(py)?;
+                Ok((again, (columns, &self.testbed.name).into_pyobject(py)?))
+            }
+        }
     }
 }
 
+/// Links as a table.
+fn table(links: &[LinkRow]) -> PyResult<Table> {
+    let each = || links.iter();
+    Columns::default()
+        .whole("src", each().map(|link| Some(i64::from(link.src))))
+        .whole("dst", each().map(|link| Some(i64::from(link.dst))))
+        .whole("channel", each().map(|link| link.channel.map(i64::from)))
+        .numbers("prr", each().map(|link| Some(link.prr)))
+        .numbers("rssi_dbm", each().map(|link| link.rssi_dbm))
+        .table()
+}
+
+/// The link in row number `at`.
+fn link(at: usize, row: &Row) -> PyResult<LinkRow> {
+    let place = format!("row {at}");
+    let expected = |what: &str, expected: &str| {
+        let got = row
+            .0
+            .get(what)
+            .map_or_else(|| "none".to_owned(), ToString::to_string);
+        input(
+            &place,
+            &format!("links, {place}: {what}: expected {expected}, got {got}"),
+        )
+    };
+    let node = |what: &str| {
+        let number = whole(row, what).and_then(|n| u16::try_from(n).ok());
+        number.ok_or_else(|| expected(what, "a node's number"))
+    };
+    let channel = match row.0.contains_key("channel") {
+        true => {
+            let number = whole(row, "channel").and_then(|n| u8::try_from(n).ok());
+            Some(number.ok_or_else(|| expected("channel", "11 to 26"))?)
+        }
+        false => None,
+    };
+    if matches!(row.0.get("rssi_dbm"), Some(Value::Text(_))) {
+        return Err(expected("rssi_dbm", "a level from -120 to 20 dBm"));
+    }
+    Ok(LinkRow {
+        src: node("src")?,
+        dst: node("dst")?,
+        channel,
+        prr: row
+            .number("prr")
+            .ok_or_else(|| expected("prr", "a ratio from 0 to 1"))?,
+        rssi_dbm: row.number("rssi_dbm"),
+    })
+}
+
+/// The whole number in `column`; pandas writes those of a column with gaps with a point.
+fn whole(row: &Row, column: &str) -> Option<i64> {
+    let number = row.number(column)?;
+    (number.fract() == 0.0 && number.abs() < 1e9).then_some(number as i64)
+}
+
 impl Testbed {
+    /// The name that stands for it in an experiment, and itself where that name alone says nothing.
+    pub(crate) fn named(self) -> (String, Option<Self>) {
+        match &self.made {
+            Made::Named(name) => (name.clone(), None),
+            Made::Of(_) => (self.testbed.name.clone(), Some(self)),
+        }
+    }
+    /// The links that were given, or that its file has.
+    fn link_rows(&self) -> Option<Arc<[LinkRow]>> {
+        match (&self.made, &self.testbed.physics) {
+            (Made::Of(links), _) => Some(links.clone()),
+            (Made::Named(_), Physics::Measured(measured)) => {
+                let id = |index: u16| Some(self.testbed.id_of(index.into())?.get());
+                let row = |link: &TraceLink| {
+                    Some(LinkRow {
+                        src: id(link.from)?,
+                        dst: id(link.to)?,
+                        channel: Some(link.channel.number()),
+                        prr: link.prr,
+                        rssi_dbm: link.rssi_dbm,
+                    })
+                };
+                Some(measured.links.iter().filter_map(row).collect())
+            }
+            (Made::Named(_), _) => None,
+        }
+    }
     fn site(&self, seed: Option<Bound<'_, PyAny>>) -> PyResult<Site> {
         Ok(Site::new(self.testbed.clone(), ask::seed(seed)?))
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,11 @@ import thalweg as tw
         (lambda: tw.run("p3.fig99"), None, "p3.fig99"),
         (lambda: tw.run("cit.bounds", seeds=[1, -2]), "seeds", "seeds: expected seeds from 0"),
         (lambda: tw.run("cit.bounds", jobs=0), "jobs", "from 1 on"),
+        (lambda: tw.testbed({"src": [1], "dst": [2]}), "row 0", "prr: expected a ratio from 0 to 1, got none"),
+        (lambda: tw.testbed({"src": [1, 2], "dst": [2, 1], "prr": [1, 7]}), "row 1", "a ratio from 0 to 1"),
+        (lambda: tw.testbed({"src": ["a"], "dst": [2], "prr": [1]}), "row 0", "src: expected a node's number, got a"),
+        (lambda: tw.testbed({"src": [1], "dst": [2, 3], "prr": [1]}), "dst", "column dst has 2 rows"),
+        (lambda: tw.testbed(7), "links", "expected a table, or a dict of columns; int is neither"),
     ],
 )
 def test_one_line_names_the_place(call, where, line):

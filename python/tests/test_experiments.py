@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,15 @@ def test_rows_results_and_figures_are_those_of_the_command_line(name, thalweg, t
     assert {"rows.csv", "rows.json", "results.json"} <= set(compared)
     for file in compared:
         assert (ours / file).read_bytes() == (theirs / name / file).read_bytes(), file
-    assert report.rows.to_dicts() == with_all_columns(json.loads((theirs / name / "rows.json").read_text()))
+    rows = json.loads((theirs / name / "rows.json").read_text())
+    assert [{key: value for key, value in row.items() if value is not None} for row in report.rows.to_dicts()] == rows
 
 
-def with_all_columns(rows: list[dict]) -> list[dict]:
-    """A table has every column in every row."""
-    columns = sorted({column for row in rows for column in row})
-    return [{column: row.get(column) for column in columns} for row in rows]
+def test_rows_have_one_schema_whatever_is_in_them():
+    polars = pytest.importorskip("polars")
+    rows = [tw.run("cit.bounds", seeds=[1]).rows, tw.run("cit.bounds", seeds=[2]).rows]
+    assert polars.DataFrame(rows[0]).schema == polars.DataFrame(rows[1]).schema
+    assert rows[0].units and rows[0].about["seed"] == "The seed."
 
 
 def test_results_are_those_that_the_command_line_prints(thalweg):
@@ -35,3 +38,66 @@ def test_results_are_those_that_the_command_line_prints(thalweg):
     report = tw.run("cit.bounds", seeds=range(1, 3))
     assert report.to_dicts() == [json.loads(line) for line in lines]
     assert report.results["value"] == [entry["value"] for entry in report.to_dicts()]
+
+
+def test_what_there_is_is_what_the_command_line_lists(thalweg):
+    listed = json.loads(thalweg("experiment", "list", "--json"))
+    assert tw.experiments().to_dicts() == listed
+    protocols = json.loads(thalweg("protocols", "--json"))
+    ours = tw.protocols().to_dicts()
+    assert [one["name"] for one in ours] == [one["name"] for one in protocols]
+    assert [one["takes"].split() for one in ours] == [one["takes"] for one in protocols]
+
+
+OWN = {
+    "id": "own.window",
+    "title": "How goodput depends on the payload",
+    "seeds": 2,
+    "run": {"kind": "transfers", "testbed": "line5", "protocols": ["p3"], "payload": 40, "routes": 1},
+    "metric": [{"name": "goodput", "unit": "kbit/s", "of": "goodput_kbps", "stat": "mean"}],
+}
+
+
+def test_an_experiment_is_a_file_a_text_or_a_dict_and_travels(thalweg, tmp_path: Path):
+    own = tw.experiment(OWN)
+    own.save(tmp_path / "own.toml")
+    for same in (tmp_path / "own.toml", own.text, pickle.loads(pickle.dumps(own))):
+        assert tw.experiment(same).to_dict() == own.to_dict()
+    lines = thalweg("run", tmp_path / "own.toml", "--json").splitlines()
+    assert tw.run(own).to_dicts() == [json.loads(line) for line in lines]
+    assert own.seeds == [1, 2]
+
+
+def test_rows_that_are_there_are_judged_as_those_that_were_run():
+    report = tw.run("cit.bounds", seeds=range(1, 4))
+    for rows in (report.rows, {name: report.rows[name] for name in report.rows.columns}):
+        again = tw.judge("cit.bounds", rows)
+        assert again.to_dicts() == report.to_dicts() and again.seeds == [1, 2, 3]
+    polars = pytest.importorskip("polars")
+    assert tw.judge("cit.bounds", polars.DataFrame(report.rows)).figures == report.figures
+
+
+def test_a_papers_results_are_a_page(tmp_path: Path):
+    done = tw.reproduce("cit.bounds", "cit.fig3", quick=True)
+    assert list(done.reports) == ["cit.bounds", "cit.fig3"] and not done.misses
+    done.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>") and "cit.fig3" in page
+    assert done.reports["cit.fig3"].to_dicts() == tw.run("cit.fig3", quick=True).to_dicts()
+
+
+def test_keys_are_changed_by_their_paths(thalweg, tmp_path: Path):
+    numpy = pytest.importorskip("numpy")
+    mine = tw.experiment("p3.fig5").with_({"run.payload": numpy.array([40, 118]), "seeds": 3, "run.testbed": "line5"})
+    assert mine.seeds == [1, 2, 3] and mine.to_dict()["run"]["payload"] == [40, 118]
+    with pytest.raises(tw.InputError, match="^run.payload: expected 1 to 118") as raised:
+        mine.with_({"run.payload": 119})
+    assert raised.value.where == "run.payload"
+    with pytest.raises(tw.InputError, match="payload") as raised:
+        mine.with_({"run.paylaod": 40})
+    assert raised.value.where == "run.paylaod" and "\n" not in str(raised.value)
+    with pytest.raises(tw.InputError, match="^run.payload: expected 1 to 118"):
+        tw.experiment({**OWN, "run": {**OWN["run"], "payload": 119}})
+    with pytest.raises(tw.InputError, match="run.payload: expected a number") as raised:
+        mine.with_({"run.payload": None})
+    assert raised.value.where == "run.payload"

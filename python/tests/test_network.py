@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 import thalweg as tw
@@ -59,3 +60,33 @@ def test_a_survey_has_links_and_their_cost():
     assert {(1, 2), (2, 1), (4, 5)} <= pairs
     assert all(0 <= prr <= 1 for prr in links["prr"])
     assert links.cost["measuring_s"] > 0
+
+
+def test_a_transfer_goes_by_the_plan_that_it_is_given():
+    plan = tw.plan("line5", source=5, protocol="p3", seed=4)
+    assert tw.collect("line5", plan=plan).to_dict() == tw.collect("line5", source=5, protocol="p3", seed=4).to_dict()
+    mine = plan.over([[5, 4, 3, 2, 1]])
+    assert mine.hops == 4 != plan.hops and mine.paths == [[5, 4, 3, 2, 1]]
+    got = tw.collect("line5", plan=mine, object=b"by my own route" * 50)
+    assert got.verified and (got.hops, got.seed, got.protocol) == (4, 4, "p3")
+    on = plan.over([[5, 3, 1]], channels=[15, 20, 25])
+    assert set(on.stages["channel"]) <= {15, 20, 25}
+    for one in (plan, mine, on):
+        assert pickle.loads(pickle.dumps(one)).to_dict() == one.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("paths", "says"),
+    [([[5, 4]], "node 1"), ([[5, 9, 1]], "no node 9"), ([[5, 4, 1], [5, 4, 1]], "there already"), ([], ""), ("54321", "")],
+)
+def test_paths_that_cannot_be_are_refused(paths, says):
+    with pytest.raises(tw.InputError, match=says) as raised:
+        tw.plan("line5", source=5, protocol="p3").over(paths)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_plan_of_another_network_is_refused():
+    plan = tw.plan("line5", source=5)
+    with pytest.raises(tw.InputError, match="another network") as raised:
+        tw.collect("indriya", plan=plan)
+    assert raised.value.where == "plan"

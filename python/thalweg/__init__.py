@@ -9,14 +9,25 @@ Tables go to polars, DuckDB, pandas and pyarrow as they are. The same seed gives
 
 from __future__ import annotations
 
-import json as _json
 import os as _os
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Iterable, Mapping
 
-from . import _thalweg
+from . import _links, _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
 from ._progress import Progress
-from ._thalweg import Collected, Experiment, Losses, Plan, Report, Survey, Table, Testbed
+from ._thalweg import (
+    Collected,
+    Experiment,
+    Losses,
+    Plan,
+    Report,
+    Reproduced,
+    Survey,
+    Table,
+    Testbed,
+    experiments,
+    protocols,
+)
 
 __all__ = [
     "Bug",
@@ -27,36 +38,57 @@ __all__ = [
     "Losses",
     "Plan",
     "Report",
+    "Reproduced",
     "Survey",
     "Table",
     "Testbed",
     "ThalwegError",
     "collect",
     "experiment",
+    "experiments",
+    "judge",
     "plan",
+    "protocols",
+    "reproduce",
     "run",
     "survey",
     "testbed",
 ]
 
-_Site = "Testbed | str | _os.PathLike[str]"
-_Node = "int | str | None"
 
+def testbed(
+    what: Any = None,
+    *,
+    prr: Any = None,
+    rssi_dbm: Any = None,
+    ids: Iterable[int] | None = None,
+    channels: Iterable[int] | None = None,
+    name: str = "links",
+) -> Testbed:
+    """A network: by name (`Testbed.names()`), a file (testbed TOML, K7 trace, CSV of links), or links of your own.
 
-def testbed(what: Testbed | str | _os.PathLike[str]) -> Testbed:
-    """A network: a built-in testbed by name (`Testbed.names()`), or a file (testbed TOML, K7 trace, CSV of links)."""
+    Links are a table with src, dst, prr and perhaps channel and rssi_dbm: of polars, pandas, DuckDB, Arrow, or a dict of
+    columns. Or `prr` is a matrix from row to column, (n, n) or (channels, n, n), with `rssi_dbm` of the same shape, where
+    `ids` are the nodes' numbers (1 to n) and `channels` those of the matrices (11 to 26). A testbed of links has `name`.
+    """
+    if prr is not None:
+        return Testbed.of_links(_links.of_matrices(prr, rssi_dbm, ids, channels), name=name)
     if isinstance(what, Testbed):
         return what
-    return Testbed.load(what)
+    if isinstance(what, (str, _os.PathLike)):
+        return Testbed.load(what)
+    if what is None:
+        raise InputError("expected a testbed: a name, a file, a table of links, or prr=")
+    return Testbed.of_links(what, name=name)
 
 
 def survey(
-    site: Testbed | str | _os.PathLike[str],
+    site: Any,
     *,
     sink: int | str | None = None,
-    protocol: str = "thalweg",
+    protocol: str | None = None,
     seed: int = 1,
-    channels: Sequence[int] | None = None,
+    channels: Iterable[int] | None = None,
     control_channel: int | None = None,
     idle_s: float | None = None,
     progress: bool | Progress | None = None,
@@ -69,36 +101,38 @@ def survey(
 
 
 def plan(
-    site: Testbed | str | _os.PathLike[str],
+    site: Any,
     *,
     source: int | str | None = None,
     sink: int | str | None = None,
-    protocol: str = "thalweg",
-    object: bytes | int = 59_000,
+    protocol: str | None = None,
+    object: bytes | int | None = None,
     seed: int = 1,
-    channels: Sequence[int] | None = None,
+    channels: Iterable[int] | None = None,
     control_channel: int | None = None,
-    payload: int = 118,
+    payload: int | None = None,
     paths: int | None = None,
     hops: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Plan:
     """Who relays where, on which channels, and what to expect: over measured links, or links that are surveyed.
 
-    Without a `source` a far node is taken, without a `sink` the testbed's. `object` is bytes, or how many there are.
+    Without a `source` a far node is taken, without a `sink` the testbed's, without a `protocol` "thalweg". `object` is
+    bytes, or how many there are (59,000). `payload` are its bytes in a packet (as many as fit).
     """
     return _thalweg.plan(testbed(site), _arguments(locals()))
 
 
 def collect(
-    site: Testbed | str | _os.PathLike[str],
+    site: Any,
     *,
+    plan: Plan | None = None,
     source: int | str | None = None,
     sink: int | str | None = None,
-    protocol: str = "thalweg",
-    object: bytes | int = 59_000,
-    seed: int = 1,
-    channels: Sequence[int] | None = None,
+    protocol: str | None = None,
+    object: bytes | int | None = None,
+    seed: int | None = None,
+    channels: Iterable[int] | None = None,
     control_channel: int | None = None,
     payload: int | None = None,
     paths: int | None = None,
@@ -114,9 +148,10 @@ def collect(
 ) -> Collected:
     """Surveys `site`, plans a route and fetches an object. A transfer that fails is a result, too.
 
-    `object` is what the source has: bytes, or how many random ones. Links change for `age_s` seconds between survey and
-    transfer. `losses` such as "2-1:0.5" are of links after the survey. With `frames` all that was on the air is kept,
-    and with `explain` where packets were lost.
+    `object` is what the source has: bytes, or how many random ones (59,000). With a `plan` the transfer goes by it, and
+    what is not given here is as the plan was asked for; else as for `plan()`, with seed 1. Links change for `age_s` seconds
+    between survey and transfer. `losses` such as "2-1:0.5" are of links after the survey. With `frames` all that was on the
+    air is kept, and with `explain` where packets were lost.
     """
     return _thalweg.collect(testbed(site), _arguments(locals()))
 
@@ -127,6 +162,8 @@ def experiment(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any]) -
         return what
     if isinstance(what, str) and "\n" in what:
         return Experiment.parse(what)
+    if isinstance(what, Mapping):
+        return Experiment.of_dict(what)
     return Experiment.load(what)
 
 
@@ -136,7 +173,7 @@ def run(
     seeds: Iterable[int] | None = None,
     quick: bool = False,
     jobs: int | None = None,
-    testbed: str | None = None,
+    testbed: Testbed | str | _os.PathLike[str] | None = None,
     routes: int | None = None,
     control_channel: int | None = None,
     losses: Iterable[str] = (),
@@ -147,6 +184,26 @@ def run(
     With `quick` it is the subset that takes seconds. The rows depend on experiment and seeds alone.
     """
     return _thalweg.run(experiment(what), _arguments(locals()))
+
+
+def reproduce(
+    *what: str,
+    quick: bool = False,
+    seeds: Iterable[int] | None = None,
+    jobs: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Reproduced:
+    """Runs the results of papers such as `p3`, or single results, all where none is named, and judges them.
+
+    With `quick` it is the subset that takes minutes.
+    """
+    arguments = {"quick": quick, "seeds": seeds, "jobs": jobs, "progress": progress}
+    return _thalweg.reproduce(list(what), _arguments(arguments))
+
+
+def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: Any) -> Report:
+    """The report of rows that are there already: those of a `Report`, or of many, as any table."""
+    return _thalweg.judge(experiment(what), rows)
 
 
 def _arguments(given: dict[str, Any]) -> dict[str, Any]:

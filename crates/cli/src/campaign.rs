@@ -74,7 +74,7 @@ pub(crate) fn run(
     watch.reporter.finish();
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let done = store.campaign(&description, &sources)?;
-    let summary = summary(&store, &done)?;
+    let summary = summary(&store, testbed, &done)?;
     if args.json {
         output::print_json(&summary)?;
     } else {
@@ -83,10 +83,13 @@ pub(crate) fn run(
     }
     match summary.missing() {
         0 => Ok(()),
-        missing => Err(Failure::Job(format!(
-            "{missing} of {} objects did not arrive",
-            summary.nodes.len()
-        ))),
+        missing => Err(Failure::Told(
+            format!(
+                "{missing} of {} objects did not arrive",
+                summary.nodes.len()
+            ),
+            1,
+        )),
     }
 }
 
@@ -97,7 +100,7 @@ fn turns(
     (campaign, of): (&Campaign, Of<'_>),
     watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let total = campaign.nodes.len();
+    let (total, testbed) = (campaign.nodes.len(), network.testbed());
     let mut left = campaign.left().count();
     if left < total {
         watch.reporter.line(&format!(
@@ -105,13 +108,14 @@ fn turns(
             total - left
         ));
     }
-    let mut arrived = summary(store, campaign)?.bytes;
+    let mut arrived = summary(store, testbed, campaign)?.bytes;
     let (surveyed, request) = (watch.survey(network)?, network.request()?);
     let begun = Instant::now();
     for (turn, source) in (1u32..).zip(campaign.left()) {
         watch
             .reporter
             .set_context(&format!("{} of {total}", total - left + 1));
+        let named = testbed.named(source);
         let request = CollectRequest {
             from: Some(source),
             ..request.clone()
@@ -123,15 +127,15 @@ fn turns(
                 arrived += o.bytes;
                 if o.verified {
                     let goodput = number(Some(o.goodput_kbps), 1.0, 1);
-                    format!("node {source}: {goodput} kbit/s, rounds {}", o.rounds)
+                    format!("node {named}: {goodput} kbit/s, rounds {}", o.rounds)
                 } else {
-                    not_whole(o)
+                    not_whole(testbed, o)
                 }
             }
             Err(Stop::Interrupted) => return Err(interrupted(left)),
             Err(Stop::Input(line) | Stop::Failed(line)) => {
                 store.fail_turn(campaign.id, source, &line)?;
-                format!("node {source}: {}", one_line(&line))
+                format!("node {named}: {}", one_line(&line))
             }
         };
         left -= 1;
@@ -191,9 +195,11 @@ fn waves(
         let line = match summary.verified {
             true => format!(
                 "node {} to {}: {:.1} kbit/s",
-                summary.source, summary.sink, summary.goodput_kbps
+                site.testbed.named(summary.source),
+                site.testbed.named(summary.sink),
+                summary.goodput_kbps
             ),
-            false => not_whole(summary),
+            false => not_whole(&site.testbed, summary),
         };
         let line = format!("{line}; {} of {total} nodes", total - left);
         watch.borrow_mut().reporter.line(&line);
@@ -319,6 +325,9 @@ pub(crate) struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) station: Option<String>,
     pub(crate) source: u16,
+    /// What its node is called beside its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
     pub(crate) verified: bool,
     pub(crate) failure: Option<String>,
     pub(crate) bytes: Option<u64>,
@@ -332,9 +341,18 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn new(store: &Store, turn: &Turn) -> Result<Self, Failure> {
+    /// Its node for people.
+    fn node(&self) -> String {
+        let (station, label) = (self.station.as_deref(), self.label.as_deref());
+        let node = network::named_as(self.source, label);
+        station.map_or(node.clone(), |station| {
+            format!("{} {node}", one_line(station))
+        })
+    }
+    fn new(store: &Store, testbed: &Testbed, turn: &Turn) -> Result<Self, Failure> {
         let mut line = Self {
             source: turn.node.get(),
+            label: testbed.label(turn.node).map(str::to_owned),
             ..Self::default()
         };
         let stored = match &turn.state {
@@ -371,8 +389,13 @@ impl Line {
     }
 }
 
-fn summary(store: &Store, campaign: &Campaign) -> Result<CampaignSummary, Failure> {
-    let lines = campaign.nodes.iter().map(|turn| Line::new(store, turn));
+fn summary(
+    store: &Store,
+    testbed: &Testbed,
+    campaign: &Campaign,
+) -> Result<CampaignSummary, Failure> {
+    let nodes = campaign.nodes.iter();
+    let lines = nodes.map(|turn| Line::new(store, testbed, turn));
     Ok(CampaignSummary::of(lines.collect::<Result<_, _>>()?))
 }
 
@@ -418,10 +441,7 @@ pub(crate) fn text(summary: &CampaignSummary) -> String {
     let whole = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |n| n.to_string());
     for line in &summary.nodes {
         table.row([
-            match &line.station {
-                Some(station) => format!("{} {}", one_line(station), line.source),
-                None => line.source.to_string(),
-            },
+            line.node(),
             whole(line.hops),
             whole(line.paths),
             whole(line.rounds),

@@ -1,13 +1,17 @@
 //! How a command ends when it does not end well: one line for each problem, one exit status.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use serde::Serialize;
 use thalweg::ErrorKind;
 use thalweg_host::store::StoreError;
 use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
+
+use crate::output::print_json;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -18,8 +22,33 @@ pub(crate) enum Failure {
     Testbed(String),
     /// The job did not get done: status 1.
     Job(String),
+    /// One of these after the result was printed, with its status.
+    Told(String, u8),
     /// The reader of standard output has gone: status 0.
     ReaderGone,
+}
+
+/// What a command prints on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    Text,
+    Json,
+}
+
+impl Output {
+    /// That of a command with these arguments, which may be none that there are.
+    pub(crate) fn of(mut args: impl Iterator<Item = OsString>) -> Self {
+        match args.any(|arg| arg == "--json") {
+            true => Self::Json,
+            false => Self::Text,
+        }
+    }
+}
+
+/// What stands for a result that is not there.
+#[derive(Debug, Serialize)]
+struct NoResult<'a> {
+    error: &'a str,
 }
 
 impl Failure {
@@ -31,17 +60,32 @@ impl Failure {
     pub(crate) fn job(error: impl fmt::Display) -> Self {
         Self::Job(error.to_string())
     }
-    /// Says it on standard error, in one line where it is one problem, and gives the exit status.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// The same once the result is printed.
+    pub(crate) fn after_result(self) -> Self {
+        match self {
+            Self::Input(line) | Self::Testbed(line) => Self::Told(line, 2),
+            Self::Job(line) => Self::Told(line, 1),
+            told => told,
+        }
+    }
+    /// Says it on standard error, in one line where it is one problem, and gives the exit status. A program that reads
+    /// JSON gets an object in the place of the result.
+    pub(crate) fn report(&self, output: Output) -> ExitCode {
         let (lines, status) = match self {
             Self::Input(line) => (vec![line.as_str()], 2),
             Self::Testbed(lines) => (lines.lines().collect(), 2),
             Self::Job(line) => (vec![line.as_str()], 1),
+            Self::Told(line, status) => (vec![line.as_str()], *status),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        for line in lines {
+        for line in &lines {
             // Standard error may be closed as well.
             let _ = writeln!(io::stderr(), "thalweg: error: {}", one_line(line));
+        }
+        if output == Output::Json && !matches!(self, Self::Told(..)) {
+            let error = &lines.join("\n");
+            // So may standard output.
+            let _ = print_json(&NoResult { error });
         }
         ExitCode::from(status)
     }

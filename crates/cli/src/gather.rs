@@ -17,12 +17,13 @@ use thalweg_units::NodeId;
 use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::Failure;
+use crate::import::{labels, Label};
 use crate::interrupt::Interrupt;
-use crate::network::{self, Ends};
+use crate::network::{self, named, Ends};
 use crate::output;
 use crate::port;
 use crate::progress::Reporter;
-use crate::table::{number, Table};
+use crate::table::{folded, number, Table, NARROW};
 use crate::transfer::{keep, object, Of};
 
 /// Fetches the objects, stores those that are whole and prints the result.
@@ -109,15 +110,25 @@ fn finish(
     let kept = store.and_then(|mut store| keep_all(report, &mut store, Of::file(args)));
     if args.json {
         let stored = kept.as_deref().unwrap_or_default();
-        output::print_json(&Printed { report, stored })?;
+        let labels = labels(&testbed.labels);
+        output::print_json(&Printed {
+            report,
+            stored,
+            labels,
+        })?;
     } else {
         let stored_in = kept.is_ok().then_some(args.out.as_path());
         let sink = network::sink(testbed, &ends.to);
-        output::print(&text(report, args.protocol.name, &sink, stored_in))?;
+        output::print(&text(
+            report,
+            args.protocol.name,
+            (testbed, &sink),
+            stored_in,
+        ))?;
     }
-    kept?;
+    kept.map_err(Failure::after_result)?;
     let missing = report.objects - report.whole;
-    match (missing, interrupt.is_set()) {
+    let ended = match (missing, interrupt.is_set()) {
         (0, _) => Ok(()),
         (_, true) => Err(Failure::Job(format!(
             "interrupted; {} of {} objects had arrived and are stored",
@@ -127,7 +138,8 @@ fn finish(
             "{missing} of {} objects did not arrive",
             report.objects
         ))),
-    }
+    };
+    ended.map_err(Failure::after_result)
 }
 
 fn collection(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<Collection, Failure> {
@@ -192,6 +204,8 @@ struct Printed<'a> {
     #[serde(flatten)]
     report: &'a Report,
     stored: &'a [Stored],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<Label>,
 }
 
 /// Stores what is whole, and a record of each.
@@ -209,22 +223,27 @@ fn keep_all(report: &Report, store: &mut Store, of: Of<'_>) -> Result<Vec<Stored
     Ok(all)
 }
 
-fn text(report: &Report, protocol: &str, sink: &str, stored_in: Option<&Path>) -> String {
+fn text(
+    report: &Report,
+    protocol: &str,
+    (testbed, sink): (&Testbed, &str),
+    stored_in: Option<&Path>,
+) -> String {
     let mut table = Table::of(&[
         ">node",
         ">hops",
         ">packets/s",
         ">kbit/s",
         ">rate",
-        ">repaired, %",
-        ">feedbacks",
+        ">repaired,\n%",
+        ">feed-\nbacks",
         ">time, s",
         "object",
     ]);
     for node in &report.nodes {
         let (summary, flow) = (&node.outcome.summary, &node.outcome.details);
         table.row([
-            summary.source.to_string(),
+            testbed.named(summary.source),
             summary.hops.to_string(),
             number(Some(flow.packets_per_s), 1.0, 2),
             number(Some(summary.goodput_kbps), 1.0, 2),
@@ -240,20 +259,18 @@ fn text(report: &Report, protocol: &str, sink: &str, stored_in: Option<&Path>) -
     }
     let settled = report.settled_s;
     let routes = settled.map_or_else(String::new, |s| format!("routes found in {s:.0} s\n"));
-    format!(
-        "{}, seed {}: {} to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
-         {sink}\n\
-         {routes}\n{}\n\
-         {} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks\n\
-         {}",
+    let head = format!(
+        "{}, seed {}: {} to node {}, policy {}, {} packets/s wanted of each, {} B a packet",
         report.testbed,
         report.seed,
         protocol,
-        report.sink,
+        named(testbed, report.sink),
         report.policy,
         report.demand,
         report.payload,
-        table.render(),
+    );
+    let sum = format!(
+        "{} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks",
         report.whole,
         report.objects,
         report.bytes,
@@ -262,6 +279,12 @@ fn text(report: &Report, protocol: &str, sink: &str, stored_in: Option<&Path>) -
         report.rate,
         100.0 * report.repaired_share,
         report.feedbacks,
+    );
+    format!(
+        "{}\n{sink}\n{routes}\n{}\n{}\n{}",
+        folded(&head, NARROW),
+        table.render_narrow(),
+        folded(&sum, NARROW),
         stored_in.map_or_else(String::new, |out| format!("stored in {}\n", out.display())),
     )
 }

@@ -42,18 +42,19 @@ mod transfer;
 mod values;
 mod whole_network;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::Parser;
 
 use args::{Cli, Command};
-use failure::Failure;
+use failure::{Failure, Output};
 
 fn main() -> ExitCode {
     match dispatch() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(Output::of(env::args_os())),
     }
 }
 

@@ -31,6 +31,8 @@ use thalweg_host::transfer::session::SourceStatus;
 
 /// How many news a watcher may lag behind; a slower one is asked to reload.
 const NEWS: usize = 256;
+/// A clock that is set anew may go back by so many seconds, and nobody minds.
+const CLOCK_SLACK_S: i64 = 60;
 /// The shortest time between two reports of progress.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
 
@@ -66,6 +68,17 @@ pub(super) struct LinkSnapshot {
     pub(super) batteries: Vec<(NodeId, BatteryLevel)>,
     /// The nodes that have restarted since power came.
     pub(super) restarts: Vec<(NodeId, Restarts)>,
+}
+
+impl LinkSnapshot {
+    /// How old it is, in seconds.
+    pub(super) fn age_s(&self) -> i64 {
+        (now() - self.at).max(0)
+    }
+    /// Whether it is dated ahead of the clock, which was ahead itself then: nobody knows how old it is.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.at > now() + CLOCK_SLACK_S
+    }
 }
 
 /// What is under way.

@@ -64,7 +64,7 @@ fn heard_by(heard: usize, good: usize) -> String {
 }
 
 /// How far a job is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     /// A route is planned.
     Planned {
@@ -94,6 +94,13 @@ pub enum Progress {
         complete: u16,
         /// Of how many.
         of: u16,
+    },
+    /// A survey is over, and the sink still lacks reports.
+    Silent {
+        /// The nodes that it has heard nothing of.
+        nodes: Vec<NodeId>,
+        /// Of how many.
+        of: usize,
     },
     /// No survey found a route from a node, or none that serves: links are measured again after a pause.
     OutOfReach {

@@ -46,7 +46,7 @@ pub use pairs::{
     PairRequest,
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
-pub use plan::{PipPlan, Plan, PlanError, Warning};
+pub use plan::{PathFault, PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, IfWeaker, Prediction};
 pub use request::{
     Backups, Currents, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style, Transfer,

@@ -77,12 +77,37 @@ pub enum PlanError {
         /// Hops of the route.
         hops: usize,
     },
+    /// A path that was given is none.
+    #[error("path {path}: {why}")]
+    Path {
+        /// Which, from 1 on.
+        path: usize,
+        /// What is wrong with it.
+        why: PathFault,
+    },
     /// A channel is listed twice.
     #[error("channel {channel} is listed twice")]
     RepeatedChannel {
         /// The channel.
         channel: Channel,
     },
+}
+
+/// Why a list of nodes is no path of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathFault {
+    /// There is nothing to send over.
+    #[error("expected at least a source and a sink")]
+    TooShort,
+    /// Paths begin and end where the first does.
+    #[error("expected the source and the sink of the first path")]
+    OtherEnds,
+    /// All paths have the same length.
+    #[error("expected {0} hops, as the first path has")]
+    OtherLength(usize),
+    /// A node that another path has, or the same twice.
+    #[error("node {0} is there already; a node relays for one path, on one stage")]
+    Shared(usize),
 }
 
 /// What to know about a plan before trusting it.
@@ -102,6 +127,14 @@ pub enum Warning {
     /// There are relays of one group only: the source sends in every other cycle, as in PIP.
     #[error("one group of relays only: the source sends in every other cycle")]
     OneGroup,
+    /// Nothing was heard over a hop of a path that was given, on any channel.
+    #[error("no link was measured from node {from} to node {to}")]
+    SilentHop {
+        /// The sender.
+        from: usize,
+        /// The receiver.
+        to: usize,
+    },
     /// A group is unlikely to deliver at all.
     #[error("the {} group is expected to deliver only {:.0} %", group.name(), delivery * 100.0)]
     DeadGroup {

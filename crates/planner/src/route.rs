@@ -14,7 +14,7 @@ use crate::hop_route::plan_hops;
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::paths::{self, PathSet, Query};
-use crate::plan::{PipPlan, Plan, PlanError, Warning};
+use crate::plan::{PathFault, PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience, Prediction};
 use crate::protocol_constants;
 use crate::request::{Backups, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style};
@@ -130,7 +130,102 @@ fn plan_paths(
         let channel = request.routing_channel;
         keep_best(&mut route.set.paths, most.max(1), links, channel);
     }
-    let mut warnings = route_warnings(&route, request);
+    let warnings = route_warnings(&route, request);
+    plan_route(links, request, (route, warnings), rng)
+}
+
+impl Plan {
+    /// The plan of a transfer over `paths`, lists of nodes from a source to a sink, with groups, channels and prediction as
+    /// `request` asks for them. Nothing is sought: ends and lengths are the paths' own. What is unlikely to work is told by
+    /// the plan's warnings.
+    ///
+    /// # Errors
+    /// [`PlanError`] where they are no node-distinct paths of one length between two nodes of `links`, or channels will not
+    /// do.
+    pub fn of_paths(
+        links: &LinkQualities,
+        request: &RouteRequest,
+        paths: &[Vec<usize>],
+        rng: &mut impl Rng,
+    ) -> Result<Self, PlanError> {
+        let (source, sink) = check_paths(links.nodes(), paths)?;
+        let request = &RouteRequest {
+            source,
+            sink,
+            style: Style::Paths,
+            ..request.clone()
+        };
+        check(links, request)?;
+        let topology = Topology::new(links, request.routing_channel, &request.rule);
+        let hops = paths.first().map_or(0, |path| path.len() - 1);
+        let shortest = topology.hops_from(source).get(sink).copied().flatten();
+        let route = Route {
+            set: PathSet {
+                paths: paths.to_vec(),
+                upper_bound: paths.len(),
+            },
+            hops,
+            shortest: shortest.unwrap_or(hops),
+            rule: request.rule,
+            topology,
+            weaker: false,
+        };
+        plan_route(links, request, (route, silent_hops(links, paths)), rng)
+    }
+}
+
+/// The ends of `paths`, node-distinct ones of one length among so many nodes.
+fn check_paths(nodes: usize, paths: &[Vec<usize>]) -> Result<(usize, usize), PlanError> {
+    let first = paths.first().map_or(&[][..], Vec::as_slice);
+    let [source, relays @ .., sink] = first else {
+        let why = PathFault::TooShort;
+        return Err(PlanError::Path { path: 1, why });
+    };
+    let (ends, hops) = ((*source, *sink), relays.len() + 1);
+    let mut seen = vec![*source, *sink];
+    for (at, path) in paths.iter().enumerate() {
+        let wrong = |why| Err(PlanError::Path { path: at + 1, why });
+        if let Some(&node) = path.iter().find(|node| **node >= nodes) {
+            return Err(PlanError::UnknownNode { node, nodes });
+        }
+        let [source, relays @ .., sink] = &path[..] else {
+            return wrong(PathFault::TooShort);
+        };
+        if (*source, *sink) != ends {
+            return wrong(PathFault::OtherEnds);
+        }
+        if relays.len() + 1 != hops {
+            return wrong(PathFault::OtherLength(hops));
+        }
+        for relay in relays {
+            if seen.contains(relay) {
+                return wrong(PathFault::Shared(*relay));
+            }
+            seen.push(*relay);
+        }
+    }
+    Ok(ends)
+}
+
+/// A warning for each hop of `paths` over which nothing was ever heard.
+fn silent_hops(links: &LinkQualities, paths: &[Vec<usize>]) -> Vec<Warning> {
+    let hops = paths.iter().flat_map(|path| path.windows(2));
+    let is_silent = |from, to| Channel::all().all(|on| links.prr(from, to, on) == 0.0);
+    hops.filter(|hop| is_silent(hop[0], hop[1]))
+        .map(|hop| Warning::SilentHop {
+            from: hop[0],
+            to: hop[1],
+        })
+        .collect()
+}
+
+/// The plan over the paths of a route.
+fn plan_route(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    (route, mut warnings): (Route, Vec<Warning>),
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
     let (hops, paths) = (route.hops, route.set.paths);
     let measured = links.channels();
     let expected = Expected::new(links, measured, &request.model);

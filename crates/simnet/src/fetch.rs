@@ -1,13 +1,15 @@
 //! Fetches an object with any protocol for one node: check, survey, plan, transfer, report.
 
-use crate::collect::{self, CollectError, Object, ProgressObserver};
+use crate::collect::{self, CollectError, Fetched, Object, ProgressObserver};
 use crate::explain::LossMap;
 use crate::streams::{self, Carrier, Collected, Onlookers, Recorder, StreamMap};
 use serde::Serialize;
+use std::sync::Arc;
 use thalweg_host::collector::{self, Patience};
 use thalweg_host::link_state::{packets, PlanRequest};
 use thalweg_host::outcome::Summary;
 use thalweg_host::registry::{Family, Pipelined, Protocol};
+use thalweg_planner::Plan;
 use thalweg_sim::Capture;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
@@ -34,6 +36,8 @@ pub struct CollectRequest {
     pub patience: Patience,
     /// The object.
     pub object: Object,
+    /// The plan to go by, made for this network; without one, the network's own. Streams have none.
+    pub plan: Option<Arc<Plan>>,
 }
 
 impl CollectRequest {
@@ -95,7 +99,7 @@ impl CollectRequest {
         Ok(match self.carried_by()? {
             CarriedBy::Pipeline(protocol) => {
                 let (to, channels) = ((self.to, protocol), self.channels.as_deref());
-                let network = collect::Surveyed::open(site, to, channels, observer)?;
+                let network = collect::Surveyed::open(site, to, channels, self.patience, observer)?;
                 Surveyed::Pipeline(Box::new(network), protocol)
             }
             CarriedBy::Stream(carrier) => {
@@ -137,7 +141,12 @@ impl Surveyed {
             Self::Pipeline(network, protocol) => {
                 let planned = request.plan_request(*protocol);
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
-                let fetched = (&planned, &request.object, request.patience);
+                let fetched = Fetched {
+                    request: &planned,
+                    object: &request.object,
+                    plan: request.plan.as_ref(),
+                    patience: request.patience,
+                };
                 let report = network.fetch(fetched, capture, maps.as_mut(), observer)?;
                 Ok((Report::Pipeline(report), maps.map(Maps::Pipeline)))
             }
@@ -190,6 +199,16 @@ impl Report {
         match self {
             Self::Pipeline(report) => report.baseline.as_ref().map(|baseline| &baseline.summary),
             Self::Stream(_) => None,
+        }
+    }
+    /// The nodes that said nothing in its survey.
+    pub fn missing(&self) -> &[u16] {
+        match self {
+            Self::Pipeline(report) => {
+                let survey = report.survey.as_ref();
+                survey.map_or(&[], |survey| &survey.missing)
+            }
+            Self::Stream(_) => &[],
         }
     }
     /// The object, where it is whole.

@@ -59,6 +59,8 @@ pub enum Location {
         /// Its column, counted from 1.
         column: usize,
     },
+    /// A row of a table that is a value, counted from 0.
+    Row(usize),
     /// A key of a TOML file, as `nodes[2].x_m`.
     Key(String),
 }
@@ -68,6 +70,7 @@ impl fmt::Display for Location {
         match self {
             Self::Whole => Ok(()),
             Self::Line(line) | Self::Cell { line, .. } => write!(f, ", line {line}"),
+            Self::Row(row) => write!(f, ", row {row}"),
             Self::Key(key) => write!(f, ", key `{key}`"),
         }
     }
@@ -101,8 +104,8 @@ pub enum Problem {
     /// The TOML is malformed or has a key that no testbed has.
     #[error("{0}")]
     Toml(String),
-    /// The CSV header lacks columns: which, with the names that would do, and the columns that it has.
-    #[error("the CSV header lacks {names}; it has {1}", names = .0.join(", "))]
+    /// The heading of a table lacks columns: which, with the names that would do, and the columns that it has.
+    #[error("the heading lacks {names}; it has {1}", names = .0.join(", "))]
     MissingColumns(Vec<String>, String),
     /// A quote that nothing closes.
     #[error("the quote that opens in this line is not closed; expected `\"` at its end")]

@@ -17,6 +17,9 @@ mod error;
 mod file;
 mod import;
 mod k7;
+mod links;
+#[cfg(test)]
+mod links_tests;
 mod load;
 mod loss;
 mod lqi;
@@ -46,6 +49,7 @@ pub use bounds::{MAX_NODES, MAX_ROWS};
 pub use building::{Building, Crowd, Numbering};
 pub use error::{Location, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
+pub use links::LinkRow;
 pub use loss::{Loss, Losses};
 pub use matrix::read_matrix;
 pub use reach::hops;

@@ -1,8 +1,10 @@
 //! Finding and opening testbeds: built-in ones by name, files by what they hold.
 //! Tests: `file_tests.rs`.
 
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
 use thalweg_sim::boards;
 
 use crate::error::{Location, Problem, TestbedError};
@@ -40,7 +42,7 @@ impl Testbed {
             kind => {
                 let trace = kind.links(reader, &name, &Reception::default())?;
                 let none = || Problem::TooFew("links", 1).at(&name, Location::Whole);
-                Ok(Self::from_trace(trace.ok_or_else(none)?, path))
+                Ok(Self::from_trace(trace.ok_or_else(none)?, &stem(path)))
             }
         }
     }
@@ -53,16 +55,8 @@ impl Testbed {
         file::parse(text, source_name, None)
     }
 
-    /// A testbed whose links are a trace.
-    fn from_trace(trace: Trace, path: &Path) -> Self {
-        let stem = match is_stdin(path) {
-            true => "stdin".into(),
-            false => path.file_name().unwrap_or_default().to_string_lossy(),
-        };
-        let stem = stem.strip_suffix(".gz").unwrap_or(&stem);
-        // A hidden file has nothing before its dot.
-        let before = stem.rsplit_once('.').map(|(before, _)| before);
-        let stem = before.filter(|before| !before.is_empty()).unwrap_or(stem);
+    /// The testbed called `name` whose links are a trace.
+    pub(crate) fn from_trace(trace: Trace, name: &str) -> Self {
         let description = match &trace.name {
             Some(place) => format!("measured links, {}", crate::error::printable(place)),
             None => "measured links".to_owned(),
@@ -72,7 +66,7 @@ impl Testbed {
         let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
         let physics = Physics::Measured(measured);
         let testbed = Self {
-            name: stem.to_owned(),
+            name: name.to_owned(),
             control: Self::control_of(nodes.len(), channels, &physics),
             description,
             board_name: DEFAULT_BOARD.to_owned(),
@@ -90,4 +84,37 @@ impl Testbed {
         };
         testbed.settled()
     }
+
+    /// SHA-256, in hexadecimal, of all that it is: two testbeds with the same digest give the same results, and a file
+    /// has the digest of its links as values. Another version of the program has other digests.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest(Sha256::new());
+        // Hashing does not fail.
+        let _ = write!(digest, "{self:?}");
+        let bytes = digest.0.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Hashes what is written to it.
+struct Digest(Sha256);
+
+impl fmt::Write for Digest {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text);
+        Ok(())
+    }
+}
+
+/// What a testbed is called whose links are in the file at `path`.
+fn stem(path: &Path) -> String {
+    let stem = match is_stdin(path) {
+        true => "stdin".into(),
+        false => path.file_name().unwrap_or_default().to_string_lossy(),
+    };
+    let stem = stem.strip_suffix(".gz").unwrap_or(&stem);
+    // A hidden file has nothing before its dot.
+    let before = stem.rsplit_once('.').map(|(before, _)| before);
+    let before = before.filter(|before| !before.is_empty());
+    before.unwrap_or(stem).to_owned()
 }

@@ -17,7 +17,7 @@ use crate::ratios::Ratios;
 use crate::text::reading;
 
 /// Mean RSSIs taken for real, dBm.
-const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;
+pub(crate) const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;
 
 /// Most lines that one row may stand on, by line breaks within quotes.
 const MAX_LINES: usize = 100;
@@ -233,7 +233,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         }
         let line = |place: &Location| match place {
             Location::Line(line) | Location::Cell { line, .. } => *line,
-            Location::Whole | Location::Key(_) => 0,
+            Location::Whole | Location::Row(_) | Location::Key(_) => 0,
         };
         self.faults.sort_by_key(|(place, _)| line(place));
         self.faults.truncate(MAX_PROBLEMS);

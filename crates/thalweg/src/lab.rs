@@ -9,6 +9,7 @@ use crate::Error;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thalweg_lab::experiment::{
     self, Experiment, ExperimentError, Explained, Journal, Refused, Report, RunOption, Sites,
     Threads,
@@ -246,6 +247,22 @@ impl Lab {
         Ok(Self { journal, ..self })
     }
 
+    /// The same, where `testbed` is called `name`, whatever else is called so: experiments whose `run.testbed` is `name` run
+    /// over it. After [`Self::flooding_on`].
+    ///
+    /// # Errors
+    /// [`Error::Option`] where it was not measured on the channel of floods that was asked for.
+    pub fn knowing(self, name: &str, testbed: impl Into<Arc<Testbed>>) -> Result<Self, Error> {
+        let sites = self.sites.knowing(name, testbed)?;
+        Ok(Self { sites, ..self })
+    }
+
+    /// SHA-256, in hexadecimal, of all that rows of `run` depend on beside the program and the seed: its keys, files that
+    /// they name, testbeds that are values, losses.
+    pub fn digest(&self, run: &ExperimentRun) -> String {
+        experiment::digest(&run.experiment.run, &self.sites)
+    }
+
     /// The same with losses on `links` of every network of `run`.
     ///
     /// # Errors
@@ -261,10 +278,8 @@ impl Lab {
             links: links.to_vec(),
             psdu_bytes,
         };
-        Ok(Self {
-            sites: Sites::with_losses(losses),
-            ..self
-        })
+        let sites = self.sites.losing(losses);
+        Ok(Self { sites, ..self })
     }
 
     /// The losses on every network.
@@ -279,7 +294,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error`] of kind input.
-    pub fn testbed(&self, name: &str) -> Result<std::sync::Arc<Testbed>, Error> {
+    pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>, Error> {
         Ok(self.sites.testbed(name)?)
     }
 

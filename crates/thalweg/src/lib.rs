@@ -17,6 +17,7 @@
 
 mod base_stations;
 mod error;
+mod known;
 mod lab;
 mod lifetime;
 mod network;
@@ -25,6 +26,7 @@ pub mod sweep;
 
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
+pub use known::{experiments, protocols, KnownExperiment, KnownProtocol};
 pub use lab::{results_of, ExperimentRun, Lab, Step, StepObserver};
 pub use lifetime::{Idle, Joules, Lifetime, Milestone, NodeLife, Usage};
 pub use network::{read_object, Network, MAX_FILE, MAX_PAYLOAD, OBJECT_BYTES};
@@ -37,4 +39,4 @@ pub use thalweg_lab::experiment::{Experiment, Explained, Report as ExperimentRep
 pub use thalweg_lab::results::{Column, ColumnKind, Extent, Row, Value};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
-pub use thalweg_testbeds::Testbed;
+pub use thalweg_testbeds::{LinkRow, Testbed};

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use thalweg_host::collector::{Patience, Report as PipelineReport};
 use thalweg_host::job::Progress;
-use thalweg_host::link_state::{LinkState, PlanSummary};
+use thalweg_host::link_state::{LinkState, PlanRequest, PlanSummary};
 use thalweg_host::registry::{self, Family, Hardware, OptionName, Pipelined, Protocol};
 use thalweg_host::segments::LARGEST;
 use thalweg_host::store::plain;
@@ -74,6 +74,7 @@ impl Network {
                 object: Object::Random {
                     bytes: OBJECT_BYTES,
                 },
+                plan: None,
             },
             payload: None,
             age: None,
@@ -196,6 +197,13 @@ impl Network {
     #[must_use]
     pub fn object(mut self, object: Object) -> Self {
         self.request.object = object;
+        self
+    }
+    /// The transfer goes by `plan`, which was made for this network ([`Self::plan`], [`Self::plan_over`]) and this object;
+    /// without one, by the network's own. Where it breaks off, protocols that take another plan then take their own.
+    #[must_use]
+    pub fn going_by(mut self, plan: Option<Arc<Plan>>) -> Self {
+        self.request.plan = plan;
         self
     }
     /// The source has so many random bytes, drawn from the seed and its id.
@@ -406,7 +414,8 @@ impl Network {
         let site = Site::new(self.testbed.clone(), self.seed).idling(self.idle);
         let channels = self.request.channels.as_deref();
         let ends = (self.request.to, protocol);
-        let surveyed = collect::Surveyed::open(site, ends, channels, observer)?;
+        let patience = self.request()?.patience;
+        let surveyed = collect::Surveyed::open(site, ends, channels, patience, observer)?;
         Ok((surveyed.links().clone(), surveyed.cost().clone()))
     }
 
@@ -418,7 +427,42 @@ impl Network {
         let protocol = self.pipeline("plan")?;
         let request = self.request()?.plan_request(protocol);
         let plan = links.plan(&request)?;
-        let protocol = protocol.over(&plan);
+        Ok(self.told(links, &request, plan))
+    }
+
+    /// The same over `paths`, lists of nodes that end at the base station, on the request's channels where it names some.
+    /// What is unlikely to work is told by warnings.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), thalweg::Error> {
+    /// # use std::ops::ControlFlow::Continue;
+    /// use thalweg::Network;
+    /// use thalweg_units::NodeId;
+    /// let network = Network::open("line5")?.protocol("pip")?;
+    /// let links = network.links(&mut |_, _| Continue(()))?;
+    /// let path = [5, 3, 1].map(|id| NodeId::new(id).unwrap()).to_vec();
+    /// let (plan, told) = network.plan_over(&links, &[path])?;
+    /// assert_eq!(told.hops, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error`] of kind input where that cannot be.
+    pub fn plan_over(
+        &self,
+        links: &LinkState,
+        paths: &[Vec<NodeId>],
+    ) -> Result<(Plan, PlanSummary), Error> {
+        let protocol = self.pipeline("plan")?;
+        let request = self.request()?.plan_request(protocol);
+        let plan = links.plan_over(&request, paths, self.request.channels.as_deref())?;
+        Ok(self.told(links, &request, plan))
+    }
+
+    /// `plan` with its text for people.
+    fn told(&self, links: &LinkState, request: &PlanRequest, plan: Plan) -> (Plan, PlanSummary) {
+        let protocol = request.protocol.over(&plan);
         // The packets that will be sent: slim ones hold more.
         let terms = protocol.terms(TransferTerms {
             payload: request.payload,
@@ -426,7 +470,7 @@ impl Network {
         });
         let of = (request.bytes, terms.payload.bytes());
         let planned = PlanSummary::new(links, protocol.name, of, &plan);
-        Ok((plan, planned))
+        (plan, planned)
     }
 
     /// The same job in a network behind base station `sink`: survey, plan, fetch. Transfers are
@@ -442,12 +486,10 @@ impl Network {
     ) -> Result<PipelineReport, Error> {
         let protocol = self.pipeline("port")?;
         let (request, site) = (self.request()?, self.site()?);
-        let (ends, channels) = ((sink, protocol), request.channels.as_deref());
-        let mut remote = Remote::survey(network, &site, ends, channels, transfers, observer)?;
-        Ok(remote.fetch(
-            (&request.plan_request(protocol), request.patience),
-            observer,
-        )?)
+        let (planned, patience) = (request.plan_request(protocol), request.patience);
+        let (wanted, channels) = ((sink, &planned, patience), request.channels.as_deref());
+        let mut remote = Remote::survey(network, &site, wanted, channels, transfers, observer)?;
+        Ok(remote.fetch((&planned, patience), observer)?)
     }
 }
 

@@ -146,4 +146,81 @@ fn hops_on_different_channels_are_found() {
         let report = row.collect(4).unwrap();
         assert!(report.summary().verified, "{:?}", report.summary().failure);
     }
+    // Its file says which node is far, before any survey does.
+    let far = row.run(&mut |_, _| std::ops::ControlFlow::Continue(()));
+    assert_eq!(far.unwrap().summary().source.get(), 4);
+}
+
+/// 28 nodes are listed, of which 20 have no power.
+#[test]
+fn surveys_end_with_the_patience() {
+    let folder = tempfile::tempdir().unwrap();
+    let nodes: String = (1..=28)
+        .map(|id| format!("[[nodes]]\nid = {id}\nx_m = {id}.0\ny_m = 0.0\n"))
+        .collect();
+    std::fs::write(
+        folder.path().join("dead.toml"),
+        "name = 'dead'\nsink = 1\n[links]\nfile = 'row.csv'\n".to_owned() + &nodes,
+    )
+    .unwrap();
+    hops(folder.path(), &[&CHANNELS[..]; 7], 1.0);
+    let dead = Network::open(folder.path().join("dead.toml").to_str().unwrap()).unwrap();
+    let dead = dead.patience(Some(thalweg_units::Duration::from_secs(10)));
+    let report = dead.collect(8).unwrap();
+    assert!(report.summary().verified, "{:?}", report.summary().failure);
+    assert_eq!(report.missing().len(), 20);
+    let cold = report.summary().cold.unwrap();
+    assert!(cold.survey_s < 20.0, "{} s", cold.survey_s);
+    let mut silent = Vec::new();
+    let off = dead.from(NodeId::new(20).ok()).run(&mut |_, progress| {
+        if let Progress::Silent { nodes, .. } = progress {
+            silent = nodes;
+        }
+        std::ops::ControlFlow::Continue(())
+    });
+    let off = off.unwrap_err().to_string();
+    assert!(
+        off.contains("for 0 min") || off.contains("for 1 min"),
+        "{off}"
+    );
+    assert_eq!(silent.len(), 20);
+}
+
+/// Paths and links of one's own: the transfer goes over them, and what cannot be is told in the network's names.
+#[test]
+fn a_transfer_goes_by_paths_that_are_given() {
+    let network = line().from(NodeId::new(5).ok()).protocol("p3").unwrap();
+    let mut go_on = |_: &str, _: Progress| std::ops::ControlFlow::Continue(());
+    let links = network.links(&mut go_on).unwrap();
+    let path = |ids: &[u16]| -> Vec<NodeId> {
+        let ids = ids.iter().map(|id| NodeId::new(*id).unwrap());
+        ids.collect()
+    };
+    // Nodes hear their neighbours on the line alone: no planner would skip any.
+    let (plan, told) = network.plan_over(&links, &[path(&[5, 3, 1])]).unwrap();
+    let silent = "no link was measured from node 5 to node 3";
+    assert!(told.warnings.iter().any(|w| w == silent), "{told:?}");
+    let mine = network.clone().going_by(Some(plan.into()));
+    let got = mine.run(&mut go_on).unwrap();
+    // As published, P3 goes on by a plan of its own where one breaks off.
+    assert_eq!(got.summary().attempts, 2, "{:?}", got.summary());
+    let (plan, told) = network
+        .plan_over(&links, &[path(&[5, 4, 3, 2, 1])])
+        .unwrap();
+    assert_eq!((told.hops, told.paths.len()), (4, 1));
+    let mine = network.clone().going_by(Some(plan.into()));
+    let got = mine.run(&mut go_on).unwrap();
+    let found = (got.summary().verified, got.summary().attempts);
+    assert_eq!(found, (true, 1), "{:?}", got.summary());
+    let refused = |paths: &[Vec<NodeId>]| {
+        let error = network.plan_over(&links, paths).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input);
+        error.to_string()
+    };
+    assert!(refused(&[path(&[5, 4])]).contains("node 1"));
+    assert!(refused(&[path(&[5, 9, 1])]).contains("no node 9"));
+    let twice = refused(&[path(&[5, 4, 1]), path(&[5, 4, 1])]);
+    assert!(twice.contains("path 2: node 4 is there already"), "{twice}");
+    let elsewhere = mine.from(NodeId::new(4).ok()).run(&mut go_on).unwrap_err();
+    assert_eq!(elsewhere.kind(), ErrorKind::Input);
 }

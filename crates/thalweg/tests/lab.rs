@@ -4,8 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg::{results_of, Error, ErrorKind, ExperimentRun, Extent, Lab, RunOption, Step};
+use thalweg::{
+    results_of, Error, ErrorKind, Experiment, ExperimentRun, Extent, Lab, LinkRow, RunOption, Step,
+    Testbed,
+};
 
 fn quick(name: &str) -> ExperimentRun {
     ExperimentRun::of(name).unwrap().quick().unwrap()
@@ -64,4 +68,43 @@ fn results_are_found_by_paper_and_by_name() {
     let unknown = results_of(&["nope".to_owned()], Extent::Quick).unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Input);
     assert!(unknown.to_string().contains("rcrt"), "{unknown}");
+}
+
+/// A testbed that is a value takes a name; the digest of a run tells it from a file of that name, and from other losses.
+#[test]
+fn experiments_run_over_links_that_are_values() {
+    let link = |(src, dst)| LinkRow {
+        src,
+        dst,
+        channel: None,
+        prr: 1.0,
+        rssi_dbm: None,
+    };
+    let links: Vec<LinkRow> = [(1, 2), (2, 1), (2, 3), (3, 2)].map(link).to_vec();
+    let mine = Testbed::of_links("mine", &links).unwrap();
+    let changes = [
+        ("run.testbed", "mine".into()),
+        ("run.routes", 1.into()),
+        ("run.packets", 20.into()),
+        (
+            "run.route",
+            "{ min_hops = 1, min_paths = 1, floors = 'any' }"
+                .parse()
+                .unwrap(),
+        ),
+        ("seeds", 1.into()),
+    ];
+    let text =
+        "id = 'mine'\ntitle = 'mine'\n[run]\nkind = 'transfers'\ntestbed = 'x'\nprotocols = 'pip'";
+    let experiment: Experiment = text.parse().unwrap();
+    let run = ExperimentRun::new(experiment.with(&changes).unwrap()).unwrap();
+    let lab = Lab::new(NonZeroUsize::new(1)).unwrap();
+    let unknown = lab.rows(&run, &|_| Continue(())).unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::Input);
+    let digest = lab.digest(&run);
+    let lab = lab.knowing("mine", mine).unwrap();
+    assert_ne!(lab.digest(&run), digest);
+    let rows = lab.rows(&run, &|_| Continue(())).unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].number("verified"), Some(1.0), "{rows:?}");
 }

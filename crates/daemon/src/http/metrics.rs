@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::{App, Refusal};
 use crate::limits::Health;
 use crate::mqtt::Broker;
-use crate::station_state::{now, Line, StationState};
+use crate::station_state::{Line, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::JobState;
 
@@ -89,7 +89,7 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
     let up = one(shared.begun.elapsed().as_secs_f64());
     let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
     let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
-    let ages = each(stations, |s| Some((now() - s.snapshot()?.at) as f64));
+    let ages = each(stations, |s| Some(s.snapshot()?.age_s() as f64));
     let rate = |s: &StationState| s.running().map_or(0.0, |job| job.rate_kbps);
     let rates = each(stations, |s| Some(rate(s)));
     Ok([

@@ -83,6 +83,7 @@ const PAGES: &[Route] = &[
     ("get", "/log", || get(pages::log)),
     ("get", "/login", || get(pages::login)),
     ("post", "/login", || post(pages::log_in)),
+    ("post", "/logout", || post(pages::log_out)),
     ("get", "/style.css", || get(pages::style)),
     ("get", "/page.js", || get(pages::script)),
 ];

@@ -83,6 +83,13 @@ fn elsewhere_only_with_the_token() {
     let cookie = cookie.split(';').next().unwrap();
     let page = send(to, &format!("GET / HTTP/1.1\nCookie: {cookie}"), "");
     assert_eq!(page.status, 200);
+    assert!(page.text().contains("Log out"));
+    let logged_out = send(to, &format!("POST /logout HTTP/1.1\nCookie: {cookie}"), "");
+    assert_eq!(logged_out.header("location"), Some("/login"));
+    assert!(logged_out
+        .header("set-cookie")
+        .unwrap()
+        .contains("max-age=0"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! stores it; keys are stable. Tests: with those two.
 
 use serde::Serialize;
-use thalweg_planner::{Group, Member, Plan, Prediction};
+use thalweg_planner::{Group, Member, Plan, Prediction, Warning};
 use thalweg_units::{Channel, NodeId};
 
 use super::LinkState;
@@ -145,7 +145,15 @@ impl PlanSummary {
             payload,
             seed: link_state.seed(),
             links_age_s: link_state.age().map(|age| age.as_secs_f64()),
-            warnings: plan.warnings.iter().map(ToString::to_string).collect(),
+            warnings: (plan.warnings.iter())
+                .map(|warning| match *warning {
+                    Warning::SilentHop { from, to } => {
+                        let (from, to) = (place.name_of(from), place.name_of(to));
+                        format!("no link was measured from node {from} to node {to}")
+                    }
+                    ref other => other.to_string(),
+                })
+                .collect(),
             prediction: plan.prediction.clone(),
             pip: Pip {
                 path: ids(&plan.pip.path),

@@ -124,30 +124,27 @@ impl<'a> RunContext<'a> {
 }
 
 /// The threads that runs take.
-pub struct Threads(Option<rayon::ThreadPool>);
+pub struct Threads(rayon::ThreadPool);
 
 impl Threads {
-    /// So many, or as many as the machine has cores.
+    /// So many, or as many as the process may use cores. They are its own: after a `fork` a child has none of the threads that
+    /// all of a process share.
     ///
     /// # Errors
     /// [`ExperimentError::Threads`] where they cannot be had.
     pub fn new(jobs: Option<NonZeroUsize>) -> Result<Self> {
-        let Some(jobs) = jobs else {
-            return Ok(Self(None));
-        };
+        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let jobs = jobs.unwrap_or_else(cores);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.get());
         let refused = |why: rayon::ThreadPoolBuildError| {
             ExperimentError::Threads(format!("{jobs} threads: {why}"))
         };
-        Ok(Self(Some(pool.build().map_err(refused)?)))
+        Ok(Self(pool.build().map_err(refused)?))
     }
 
     /// Does `work` on them.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.0 {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
+        self.0.install(work)
     }
 }
 

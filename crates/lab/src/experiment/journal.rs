@@ -4,6 +4,7 @@
 //! digest is in its name. Files of anything else are not read. Invariant: kept rows are bit for bit those of a new run.
 //! Tests: `journal_tests.rs`, `crates/cli/tests/all/resume.rs`.
 
+use super::sites::Sites;
 use crate::results::Row;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -13,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use thalweg_testbeds::Losses;
 use toml::Value;
 
 /// Nothing is kept before a command has run so long.
@@ -67,16 +67,16 @@ impl Journal {
         }
     }
 
-    /// What is kept of `seeds` of a run of `kind` with `keys` and `losses`.
+    /// What is kept of `seeds` of a run of `kind` with `keys` at `sites`.
     pub(super) fn kept(
         &self,
         (kind, keys): (&str, &toml::Table),
-        losses: &Losses,
+        sites: &Sites,
         seeds: &[u64],
     ) -> Kept<'_> {
         let mut kept = Kept {
             journal: self,
-            what: described(kind, keys, losses),
+            what: described(kind, keys, sites),
             rows: BTreeMap::new(),
         };
         // Without files there is nothing that a digest would find.
@@ -279,9 +279,18 @@ impl Kept<'_> {
     }
 }
 
-/// A run's keys, the losses, and digests of the files that keys name.
-pub(super) fn described(kind: &str, keys: &toml::Table, losses: &Losses) -> String {
-    format!("{kind}\n{keys}\n{losses:?}\n{:?}", files_of(keys))
+/// A run's keys, the losses, and digests of the files that keys name and of testbeds that are values.
+pub(super) fn described(kind: &str, keys: &toml::Table, sites: &Sites) -> String {
+    let (losses, known) = (sites.losses(), sites.known());
+    format!(
+        "{kind}\n{keys}\n{losses:?}\n{:?}\n{known:?}",
+        files_of(keys)
+    )
+}
+
+/// SHA-256, in hexadecimal, of all that rows of a run depend on beside program and seed.
+pub(super) fn digest((kind, keys): (&str, &toml::Table), sites: &Sites) -> String {
+    hex(Sha256::new_with_prefix(described(kind, keys, sites)))
 }
 
 /// The files that `keys` name, and those that these name in turn, with their digests.

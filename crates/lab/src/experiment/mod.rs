@@ -175,14 +175,20 @@ impl From<RunError> for ExperimentError {
 
 /// What `journal` has of `run` with `seeds` at `sites`.
 pub fn resume<'a>(journal: &'a Journal, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'a> {
-    journal.kept(run.keys(), sites.losses(), seeds)
+    journal.kept(run.keys(), sites, seeds)
+}
+
+/// SHA-256, in hexadecimal, of all that rows of `run` at `sites` depend on beside the program and the seed: its keys, the
+/// contents of files that they name, testbeds that are values, losses.
+pub fn digest(run: &Run, sites: &Sites) -> String {
+    journal::digest(run.keys(), sites)
 }
 
 /// All that the rows of `run` depend on with `losses`, but program and seed: its keys as they are read, and the digests of
 /// the files that they name.
 pub fn inputs(run: &Run, losses: &Losses) -> String {
     let (kind, keys) = run.keys();
-    journal::described(kind, keys, losses)
+    journal::described(kind, keys, &Sites::with_losses(losses.clone()))
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,

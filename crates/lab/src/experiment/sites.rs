@@ -5,7 +5,7 @@
 
 use super::{ExperimentError, Result};
 use crate::results::Row;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_host::job::Watch;
 use thalweg_host::survey::{Survey, SurveyKind, SurveyOutcome};
@@ -22,13 +22,32 @@ type SurveyKey = (Key, SurveyKind, u16, u8, u64, u64);
 /// The site's key, and what ran there in full.
 pub(super) type RunKey = (Key, String);
 
-/// What was made under each key; empty while it is made.
-type Cache<K, V> = Mutex<BTreeMap<K, Arc<Mutex<Option<V>>>>>;
+/// What was made under a key; empty while it is made.
+type Slot<V> = Arc<Mutex<Option<V>>>;
+
+/// What was made under keys.
+type Cache<K, V> = Mutex<Made<K, V>>;
+
+/// What was made, and in which order, with the pairs of nodes of each.
+#[derive(Debug)]
+struct Made<K, V> {
+    slots: BTreeMap<K, Slot<V>>,
+    made: VecDeque<(K, usize)>,
+    pairs: usize,
+}
+
+/// Sites and surveys are kept until their networks have so many pairs of nodes together, the latest in any case: those of a
+/// thousand seeds of 139 nodes. What is made again is the same.
+const PAIRS: usize = 20_000_000;
+/// So many rows are kept.
+const ROWS: usize = 100_000;
 
 /// Sites, surveys and what was told of runs so far.
 #[derive(Debug, Default)]
 pub struct Sites {
     testbeds: Cache<String, Arc<Testbed>>,
+    /// Testbeds that are values, with their digests.
+    known: BTreeMap<String, String>,
     sites: Cache<Key, Site>,
     surveys: Cache<SurveyKey, Arc<SurveyOutcome>>,
     told: Mutex<BTreeMap<RunKey, Row>>,
@@ -41,18 +60,45 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `cache` has of `key`, or what `make` gives. Other threads that ask for the same wait, so `make` must not run
-/// anything in parallel.
+/// What `cache` has of `key`, or what `make` gives, of a network of `nodes`. Other threads that ask for the same wait, so
+/// `make` must not run anything in parallel.
 fn kept<K: Ord + Clone, V: Clone, E>(
     cache: &Cache<K, V>,
-    key: &K,
+    (key, nodes): (&K, usize),
     make: impl FnOnce() -> Result<V, E>,
 ) -> Result<V, E> {
-    let slot = locked(cache).entry(key.clone()).or_default().clone();
+    let slot = locked(cache).slots.entry(key.clone()).or_default().clone();
     let mut slot = locked(&slot);
-    match &*slot {
-        Some(found) => Ok(found.clone()),
-        None => Ok(slot.insert(make()?).clone()),
+    if let Some(found) = &*slot {
+        return Ok(found.clone());
+    }
+    let made = slot.insert(make()?).clone();
+    locked(cache).note(key, nodes * nodes);
+    Ok(made)
+}
+
+impl<K, V> Default for Made<K, V> {
+    fn default() -> Self {
+        Self {
+            slots: BTreeMap::new(),
+            made: VecDeque::new(),
+            pairs: 0,
+        }
+    }
+}
+
+impl<K: Ord + Clone, V> Made<K, V> {
+    /// What stands under `key` was made, of a network of so many pairs: the oldest gives way where there is too much.
+    fn note(&mut self, key: &K, pairs: usize) {
+        self.made.push_back((key.clone(), pairs));
+        self.pairs += pairs;
+        while self.pairs > PAIRS && self.made.len() > 1 {
+            let Some((oldest, pairs)) = self.made.pop_front() else {
+                return;
+            };
+            self.slots.remove(&oldest);
+            self.pairs -= pairs;
+        }
     }
 }
 
@@ -73,10 +119,41 @@ impl Sites {
         }
     }
 
+    /// The same with `losses`. For sites of which nothing is kept yet.
+    #[must_use]
+    pub fn losing(self, losses: Losses) -> Self {
+        Self { losses, ..self }
+    }
+
     /// The same with floods on channel `control`, or on each testbed's own. For sites of which nothing is kept yet.
     #[must_use]
     pub fn flooding_on(self, control: Option<Channel>) -> Self {
         Self { control, ..self }
+    }
+
+    /// The same, where `testbed` is called `name`, whatever else is called so: experiments run over a testbed that is a
+    /// value.
+    ///
+    /// # Errors
+    /// [`ExperimentError::ControlChannel`] where it was not measured on the channel of floods that was asked for.
+    pub fn knowing(mut self, name: &str, testbed: impl Into<Arc<Testbed>>) -> Result<Self> {
+        let testbed = testbed.into();
+        self.known.insert(name.to_owned(), testbed.digest());
+        let testbed = self.flooded(testbed)?;
+        let slot = Arc::new(Mutex::new(Some(testbed)));
+        locked(&self.testbeds).slots.insert(name.to_owned(), slot);
+        Ok(self)
+    }
+    /// The testbeds that are values: their names and digests.
+    pub(super) const fn known(&self) -> &BTreeMap<String, String> {
+        &self.known
+    }
+    fn flooded(&self, testbed: Arc<Testbed>) -> Result<Arc<Testbed>> {
+        let Some(control) = self.control else {
+            return Ok(testbed);
+        };
+        let testbed = Arc::unwrap_or_clone(testbed).flooding_on(control);
+        Ok(Arc::new(testbed.map_err(ExperimentError::ControlChannel)?))
     }
 
     /// The testbed of that name or file.
@@ -84,15 +161,9 @@ impl Sites {
     /// # Errors
     /// Where it cannot be read, or was not measured on the channel of floods that was asked for.
     pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>> {
-        kept(&self.testbeds, &name.to_owned(), || {
-            let testbed = Testbed::load(name)?;
-            let testbed = match self.control {
-                Some(control) => testbed
-                    .flooding_on(control)
-                    .map_err(ExperimentError::ControlChannel)?,
-                None => testbed,
-            };
-            Ok(Arc::new(testbed))
+        // Testbeds are few, and weigh nothing.
+        kept(&self.testbeds, (&name.to_owned(), 0), || {
+            self.flooded(Arc::new(Testbed::load(name)?))
         })
     }
 
@@ -103,7 +174,7 @@ impl Sites {
             let assumed = locked(slot).as_ref().map(|t| t.assumed.clone());
             assumed.filter(|assumed| !assumed.is_empty())
         };
-        let named = testbeds.iter();
+        let named = testbeds.slots.iter();
         named
             .filter_map(|(name, slot)| Some((name.clone(), assumed(slot)?)))
             .collect()
@@ -115,8 +186,9 @@ impl Sites {
     /// # Errors
     /// As [`Sites::testbed`]; also where a link with a loss is not there.
     pub fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
-        kept(&self.sites, &(testbed.to_owned(), seed), || {
-            self.later(Site::new(self.testbed(testbed)?, seed))
+        let (key, testbed) = ((testbed.to_owned(), seed), self.testbed(testbed)?);
+        kept(&self.sites, (&key, testbed.len()), || {
+            self.later(Site::new(testbed.clone(), seed))
         })
     }
 
@@ -143,7 +215,10 @@ impl Sites {
     }
     /// Keeps what is told of a run.
     pub(super) fn keep_row(&self, key: RunKey, row: &Row) {
-        locked(&self.told).insert(key, row.clone());
+        let mut told = locked(&self.told);
+        if told.len() < ROWS {
+            told.insert(key, row.clone());
+        }
     }
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey`, which begins so long after
@@ -160,7 +235,7 @@ impl Sites {
         let Survey { kind, beacons, .. } = survey;
         let times = (survey.interval.as_nanos(), begins.as_nanos());
         let key = (key, kind, channels, beacons, times.0, times.1);
-        kept(&self.surveys, &key, || {
+        kept(&self.surveys, (&key, site.testbed.len()), || {
             let site = match begins.is_zero() {
                 true => site.undisturbed(),
                 false => site.undisturbed().aged(begins)?,
@@ -182,7 +257,57 @@ mod tests {
     use super::*;
     use std::ops::ControlFlow;
     use thalweg_medium::EarId;
+    use thalweg_testbeds::LinkRow;
     use thalweg_units::Dbm;
+
+    #[test]
+    fn a_testbed_that_is_a_value_is_found_by_its_name() {
+        let link = |src, dst| LinkRow {
+            src,
+            dst,
+            channel: None,
+            prr: 1.0,
+            rssi_dbm: None,
+        };
+        let mine = Testbed::of_links("mine", &[link(1, 2), link(2, 1)]).unwrap();
+        let sites = Sites::default().knowing("line5", mine.clone()).unwrap();
+        assert_eq!(sites.site("line5", 1).unwrap().testbed.len(), 2);
+        assert_eq!(sites.known()["line5"], mine.digest());
+        let control = Some(Channel::FIRST);
+        let narrow = |on| {
+            let link = |src, dst| LinkRow {
+                channel: Some(on),
+                ..link(src, dst)
+            };
+            Testbed::of_links("mine", &[link(1, 2), link(2, 1)]).unwrap()
+        };
+        let knowing = |on| {
+            Sites::default()
+                .flooding_on(control)
+                .knowing("a", narrow(on))
+        };
+        assert!(knowing(11).is_ok() && knowing(26).is_err());
+    }
+
+    #[test]
+    fn the_oldest_gives_way_where_there_is_too_much() {
+        let cache: Cache<u32, u32> = Cache::default();
+        let nodes = 3_000;
+        let of = |key: u32, made: &mut Vec<u32>| {
+            let make = || {
+                made.push(key);
+                Ok::<_, ()>(key + 1)
+            };
+            assert_eq!(kept(&cache, (&key, nodes), make), Ok(key + 1));
+        };
+        let mut made = Vec::new();
+        for key in [1, 2, 1, 3, 2, 1] {
+            of(key, &mut made);
+        }
+        // Two fit: the third took the place of the first, which was made again.
+        assert_eq!(made, [1, 2, 3, 1]);
+        assert_eq!(locked(&cache).slots.len(), 2);
+    }
 
     #[test]
     fn losses_befall_a_site_and_not_its_survey() {

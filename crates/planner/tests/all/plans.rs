@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use thalweg_planner::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use thalweg_planner::{
     plan, suggest_pairs, Assignment, Feed, Floors, Group, Grouping, LinkModel, LinkQualities,
-    LinkRule, PairOrder, PairRequest, PathSearch, Plan, PlanError, RelayOrder, RouteRequest,
-    Topology, Warning,
+    LinkRule, PairOrder, PairRequest, PathFault, PathSearch, Plan, PlanError, RelayOrder,
+    RouteRequest, Topology, Warning,
 };
 use thalweg_units::{BitRate, Channel, Db, Dbm};
 
@@ -408,4 +408,62 @@ fn survey_of_searches() {
             mean(dfs), mean(layered), mean(bound), 100.0 * mean(better), 100.0 * mean(tight), 100.0 * mean(longer)
         );
     }
+}
+
+/// The paths that a search found, given back, make the plan that the search made.
+#[test]
+fn paths_that_are_given_are_planned_as_those_that_are_found() {
+    let links = building(120, 1);
+    let request = &routes(&links, 1, 1)[0];
+    let found = plan(&links, request, &mut rng(7)).unwrap();
+    let few = matches!(found.warnings[..], [] | [Warning::FewPaths { .. }]);
+    assert!(few && found.hops > 1, "{:?}", found.warnings);
+    let given = Plan::of_paths(&links, request, &found.paths, &mut rng(7)).unwrap();
+    check(&links, &given);
+    assert_eq!(
+        (&given.paths, &given.channels),
+        (&found.paths, &found.channels)
+    );
+    assert_eq!(given.shortest, found.shortest);
+    assert_eq!(given.prediction.active_nodes, found.prediction.active_nodes);
+}
+
+#[test]
+fn paths_that_cannot_be_are_told_and_silent_hops_are_warned_of() {
+    let links = building(60, 1);
+    let request = RouteRequest::new(0, 1);
+    let planned = |paths: &[&[usize]]| {
+        let paths: Vec<Vec<usize>> = paths.iter().map(|path| path.to_vec()).collect();
+        Plan::of_paths(&links, &request, &paths, &mut rng(1))
+    };
+    let wrong = |path, why| Err(PlanError::Path { path, why });
+    assert_eq!(planned(&[]), wrong(1, PathFault::TooShort));
+    assert_eq!(planned(&[&[3]]), wrong(1, PathFault::TooShort));
+    let first = [3, 4, 5];
+    assert_eq!(
+        planned(&[&first, &[3, 6, 7]]),
+        wrong(2, PathFault::OtherEnds)
+    );
+    assert_eq!(
+        planned(&[&first, &[3, 5]]),
+        wrong(2, PathFault::OtherLength(2))
+    );
+    assert_eq!(planned(&[&first, &first]), wrong(2, PathFault::Shared(4)));
+    assert_eq!(planned(&[&[3, 4, 4, 5]]), wrong(1, PathFault::Shared(4)));
+    let unknown = PlanError::UnknownNode {
+        node: 60,
+        nodes: 60,
+    };
+    assert_eq!(planned(&[&[3, 60, 5]]), Err(unknown));
+    assert_eq!(
+        planned(&[&[3, 3]]),
+        Err(PlanError::SourceIsSink { node: 3 })
+    );
+    let silent = |from, to| Channel::all().all(|on| links.prr(from, to, on) == 0.0);
+    let far = (0..60).find(|to| *to != 3 && silent(3, *to)).unwrap();
+    let warnings = planned(&[&[3, far]]).unwrap().warnings;
+    assert!(
+        warnings.contains(&Warning::SilentHop { from: 3, to: far }),
+        "{warnings:?}"
+    );
 }

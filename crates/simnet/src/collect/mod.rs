@@ -15,9 +15,10 @@ use thalweg_host::collector::{
 use thalweg_host::job::{Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
+use thalweg_host::recovery::Sought;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::{Assembly, Attempt};
-use thalweg_host::survey::{IdleCost, SurveyCost};
+use thalweg_host::survey::{IdleCost, SurveyCost, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{Node, Order, TransferTerms};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
@@ -194,9 +195,22 @@ pub fn check(
     place.index_of(sink)?;
     from.map(|from| place.index_of(from)).transpose()?;
     match from == Some(sink) {
-        true => Err(PlanRequestError::SourceIsSink(sink)),
+        true => Err(PlanRequestError::SourceIsSink(testbed.named(sink))),
         false => Ok(()),
     }
+}
+
+/// What is to be fetched.
+#[derive(Debug, Clone, Copy)]
+pub struct Fetched<'a> {
+    /// The request to the planner.
+    pub request: &'a PlanRequest,
+    /// What the source has.
+    pub object: &'a Object,
+    /// The plan to go by; without one, the planner's.
+    pub plan: Option<&'a Arc<Plan>>,
+    /// How long links are measured again where there is no route yet.
+    pub patience: Patience,
 }
 
 /// A site that has surveyed itself.
@@ -212,7 +226,7 @@ impl Surveyed {
     /// Switches `site` on and has node `to` survey it for `protocol`, or the testbed's sink.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
     /// alone, or on measured links the four that link the network best. The site's losses
-    /// befall its transfers, and not the survey.
+    /// befall its transfers, and not the survey, which is made again for silent nodes with so much `patience`.
     ///
     /// # Errors
     /// [`CollectError`].
@@ -220,6 +234,7 @@ impl Surveyed {
         site: Site,
         (to, protocol): (Option<NodeId>, Pipelined),
         channels: Option<&[Channel]>,
+        patience: Patience,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let sink = to.unwrap_or(site.testbed.sink);
@@ -230,7 +245,11 @@ impl Surveyed {
         let mut motes = Motes::open(&site.undisturbed(), derive(site.seed, "survey", &[]))?;
         let mut watch = |progress| observer("", progress);
         motes.nodes.hear(&[index]);
-        let surveyed = collector.survey(&mut motes.nodes, protocol, &[], &mut watch)?;
+        let sought = Sought {
+            within: patience.known,
+            ..Sought::all_but(&[])
+        };
+        let surveyed = collector.survey(&mut motes.nodes, protocol, sought, &mut watch)?;
         let links = collector.description().link_state(surveyed.links.clone());
         let took = motes.network().now();
         let age = site.age();
@@ -254,21 +273,32 @@ impl Surveyed {
         })
     }
 
-    /// Plans the route for `request` on the surveyed links.
-    ///
-    /// # Errors
-    /// [`PlanRequestError`].
-    pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
-        // Of measured links the file says which node is far, as for a plan without a survey.
+    /// `request` with its source, where that is named, or far by a file of measured links, as for a plan without a survey.
+    fn sourced(&self, request: &PlanRequest) -> Result<PlanRequest, PlanRequestError> {
         let file = measured(&self.site.testbed, Some(self.sink()), None, self.site.seed)?;
         let from = match (request.from, file) {
             (None, Some(file)) => Some(self.site.testbed.nodes[file.far_source(request)?].id),
             (from, _) => from,
         };
-        self.links.plan(&PlanRequest { from, ..*request })
+        Ok(PlanRequest { from, ..*request })
     }
     fn sink(&self) -> NodeId {
         self.collector.description().sink
+    }
+    /// `plan`, where it leads from the source of `request` to the sink of this network.
+    fn given(&self, plan: &Plan, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
+        let testbed = self.testbed();
+        let ends = (testbed.id_of(plan.source), testbed.id_of(plan.sink));
+        let mut nodes = plan.active_nodes().into_iter();
+        let is_here = nodes.all(|(node, _)| node < testbed.len())
+            && ends.1 == Some(self.sink())
+            && (request.from.is_none() || ends.0 == request.from);
+        match is_here {
+            true => Ok(plan.clone()),
+            false => Err(PlanRequestError::Plan(
+                "the plan is another network's, or another transfer's".to_owned(),
+            )),
+        }
     }
 
     /// The network and its links.
@@ -284,8 +314,8 @@ impl Surveyed {
         &self.site.testbed
     }
 
-    /// Plans for `request` and fetches `object` in a fresh network, and where the protocol has several paths again with PIP.
-    /// Where there is no route yet, the network measures its links again with so much `patience`. Frames go to `capture`; with `maps`,
+    /// Plans and fetches the object in a fresh network, and where the protocol has several paths again with PIP.
+    /// Where there is no route yet, the network measures its links again. Frames go to `capture`; with `maps`,
     /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
     ///
     /// # Errors
@@ -293,13 +323,29 @@ impl Surveyed {
     /// report.
     pub fn fetch(
         &self,
-        (request, object, patience): (&PlanRequest, &Object, Patience),
+        fetched: Fetched<'_>,
         capture: Option<Box<dyn Capture>>,
         maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
+        let Fetched {
+            request,
+            object,
+            patience,
+            ..
+        } = fetched;
         request.packets()?;
-        let planned = self.plan(request);
+        let (planned, request) = match fetched.plan {
+            Some(plan) => {
+                let from = self.testbed().id_of(plan.source);
+                (self.given(plan, request), PlanRequest { from, ..*request })
+            }
+            None => {
+                let request = self.sourced(request)?;
+                (self.links.plan(&request), request)
+            }
+        };
+        let request = &request;
         let source = match (&planned, request.from) {
             (Ok(plan), _) => plan.source,
             (Err(_), Some(from)) => self.links.place().index_of(from)?,
@@ -409,7 +455,9 @@ pub struct Remote<'a, N> {
 }
 
 impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
-    /// Has base station `sink` of `network` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
+    /// Has base station `sink` of `network` survey the nodes that `site` names, for `request`. It is made again for silent
+    /// nodes, with so much patience, unless there is a route and all others have reported: a planner that picks the source
+    /// has a second survey, whose floods go farther. Transfers are numbered after
     /// `transfers`: nodes remember numbers for a while.
     ///
     /// # Errors
@@ -417,7 +465,7 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
     pub fn survey(
         network: &'a mut N,
         site: &Site,
-        (sink, protocol): (NodeId, Pipelined),
+        (sink, request, patience): (NodeId, &PlanRequest, Patience),
         channels: Option<&[Channel]>,
         transfers: u16,
         observer: ProgressObserver<'_>,
@@ -427,7 +475,17 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
         description.place.index_of(sink)?;
         let mut collector = Collector::new(description, transfers, LineLoss::Waits);
         let mut watch = |progress| observer("", progress);
-        let surveyed = collector.survey(network, protocol, &[], &mut watch)?;
+        let description = collector.description().clone();
+        let serves = |surveyed: &SurveyOutcome, made| {
+            let links = || description.link_state(surveyed.links.clone());
+            (request.from.is_some() || made > 1) && links().plan(request).is_ok()
+        };
+        let sought = Sought {
+            within: patience.known,
+            serves: &serves,
+            ..Sought::all_but(&[])
+        };
+        let surveyed = collector.survey(network, request.protocol, sought, &mut watch)?;
         let links = collector.description().link_state(surveyed.links.clone());
         let links = links.measured_at(network.now());
         Ok(Self {
@@ -524,7 +582,8 @@ mod tests {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: &str, _: Progress| Continue(());
         let protocol = Pipelined::named("p3-planned").unwrap();
-        let collector = Surveyed::open(site, (None, protocol), None, &mut quiet).unwrap();
+        let patience = Patience::DEFAULT;
+        let collector = Surveyed::open(site, (None, protocol), None, patience, &mut quiet).unwrap();
         let request = PlanRequest {
             from: None,
             bytes: 1_000,

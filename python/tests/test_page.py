@@ -1,0 +1,43 @@
+"""Every example of docs/python.md and of the README runs, in their order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """The examples of `page`, each with its line."""
+    text = page.read_text()
+    found = re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [(text[: match.start()].count("\n") + 2, match[1]) for match in found]
+
+
+def run(page: Path, names: dict) -> None:
+    for line, block in blocks(page):
+        # Errors name the line of the page.
+        code = compile("\n" * (line - 1) + block, str(page), "exec")
+        exec(code, names)
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch, capsys):
+    pytest.importorskip("polars")
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs/python.md"
+    assert len(blocks(page)) >= 8
+    run(page, {})
+    said = capsys.readouterr().out
+    assert "kbit/s" in said and "a channel from 11 to 26, got 27" in said
+    assert (tmp_path / "fig3.svg").read_text().startswith("<svg")
+
+
+def test_the_readme_runs(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = ["src,dst,channel,prr"] + [f"{a},{b},,0.9" for a, b in [(1, 93), (93, 1)]]
+    (tmp_path / "mysite.csv").write_text("\n".join(rows) + "\n")
+    run(ROOT / "README.md", {})
+    goodput, hops, frames = capsys.readouterr().out.split()
+    assert float(goodput) > 0 and int(hops) == 1 and int(frames) > 500

@@ -1,0 +1,60 @@
+"""Links as columns: of matrices, and of what was pickled."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable
+
+from ._errors import InputError
+from ._thalweg import Testbed
+
+CHANNELS = range(11, 27)
+
+
+def again(columns: dict[str, list[Any]], name: str) -> Testbed:
+    """The testbed that was pickled."""
+    return Testbed.of_links(columns, name=name)
+
+
+def of_matrices(
+    prr: Any, rssi_dbm: Any, ids: Iterable[int] | None, channels: Iterable[int] | None
+) -> dict[str, list[Any]]:
+    """Columns of the links in `prr`, (n, n) or (channels, n, n), from row to column; a link without frames is none."""
+    ratios, levels = _layers("prr", prr), None if rssi_dbm is None else _layers("rssi_dbm", rssi_dbm)
+    n = len(ratios[0])
+    nodes = list(range(1, n + 1)) if ids is None else [int(node) for node in ids]
+    if len(nodes) != n:
+        raise InputError(f"ids: expected {n} nodes, one for each row of prr, got {len(nodes)}", "ids")
+    if levels is not None and (len(levels), len(levels[0])) != (len(ratios), n):
+        raise InputError("rssi_dbm: expected a matrix of the same shape as prr", "rssi_dbm")
+    on: list[int | None]
+    if channels is not None:
+        on = [int(channel) for channel in channels]
+    else:
+        on = [None] if len(ratios) == 1 else list(CHANNELS)
+    if len(on) != len(ratios):
+        line = f"channels: expected {len(ratios)}, one for each matrix of prr, got {len(on)}"
+        raise InputError(line, "channels")
+    columns: dict[str, list[Any]] = {name: [] for name in ("src", "dst", "channel", "prr", "rssi_dbm")}
+    for layer, channel in enumerate(on):
+        for a, src in enumerate(nodes):
+            for b, dst in enumerate(nodes):
+                ratio = ratios[layer][a][b]
+                # Neither none nor NaN, which is not equal to itself.
+                if a != b and ratio == ratio and ratio != 0:
+                    level = None if levels is None else levels[layer][a][b]
+                    for name, value in zip(columns, (src, dst, channel, ratio, level)):
+                        columns[name].append(value)
+    return columns
+
+
+def _layers(name: str, matrix: Any) -> list[list[list[float]]]:
+    """The matrices in `matrix`, one for each channel."""
+    lists = matrix.tolist() if hasattr(matrix, "tolist") else matrix
+    try:
+        layers = [lists] if not isinstance(lists[0][0], (list, tuple)) else lists
+        n = len(layers[0])
+        if n and all(len(layer) == n and all(len(row) == n for row in layer) for layer in layers):
+            return list(layers)
+    except (TypeError, IndexError, KeyError):
+        pass
+    raise InputError(f"{name}: expected a matrix, (n, n) or (channels, n, n)", name)
