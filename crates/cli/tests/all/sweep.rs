@@ -277,7 +277,7 @@ fn bad_input_is_one_line_before_anything_runs() {
         ),
         (
             vec!["bounds.toml", "--seeds", "1..1000000000"],
-            "more than 10000000 runs",
+            "more than 1000000 runs",
         ),
         (
             vec!["bounds.toml", "--points", "bad.csv"],
