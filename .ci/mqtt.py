@@ -143,7 +143,7 @@ class Gateway:
                 f'[mqtt]\nhost = "127.0.0.1"\nport = {broker.port}\nprefix = "{PREFIX}"\ndiscovery = true\n'
                 'user = "gateway"\npassword_file = "password"\n'
             )
-        with open(os.path.join(folder, "password"), "w") as password:
+        with open(os.path.join(folder, "password"), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as password:
             password.write("secret of gateway\n")
         self.begin()
 

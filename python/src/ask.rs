@@ -110,11 +110,18 @@ pub(crate) fn seed(value: Option<Bound<'_, PyAny>>) -> PyResult<u64> {
 
 fn node(name: &str, value: &Bound<'_, PyAny>, testbed: &Testbed) -> PyResult<NodeId> {
     if let Ok(label) = value.extract::<String>() {
-        let unknown = || {
-            let of = &testbed.name;
-            input(name, &format!("{name}: {of} has no node called {label:?}"))
+        let of = &testbed.name;
+        return match testbed.labelled(&label)[..] {
+            [id] => Ok(id),
+            [] => Err(input(
+                name,
+                &format!("{name}: {of} has no node called {label:?}"),
+            )),
+            [..] => {
+                let why = format!("{name}: {of} has several nodes called {label:?}; give a number");
+                Err(input(name, &why))
+            }
         };
-        return testbed.labelled(&label).ok_or_else(unknown);
     }
     let node = value.extract().ok().and_then(|id| NodeId::new(id).ok());
     node.ok_or_else(|| unfit(name, "a node's number or label", value))

@@ -96,6 +96,10 @@ pub(crate) fn told(
             let [waited, of] = [waited.0, waited.1].map(|time| time.as_secs_f64() as u64);
             ("out of reach, links are measured again", waited, of)
         }
+        Progress::Silent { nodes, of } => {
+            let heard = of.saturating_sub(nodes.len());
+            ("nodes that answer", heard as u64, of as u64)
+        }
         Progress::WakingUp | Progress::Wave { .. } => ("waking up", 0, *packets),
     };
     match label {

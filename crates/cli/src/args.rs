@@ -221,7 +221,7 @@ pub(crate) struct CollectArgs {
     pub(crate) all_nodes: bool,
     /// Do it in the network behind this base station: a serial port, the pseudo-terminal of `thalweg basestation`, or
     /// tcp:HOST:PORT. --testbed names its nodes, --bytes the length that a plan expects.
-    #[arg(long, value_name = "PORT", conflicts_with_all = ["file", "loss", "age", "idle", "at", "pcap", "explain", "to", "control_channel", "scenario"])]
+    #[arg(long, value_name = "PORT", requires = "testbed", conflicts_with_all = ["file", "loss", "age", "idle", "at", "pcap", "explain", "to", "control_channel", "scenario"])]
     pub(crate) port: Option<String>,
     /// The speed of the serial port.
     #[arg(long, value_name = "BAUD", default_value_t = 1_000_000, requires = "port", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]

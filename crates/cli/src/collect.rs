@@ -12,6 +12,7 @@ use thalweg_wire::route::Scheme;
 use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::{Failure, Stop};
+use crate::import::{labels, Label};
 use crate::network::Ends;
 use crate::output;
 use crate::outputs::{self, Kind, Outputs};
@@ -30,10 +31,10 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let (network, ends) = network(args)?;
     check_takes(args, &network)?;
     check_outputs(args)?;
-    if let Family::Rcrt(rates) = args.protocol.family {
-        return gather::run(args, &ends, rates);
+    if let Family::Rcrt(_) = args.protocol.family {
+        return gather::run(args, (&network, &ends));
     }
-    let mut watch = Watch::new(args.protocol, args.say.verbosity());
+    let mut watch = Watch::new(args.protocol, network.testbed(), args.say.verbosity());
     if let Some(port) = &args.port {
         let report = port::fetch((port, args.baud), &network, &mut watch)?;
         let (testbed, report) = (network.testbed(), &Report::Pipeline(report));
@@ -141,6 +142,7 @@ fn finish(
             stored: kept.map(|kept| Stored::of(report, kept)),
             report,
             explain: maps,
+            labels: labels(&testbed.labels),
         })?;
     } else {
         let source = report.summary().source.get();
@@ -148,7 +150,8 @@ fn finish(
             Some(_) => network::ends_at_port(testbed, (source, report.summary().sink.get()), ends),
             None => network::ends(testbed, source, ends),
         };
-        let mut text = shown::report(report, args.protocol.name, &ends);
+        let silent = network::silent(testbed, report.missing());
+        let mut text = shown::report(report, args.protocol.name, (testbed, &(ends + &silent)));
         if let Some(kept) = kept {
             text.push_str(&format!(
                 "\n{} bytes, whole, sha256 {}\nstored as {}\n",
@@ -165,9 +168,12 @@ fn finish(
     }
     let svg = maps.and_then(Maps::to_svg);
     if let (Some(Some(path)), Some(svg)) = (&args.explain, svg) {
-        output::write_file(path, &svg)?;
+        output::write_file(path, &svg).map_err(Failure::after_result)?;
     }
-    match (remembered?, args.protocol.family) {
+    match (
+        remembered.map_err(Failure::after_result)?,
+        args.protocol.family,
+    ) {
         (Some(_), _) => Ok(()),
         (None, Family::Pipeline(of)) if of.scheme != Scheme::Thalweg => {
             let hint = match of.scheme {
@@ -176,9 +182,12 @@ fn finish(
                 }
                 _ => "; `--protocol thalweg`, the default, goes on hop by hop",
             };
-            Err(Failure::Job(not_whole(report.summary()) + hint))
+            Err(Failure::Told(
+                not_whole(testbed, report.summary()) + hint,
+                1,
+            ))
         }
-        (None, _) => Err(Failure::Job(not_whole(report.summary()))),
+        (None, _) => Err(Failure::Told(not_whole(testbed, report.summary()), 1)),
     }
 }
 
@@ -217,6 +226,8 @@ struct Printed<'a> {
     stored: Option<Stored>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<&'a Maps>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<Label>,
 }
 
 /// Refuses options that the protocol does not take.

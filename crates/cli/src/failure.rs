@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use thalweg::ErrorKind;
 use thalweg_host::store::StoreError;
-use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
 
 /// Why a command stopped.
@@ -18,6 +17,8 @@ pub(crate) enum Failure {
     Testbed(String),
     /// The job did not get done: status 1.
     Job(String),
+    /// One of these after the result was printed, with its status.
+    Told(String, u8),
     /// The reader of standard output has gone: status 0.
     ReaderGone,
 }
@@ -31,12 +32,28 @@ impl Failure {
     pub(crate) fn job(error: impl fmt::Display) -> Self {
         Self::Job(error.to_string())
     }
+    /// The same once the result is printed.
+    pub(crate) fn after_result(self) -> Self {
+        match self {
+            Self::Input(line) | Self::Testbed(line) => Self::Told(line, 2),
+            Self::Job(line) => Self::Told(line, 1),
+            told => told,
+        }
+    }
+    /// What it is, where no result was printed.
+    pub(crate) fn instead_of_result(&self) -> Option<&str> {
+        match self {
+            Self::Input(line) | Self::Testbed(line) | Self::Job(line) => Some(line),
+            Self::Told(..) | Self::ReaderGone => None,
+        }
+    }
     /// Says it on standard error, in one line where it is one problem, and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         let (lines, status) = match self {
             Self::Input(line) => (vec![line.as_str()], 2),
             Self::Testbed(lines) => (lines.lines().collect(), 2),
             Self::Job(line) => (vec![line.as_str()], 1),
+            Self::Told(line, status) => (vec![line.as_str()], *status),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         for line in lines {
@@ -77,7 +94,7 @@ impl From<thalweg::Error> for Failure {
 }
 
 /// `error` with options as they are typed.
-fn with_options(error: &thalweg::Error) -> String {
+pub(crate) fn with_options(error: &thalweg::Error) -> String {
     match error {
         thalweg::Error::NotTaken { option, protocol } => {
             format!("{} is not for --protocol {protocol}", typed(option))
@@ -103,15 +120,6 @@ fn typed(option: &str) -> String {
 impl From<TestbedError> for Failure {
     fn from(error: TestbedError) -> Self {
         Self::Testbed(error.to_string())
-    }
-}
-
-impl From<GatherError> for Failure {
-    fn from(error: GatherError) -> Self {
-        match error.is_input() {
-            true => Self::input(error),
-            false => Self::job(error),
-        }
     }
 }
 

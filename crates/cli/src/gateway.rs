@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::slice;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use sd_notify::NotifyState;
 use thalweg_daemon::config::{Config, NetworkConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
 use thalweg_host::line::AddressError;
@@ -45,15 +46,53 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let line = format!("thalweg: the page is at http://{address}/ (Ctrl-C ends it)");
     // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{line}");
+    let mut service = Service::ready();
     while !stop.is_set() && daemon.runs() {
         thread::sleep(LOOK);
+        service.lives();
     }
     let is_well = daemon.runs();
+    service.ends();
     daemon.stop();
     match is_well {
         true => Ok(()),
         false => Err(Failure::job("the gateway broke down")),
     }
+}
+
+/// What systemd is told, where it began the gateway: that it serves, that it lives, that it ends.
+struct Service {
+    /// How often it wants to be told that the gateway lives.
+    period: Option<Duration>,
+    told: Instant,
+}
+
+impl Service {
+    fn ready() -> Self {
+        tell(NotifyState::Ready);
+        Self {
+            // Half of its patience, as sd_watchdog_enabled(3) recommends.
+            period: sd_notify::watchdog_enabled().map(|patience| patience / 2),
+            told: Instant::now(),
+        }
+    }
+    fn lives(&mut self) {
+        if self
+            .period
+            .is_some_and(|period| self.told.elapsed() >= period)
+        {
+            tell(NotifyState::Watchdog);
+            self.told = Instant::now();
+        }
+    }
+    fn ends(self) {
+        tell(NotifyState::Stopping);
+    }
+}
+
+fn tell(what: NotifyState<'_>) {
+    // Nobody may listen.
+    let _ = sd_notify::notify(&[what]);
 }
 
 /// The testbeds of all networks. From now on the configuration names each control channel, and no two stations of one

@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 
 use thalweg_testbeds::{Assumed, Physics, SinkBy, Testbed};
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::{Channel, Named, NodeId};
 
 use crate::failure::{one_line, Failure};
 use crate::progress::Verbosity;
+use crate::table::{folded, NARROW};
 use crate::values::Node;
 
 /// Reports on standard error what was assumed of a network's file; beside results only, not errors.
@@ -46,12 +47,23 @@ impl Ends {
 pub(crate) fn id(testbed: &Testbed, option: &str, node: &Node) -> Result<NodeId, Failure> {
     match node {
         Node::Number(id) => Ok(*id),
-        Node::Name(name) => testbed.labelled(name).ok_or_else(|| {
+        Node::Name(name) => {
+            let nodes = testbed.labelled(name);
             let (name, of) = (one_line(name), &testbed.name);
-            Failure::Input(format!(
-                "{option} {name}: {of} has no node of this name; `thalweg testbed show` has all"
-            ))
-        }),
+            match nodes[..] {
+                [id] => Ok(id),
+                [] => Err(Failure::Input(format!(
+                    "{option} {name}: {of} has no node of this name; `thalweg testbed show` has all"
+                ))),
+                [..] => {
+                    let numbers: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+                    Err(Failure::Input(format!(
+                        "{option} {name}: {of} has nodes {} of this name; give the number of one",
+                        numbers.join(", ")
+                    )))
+                }
+            }
+        }
     }
 }
 
@@ -87,10 +99,31 @@ pub(crate) fn ends_at_port(testbed: &Testbed, (source, sink): (u16, u16), ends: 
     format!("sink {sink}, the base station at --port\nsource {source}, {from}\n")
 }
 
-/// Node `node` for people.
+/// The line about nodes that said nothing in a survey; nothing where all did.
+pub(crate) fn silent(testbed: &Testbed, nodes: &[u16]) -> String {
+    let ids: Vec<NodeId> = nodes.iter().flat_map(|node| NodeId::new(*node)).collect();
+    match ids.len() {
+        0 => String::new(),
+        count => {
+            let (of, named) = (testbed.len(), testbed.listed(&ids));
+            folded(
+                &format!("{count} of {of} nodes are silent: {named}"),
+                NARROW,
+            ) + "\n"
+        }
+    }
+}
+
+/// Node `node` of `testbed` for people.
 pub(crate) fn named(testbed: &Testbed, node: u16) -> String {
+    let label = NodeId::new(node).ok().and_then(|id| testbed.label(id));
+    named_as(node, label)
+}
+
+/// Node `node`, which is called `label`, for people.
+pub(crate) fn named_as(node: u16, label: Option<&str>) -> String {
     let id = NodeId::new(node);
-    id.map_or_else(|_| node.to_string(), |id| testbed.named(id))
+    id.map_or_else(|_| node.to_string(), |id| Named { id, label }.to_string())
 }
 
 /// The lines about both ends of one transfer from `source`, where `ends` are those of the options.

@@ -387,8 +387,9 @@ pub(crate) fn tell_verified(objects: usize, wrong: Vec<Wrong>, json: bool) -> Re
     }
     match count {
         0 => Ok(()),
-        _ => Err(Failure::Job(format!(
-            "{count} of {objects} objects are not as they were stored"
-        ))),
+        _ => Err(Failure::Told(
+            format!("{count} of {objects} objects are not as they were stored"),
+            1,
+        )),
     }
 }

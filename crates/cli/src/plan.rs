@@ -1,15 +1,20 @@
 //! `thalweg plan`: routes, groups, channels and predictions, on the links of a file or of a simulated survey.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde::Serialize;
 use thalweg::{Network, Plan};
 use thalweg_host::registry::Pipelined;
 use thalweg_lab::plots;
 use thalweg_planner::Prediction;
+use thalweg_testbeds::Testbed;
+use thalweg_units::NodeId;
 use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
+use crate::import::{label_table, labels, Label};
 use crate::network::{self, Ends};
 use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
@@ -40,33 +45,59 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if args.lifetime || args.base_stations.is_some() {
         return whole_network::run(args, (&network, &ends));
     }
-    let mut watch = Watch::new(args.protocol, args.say.verbosity());
+    let mut watch = Watch::new(args.protocol, network.testbed(), args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;
     watch.reporter.finish();
     let (plan, shown) = network.plan(&links)?;
     let testbed = network.testbed();
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let printed = match args.json {
-        true => print_json(&shown),
+        true => print_json(&Printed {
+            plan: &shown,
+            labels: labels(&testbed.labels),
+        }),
         false => {
             let ends = network::ends(testbed, shown.source, &ends);
-            print(&text(&shown, protocol.over(&plan), &ends))
+            let text = text(&shown, protocol.over(&plan), (testbed, &ends));
+            print(&(text + &label_table(&on_route(&shown, testbed))))
         }
     };
     if let Some(path) = &args.svg {
-        write_file(path, &plots::plan(&plan, links.links()).to_svg())?;
+        let drawn = plots::plan(&plan, links.links()).to_svg();
+        write_file(path, &drawn).map_err(Failure::after_result)?;
     }
     printed
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<Label>,
+}
+
+/// What nodes that take part in `plan` are called.
+fn on_route(plan: &Plan, testbed: &Testbed) -> Vec<Label> {
+    let groups = plan
+        .stages
+        .iter()
+        .flat_map(|stage| [&stage.odd, &stage.even]);
+    let nodes: BTreeSet<u16> = groups.chain([&plan.pip.path]).flatten().copied().collect();
+    let ids = nodes.into_iter().flat_map(NodeId::new);
+    labels(ids.filter_map(|id| testbed.labels.get_key_value(&id)))
+}
+
 /// The plan as `protocol` has it: PIP's kind goes over one path.
-fn text(plan: &Plan, protocol: Pipelined, ends: &str) -> String {
+fn text(plan: &Plan, protocol: Pipelined, (testbed, ends): (&Testbed, &str)) -> String {
+    let named = [plan.source, plan.sink].map(|node| network::named(testbed, node));
     let mut text = match protocol.has_paths() {
-        true => stages(plan, ends),
+        true => stages(plan, &named, ends),
         false => {
             let hops = plan.pip.path.len().saturating_sub(1);
             let hops = plural(hops, "hop", "hops");
-            let (source, sink, path) = (plan.source, plan.sink, list(&plan.pip.path));
+            let ([source, sink], path) = (named, list(&plan.pip.path));
             format!(
                 "{}: node {source} to node {sink}, one path of {hops}\n{ends}\n{}\n{}",
                 plan.testbed,
@@ -130,12 +161,10 @@ fn list(nodes: &[u16]) -> String {
 }
 
 /// Who relays where, in which group.
-fn stages(plan: &Plan, ends: &str) -> String {
+fn stages(plan: &Plan, [source, sink]: &[String; 2], ends: &str) -> String {
     let mut text = format!(
-        "{}: node {} to node {}, hops {}, node-distinct paths {}, sought on channel {}\n{ends}\n",
+        "{}: node {source} to node {sink}, hops {}, node-distinct paths {}, sought on channel {}\n{ends}\n",
         plan.testbed,
-        plan.source,
-        plan.sink,
         plan.hops,
         plan.paths.len(),
         plan.routing_channel
@@ -160,7 +189,7 @@ const EXPECTED: &[(&str, Cell)] = &[
     ("first-round reliability, %", first_round),
     ("rounds", rounds),
     ("time, s", time),
-    ("energy, J", |p| number(p.energy_j, 1.0, 2)),
+    ("energy, J", energy),
     ("completes, %", |p| {
         number(of_rounds(p).map(|p| p.completion), 100.0, 1)
     }),
@@ -178,12 +207,20 @@ pub(crate) fn goodput(p: &Prediction) -> String {
 
 /// The time expected, in seconds; to that of weaker links where these are foreseen.
 pub(crate) fn time(p: &Prediction) -> String {
-    let expected = number(p.time_s, 1.0, 2);
-    match p.if_weaker {
-        Some(weaker) => match weaker.time_s {
-            Some(time) => format!("{expected} to {time:.2}"),
-            None => format!("{expected} or more"),
-        },
+    with_more(p.time_s, p.if_weaker.map(|weaker| weaker.time_s))
+}
+
+/// The energy expected, in joules, likewise.
+pub(crate) fn energy(p: &Prediction) -> String {
+    with_more(p.energy_j, p.if_weaker.map(|weaker| weaker.energy_j))
+}
+
+/// `expected`, and what it comes to over weaker links where these are foreseen: without a bound where nothing gets through.
+fn with_more(expected: Option<f64>, weaker: Option<Option<f64>>) -> String {
+    let expected = number(expected, 1.0, 2);
+    match weaker {
+        Some(Some(most)) => format!("{expected} to {most:.2}"),
+        Some(None) => format!("{expected} or more"),
         None => expected,
     }
 }

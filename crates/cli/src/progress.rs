@@ -2,13 +2,17 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
+use thalweg_host::job::said;
 use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
 use thalweg_simnet::fetch::CollectRequest;
+use thalweg_testbeds::Testbed;
+use thalweg_units::{Duration as Span, NodeId};
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
@@ -33,6 +37,8 @@ pub(crate) struct Reporter {
 
 /// Where no bar is drawn, a step that goes on gets a line so often.
 const LINES: Duration = Duration::from_secs(10);
+/// And so a wait for links, in the network's time.
+const WAITS: Span = Span::from_secs(600);
 
 /// How much progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,6 +77,36 @@ impl Reporter {
     /// A step that takes a while, without a count.
     pub(crate) fn step(&mut self, name: &str, detail: &str) {
         self.show(name, detail, None);
+    }
+
+    /// A step that a bar shows, and no line.
+    fn on_bar(&mut self, name: &str, detail: &str, count: Option<(u64, u64)>) {
+        if self.bar.is_some() {
+            self.show(name, detail, count);
+        }
+    }
+
+    /// A line about one job, where its steps are shown.
+    fn job_line(&mut self, text: &str) {
+        if self.says_steps() {
+            self.line(&format!("thalweg: {}{text}", self.named_context()));
+        }
+    }
+
+    /// Whether steps of this job are shown: one of many jobs ends in a line of its own, and its steps would drown it.
+    fn says_steps(&self) -> bool {
+        match self.say {
+            Verbosity::Quiet => false,
+            Verbosity::Normal => self.context.is_empty(),
+            Verbosity::Verbose => true,
+        }
+    }
+
+    fn named_context(&self) -> String {
+        match self.context.as_str() {
+            "" => String::new(),
+            context => format!("{context}: "),
+        }
     }
 
     /// A step with a count.
@@ -126,25 +162,15 @@ impl Reporter {
 
     /// A line for a step that is new, and for one that goes on now and then.
     fn show_line(&mut self, new: bool, name: &str, detail: &str, count: Option<(u64, u64)>) {
-        // One of many jobs ends in a line of its own; its steps would drown it.
-        let is_shown = match self.say {
-            Verbosity::Quiet => false,
-            Verbosity::Normal => self.context.is_empty(),
-            Verbosity::Verbose => true,
-        };
         let goes_on = self.last_line.elapsed() >= LINES;
-        if !(goes_on || new && is_shown) {
+        if !(goes_on || new && self.says_steps()) {
             return;
         }
-        let mut line = String::from("thalweg: ");
-        if !self.context.is_empty() {
-            line.push_str(&format!("{}: ", self.context));
-        }
-        line.push_str(name);
+        let mut line = format!("thalweg: {}{name}", self.named_context());
         if let (true, Some((done, total))) = (goes_on, count) {
             line.push_str(&format!(": {done} of {total}"));
             if !detail.is_empty() {
-                line.push_str(&format!(", {detail}"));
+                line.push_str(&format!(" {detail}"));
             }
         }
         self.line(&line);
@@ -170,16 +196,24 @@ pub(crate) struct Watch {
     protocol: &'static Protocol,
     /// Packets of the object.
     pub(crate) packets: u64,
+    testbed: Arc<Testbed>,
+    /// The nodes that were silent when that was last told.
+    silent: Vec<NodeId>,
+    /// The node that is waited for, and for how long when that was last told.
+    waits: Option<(NodeId, Span)>,
 }
 
 impl Watch {
-    /// Of a job that has not begun.
-    pub(crate) fn new(protocol: &'static Protocol, say: Verbosity) -> Self {
+    /// Of a job in `testbed` that has not begun.
+    pub(crate) fn new(protocol: &'static Protocol, testbed: &Arc<Testbed>, say: Verbosity) -> Self {
         Self {
             reporter: Reporter::to_stderr(say),
             interrupt: Interrupt::on_signals(),
             protocol,
             packets: 0,
+            testbed: testbed.clone(),
+            silent: Vec::new(),
+            waits: None,
         }
     }
 
@@ -203,36 +237,79 @@ impl Watch {
 
     /// Shows how far `label`, a protocol or a band, is.
     pub(crate) fn note(&mut self, label: &str, progress: Progress) -> ControlFlow<()> {
-        let reporter = &mut self.reporter;
-        let at = match label {
-            "" => String::new(),
-            band => format!(" at {band}"),
-        };
         match progress {
-            Progress::Planned { packets, .. } => {
-                reporter.step(&planned(progress).unwrap_or_default(), "");
-                self.packets = u64::from(packets);
-            }
             Progress::Measuring { turn, of } => {
-                let name = format!("measuring links{at}");
-                reporter.counted(&name, "nodes", u64::from(turn), u64::from(of));
+                self.note_survey(label, "measuring links", ("nodes", turn, of));
             }
             Progress::Collecting { complete, of } => {
-                let name = format!("collecting link tables{at}");
-                reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
+                self.note_survey(label, "collecting link tables", ("tables", complete, of));
             }
+            Progress::Silent { nodes, of } => self.note_silent(nodes, of),
             Progress::OutOfReach {
                 node,
                 pause,
-                waited: (waited, of),
-            } => {
-                let pause = pause.as_secs_f64();
-                let [waited, of] = [waited, of].map(|time| time.as_secs_f64() / 60.0);
-                let line = format!("node {node} is out of reach");
-                let detail = format!(
-                    "links are measured again in {pause:.0} s; {waited:.0} of {of:.0} min (--patience)"
-                );
-                reporter.step(&line, &detail);
+                waited,
+            } => self.note_wait(node, pause, waited),
+            progress => self.note_transfer(label, progress),
+        }
+        match self.interrupt.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// A survey, at band `label`, has done so many of so many. Those of a wait are no news.
+    fn note_survey(&mut self, label: &str, what: &str, (noun, done, of): (&str, u16, u16)) {
+        let name = match label {
+            "" => what.to_owned(),
+            band => format!("{what} at {band}"),
+        };
+        let count = Some((u64::from(done), u64::from(of)));
+        match self.waits {
+            None => self.reporter.show(&name, noun, count),
+            Some(_) => self.reporter.on_bar(&name, noun, count),
+        }
+    }
+
+    /// The sink has heard nothing of `nodes`, which are told where they are others than before.
+    fn note_silent(&mut self, nodes: Vec<NodeId>, of: usize) {
+        if nodes != self.silent {
+            let (silent, named) = (nodes.len(), self.testbed.listed(&nodes));
+            let line = format!("{silent} of {of} nodes are silent: {named}");
+            self.reporter.job_line(&line);
+            self.silent = nodes;
+        }
+    }
+
+    /// Links will be measured again for `node`, for which so much of the patience is over. A line tells so at first, and
+    /// now and then.
+    fn note_wait(&mut self, node: NodeId, pause: Span, (waited, of): (Span, Span)) {
+        let line = format!("node {} is out of reach", self.testbed.named(node));
+        let detail = format!(
+            "links are measured again in {}; {} of {} (--patience)",
+            said(pause),
+            said(waited),
+            said(of)
+        );
+        self.reporter.on_bar(&line, &detail, None);
+        let is_told = |(last, at): (NodeId, Span)| last == node && waited < at + WAITS;
+        if !self.waits.is_some_and(is_told) {
+            self.waits = Some((node, waited));
+            if self.reporter.bar.is_none() {
+                self.reporter.job_line(&format!("{line}: {detail}"));
+            }
+        }
+    }
+
+    /// A transfer by protocol `label` goes on.
+    fn note_transfer(&mut self, label: &str, progress: Progress) {
+        self.waits = None;
+        let reporter = &mut self.reporter;
+        match progress {
+            Progress::Planned { packets, .. } => {
+                let line = planned(&progress, &self.testbed).unwrap_or_default();
+                reporter.step(&line, "");
+                self.packets = u64::from(packets);
             }
             Progress::WakingUp => {
                 let name = match label {
@@ -265,16 +342,14 @@ impl Watch {
                 let line = format!("wave {}: {transfers}", number + 1);
                 reporter.step(&line, &format!("{} left", plural(left, "node", "nodes")));
             }
-        }
-        match self.interrupt.is_set() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+            // Of surveys, and waits for one.
+            _ => {}
         }
     }
 }
 
 /// The line about a transfer that was planned.
-fn planned(progress: Progress) -> Option<String> {
+fn planned(progress: &Progress, testbed: &Testbed) -> Option<String> {
     let Progress::Planned {
         source,
         sink,
@@ -282,10 +357,11 @@ fn planned(progress: Progress) -> Option<String> {
         hops,
         part,
         ..
-    } = progress
+    } = *progress
     else {
         return None;
     };
+    let [source, sink] = [source, sink].map(|node| testbed.named(node));
     let (paths, hops) = (plural(paths, "path", "paths"), plural(hops, "hop", "hops"));
     let part = match part {
         (_, 1) => String::new(),

@@ -69,9 +69,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
     if args.check && !misses.is_empty() {
         let (count, list) = (misses.len(), misses.join("; "));
-        return Err(Failure::Job(format!(
-            "{count} that no written exception excuses: {list}"
-        )));
+        let line = format!("{count} that no written exception excuses: {list}");
+        return Err(Failure::Told(line, 1));
     }
     Ok(())
 }

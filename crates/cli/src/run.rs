@@ -71,10 +71,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
     if let Some(folder) = &args.out {
-        write_report(folder, &report, runner.lab.losses())?;
+        write_report(folder, &report, runner.lab.losses()).map_err(Failure::after_result)?;
     }
     if let Some(explained) = explained {
-        write_explained(args, explained)?;
+        write_explained(args, explained).map_err(Failure::after_result)?;
     }
     runner.lab.forget();
     printed

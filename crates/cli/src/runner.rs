@@ -138,8 +138,11 @@ impl Runner {
         if shown.as_ref().is_some_and(|shown| shown != id) {
             return;
         }
-        let left = pace.left(id, done, total);
-        reporter.counted(id, &left, done, total);
+        let detail = match pace.left(id, done, total).as_str() {
+            "" => "runs".to_owned(),
+            left => format!("runs, {left}"),
+        };
+        reporter.counted(id, &detail, done, total);
     }
 
     /// Shows a line that is of no run.

@@ -7,13 +7,14 @@ use thalweg_host::survey::{IdleCost, SurveyCost};
 use thalweg_planner::Prediction;
 use thalweg_simnet::fetch;
 use thalweg_simnet::streams::{Collected, DualSurveyCost, Stream};
+use thalweg_testbeds::Testbed;
 
 use crate::output::plural;
 use crate::plan;
 use crate::table::{folded, number, Align, Table, NARROW};
 
-/// A transfer of any family, by protocol `asked`; `ends` are the lines that say why its nodes are those.
-pub(crate) fn report(report: &fetch::Report, asked: &str, ends: &str) -> String {
+/// A transfer of any family in a testbed, by protocol `asked`; `ends` are the lines that say why its nodes are those.
+pub(crate) fn report(report: &fetch::Report, asked: &str, ends: (&Testbed, &str)) -> String {
     match report {
         fetch::Report::Pipeline(report) => pipeline(report, asked, ends),
         fetch::Report::Stream(report) => stream(report, ends),
@@ -30,7 +31,7 @@ fn span(seconds: f64) -> String {
 }
 
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
-fn pipeline(report: &Report, asked: &str, ends: &str) -> String {
+fn pipeline(report: &Report, asked: &str, (testbed, ends): (&Testbed, &str)) -> String {
     let o = &report.outcome.summary;
     let mut channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     if let (Some(last), Some(even)) = (channels.last_mut(), report.last_even) {
@@ -57,8 +58,8 @@ fn pipeline(report: &Report, asked: &str, ends: &str) -> String {
         "{}, seed {}: node {} to node {}, {}, channels {}",
         o.testbed,
         o.seed,
-        o.source,
-        o.sink,
+        testbed.named(o.source),
+        testbed.named(o.sink),
         plural(hops, "hop", "hops"),
         channels.join(" "),
     );
@@ -167,7 +168,7 @@ const ROWS: &[Row] = &[
     (
         "energy, J",
         |o| number(o.summary.energy_j, 1.0, 2),
-        |p| number(p.energy_j, 1.0, 2),
+        plan::energy,
     ),
     (
         "energy of all nodes, survey included, J",
@@ -197,7 +198,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// A stream and its links.
-fn stream(c: &Collected, ends: &str) -> String {
+fn stream(c: &Collected, (testbed, ends): (&Testbed, &str)) -> String {
     let (r, survey, c) = (&c.outcome.summary, &c.survey, &c.outcome.details);
     let (s, joules) = (&c.stream, c.stream.joules.unwrap_or_default());
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
@@ -210,8 +211,8 @@ fn stream(c: &Collected, ends: &str) -> String {
         r.testbed,
         r.seed,
         r.protocol,
-        r.source,
-        r.sink,
+        testbed.named(r.source),
+        testbed.named(r.sink),
         path.join(" "),
         survey_line(survey),
         s.setup_seconds,

@@ -115,10 +115,9 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
     let options = SummaryOptions::default();
     let mut reporter = Reporter::to_stderr(Verbosity::Normal);
     let (mut done, total) = (0, site.testbed.channels.len() as u64);
-    let channels = summary(&site, &options, |channel| {
+    let channels = summary(&site, &options, |_| {
         if begin.elapsed() > PATIENCE {
-            let detail = format!("channel {channel}");
-            reporter.counted("counting hops", &detail, done, total);
+            reporter.counted("counting hops", "channels", done, total);
         }
         done += 1;
     });
@@ -141,7 +140,7 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
         false => print(&text(&shown)),
     };
     if let Some(path) = svg {
-        write_file(path, &plots::site(&site).to_svg())?;
+        write_file(path, &plots::site(&site).to_svg()).map_err(Failure::after_result)?;
     }
     printed
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use thalweg::{Network, Object, Report, Summary, OBJECT_BYTES};
 use thalweg_host::store::{CampaignId, NewTransfer, Store, StoredObject};
+use thalweg_testbeds::Testbed;
 
 use crate::args::CollectArgs;
 use crate::failure::Failure;
@@ -34,7 +35,7 @@ pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
 }
 
 /// The object that `--file` or `--bytes` names.
-pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
+fn object(args: &CollectArgs) -> Result<Object, Failure> {
     match &args.file {
         Some(path) => Ok(thalweg::read_object(path)?),
         None => Ok(Object::Random {
@@ -43,10 +44,11 @@ pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
     }
 }
 
-/// The line about an object that did not arrive.
-pub(crate) fn not_whole(o: &Summary) -> String {
+/// The line about an object of a node of `testbed` that did not arrive.
+pub(crate) fn not_whole(testbed: &Testbed, o: &Summary) -> String {
     let why = o.failure.as_deref().unwrap_or("it is not whole");
-    format!("node {}: the object did not arrive: {why}", o.source)
+    let source = testbed.named(o.source);
+    format!("node {source}: the object did not arrive: {why}")
 }
 
 /// Stores the record of `report`, and the object if it arrived whole.

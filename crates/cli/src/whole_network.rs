@@ -29,7 +29,7 @@ pub(crate) fn run(args: &PlanArgs, (network, ends): (&Network, &Ends)) -> Result
                 battery_mah,
                 idle_uw: args.idle_uw,
             };
-            let mut watch = Watch::new(args.protocol, args.say.verbosity());
+            let mut watch = Watch::new(args.protocol, testbed, args.say.verbosity());
             let network = &match args.idle_uw {
                 None => network.clone().idle(Some(every)),
                 Some(_) => network.clone(),
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &PlanArgs, (network, ends): (&Network, &Ends)) -> Result
                 false => print(&text_of_days(&lifetime, ends, testbed)),
             };
             if let Some(path) = &args.svg {
-                write_file(path, &picture_of_days(&lifetime, &links, testbed))?;
+                let drawn = picture_of_days(&lifetime, &links, testbed);
+                write_file(path, &drawn).map_err(Failure::after_result)?;
             }
             printed
         }
@@ -183,7 +184,7 @@ fn base_stations(
     most: usize,
 ) -> Result<(), Failure> {
     let testbed = network.testbed();
-    let mut watch = Watch::new(args.protocol, args.say.verbosity());
+    let mut watch = Watch::new(args.protocol, testbed, args.say.verbosity());
     let links = network.links(&mut |label, progress| watch.note(label, progress))?;
     watch.reporter.step("planning", ROUNDS);
     let stations = network.base_stations(most, &links)?;
@@ -194,7 +195,8 @@ fn base_stations(
         false => print(&text_of_stations(&stations, ends, testbed)),
     };
     if let (Some(path), Some(choice)) = (&args.svg, stations.choices.last()) {
-        write_file(path, &picture_of_stations(choice, &links, testbed))?;
+        let drawn = picture_of_stations(choice, &links, testbed);
+        write_file(path, &drawn).map_err(Failure::after_result)?;
     }
     printed
 }

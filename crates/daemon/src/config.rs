@@ -1,6 +1,7 @@
 //! The daemon's configuration, as a TOML file has it; every key has a default. `docs/examples/gateway.toml`
 //! explains each. Invariant: what is parsed can be run. Tests: `config_tests.rs`.
 
+pub(super) mod secret;
 mod station;
 mod window;
 
@@ -169,9 +170,8 @@ impl Config {
             if config.token.is_some() {
                 return Err(wrong("`token` and `token_file`: one of them".to_owned()));
             }
-            let file = folder.join(file);
-            let text = fs::read_to_string(&file).map_err(unread(&file))?;
-            let line = text.lines().next().unwrap_or_default();
+            let line = secret::first_line(folder, &file);
+            let line = line.map_err(|(file, why)| wrong_in(&file, why))?;
             let token = Token::new(line.trim()).map_err(|why| wrong_in(&file, why))?;
             config.token = Some(token);
         }

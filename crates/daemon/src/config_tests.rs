@@ -105,6 +105,14 @@ fn a_token_may_be_in_a_file_and_is_not_printed() {
     let path = dir.path().join("gateway.toml");
     fs::write(dir.path().join("token"), "0123456789abcdef\n").unwrap();
     fs::write(&path, "token_file = \"token\"\ndata = \"d\"").unwrap();
+    let may = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(dir.path().join("token"), mode).unwrap();
+    };
+    may(0o644);
+    let why = Config::read(&path).unwrap_err().to_string();
+    assert!(why.contains("chmod 600"), "{why}");
+    may(0o600);
     let config = Config::read(&path).unwrap();
     assert_eq!(config.data, dir.path().join("d"));
     let token = config.token.unwrap();

@@ -108,6 +108,10 @@ impl Running {
                 self.phase = format!("collecting link tables: {complete} of {of}");
                 0.7 + 0.3 * share(f64::from(complete), f64::from(of))
             }
+            Progress::Silent { nodes, of } => {
+                self.phase = format!("{} of {of} nodes are silent", nodes.len());
+                0.0
+            }
             Progress::OutOfReach { pause, .. } => {
                 let pause = pause.as_secs_f64();
                 self.phase = format!("out of reach: links are measured again in {pause:.0} s");

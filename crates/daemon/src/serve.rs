@@ -3,7 +3,9 @@
 //! Invariants: connections are bounded, and so is the time for a request's head and body; one daemon has a folder. Time
 //! base: wall clock.
 
+use std::fs::DirBuilder;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -89,6 +91,13 @@ impl Daemon {
         let listener = TcpListener::bind(config.listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        if !config.data.exists() {
+            // Where it cannot be made, opening it says why.
+            let _ = DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&config.data);
+        }
         let store = Store::open(&config.data)?;
         let lock = store.lock_daemon()?;
         let all = Arc::new(Stations::new(&stations, config, store)?);

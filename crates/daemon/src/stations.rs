@@ -108,6 +108,8 @@ impl Waiting {
 /// All stations of a daemon.
 pub(super) struct Stations {
     shared: Arc<Shared>,
+    /// Whether browsers log in.
+    pub(super) asks_token: bool,
     is_only: bool,
     stations: Vec<Arc<StationState>>,
 }
@@ -147,6 +149,7 @@ impl Stations {
         }
         Ok(Self {
             shared,
+            asks_token: config.token.is_some(),
             is_only,
             stations: states,
         })

@@ -64,7 +64,7 @@ fn heard_by(heard: usize, good: usize) -> String {
 }
 
 /// How far a job is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     /// A route is planned.
     Planned {
@@ -94,6 +94,13 @@ pub enum Progress {
         complete: u16,
         /// Of how many.
         of: u16,
+    },
+    /// A survey is over, and the sink still lacks reports.
+    Silent {
+        /// The nodes that it has heard nothing of.
+        nodes: Vec<NodeId>,
+        /// Of how many.
+        of: usize,
     },
     /// No survey found a route from a node, or none that serves: links are measured again after a pause.
     OutOfReach {
@@ -134,6 +141,14 @@ impl Progress {
             *received += packets;
         }
         self
+    }
+}
+
+/// A wait for people: in seconds, from two minutes on in minutes.
+pub fn said(wait: Duration) -> String {
+    match wait.as_secs_f64() {
+        s if s < 119.5 => format!("{s:.0} s"),
+        s => format!("{:.0} min", s / 60.0),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::segments::LARGEST;
 pub use crate::survey::CLEAN_CHANNELS;
 use crate::transfer::pipeline::transfer;
 use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
@@ -23,7 +24,7 @@ use thalweg_planner::{
     plan, Currents, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError, RelayOrder,
     RouteRequest, Style,
 };
-use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Named, NodeId};
 use thalweg_wire::hop;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{PayloadSize, Scheme, MAX_MEMBERS};
@@ -49,7 +50,7 @@ pub enum PlanRequestError {
     },
     /// Source and sink are the same.
     #[error("node {0} is both source and sink; an object travels between two nodes")]
-    SourceIsSink(NodeId),
+    SourceIsSink(String),
     /// A channel that the network does not offer.
     #[error("{network}: channel {channel} is not available (available: {available})")]
     Channel {
@@ -85,7 +86,7 @@ pub enum PlanRequestError {
         /// The network.
         network: String,
         /// The sink.
-        sink: NodeId,
+        sink: String,
         /// What the sink hears, and who hears it.
         heard: String,
     },
@@ -93,7 +94,7 @@ pub enum PlanRequestError {
     #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {longest} and {MAX_MEMBERS}{}", longer(*longest))]
     TooLong {
         /// The source.
-        from: NodeId,
+        from: String,
         /// Its hops.
         hops: usize,
         /// Its relays.
@@ -113,6 +114,8 @@ pub struct Place {
     pub name: String,
     /// Its nodes, by index.
     pub ids: Vec<NodeId>,
+    /// What they are called beside their numbers, where they have names.
+    pub labels: BTreeMap<NodeId, String>,
     /// The channels that it offers.
     pub channels: ChannelSet,
     /// Which relay a search of paths tries first: by places, where they are known.
@@ -161,7 +164,12 @@ impl Place {
     /// A node's name, for texts and pictures.
     pub fn name_of(&self, index: usize) -> String {
         let id = self.ids.get(index);
-        id.map_or_else(|| index.to_string(), ToString::to_string)
+        id.map_or_else(|| index.to_string(), |id| self.named(*id))
+    }
+    /// Node `id` for people.
+    pub fn named(&self, id: NodeId) -> String {
+        let label = self.labels.get(&id).map(String::as_str);
+        Named { id, label }.to_string()
     }
 }
 
@@ -437,7 +445,7 @@ impl LinkState {
             None => self.far_source(request)?,
         };
         if source == self.sink {
-            return Err(PlanRequestError::SourceIsSink(self.id(source)));
+            return Err(PlanRequestError::SourceIsSink(self.place.name_of(source)));
         }
         let mut route = self.route_request(source, request, request.packets()?);
         route.detour = attempt as f64;
@@ -458,7 +466,7 @@ impl LinkState {
             };
             return self.plan_attempt(&hops, attempt);
         }
-        let (from, hops, longest) = (self.id(source), p.hops, longest(p.style));
+        let (from, hops, longest) = (self.place.name_of(source), p.hops, longest(p.style));
         Err(PlanRequestError::TooLong {
             from,
             hops,

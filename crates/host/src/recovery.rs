@@ -7,7 +7,7 @@ mod reports;
 
 pub use reports::Reports;
 
-use crate::job::{run, Failure, Watch};
+use crate::job::{run, Failure, Progress, Watch};
 use crate::network::{Network, NetworkTime, Notice};
 use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::pipeline::{Order, SETTLING};
@@ -70,15 +70,50 @@ pub fn wait<F: Network>(network: &mut F, until: NetworkTime) -> Result<(), Failu
     Ok(())
 }
 
+/// What surveys in a row are to bring, and for how long.
+#[derive(Clone, Copy)]
+pub struct Sought<'a> {
+    /// Nodes that an earlier survey missed: none is made for them again.
+    pub missed: &'a [NodeId],
+    /// None begins later than so long after the first.
+    pub within: Duration,
+    /// Whether these links, of so many surveys, serve although nodes are silent.
+    pub serves: &'a dyn Fn(&SurveyOutcome, u32) -> bool,
+}
+
+impl<'a> Sought<'a> {
+    /// All nodes but those that were `missed` before.
+    pub const fn all_but(missed: &'a [NodeId]) -> Self {
+        Self {
+            missed,
+            within: Duration::MAX,
+            serves: &|_, _| false,
+        }
+    }
+    /// Whether `surveyed`, which lacks nodes and was `made` in so many surveys, is what was sought.
+    fn is_met(
+        &self,
+        reports: &Reports<'_>,
+        (surveyed, lacking): (&SurveyOutcome, &[NodeId]),
+        made: u32,
+    ) -> bool {
+        let is_old = |node: &NodeId| self.missed.contains(node);
+        let is_silent = |node: &NodeId| !reports.is_heard(surveyed, *node);
+        lacking.iter().all(is_old)
+            || surveyed.missing.iter().all(is_silent) && (self.serves)(surveyed, made)
+    }
+}
+
 /// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it again
-/// where tables are missing, or links to the sink, of nodes that were not `missed` before, as long as that brings one of them, or where the
-/// station was not free. What was counted, time and energy add up.
+/// where tables are missing, or links to the sink, of nodes that are `sought`, as long as that brings one of them, or where the
+/// station was not free. Where all that were heard have reported, links may serve without the others.
+/// What was counted, time and energy add up.
 ///
 /// # Errors
 /// [`Failure`].
 pub fn survey<F>(
     network: &mut F,
-    (broken, missed): (Option<NetworkTime>, &[NodeId]),
+    (broken, sought): (Option<NetworkTime>, Sought<'_>),
     mut make: impl FnMut(Turn) -> Result<SurveyJob, Failure>,
     mut reports: Reports<'_>,
     watch: Watch<'_>,
@@ -89,6 +124,7 @@ where
     if let Some(since) = broken {
         settle(network, since)?;
     }
+    let began = network.now();
     let mut best: Option<SurveyOutcome> = None;
     let mut in_vain = 0;
     for made in 1..=SURVEYS {
@@ -106,7 +142,7 @@ where
                     None => now,
                 };
                 if let Some(beacons) = beacons {
-                    reports.fetch(network, &mut all, (missed, beacons))?;
+                    reports.fetch(network, &mut all, (sought.missed, beacons))?;
                 }
                 let is_vain = lacked.is_some_and(|lacked| reports.lacking(&all).len() >= lacked);
                 in_vain = if is_vain { in_vain + 1 } else { 0 };
@@ -120,16 +156,25 @@ where
             (Err(Failure::Unreported { .. }), None) if made <= UNREPORTED => {}
             (Err(why), _) => return Err(why),
         }
-        if let Some(best) = best.take_if(|best| {
-            let is_old = |node: &NodeId| missed.contains(node);
-            let lacking = reports.lacking(best);
-            let is_few = lacking.len() * FEW <= best.links.nodes();
-            let is_vain = in_vain > if is_few { 0 } else { IN_VAIN };
-            made == SURVEYS || is_vain || lacking.iter().all(is_old)
-        }) {
-            return Ok(best);
-        }
         let now = network.now();
+        if let Some(all) = best.take() {
+            let lacking = reports.lacking(&all);
+            let is_few = lacking.len() * FEW <= all.links.nodes();
+            let is_vain = in_vain > if is_few { 0 } else { IN_VAIN };
+            let is_late = (now + SETTLING).since(began) > sought.within;
+            let is_last = made == SURVEYS || is_vain || is_late;
+            let is_over = is_last || sought.is_met(&reports, (&all, &lacking), made);
+            if !lacking.is_empty() {
+                let (nodes, of) = (lacking, all.links.nodes());
+                if watch(Progress::Silent { nodes, of }).is_break() {
+                    return Err(Failure::Cancelled);
+                }
+            }
+            if is_over {
+                return Ok(all);
+            }
+            best = Some(all);
+        }
         settle(network, now)?;
     }
     // The last of them returned.

@@ -335,8 +335,11 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
     let slower = weaker
         .map(|costs| time_s(&costs, path, listens))
         .fold(time, f64::max);
+    let joules = |time: f64| time * watts * path.len() as f64;
+    let slower_s = Some(slower).filter(|time| time.is_finite());
     let if_weaker = IfWeaker {
-        time_s: Some(slower).filter(|time| time.is_finite()),
+        time_s: slower_s,
+        energy_j: slower_s.map(joules),
         goodput_kbps: bits / slower / 1000.0,
     };
     Prediction {
@@ -348,7 +351,7 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
         completion: 1.0,
         rounds: Some(1.0),
         time_s: Some(time),
-        energy_j: Some(time * watts * path.len() as f64),
+        energy_j: Some(joules(time)),
         goodput_kbps: bits / time / 1000.0,
         if_weaker: Some(if_weaker),
         active_nodes: path.len(),

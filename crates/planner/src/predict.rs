@@ -77,6 +77,8 @@ pub struct Prediction {
 pub struct IfWeaker {
     /// Seconds; none where nothing gets through over a hop.
     pub time_s: Option<f64>,
+    /// Joules of all active nodes over that time; then none.
+    pub energy_j: Option<f64>,
     /// In kbit/s of payload; then 0.
     pub goodput_kbps: f64,
 }

@@ -99,7 +99,7 @@ impl CollectRequest {
         Ok(match self.carried_by()? {
             CarriedBy::Pipeline(protocol) => {
                 let (to, channels) = ((self.to, protocol), self.channels.as_deref());
-                let network = collect::Surveyed::open(site, to, channels, observer)?;
+                let network = collect::Surveyed::open(site, to, channels, self.patience, observer)?;
                 Surveyed::Pipeline(Box::new(network), protocol)
             }
             CarriedBy::Stream(carrier) => {
@@ -199,6 +199,16 @@ impl Report {
         match self {
             Self::Pipeline(report) => report.baseline.as_ref().map(|baseline| &baseline.summary),
             Self::Stream(_) => None,
+        }
+    }
+    /// The nodes that said nothing in its survey.
+    pub fn missing(&self) -> &[u16] {
+        match self {
+            Self::Pipeline(report) => {
+                let survey = report.survey.as_ref();
+                survey.map_or(&[], |survey| &survey.missing)
+            }
+            Self::Stream(_) => &[],
         }
     }
     /// The object, where it is whole.

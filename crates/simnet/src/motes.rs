@@ -15,7 +15,7 @@ use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
 use thalweg_host::object::Holds;
-use thalweg_host::recovery::{self, Reports, Turn};
+use thalweg_host::recovery::{self, Reports, Sought, Turn};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
@@ -292,6 +292,7 @@ pub fn place(testbed: &Testbed) -> link_state::Place {
     link_state::Place {
         name: testbed.name.clone(),
         ids: testbed.nodes.iter().map(|n| n.id).collect(),
+        labels: testbed.labels.clone(),
         channels: testbed.channels,
         order: match testbed.places {
             Places::Unknown => RelayOrder::Random,
@@ -494,7 +495,7 @@ impl Motes {
         };
         Ok(recovery::survey(
             &mut self.nodes,
-            (None, &[]),
+            (None, Sought::all_but(&[])),
             make,
             reports,
             watch,

@@ -104,8 +104,8 @@ pub enum Problem {
     /// The TOML is malformed or has a key that no testbed has.
     #[error("{0}")]
     Toml(String),
-    /// The CSV header lacks columns: which, with the names that would do, and the columns that it has.
-    #[error("the CSV header lacks {names}; it has {1}", names = .0.join(", "))]
+    /// The heading of a table lacks columns: which, with the names that would do, and the columns that it has.
+    #[error("the heading lacks {names}; it has {1}", names = .0.join(", "))]
     MissingColumns(Vec<String>, String),
     /// A quote that nothing closes.
     #[error("the quote that opens in this line is not closed; expected `\"` at its end")]

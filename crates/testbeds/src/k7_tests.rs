@@ -171,7 +171,7 @@ fn bad_rows_name_their_line() {
     let error =
         read("{\"node_count\": 4, \"tx_length\": 1}\r\nsrc,dst,channel,pdr\r\n").unwrap_err();
     assert!(
-        error.contains("line 2: the CSV header lacks the column `datetime`"),
+        error.contains("line 2: the heading lacks the column `datetime`"),
         "{error}"
     );
 }
@@ -254,7 +254,7 @@ fn rows_without_a_channel_hold_on_those_listed() {
     }
     // The column itself is named once, as one that is needed.
     let error = read("{\"node_count\": 3}\ndatetime,src,dst,pdr\n").unwrap_err();
-    let expected = "the CSV header lacks the column `channel` (or channels, ch); it has";
+    let expected = "the heading lacks the column `channel` (or channels, ch); it has";
     assert!(error.contains(expected), "{error}");
 }
 

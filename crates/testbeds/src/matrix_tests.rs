@@ -24,7 +24,8 @@ fn every_error_names_the_line_and_what_was_expected() {
         assert!(error.contains(expected), "{text:?}: {error}");
         assert_eq!(error.lines().count(), 1);
     };
-    let lacks = "m.csv, line 1: the CSV header lacks the column `prr` (or pdr; or `sent` and `received`; or \
+    let lacks =
+        "m.csv, line 1: the heading lacks the column `prr` (or pdr; or `sent` and `received`; or \
                  `rssi_dbm` alone); it has `src`, `dst`, `channel`";
     refused("", "m.csv, line 1: the file is empty");
     refused("\n\n", "m.csv, line 1: the file is empty");
@@ -56,7 +57,7 @@ fn every_error_names_the_line_and_what_was_expected() {
         let text = format!("src,dst,channel,prr,rssi_dbm\n1,2,26,1,{rssi}\n");
         refused(&text, &format!("rssi_dbm {expected}"));
     }
-    let error = read_matrix(&b"src,dst,channel,prr\n1,\xff,26,1\n"[..], "m.csv").unwrap_err();
+    let error = read_matrix(&b"src,dst,channel,prr\n1,\x81\xff,26,1\n"[..], "m.csv").unwrap_err();
     assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
 }
 

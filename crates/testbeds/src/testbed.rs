@@ -14,7 +14,7 @@ use serde::Deserialize;
 use thalweg_medium::random::derive;
 use thalweg_medium::{BuildingModel, MeasuredFrame, Placement, Variation};
 use thalweg_sim::{boards, Board, BoardError};
-use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration, NodeId};
+use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration, Named, NodeId};
 
 /// The board of nodes whose file names none.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
@@ -229,17 +229,20 @@ impl Testbed {
     pub fn label(&self, id: NodeId) -> Option<&str> {
         self.labels.get(&id).map(String::as_str)
     }
-    /// The node that is called `label`, if one is; of several the first.
-    pub fn labelled(&self, label: &str) -> Option<NodeId> {
-        let mut nodes = self.nodes.iter().map(|node| node.id);
-        nodes.find(|id| self.label(*id) == Some(label))
+    /// The nodes that are called `label`.
+    pub fn labelled(&self, label: &str) -> Vec<NodeId> {
+        let nodes = self.nodes.iter().map(|node| node.id);
+        nodes.filter(|id| self.label(*id) == Some(label)).collect()
     }
     /// Node `id` for people: `12`, or `12 (pier-north)`.
     pub fn named(&self, id: NodeId) -> String {
-        match self.label(id) {
-            Some(label) => format!("{id} ({label})"),
-            None => id.to_string(),
-        }
+        let label = self.label(id);
+        Named { id, label }.to_string()
+    }
+    /// `nodes` for people.
+    pub fn listed(&self, nodes: &[NodeId]) -> String {
+        let named: Vec<String> = nodes.iter().map(|id| self.named(*id)).collect();
+        named.join(", ")
     }
     /// The id of the node with this index.
     pub fn id_of(&self, index: usize) -> Option<NodeId> {

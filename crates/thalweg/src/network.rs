@@ -227,6 +227,15 @@ impl Network {
     pub(crate) const fn request_ref(&self) -> &CollectRequest {
         &self.request
     }
+    pub(crate) const fn drawn_by(&self) -> u64 {
+        self.seed
+    }
+    pub(crate) fn lost(&self) -> &[Loss] {
+        &self.losses
+    }
+    pub(crate) const fn has_payload(&self) -> Option<u8> {
+        self.payload
+    }
     /// The request in the form that [`thalweg_simnet`] takes.
     ///
     /// # Errors
@@ -414,7 +423,8 @@ impl Network {
         let site = Site::new(self.testbed.clone(), self.seed).idling(self.idle);
         let channels = self.request.channels.as_deref();
         let ends = (self.request.to, protocol);
-        let surveyed = collect::Surveyed::open(site, ends, channels, observer)?;
+        let patience = self.request()?.patience;
+        let surveyed = collect::Surveyed::open(site, ends, channels, patience, observer)?;
         Ok((surveyed.links().clone(), surveyed.cost().clone()))
     }
 
@@ -485,12 +495,10 @@ impl Network {
     ) -> Result<PipelineReport, Error> {
         let protocol = self.pipeline("port")?;
         let (request, site) = (self.request()?, self.site()?);
-        let (ends, channels) = ((sink, protocol), request.channels.as_deref());
-        let mut remote = Remote::survey(network, &site, ends, channels, transfers, observer)?;
-        Ok(remote.fetch(
-            (&request.plan_request(protocol), request.patience),
-            observer,
-        )?)
+        let (planned, patience) = (request.plan_request(protocol), request.patience);
+        let (wanted, channels) = ((sink, &planned, patience), request.channels.as_deref());
+        let mut remote = Remote::survey(network, &site, wanted, channels, transfers, observer)?;
+        Ok(remote.fetch((&planned, patience), observer)?)
     }
 }
 

@@ -146,6 +146,41 @@ fn hops_on_different_channels_are_found() {
         let report = row.collect(4).unwrap();
         assert!(report.summary().verified, "{:?}", report.summary().failure);
     }
+    // Its file says which node is far, before any survey does.
+    let far = row.run(&mut |_, _| std::ops::ControlFlow::Continue(()));
+    assert_eq!(far.unwrap().summary().source.get(), 4);
+}
+
+/// 28 nodes are listed, of which 20 have no power.
+#[test]
+fn surveys_end_with_the_patience() {
+    let folder = tempfile::tempdir().unwrap();
+    let nodes: String = (1..=28)
+        .map(|id| format!("[[nodes]]\nid = {id}\nx_m = {id}.0\ny_m = 0.0\n"))
+        .collect();
+    std::fs::write(
+        folder.path().join("dead.toml"),
+        "name = 'dead'\nsink = 1\n[links]\nfile = 'row.csv'\n".to_owned() + &nodes,
+    )
+    .unwrap();
+    hops(folder.path(), &[&CHANNELS[..]; 7], 1.0);
+    let dead = Network::open(folder.path().join("dead.toml").to_str().unwrap()).unwrap();
+    let dead = dead.patience(Some(thalweg_units::Duration::from_secs(10)));
+    let report = dead.collect(8).unwrap();
+    assert!(report.summary().verified, "{:?}", report.summary().failure);
+    assert_eq!(report.missing().len(), 20);
+    let cold = report.summary().cold.unwrap();
+    assert!(cold.survey_s < 40.0, "{} s", cold.survey_s);
+    let mut silent = Vec::new();
+    let off = dead.from(NodeId::new(20).ok()).run(&mut |_, progress| {
+        if let Progress::Silent { nodes, .. } = progress {
+            silent = nodes;
+        }
+        std::ops::ControlFlow::Continue(())
+    });
+    let off = off.unwrap_err().to_string();
+    assert!(off.contains(" s of the network's time in vain"), "{off}");
+    assert_eq!(silent.len(), 20);
 }
 
 /// Paths and links of one's own: the transfer goes over them, and what cannot be is told in the network's names.

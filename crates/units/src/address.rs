@@ -44,6 +44,23 @@ impl fmt::Display for NodeId {
     }
 }
 
+/// A node for people: its number, and in brackets what it is called beside it, such as `12 (pier-north)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Which.
+    pub id: NodeId,
+    /// What it is called, where it has a name.
+    pub label: Option<&'a str>,
+}
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.label {
+            Some(label) => write!(f, "{} ({label})", self.id),
+            None => write!(f, "{}", self.id),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ mod rate;
 mod restarts;
 mod time;
 
-pub use address::{NodeId, NodeIdError};
+pub use address::{Named, NodeId, NodeIdError};
 pub use band::{Channel900, Tuning};
 pub use battery::BatteryLevel;
 pub use channel::{Channel, ChannelError, ChannelSet};

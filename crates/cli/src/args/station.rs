@@ -22,6 +22,7 @@ Examples:
   curl -d '{\"kind\": \"fetch\", \"from\": 70}' -H 'Content-Type: application/json' http://127.0.0.1:8654/api/jobs
 
 docs/gateway.md tells the rest.")]
+#[command(group = clap::ArgGroup::new("nodes").args(["testbed", "config"]).multiple(true))]
 pub(crate) struct GatewayArgs {
     /// Where to listen; other than on this machine alone only with a token in the configuration [default: 127.0.0.1:8654].
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -31,7 +32,12 @@ pub(crate) struct GatewayArgs {
     pub(crate) data: Option<PathBuf>,
     /// The base station: a serial port, the pseudo-terminal of `thalweg basestation`, or tcp:HOST:PORT [default: a
     /// simulated network].
-    #[arg(long, value_name = "PORT", conflicts_with = "speed")]
+    #[arg(
+        long,
+        value_name = "PORT",
+        requires = "nodes",
+        conflicts_with = "speed"
+    )]
     pub(crate) port: Option<String>,
     /// The speed of the serial port [default: 1000000].
     #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
@@ -74,8 +80,8 @@ pub(crate) enum CableArg {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  thalweg basestation --link /tmp/station --speed 10
-  thalweg collect --port /tmp/station --from 93         in another terminal
+  thalweg basestation --testbed floor21 --link /tmp/station --speed 10
+  thalweg collect --testbed floor21 --port /tmp/station         in another terminal
   thalweg basestation --testbed office12 --tcp 127.0.0.1:8655")]
 pub(crate) struct BasestationArgs {
     /// The network: as of `thalweg collect`.

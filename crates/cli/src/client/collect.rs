@@ -389,6 +389,7 @@ fn several(
             energy_j: job.measured("energy_j"),
             duration_s: job.measured("duration_s"),
             digest: result.as_ref().ok().map(|stored| stored.digest.clone()),
+            label: None,
         });
     }
     lines.sort_by(|a, b| (&a.station, a.source).cmp(&(&b.station, b.source)));
@@ -406,9 +407,9 @@ fn several(
     }
     match summary.missing() {
         0 => Ok(()),
-        missing => Err(Failure::Job(format!(
-            "{missing} of {} objects did not arrive",
-            ended.len()
-        ))),
+        missing => Err(Failure::Told(
+            format!("{missing} of {} objects did not arrive", ended.len()),
+            1,
+        )),
     }
 }

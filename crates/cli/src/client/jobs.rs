@@ -135,7 +135,7 @@ fn cancel(client: &Client, ids: &[i64], json: bool) -> Result<(), Failure> {
             print(&format!("{}: {state}\n", job.name()))?;
         }
     }
-    failed.map_or(Ok(()), |why| Err(why.into()))
+    failed.map_or(Ok(()), |why| Err(Failure::from(why).after_result()))
 }
 
 /// Shows `ids` until they have ended; all jobs where none is named.
@@ -179,7 +179,7 @@ fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Fail
         }
     }
     reporter.finish();
-    match (total, &left[..]) {
+    let ended = match (total, &left[..]) {
         (0, _) => Ok(()),
         (_, []) if bad == 0 => Ok(()),
         (_, []) => Err(Failure::Job(format!(
@@ -190,7 +190,8 @@ fn follow(client: &Client, ids: &[i64], json: bool, say: Say) -> Result<(), Fail
             "interrupted; {} may go on",
             plural(left.len(), "job", "jobs")
         ))),
-    }
+    };
+    ended.map_err(Failure::after_result)
 }
 
 /// Jobs `ids` as they are now; none of those that were not asked for when the user wanted to stop.

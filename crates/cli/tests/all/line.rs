@@ -91,7 +91,7 @@ fn ports_that_are_none_end_in_one_line() {
     }
     let cases = [
         (
-            &["collect", "--port", "tcp:nowhere"][..],
+            &["collect", "--testbed", "pair", "--port", "tcp:nowhere"][..],
             2,
             "--port: wanted tcp:HOST:PORT",
         ),
@@ -110,6 +110,8 @@ fn ports_that_are_none_end_in_one_line() {
             "not for --protocol lpht",
         ),
         (&["collect", "--baud", "9600"], 2, "--port"),
+        (&["collect", "--port", "x"], 2, "--testbed"),
+        (&["gateway", "--port", "x"], 2, "--testbed"),
         (&["basestation", "--line", "usb"], 2, "--emulated"),
         (
             &["basestation", "--emulated", "."],

@@ -318,3 +318,89 @@ fn ends_are_named_as_in_the_file() {
         assert!(error.trim_end().ends_with(expected), "{error}");
     }
 }
+
+/// Six nodes are listed, of which three have no power; two of these have one name.
+fn half_dead(dir: &Path) {
+    fs::write(dir.join("links.csv"), row(3, 1.0, 0.1)).unwrap();
+    let mut toml = "name = 'shed'\nsink = 1\n[links]\nfile = 'links.csv'\n".to_owned();
+    let labels = ["deck", "", "pier", "", "spare", "spare"];
+    for (id, label) in (1..).zip(labels) {
+        let _ = writeln!(toml, "[[nodes]]\nid = {id}\nx_m = {id}.0\ny_m = 0.0");
+        if !label.is_empty() {
+            let _ = writeln!(toml, "label = '{label}'");
+        }
+    }
+    fs::write(dir.join("shed.toml"), toml).unwrap();
+}
+
+#[test]
+fn nodes_have_their_names_in_progress_results_and_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    half_dead(dir.path());
+    let silent = "3 of 6 nodes are silent: 4, 5 (spare), 6 (spare)";
+    let asked = "collect --testbed shed.toml --patience 10s --from";
+    let (status, stdout, stderr) = run(dir.path(), &format!("{asked} pier"), "");
+    assert_eq!(status, Some(0), "{stderr}");
+    let steps = format!("{stdout}{stderr}");
+    for line in [
+        "thalweg: node 3 (pier) to 1 (deck): ",
+        "shed, seed 1: node 3 (pier) to node 1 (deck), ",
+    ] {
+        assert!(steps.contains(line), "{line}: {steps}");
+    }
+    assert_eq!(steps.matches(silent).count(), 2, "{steps}");
+    let (status, _, stderr) = run(dir.path(), &format!("{asked} spare"), "");
+    assert_eq!(status, Some(2));
+    assert!(stderr.contains("has nodes 5, 6 of this name; give the number of one"));
+    let (_, stdout, _) = run(
+        dir.path(),
+        "plan --testbed shed.toml --from pier --json",
+        "",
+    );
+    let plan: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(plan["labels"][1]["label"], "pier", "{stdout}");
+    let all = "collect --testbed shed.toml --all-nodes --patience 10s --bytes 999 --json";
+    let (status, stdout, stderr) = run(dir.path(), all, "");
+    assert_eq!(status, Some(1));
+    let all: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(all["nodes"][1]["label"], "pier", "{stdout}");
+    assert!(stderr.contains("node 3 (pier): "), "{stderr}");
+}
+
+#[test]
+fn where_there_is_no_result_json_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    half_dead(dir.path());
+    for (args, status, says) in [
+        ("collect --from 5 --patience 5s", 1, "node 5 (spare)"),
+        ("collect --from 9", 2, "has no node 9"),
+        ("plan --from 5", 2, "node 5 (spare)"),
+        ("testbed show nowhere.csv", 2, "nowhere.csv"),
+        ("run p3.nothing", 2, "p3.nothing"),
+    ] {
+        let testbed = match args.starts_with("testbed") || args.starts_with("run") {
+            true => "",
+            false => "--testbed shed.toml",
+        };
+        let (ended, stdout, stderr) = run(dir.path(), &format!("{args} {testbed} --json"), "");
+        assert_eq!(ended, Some(status), "{args}: {stderr}");
+        let printed: Value = serde_json::from_str(&stdout).unwrap();
+        let error = printed["error"].as_str().unwrap();
+        assert!(error.contains(says), "{args}: {error}");
+        assert!(stderr.contains(says), "{args}: {stderr}");
+    }
+}
+
+#[test]
+fn a_wait_for_links_is_told_now_and_then() {
+    let dir = tempfile::tempdir().unwrap();
+    half_dead(dir.path());
+    let asked = "collect --testbed shed.toml --from 5 --patience 2h";
+    let (status, _, stderr) = run(dir.path(), asked, "");
+    assert_eq!(status, Some(1), "{stderr}");
+    let lines = |of: &str| stderr.matches(of).count();
+    let waits = lines("node 5 (spare) is out of reach: links are measured again in");
+    assert!((10..=13).contains(&waits), "{stderr}");
+    assert_eq!(lines("collecting link tables"), 1, "{stderr}");
+    assert_eq!(lines("are silent"), 1, "{stderr}");
+}

@@ -19,6 +19,12 @@ hops = [1]
 channels = ['one', 'per-hop']
 forwarding = ['conditional']
 measure = 'bounds'
+[[metric]]
+name = 'bound'
+of = 'bound_kbps'
+stat = 'mean'
+unit = 'kbit/s'
+by = ['channels']
 ";
 
 /// P3 on a line, of which no network has two node-distinct paths.
@@ -187,6 +193,64 @@ fn a_part_that_fails_is_told_with_point_and_seed_after_the_others() {
     assert_eq!(files(&dir.path().join("runs")).len(), 2 + 1, "and no marks");
 }
 
+/// With the feature or without: it is a feature of the library, which another package may have asked for.
+#[test]
+fn parts_are_parquet_where_the_program_can_write_it() {
+    let dir = folder();
+    let mut sweep = SWEEP.to_vec();
+    sweep.extend(["runs", "--format", "parquet"]);
+    let (status, stdout, stderr) = said(dir.path(), &sweep);
+    if status == Some(2) {
+        assert!(
+            stderr.contains("built without the feature parquet"),
+            "{stderr}"
+        );
+        assert!(!dir.path().join("runs").exists());
+        return;
+    }
+    assert_eq!(
+        stdout, "runs: bounds at 3 points with 4 seeds: 8 of 8 parts\n",
+        "{stderr}"
+    );
+    let made = files(&dir.path().join("runs"));
+    let parts: Vec<_> = made
+        .iter()
+        .filter(|(name, _)| name.ends_with(".parquet"))
+        .collect();
+    assert_eq!(parts.len(), 8);
+    assert!(parts
+        .iter()
+        .all(|(_, bytes)| bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1")));
+    let csv = SWEEP.iter().copied().chain(["csv"]).collect::<Vec<_>>();
+    succeeds(dir.path(), &csv);
+    let results = |folder| succeeds(dir.path(), &["sweep", "--results", folder]);
+    assert_eq!(results("runs"), results("csv"));
+}
+
+#[test]
+fn results_of_what_is_there_are_printed_at_each_point() {
+    let dir = folder();
+    let mut sweep = SWEEP.to_vec();
+    sweep.push("runs");
+    succeeds(dir.path(), &sweep);
+    let text = succeeds(dir.path(), &["sweep", "--results", "runs"]);
+    assert!(
+        text.contains("run.hops = 2  bound, kbit/s  one       112.4"),
+        "{text}"
+    );
+    let lines = succeeds(dir.path(), &["sweep", "--results", "runs", "--json"]);
+    let lines: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 3 * 2, "points and ways to take channels");
+    assert_eq!(lines[0]["point"]["run.hops"], 1);
+    assert_eq!(
+        (&lines[0]["metric"], &lines[0]["n"]),
+        (&"bound".into(), &4.into())
+    );
+}
+
 #[test]
 fn bad_input_is_one_line_before_anything_runs() {
     let dir = folder();
@@ -198,7 +262,10 @@ fn bad_input_is_one_line_before_anything_runs() {
     let thousand = ["a", "b", "c"].map(|key| format!("run.{key}={long}"));
     let over = |values| vec!["bounds.toml", "--over", values];
     let cases: Vec<(Vec<&str>, &str)> = vec![
-        (over("run.paylod=4"), "run.paylod: unknown field"),
+        (
+            over("run.paylod=4"),
+            "run.paylod: unknown key; the nearest is payload",
+        ),
         (over("run.payload=many"), "run.payload: "),
         (over("run.payload=400"), "run.payload: "),
         (over("payload=4"), "expected a key of [run]"),
@@ -210,7 +277,7 @@ fn bad_input_is_one_line_before_anything_runs() {
         ),
         (
             vec!["bounds.toml", "--seeds", "1..1000000000"],
-            "more than 10000000 runs",
+            "more than 1000000 runs",
         ),
         (
             vec!["bounds.toml", "--points", "bad.csv"],

@@ -20,6 +20,7 @@ fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
         network: Description {
             sink: ids[0],
             place: Place {
+                labels: Default::default(),
                 name: "row".to_owned(),
                 ids,
                 channels: ChannelSet::ALL,

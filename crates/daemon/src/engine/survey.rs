@@ -17,6 +17,7 @@ use crate::station_state::{now, LinkSnapshot, StationState};
 use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::{LinkState, PastSurvey, MAX_SURVEYS};
 use thalweg_host::network::{Network, NetworkTime};
+use thalweg_host::recovery::Sought;
 use thalweg_host::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
 use thalweg_host::survey::Restarted;
 
@@ -47,7 +48,11 @@ pub(super) fn link_state(
     earlier: Vec<StoredSurvey>,
 ) -> LinkState {
     let link_state = facts.network.link_state(links);
-    let earlier = earlier.into_iter().map(|survey| PastSurvey {
+    // One that is dated later was measured under a clock that was ahead.
+    let earlier = earlier
+        .into_iter()
+        .filter(|survey| survey.measured_at <= at);
+    let earlier = earlier.map(|survey| PastSurvey {
         links: survey.links,
         at: wall_time(survey.measured_at),
     });
@@ -95,7 +100,8 @@ impl<N: Connector> Runner<N> {
         };
         let began = watched.now();
         let protocol = station.transfers.protocol;
-        let surveyed = collector.survey(&mut watched, protocol, missed, &mut watch);
+        let sought = Sought::all_but(missed);
+        let surveyed = collector.survey(&mut watched, protocol, sought, &mut watch);
         let lasted = watched.now().since(began);
         account(&station, [&spent, &self.spent()], (ids, lasted));
         let surveyed = surveyed?;
@@ -113,10 +119,8 @@ impl<N: Connector> Runner<N> {
         }
         let on = link_state.routing_channel();
         let links = link_state.links().summary(on).heard_pairs;
-        let line = format!(
-            "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
-            missing.len()
-        );
+        let silent = silent(facts, &missing);
+        let line = format!("{name}: {links} links measured in {took_s:.1} s{silent}");
         let survey = NewSurvey {
             took_s,
             missing: &missing,
@@ -155,7 +159,7 @@ impl<N: Connector> Runner<N> {
 
     fn is_old(&self, snapshot: &LinkSnapshot) -> bool {
         let most = self.station.transfers.resurvey_after_h * 3_600.0;
-        ((now() - snapshot.at) as f64) > most
+        snapshot.is_ahead() || snapshot.age_s() as f64 > most
     }
 
     /// Queues a survey where the links have grown old and no job can begin, for the reason `because`, so that the next
@@ -174,14 +178,30 @@ impl<N: Connector> Runner<N> {
             return;
         }
         self.refreshed = Some(Instant::now());
-        let age_h = (now() - snapshot.at) as f64 / 3_600.0;
-        let line =
-            format!("the links are {age_h:.1} h old, and {because}: they are measured again");
+        let age = match snapshot.is_ahead() {
+            true => "dated ahead of the clock".to_owned(),
+            false => format!("{:.1} h old", snapshot.age_s() as f64 / 3_600.0),
+        };
+        let line = format!("the links are {age}, and {because}: they are measured again");
         station.log(Level::Info, &line);
         // Every other job goes first.
         if let Err(why) = station.submit(&[Work::Survey], i8::MIN) {
             tracing::error!("{why}");
         }
+    }
+}
+
+/// Which nodes of a network of `facts` said nothing, for the end of a line; nothing where all did.
+fn silent(facts: &Facts, missing: &[NodeId]) -> String {
+    let place = &facts.network.place;
+    let named: Vec<String> = missing.iter().map(|node| place.named(*node)).collect();
+    match named.len() {
+        0 => String::new(),
+        count => format!(
+            ", {count} of {} nodes silent: {}",
+            place.ids.len(),
+            named.join(", ")
+        ),
     }
 }
 

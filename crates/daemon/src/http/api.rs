@@ -13,7 +13,7 @@ use thalweg_units::NodeId;
 
 use super::{session, App, Refusal};
 use crate::mqtt::Broker;
-use crate::station_state::{now, Cancel, Line, StationState};
+use crate::station_state::{Cancel, Line, StationState};
 use crate::stations::Stations;
 use crate::view;
 use thalweg_host::store::{Deleted, JobId, Level, TransferId, Work};
@@ -377,7 +377,7 @@ fn station_json(station: &StationState) -> Value {
         let channel = snapshot.link_state.routing_channel();
         let missing: Vec<u16> = snapshot.missing.iter().map(|n| n.get()).collect();
         json!({
-            "age_s": now() - snapshot.at,
+            "age_s": snapshot.age_s(),
             "took_s": snapshot.took_s,
             "channel": channel.number(),
             "links": snapshot.link_state.links().summary(channel).heard_pairs,

@@ -12,7 +12,7 @@ use futures_util::stream;
 use super::{App, Refusal};
 use crate::kind::{kind_of, Kind};
 use crate::stations::Stations;
-use thalweg_host::store::TransferId;
+use thalweg_host::store::{Condition, TransferId};
 
 /// Read at once, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -65,11 +65,16 @@ fn open(stations: &Stations, id: i64) -> Result<Opened, Refusal> {
     let not_found = || Refusal::not_found(format!("there is no object {id}"));
     let found = found.ok_or_else(not_found)?;
     let path = found.object.clone().ok_or_else(not_found)?;
-    let gone = |_| Refusal::new(StatusCode::GONE, "the object's file is gone");
-    let mut file = File::open(&path).map_err(gone)?;
-    let len = file.metadata().map_err(gone)?.len();
+    let gone = || Refusal::new(StatusCode::GONE, "the object's file is gone");
+    let mut file = found.open()?.ok_or_else(gone)?;
+    let len = file.metadata().map_err(|_| gone())?.len();
     let mut head = [0; 512];
-    let read = file.read(&mut head).map_err(gone)?;
+    let read = file.read(&mut head).map_err(|_| gone())?;
+    file.rewind().map_err(|_| gone())?;
+    if found.condition_of(&mut file)? != Condition::Whole {
+        let why = "the object's file was changed: it has not the digest that was stored";
+        return Err(Refusal::new(StatusCode::GONE, why));
+    }
     let stem = path.file_stem();
     let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
     Ok(Opened {

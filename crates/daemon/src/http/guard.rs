@@ -3,7 +3,7 @@
 //! A page elsewhere can make a browser send requests here. A name that its owner points here (DNS rebinding)
 //! is refused by `Host`, which must be an address, `localhost` or a configured name; a write that another
 //! page makes by `Sec-Fetch-Site` and `Origin`. Where a token is configured, it comes as `Authorization: Bearer`,
-//! or as the cookie that the page's login sets, which is not the token. Tests: `guard_tests.rs`.
+//! or as the cookie that the page's login sets, which is not the token and ends by itself. Tests: `guard_tests.rs`.
 
 use std::net::IpAddr;
 
@@ -15,11 +15,12 @@ use sha2::{Digest, Sha256};
 
 use super::{App, Refusal};
 use crate::config::Config;
+use crate::station_state::now;
 
 /// The name of the cookie.
 const COOKIE: &str = "thalweg";
 /// How long a browser stays logged in, in seconds.
-const STAYS_S: u32 = 30 * 86_400;
+const STAYS_S: i64 = 8 * 3_600;
 
 /// What is compared instead of secrets: equal where these are, and as quickly wherever they differ.
 type Print = [u8; 32];
@@ -27,9 +28,8 @@ type Print = [u8; 32];
 /// Decides on access.
 pub(crate) struct Guard {
     hosts: Vec<String>,
-    /// Of the token, and of the cookie.
-    prints: Option<[Print; 2]>,
-    cookie: String,
+    /// Of the token.
+    token: Option<Print>,
 }
 
 fn print(text: &str) -> Print {
@@ -44,31 +44,45 @@ fn equal(a: &Print, b: &Print) -> bool {
 
 impl Guard {
     pub(crate) fn new(config: &Config) -> Self {
-        let token = config.token.as_ref().map(|token| token.as_str());
-        let cookie = token.map_or(String::new(), |token| {
-            let print = print(&format!("thalweg cookie {token}"));
-            print.iter().map(|byte| format!("{byte:02x}")).collect()
-        });
         Self {
             hosts: config.hosts.iter().map(|h| h.to_lowercase()).collect(),
-            prints: token.map(|token| [print(token), print(&cookie)]),
-            cookie,
+            token: config.token.as_ref().map(|token| print(token.as_str())),
         }
     }
 
     /// Whether a token is wanted.
     pub(super) fn wants_token(&self) -> bool {
-        self.prints.is_some()
+        self.token.is_some()
     }
     /// Whether `text` is the token.
     pub(super) fn is_token(&self, text: &str) -> bool {
-        let token = self.prints.as_ref().map(|[token, _]| token);
-        token.is_some_and(|token| equal(token, &print(text)))
+        (self.token.as_ref()).is_some_and(|token| equal(token, &print(text)))
     }
-    /// The header that logs a browser in.
-    pub(super) fn cookie(&self) -> String {
-        let value = &self.cookie;
-        format!("{COOKIE}={value}; Path=/; Max-Age={STAYS_S}; HttpOnly; SameSite=Strict")
+    /// The header that logs a browser in, from `now` on, in seconds since 1970.
+    pub(super) fn cookie(&self, now: i64) -> String {
+        let ends = now + STAYS_S;
+        let seal = self.seal(ends);
+        format!("{COOKIE}={ends}-{seal}; Path=/; Max-Age={STAYS_S}; HttpOnly; SameSite=Strict")
+    }
+    /// The header that logs a browser out.
+    pub(super) fn no_cookie() -> String {
+        format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+    }
+    /// What only who has the token can put beside the end of a session. Hashed twice, as in RFC 2104, so that nothing can be
+    /// appended.
+    fn seal(&self, ends: i64) -> String {
+        let token = self.token.unwrap_or_default();
+        let inner = Sha256::digest([&token[..], ends.to_string().as_bytes()].concat());
+        let seal = Sha256::digest([&token[..], b"thalweg cookie", &inner].concat());
+        seal.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+    /// Whether `cookie` is one of ours that has not ended.
+    fn is_cookie(&self, cookie: &str, now: i64) -> bool {
+        let Some((end, seal)) = cookie.split_once('-') else {
+            return false;
+        };
+        let is_ours = |ends: i64| ends > now && equal(&print(seal), &print(&self.seal(ends)));
+        end.parse().is_ok_and(is_ours)
     }
 
     /// Whether the request is to a name that is ours.
@@ -84,10 +98,10 @@ impl Guard {
     }
 
     /// Whether the request has the token, or none is needed.
-    fn set_links(&self, headers: &HeaderMap) -> bool {
-        let Some([_, cookie]) = &self.prints else {
+    fn lets_in(&self, headers: &HeaderMap, now: i64) -> bool {
+        if !self.wants_token() {
             return true;
-        };
+        }
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = text(header::AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
         if let Some(bearer) = bearer {
@@ -95,7 +109,7 @@ impl Guard {
         }
         let cookies = text(header::COOKIE).unwrap_or_default().split(';');
         let mut values = cookies.filter_map(|pair| pair.trim().split_once('='));
-        values.any(|(name, value)| name == COOKIE && equal(cookie, &print(value)))
+        values.any(|(name, value)| name == COOKIE && self.is_cookie(value, now))
     }
 }
 
@@ -133,7 +147,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
     let path = request.uri().path();
     let is_open = matches!(path, "/healthz" | "/login" | "/style.css" | "/page.js");
-    if !is_open && !guard.set_links(headers) {
+    if !is_open && !guard.lets_in(headers, now()) {
         let is_page = !path.starts_with("/api/") && path != "/metrics";
         if reads && is_page {
             return Redirect::to("/login").into_response();

@@ -18,7 +18,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 
 #[test]
 fn a_host_is_an_address_or_a_name_of_ours() {
-    let set_links = |host: &str| guard().knows_host(&headers(&[("host", host)]));
+    let knows = |host: &str| guard().knows_host(&headers(&[("host", host)]));
     for ours in [
         "localhost",
         "LOCALHOST:8654",
@@ -26,16 +26,16 @@ fn a_host_is_an_address_or_a_name_of_ours() {
         "[::1]:8654",
         "[::1]",
     ] {
-        assert!(set_links(ours), "{ours}");
+        assert!(knows(ours), "{ours}");
     }
-    assert!(set_links("gateway.example:8654") && set_links("10.0.0.7"));
+    assert!(knows("gateway.example:8654") && knows("10.0.0.7"));
     for other in [
         "evil.example",
         "localhost.evil.example",
         "",
         "127.0.0.1.evil.example:80",
     ] {
-        assert!(!set_links(other), "{other}");
+        assert!(!knows(other), "{other}");
     }
     assert!(!guard().knows_host(&HeaderMap::new()));
 }
@@ -43,19 +43,24 @@ fn a_host_is_an_address_or_a_name_of_ours() {
 #[test]
 fn the_token_or_its_cookie_is_wanted() {
     let guard = guard();
-    let set_links = |pairs: &[(&'static str, &str)]| guard.set_links(&headers(pairs));
-    assert!(set_links(&[("authorization", "Bearer 0123456789abcdef")]));
-    assert!(!set_links(&[("authorization", "Bearer 0123456789abcdeF")]));
-    assert!(!set_links(&[]));
-    let set = guard.cookie();
+    let at = |now, pairs: &[(&'static str, &str)]| guard.lets_in(&headers(pairs), now);
+    let lets_in = |pairs: &[(&'static str, &str)]| at(1_000, pairs);
+    assert!(lets_in(&[("authorization", "Bearer 0123456789abcdef")]));
+    assert!(!lets_in(&[("authorization", "Bearer 0123456789abcdeF")]));
+    assert!(!lets_in(&[]));
+    let set = guard.cookie(1_000);
     let cookie = format!("a=b; {}", set.split(';').next().unwrap());
     assert!(
         !set.contains("0123456789abcdef"),
         "the token itself is not in it"
     );
-    assert!(set_links(&[("cookie", &cookie)]));
-    assert!(!set_links(&[("cookie", "thalweg=0123456789abcdef")]));
-    assert!(Guard::new(&Config::default()).set_links(&HeaderMap::new()));
+    assert!(lets_in(&[("cookie", &cookie)]));
+    // It ends, whatever the browser thinks of that, and nobody can put it off.
+    assert!(!at(1_000 + STAYS_S, &[("cookie", &cookie)]));
+    let later = cookie.replace(&(1_000 + STAYS_S).to_string(), "999999999999");
+    assert!(later != cookie && !lets_in(&[("cookie", &later)]));
+    assert!(!lets_in(&[("cookie", "thalweg=0123456789abcdef")]));
+    assert!(Guard::new(&Config::default()).lets_in(&HeaderMap::new(), 0));
 }
 
 #[test]

@@ -9,9 +9,10 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use flate2::{write::GzEncoder, Compression};
 use serde::Deserialize;
 
+use super::guard::Guard;
 use super::{api, session, App, Refusal};
 use crate::page;
-use crate::station_state::StationState;
+use crate::station_state::{now, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::{digest_of, JobId, TransferId, Work};
 
@@ -106,6 +107,10 @@ pub(super) async fn object(
         page::object(stations, TransferId(id))
     })
     .await
+}
+pub(super) async fn log_out() -> Response {
+    let cookie = [(header::SET_COOKIE, Guard::no_cookie())];
+    (cookie, Redirect::to("/login")).into_response()
 }
 pub(super) async fn delete(State(app): State<App>, Path(id): Path<i64>) -> Answer {
     app.with_stations(move |stations| api::delete(stations, id))
@@ -263,7 +268,7 @@ pub(super) struct Login {
 pub(super) async fn log_in(State(app): State<App>, Form(login): Form<Login>) -> Response {
     match app.guard.is_token(login.token.trim()) {
         true => {
-            let cookie = [(header::SET_COOKIE, app.guard.cookie())];
+            let cookie = [(header::SET_COOKIE, app.guard.cookie(now()))];
             (cookie, Redirect::to("/")).into_response()
         }
         false => {

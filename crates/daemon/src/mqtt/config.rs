@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
+use crate::config::secret;
+
 /// The broker, and what is sent to it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -64,17 +66,9 @@ impl MqttConfig {
         if self.user.is_none() {
             return Err((None, "`password_file` takes a `user`".to_owned()));
         }
-        let file = folder.join(file);
-        match std::fs::read_to_string(&file) {
-            Ok(text) => {
-                self.password = Password(text.lines().next().unwrap_or_default().to_owned());
-                Ok(())
-            }
-            Err(why) => {
-                let why = format!("cannot read: {}", thalweg_host::store::plain(&why));
-                Err((Some(file), why))
-            }
-        }
+        let line = secret::first_line(folder, file).map_err(|(file, why)| (Some(file), why))?;
+        self.password = Password(line);
+        Ok(())
     }
 
     /// The name to log in with, and the password.

@@ -30,7 +30,9 @@ fn a_prefix_can_begin_topics() {
 #[test]
 fn a_password_is_in_a_file_and_is_not_printed() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("password"), "geheim geheim\n").unwrap();
+    let file = dir.path().join("password");
+    std::fs::write(&file, "geheim geheim\n").unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let mut config = parse("user = \"me\"\npassword_file = \"password\"").unwrap();
     config.complete(dir.path()).unwrap();
     assert_eq!(config.login(), Some(("me", "geheim geheim")));

@@ -94,7 +94,11 @@ fn page(
         false => escape(&format!("{}: {}", station.network(), station.facts.about)),
     });
     let about: Vec<String> = about.collect();
-    let foot = format!("<footer>{}</footer>", about.join("<br>"));
+    let log_out = match stations.asks_token {
+        true => "<form method=\"post\" action=\"/logout\"><button class=\"plain\">Log out</button></form>",
+        false => "",
+    };
+    let foot = format!("<footer>{}{log_out}</footer>", about.join("<br>"));
     Ok(document(title, &header, &main, &foot))
 }
 

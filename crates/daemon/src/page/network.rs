@@ -6,7 +6,7 @@ use super::map::{hops, map, Marked, Route};
 use super::text::{count, escape, seconds, when};
 use super::{fetch_form, form_value, page, query};
 use crate::limits::Health;
-use crate::station_state::{now, Line, StationState};
+use crate::station_state::{Line, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::StoreError;
 
@@ -28,7 +28,7 @@ pub(crate) fn network(stations: &Stations, station: &StationState) -> Result<Str
     };
     let survey = match &snapshot {
         Some(snapshot) => {
-            let age = seconds((now() - snapshot.at).max(0) as f64);
+            let age = seconds(snapshot.age_s() as f64);
             let missing = match snapshot.missing.len() {
                 0 => "of all nodes".to_owned(),
                 n => format!("without {}", count(n, "node")),

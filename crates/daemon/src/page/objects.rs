@@ -1,7 +1,6 @@
 //! Objects: what there is, and what one looks like.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Read;
 
 use thalweg_draw::chart::{Chart, Mark, Point};
@@ -152,8 +151,8 @@ fn delete_form(number: i64) -> String {
 /// What the object looks like.
 fn preview(found: &StoredTransfer) -> String {
     let mut head = Vec::new();
-    let read = found.object.as_ref().map(File::open);
-    let read = read.map(|file| file.and_then(|file| file.take(LOOKED_AT).read_to_end(&mut head)));
+    let file = found.open().ok().flatten();
+    let read = file.map(|file| file.take(LOOKED_AT).read_to_end(&mut head));
     if !matches!(read, Some(Ok(_))) {
         return "<p class=\"notice\">The object's file is gone.</p>".to_owned();
     }

@@ -79,15 +79,27 @@ function leave() {
   events = null;
 }
 
+// Refused, since too many pages are open: this one asks now and then, and tries again to be told.
+async function without() {
+  let answers = false;
+  try { answers = (await fetch('/healthz')).ok; } catch { /* it is away */ }
+  status.textContent = answers
+    ? 'Many pages are open: this one looks every 10 s.'
+    : 'The gateway does not answer; trying again.';
+  if (answers) soon(0);
+  setTimeout(connect, answers ? 10000 : 3000);
+}
+
 function connect() {
   if (events || document.hidden) return;
   events = new EventSource('/api/events');
   events.onopen = () => { status.textContent = ''; soon(100); };
   events.onerror = () => {
-    status.textContent = 'The gateway does not answer; trying again.';
     if (events && events.readyState === EventSource.CLOSED) {
       leave();
-      setTimeout(connect, 3000);
+      without();
+    } else {
+      status.textContent = 'The gateway does not answer; trying again.';
     }
   };
   events.addEventListener('job', (e) => job(JSON.parse(e.data)));

@@ -1,4 +1,4 @@
-//! What happens where the store cannot be written, or its disk is almost full; and deleting objects.
+//! What happens where the store cannot be written, its disk is almost full, or its dates are ahead; and deleting objects.
 
 use super::client::{config, daemon, delete, get, network, post, send, until, PATIENCE};
 use rusqlite::Connection;
@@ -140,4 +140,74 @@ fn objects_are_deleted_by_request_by_form_and_by_size() {
     let daemon = Daemon::start(&settings, network(40.0)).unwrap();
     let left = get(daemon.address(), "/api/objects").json();
     assert_eq!(left["objects"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn only_what_was_stored_is_handed_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = dir.path().join("secret");
+    std::fs::write(&secret, "not an object").unwrap();
+    let data = dir.path().join("data");
+    let daemon = daemon(&data, 40.0);
+    let to = daemon.address();
+    let mut ids = Vec::new();
+    for node in [4, 5, 6] {
+        let job = id_of(to, &format!("{{\"kind\": \"fetch\", \"from\": {node}}}"));
+        ids.push(
+            until(to, job, |job| job["state"] == "done")["object"]
+                .as_i64()
+                .unwrap(),
+        );
+    }
+    let disk = Connection::open(data.join(DATABASE)).unwrap();
+    disk.busy_timeout(PATIENCE).unwrap();
+    let name = |id: i64| -> std::path::PathBuf {
+        let sql = "SELECT object FROM transfers WHERE id = ?1";
+        let name: String = disk.query_row(sql, [id], |row| row.get(0)).unwrap();
+        data.join("objects").join(name)
+    };
+    let content = |id: i64| get(to, &format!("/api/objects/{id}/content"));
+    assert_eq!(content(ids[0]).status, 200);
+    // Another byte, a link to another file, a name that leads elsewhere.
+    let mut bytes = std::fs::read(name(ids[0])).unwrap();
+    bytes[7] ^= 1;
+    std::fs::write(name(ids[0]), bytes).unwrap();
+    std::fs::remove_file(name(ids[1])).unwrap();
+    std::os::unix::fs::symlink(&secret, name(ids[1])).unwrap();
+    let away = "UPDATE transfers SET object = '../../secret' WHERE id = ?1";
+    disk.execute(away, [ids[2]]).unwrap();
+    for (id, status) in ids.iter().zip([410, 410, 404]) {
+        let answer = content(*id);
+        assert_eq!(answer.status, status, "{id}");
+        assert!(answer.json()["error"].is_string());
+        assert!(!get(to, &format!("/objects/{id}"))
+            .text()
+            .contains("not an object"));
+    }
+}
+
+#[test]
+fn links_that_a_wrong_clock_dated_ahead_are_measured_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = daemon(dir.path(), 40.0);
+    let id = id_of(first.address(), "{\"kind\": \"survey\"}");
+    until(first.address(), id, |job| job["state"] == "done");
+    first.stop();
+    let disk = Connection::open(dir.path().join(DATABASE)).unwrap();
+    let ahead = "UPDATE surveys SET measured_at = measured_at + 400 * 86400";
+    assert_eq!(disk.execute(ahead, []).unwrap(), 1);
+    drop(disk);
+    let daemon = daemon(dir.path(), 40.0);
+    let to = daemon.address();
+    assert_eq!(get(to, "/api/network").json()["survey"]["age_s"], 0);
+    let metrics = get(to, "/metrics").text();
+    assert!(
+        metrics.contains("thalweg_survey_age_seconds 0\n"),
+        "{metrics}"
+    );
+    let id = id_of(to, FETCH);
+    until(to, id, |job| job["state"] == "done");
+    assert!(get(to, "/log")
+        .text()
+        .contains("the links are measured first"));
 }

@@ -22,7 +22,7 @@ use crate::job::{Failure, Progress, Watch};
 use crate::link_state::{HopObservation, PlanRequest};
 use crate::network::{Network, NetworkTime};
 use crate::outcome::Outcome;
-use crate::recovery::{self, Reports, Turn};
+use crate::recovery::{self, Reports, Sought, Turn};
 use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, Segment};
 use crate::survey::{SurveyJob, SurveyOutcome};
@@ -149,8 +149,7 @@ impl Collector {
         &self.description
     }
 
-    /// Has the network measure its links for `protocol`, and once more where tables are missing of nodes that were not
-    /// `missed` before.
+    /// Has the network measure its links for `protocol`, and again where tables are missing of nodes that are `sought`.
     ///
     /// # Errors
     /// [`Failure`].
@@ -158,7 +157,7 @@ impl Collector {
         &mut self,
         network: &mut F,
         protocol: Pipelined,
-        missed: &[NodeId],
+        sought: Sought<'_>,
         watch: Watch<'_>,
     ) -> Result<SurveyOutcome, Failure>
     where
@@ -193,7 +192,7 @@ impl Collector {
                 measured: description.measured_channels(),
                 number,
             };
-            let broken = (own.broken, missed);
+            let broken = (own.broken, sought);
             let surveyed = recovery::survey(network, broken, make, reports, &mut *watch)?;
             own.broken = None;
             Ok(surveyed)

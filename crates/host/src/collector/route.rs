@@ -6,7 +6,7 @@ use super::Collector;
 use crate::job::{Failure, Progress, Watch};
 use crate::link_state::{LinkState, PlanRequest};
 use crate::network::Network;
-use crate::recovery;
+use crate::recovery::{self, Sought};
 use crate::transfer::pipeline::Order;
 use std::ops::ControlFlow;
 use thalweg_planner::{LinkQualities, Plan};
@@ -134,7 +134,12 @@ impl Collector {
                 return Err(Failure::Cancelled);
             }
             recovery::wait(network, began + pause)?;
-            let surveyed = self.survey(network, request.protocol, &[], watch);
+            let left = search.limit(index).saturating_sub(search.waited);
+            let sought = Sought {
+                within: left,
+                ..Sought::all_but(&[])
+            };
+            let surveyed = self.survey(network, request.protocol, sought, watch);
             let took = network.now().since(began);
             match surveyed {
                 Ok(surveyed) => {

@@ -47,7 +47,7 @@ impl LinkState {
         match hops <= longest && relays <= MAX_MEMBERS {
             true => Ok(plan),
             false => Err(PlanRequestError::TooLong {
-                from: self.id(source),
+                from: self.place.name_of(source),
                 hops,
                 relays,
                 longest,

@@ -26,6 +26,7 @@ fn ids() -> Vec<NodeId> {
 
 fn link_state() -> LinkState {
     let place = Place {
+        labels: Default::default(),
         name: "rows".to_owned(),
         ids: ids(),
         channels: ChannelSet::ALL,

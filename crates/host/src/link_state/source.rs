@@ -32,7 +32,7 @@ impl LinkState {
         };
         found.ok_or_else(|| PlanRequestError::NoSource {
             network: self.place.name.clone(),
-            sink: self.id(self.sink),
+            sink: self.place.name_of(self.sink),
             heard: self.heard(),
         })
     }
@@ -111,7 +111,7 @@ impl LinkState {
             .last()
             .map_or(self.rule.min_prr, |r| r.min_prr);
         let link_text = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
-            let id = self.id(n);
+            let id = self.place.name_of(n);
             format!("node {id} on channel {c} ({to:.2} towards it, {from:.2} back)")
         };
         match (best(|(a, b)| a.min(b)), best(|(a, b)| a.max(b))) {

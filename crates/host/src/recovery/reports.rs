@@ -93,6 +93,16 @@ impl Reports<'_> {
         Ok(None)
     }
 
+    /// Whether `surveyed` has a link from `node`.
+    pub(super) fn is_heard(&self, surveyed: &SurveyOutcome, node: NodeId) -> bool {
+        let links = &surveyed.links;
+        let index = self.ids.iter().position(|id| *id == node);
+        index.is_some_and(|from| {
+            let mut channels = links.channels().iter();
+            channels.any(|channel| links.heard_from(from, channel).next().is_some())
+        })
+    }
+
     /// The nodes that `surveyed` lacks, or to which no chain of links leads, in whatever direction they were heard: all
     /// their links may have been bad for those seconds.
     pub(super) fn lacking(&self, surveyed: &SurveyOutcome) -> Vec<NodeId> {

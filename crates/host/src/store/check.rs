@@ -1,10 +1,10 @@
 //! What is in the store, and whether it is still what was stored.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use super::object::{digest_of, io_error};
+use super::object::{self, io_error};
 use super::{db_error, node, Condition, Result, Store, StoreError, StoredTransfer};
 use super::{TransferId, DATABASE};
 use thalweg_units::NodeId;
@@ -88,24 +88,41 @@ impl StoredTransfer {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn bytes(&self) -> Result<Option<Vec<u8>>> {
-        let Some(path) = &self.object else {
+        let Some((mut file, path)) = self.open()?.zip(self.object.as_ref()) else {
             return Ok(None);
         };
-        match fs::read(path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("read", path)(error)),
-        }
+        let mut bytes = Vec::new();
+        let read = file.read_to_end(&mut bytes);
+        read.map_err(io_error("read", path))?;
+        Ok(Some(bytes))
+    }
+    /// The object's file, whatever it holds by now; none where it is gone. A link to another file is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn open(&self) -> Result<Option<File>> {
+        self.object.as_deref().map_or(Ok(None), object::open)
     }
     /// How the object is by its file.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn condition(&self) -> Result<Condition> {
-        Ok(match self.bytes()? {
+        Ok(match self.open()? {
             None => Condition::Missing,
-            Some(bytes) if Some(digest_of(&bytes)) == self.digest => Condition::Whole,
-            Some(_) => Condition::Changed,
+            Some(mut file) => self.condition_of(&mut file)?,
+        })
+    }
+    /// How it is by the bytes of `file`, which is read to its end.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn condition_of(&self, file: &mut impl Read) -> Result<Condition> {
+        let path = self.object.as_deref().unwrap_or(Path::new(""));
+        let digest = object::digest_of_all(file).map_err(io_error("read", path))?;
+        Ok(match self.digest.as_ref() == Some(&digest) {
+            true => Condition::Whole,
+            false => Condition::Changed,
         })
     }
 }

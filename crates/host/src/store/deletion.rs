@@ -72,8 +72,8 @@ impl Store {
         tx.commit().map_err(db_error(&self.database))?;
         let mut deleted = Deleted::default();
         for (name, bytes) in files {
-            // A foreign database may name anything.
-            if name.contains(['/', '\\']) {
+            // A database of somebody else's may name anything.
+            if !object::is_plain(&name) {
                 continue;
             }
             let path = self.objects.join(&name);

@@ -340,7 +340,10 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
             seed: seed.parse().map_err(|e| unreadable(row, "seed", e))?,
         },
         digest: row.get("digest")?,
-        object: object.map(|name| objects.join(name)),
+        // A database of somebody else's may name anything.
+        object: object
+            .filter(|name| object::is_plain(name))
+            .map(|name| objects.join(name)),
         baseline_of: row.get::<_, Option<i64>>("baseline_of")?.map(TransferId),
         stored_at: row.get("at")?,
         file: row.get("file")?,

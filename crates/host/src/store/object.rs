@@ -6,7 +6,7 @@
 //! over from a process that was killed.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -18,8 +18,22 @@ const HIDDEN: &str = ".incoming-";
 
 /// SHA-256 of `bytes` in hexadecimal.
 pub fn digest_of(bytes: &[u8]) -> String {
-    let digits = |byte: &u8| format!("{byte:02x}");
-    Sha256::digest(bytes).iter().map(digits).collect()
+    hexadecimal(&Sha256::digest(bytes))
+}
+/// SHA-256 of what `from` reads, in hexadecimal.
+pub(super) fn digest_of_all(from: &mut impl Read) -> io::Result<String> {
+    let (mut digest, mut piece) = (Sha256::new(), [0; 16 * 1024]);
+    loop {
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(hexadecimal(&digest.finalize())),
+            Ok(count) => digest.update(&piece[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The file name of an object: testbed, source and the first 16 digits of the digest.
@@ -37,6 +51,27 @@ fn slug(testbed: &str) -> String {
     match slug.trim_matches('-').is_empty() {
         true => "testbed".to_owned(),
         false => slug,
+    }
+}
+
+/// Whether `name` is that of a file in the folder of objects, and leads nowhere else.
+pub(super) fn is_plain(name: &str) -> bool {
+    !name.contains(['/', '\\', '\0']) && !name.starts_with('.') && !name.is_empty()
+}
+
+/// Opens the object at `path`; none where there is no file, or one that only links to another.
+pub(super) fn open(path: &Path) -> Result<Option<File>> {
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => {
+            let file = File::from(file);
+            let meta = file.metadata().map_err(io_error("read", path))?;
+            Ok(meta.is_file().then_some(file))
+        }
+        Err(Errno::NOENT | Errno::LOOP) => Ok(None),
+        Err(error) => Err(io_error("read", path)(error.into())),
     }
 }
 

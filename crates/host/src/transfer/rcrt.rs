@@ -295,7 +295,8 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> StreamStore for Objects<W> {
                 .map(|state| state.info.map_or(state.bytes(), |info| info.len.into()))
                 .sum(),
             least: rates().reduce(f64::min).unwrap_or(0.0),
-            mean: rates().sum::<f64>() / rates().count().max(1) as f64,
+            // An empty sum of floats is -0.
+            mean: rates().fold(0.0, |a, b| a + b) / rates().count().max(1) as f64,
         };
         match (self.watch)(progress) {
             ControlFlow::Continue(()) => Ok(()),

@@ -9,10 +9,10 @@ use thalweg_engine::BoardTiming;
 use thalweg_host::collector::{
     Collector, Description, FetchRequest, LineLoss, Patience, Search, TransferObserver,
 };
-use thalweg_host::job::{Failure, Progress, Retry};
+use thalweg_host::job::{Failure, Progress, Retry, Watch};
 use thalweg_host::link_state::{LinkState, Place, PlanRequest};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
-use thalweg_host::recovery::{settle, survey, Reports};
+use thalweg_host::recovery::{settle, survey, Reports, Sought};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::Assembly;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
@@ -143,6 +143,15 @@ fn surveyed(
     broken: Option<NetworkTime>,
     missed: &[NodeId],
 ) -> Result<SurveyOutcome, Failure> {
+    let sought = Sought::all_but(missed);
+    surveyed_for(field, (broken, sought), &mut |_| Continue(()))
+}
+
+fn surveyed_for(
+    field: &mut Scripted,
+    of: (Option<NetworkTime>, Sought<'_>),
+    watch: Watch<'_>,
+) -> Result<SurveyOutcome, Failure> {
     let ids = [id(1), id(2), id(3)];
     let kind = Survey::sweep(ChannelSet::ALL);
     let make = |_| SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
@@ -154,13 +163,58 @@ fn surveyed(
         measured: ChannelSet::ALL,
         number: &mut || 1,
     };
-    survey(
-        field,
-        (broken, missed),
-        make,
-        reports,
-        &mut |_| Continue(()),
-    )
+    survey(field, of, make, reports, watch)
+}
+
+#[test]
+fn silent_nodes_are_named_and_waited_for_no_longer_than_asked() {
+    const ONE: [Ends; 12] = [Ends::Without(1); 12];
+    let all = Sought::all_but(&[]);
+    for (sought, surveys) in [
+        (all, 6),
+        (
+            Sought {
+                within: Duration::ZERO,
+                ..all
+            },
+            1,
+        ),
+        (
+            Sought {
+                within: Duration::from_secs(7),
+                ..all
+            },
+            2,
+        ),
+        (
+            Sought {
+                serves: &|_, made| made > 1,
+                ..all
+            },
+            2,
+        ),
+    ] {
+        let (mut field, mut silent) = (scripted(&ONE), Vec::new());
+        let mut watch = |progress| {
+            if let Progress::Silent { nodes, of } = progress {
+                assert_eq!((nodes.as_slice(), of), (&[id(2)][..], 3));
+                silent.push(nodes);
+            }
+            Continue(())
+        };
+        let brought = surveyed_for(&mut field, (None, sought), &mut watch).unwrap();
+        assert_eq!(brought.missing, [id(2)]);
+        assert_eq!((field.began.len(), silent.len()), (surveys, surveys));
+    }
+    let stopped = surveyed_for(
+        &mut scripted(&ONE),
+        (None, all),
+        &mut |progress| match progress {
+            Progress::Silent { .. } => ControlFlow::Break(()),
+            _ => Continue(()),
+        },
+    );
+    assert!(matches!(stopped, Err(Failure::Cancelled)));
 }
 
 #[test]
@@ -234,6 +288,7 @@ impl TransferObserver<Scripted> for Quiet {
 fn pair() -> (Collector, LinkState, PlanRequest) {
     let description = Description {
         place: Place {
+            labels: Default::default(),
             name: "pair".to_owned(),
             ids: vec![id(1), id(2)],
             channels: ChannelSet::ALL,

@@ -50,6 +50,7 @@ impl Kind for Network {
             protocol: Text, "Protocol.";
             delivered: Whole, "Objects that arrived whole.";
             delivered_share: Number, "The same as a share of `sources`.";
+            hop_by_hop: Whole, "Objects that came hop by hop, the last resort.";
             failed_attempts: Whole, "Transfers that brought nothing.";
             bytes_each: Whole "byte", "Bytes of each object.";
             measuring_s: Number "s", "Measuring links.";
@@ -152,6 +153,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .collect();
     let reliability =
         (!reliable.is_empty()).then(|| reliable.iter().sum::<f64>() / reliable.len() as f64);
+    let hop_by_hop = |t: &Summary| t.protocol == Pipelined::HOP_BY_HOP.name;
     let bytes = of.bytes() as f64;
     let idle = |why| of.idle.get(&why).copied().unwrap_or(0);
     let mut row = Row::new()
@@ -163,6 +165,7 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
         .with("sources", of.sources)
         .with("delivered", good.len())
         .with("delivered_share", per(good.len() as f64, of.sources as f64))
+        .with("hop_by_hop", good.iter().filter(|t| hop_by_hop(t)).count())
         .with("failed_attempts", of.transfers.len() - good.len())
         .with("bytes_each", of.bytes_each)
         .with("measuring_s", measuring)

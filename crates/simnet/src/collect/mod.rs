@@ -12,12 +12,13 @@ use thalweg_host::collector::{
     Collector, FetchRequest, LineLoss, Patience, ProtocolPlan, Report, Search, TransferEnd,
     TransferObserver,
 };
-use thalweg_host::job::{Failure, Progress, Retry};
+use thalweg_host::job::{said, Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
+use thalweg_host::recovery::Sought;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::{Assembly, Attempt};
-use thalweg_host::survey::{IdleCost, SurveyCost};
+use thalweg_host::survey::{IdleCost, SurveyCost, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{Node, Order, TransferTerms};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
@@ -34,7 +35,7 @@ pub enum CollectError {
     #[error(transparent)]
     PlanRequest(#[from] PlanRequestError),
     /// Nor could it be on links that were measured again.
-    #[error("{why}; links were measured again for {:.0} min of the network's time in vain", .waited.as_secs_f64() / 60.0)]
+    #[error("{why}; links were measured again for {} of the network's time in vain", said(*.waited))]
     Unreached {
         /// Why not.
         why: PlanRequestError,
@@ -194,7 +195,7 @@ pub fn check(
     place.index_of(sink)?;
     from.map(|from| place.index_of(from)).transpose()?;
     match from == Some(sink) {
-        true => Err(PlanRequestError::SourceIsSink(sink)),
+        true => Err(PlanRequestError::SourceIsSink(testbed.named(sink))),
         false => Ok(()),
     }
 }
@@ -225,7 +226,7 @@ impl Surveyed {
     /// Switches `site` on and has node `to` survey it for `protocol`, or the testbed's sink.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
     /// alone, or on measured links the four that link the network best. The site's losses
-    /// befall its transfers, and not the survey.
+    /// befall its transfers, and not the survey, which is made again for silent nodes with so much `patience`.
     ///
     /// # Errors
     /// [`CollectError`].
@@ -233,6 +234,7 @@ impl Surveyed {
         site: Site,
         (to, protocol): (Option<NodeId>, Pipelined),
         channels: Option<&[Channel]>,
+        patience: Patience,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let sink = to.unwrap_or(site.testbed.sink);
@@ -243,7 +245,11 @@ impl Surveyed {
         let mut motes = Motes::open(&site.undisturbed(), derive(site.seed, "survey", &[]))?;
         let mut watch = |progress| observer("", progress);
         motes.nodes.hear(&[index]);
-        let surveyed = collector.survey(&mut motes.nodes, protocol, &[], &mut watch)?;
+        let sought = Sought {
+            within: patience.known,
+            ..Sought::all_but(&[])
+        };
+        let surveyed = collector.survey(&mut motes.nodes, protocol, sought, &mut watch)?;
         let links = collector.description().link_state(surveyed.links.clone());
         let took = motes.network().now();
         let age = site.age();
@@ -267,18 +273,14 @@ impl Surveyed {
         })
     }
 
-    /// Plans the route for `request` on the surveyed links.
-    ///
-    /// # Errors
-    /// [`PlanRequestError`].
-    pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PlanRequestError> {
-        // Of measured links the file says which node is far, as for a plan without a survey.
+    /// `request` with its source, where that is named, or far by a file of measured links, as for a plan without a survey.
+    fn sourced(&self, request: &PlanRequest) -> Result<PlanRequest, PlanRequestError> {
         let file = measured(&self.site.testbed, Some(self.sink()), None, self.site.seed)?;
         let from = match (request.from, file) {
             (None, Some(file)) => Some(self.site.testbed.nodes[file.far_source(request)?].id),
             (from, _) => from,
         };
-        self.links.plan(&PlanRequest { from, ..*request })
+        Ok(PlanRequest { from, ..*request })
     }
     fn sink(&self) -> NodeId {
         self.collector.description().sink
@@ -333,10 +335,17 @@ impl Surveyed {
             ..
         } = fetched;
         request.packets()?;
-        let planned = match fetched.plan {
-            Some(plan) => self.given(plan, request),
-            None => self.plan(request),
+        let (planned, request) = match fetched.plan {
+            Some(plan) => {
+                let from = self.testbed().id_of(plan.source);
+                (self.given(plan, request), PlanRequest { from, ..*request })
+            }
+            None => {
+                let request = self.sourced(request)?;
+                (self.links.plan(&request), request)
+            }
         };
+        let request = &request;
         let source = match (&planned, request.from) {
             (Ok(plan), _) => plan.source,
             (Err(_), Some(from)) => self.links.place().index_of(from)?,
@@ -446,7 +455,9 @@ pub struct Remote<'a, N> {
 }
 
 impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
-    /// Has base station `sink` of `network` survey the nodes that `site` names, for `protocol`. Transfers are numbered after
+    /// Has base station `sink` of `network` survey the nodes that `site` names, for `request`. It is made again for silent
+    /// nodes, with so much patience, unless there is a route and all others have reported: a planner that picks the source
+    /// has a second survey, whose floods go farther. Transfers are numbered after
     /// `transfers`: nodes remember numbers for a while.
     ///
     /// # Errors
@@ -454,7 +465,7 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
     pub fn survey(
         network: &'a mut N,
         site: &Site,
-        (sink, protocol): (NodeId, Pipelined),
+        (sink, request, patience): (NodeId, &PlanRequest, Patience),
         channels: Option<&[Channel]>,
         transfers: u16,
         observer: ProgressObserver<'_>,
@@ -464,7 +475,17 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
         description.place.index_of(sink)?;
         let mut collector = Collector::new(description, transfers, LineLoss::Waits);
         let mut watch = |progress| observer("", progress);
-        let surveyed = collector.survey(network, protocol, &[], &mut watch)?;
+        let description = collector.description().clone();
+        let serves = |surveyed: &SurveyOutcome, made| {
+            let links = || description.link_state(surveyed.links.clone());
+            (request.from.is_some() || made > 1) && links().plan(request).is_ok()
+        };
+        let sought = Sought {
+            within: patience.known,
+            serves: &serves,
+            ..Sought::all_but(&[])
+        };
+        let surveyed = collector.survey(network, request.protocol, sought, &mut watch)?;
         let links = collector.description().link_state(surveyed.links.clone());
         let links = links.measured_at(network.now());
         Ok(Self {
@@ -561,7 +582,8 @@ mod tests {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: &str, _: Progress| Continue(());
         let protocol = Pipelined::named("p3-planned").unwrap();
-        let collector = Surveyed::open(site, (None, protocol), None, &mut quiet).unwrap();
+        let patience = Patience::DEFAULT;
+        let collector = Surveyed::open(site, (None, protocol), None, patience, &mut quiet).unwrap();
         let request = PlanRequest {
             from: None,
             bytes: 1_000,

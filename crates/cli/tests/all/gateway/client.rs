@@ -344,6 +344,8 @@ fn what_is_wrong_is_told_in_a_line() {
     }
     // A token.
     fs::write(here.join("token"), format!("{TOKEN}\n")).unwrap();
+    let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(here.join("token"), own).unwrap();
     fs::write(here.join("other"), "another-token-that-is-none").unwrap();
     fs::write(here.join("empty"), "\n").unwrap();
     fs::write(

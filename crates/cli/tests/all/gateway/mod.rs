@@ -143,7 +143,7 @@ fn what_cannot_be_is_told_in_a_line() {
     assert_eq!(status, Some(2));
     assert!(said.contains("token"), "{said}");
     assert_eq!(run(&["--speed", "0"]).0, Some(2));
-    let (status, said) = run(&["--port", "tcp:nowhere"]);
+    let (status, said) = run(&["--testbed", "pair", "--port", "tcp:nowhere"]);
     assert_eq!((status, said.contains("tcp:HOST:PORT")), (Some(2), true));
     assert_eq!(run(&["--port", "x", "--speed", "2"]).0, Some(2));
     assert_eq!(run(&["--testbed", "nowhere"]).0, Some(2));

@@ -238,8 +238,9 @@ pub(crate) fn collect(
         observer(progress);
         ControlFlow::Continue(())
     };
-    let protocol = Pipelined::named("thalweg").unwrap();
-    let mut network = Remote::survey(field, site, (sink, protocol), None, 1, &mut told)?;
+    let first = ask(sources[0], bytes);
+    let wanted = (sink, &first, Patience::DEFAULT);
+    let mut network = Remote::survey(field, site, wanted, None, 1, &mut told)?;
     let fetch = |from: &u16| network.fetch((&ask(*from, bytes), Patience::DEFAULT), &mut told);
     sources.iter().map(fetch).collect()
 }

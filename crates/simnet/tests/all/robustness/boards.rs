@@ -4,7 +4,7 @@ use std::ops::ControlFlow::Continue;
 use thalweg_host::collector::{Patience, Report};
 use thalweg_host::link_state::PlanRequest;
 use thalweg_host::registry::Pipelined;
-use thalweg_simnet::collect::{Object, Surveyed};
+use thalweg_simnet::collect::{Fetched, Object, Surveyed};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
@@ -12,7 +12,14 @@ use thalweg_wire::route::PayloadSize;
 fn contiki(testbed: &str) -> Surveyed {
     let testbed = Testbed::load(testbed).unwrap();
     let site = Site::new(testbed.with_board("telosb-contiki").unwrap(), 1);
-    Surveyed::open(site, (None, Pipelined::P3), None, &mut |_, _| Continue(())).unwrap()
+    Surveyed::open(
+        site,
+        (None, Pipelined::P3),
+        None,
+        Patience::DEFAULT,
+        &mut |_, _| Continue(()),
+    )
+    .unwrap()
 }
 
 fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
@@ -26,14 +33,13 @@ fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
         hops: None,
     };
     let mut observer = |_: &str, _| Continue(());
-    collector
-        .fetch(
-            (&ask, &object, Patience::DEFAULT),
-            None,
-            None,
-            &mut observer,
-        )
-        .unwrap()
+    let fetched = Fetched {
+        request: &ask,
+        object: &object,
+        plan: None,
+        patience: Patience::DEFAULT,
+    };
+    collector.fetch(fetched, None, None, &mut observer).unwrap()
 }
 
 #[test]
@@ -90,7 +96,14 @@ fn every_board_with_such_a_radio_fetches_as_its_plan_foretells() {
         let testbed = Testbed::load(&path).unwrap().with_board(board).unwrap();
         let mut quiet = |_: &str, _| Continue(());
         let ends = (Some(NodeId::new(1).unwrap()), Pipelined::PIP);
-        let surveyed = Surveyed::open(Site::new(testbed, 1), ends, None, &mut quiet).unwrap();
+        let surveyed = Surveyed::open(
+            Site::new(testbed, 1),
+            ends,
+            None,
+            Patience::DEFAULT,
+            &mut quiet,
+        )
+        .unwrap();
         let report = fetch(&surveyed, 3, Pipelined::PIP);
         let outcome = &report.outcome.summary;
         assert!(outcome.verified, "{board}: {outcome:?}");
@@ -102,7 +115,13 @@ fn every_board_with_such_a_radio_fetches_as_its_plan_foretells() {
     }
     let mica2 = Testbed::load("line5").unwrap().with_board("mica2").unwrap();
     let mut quiet = |_: &str, _| Continue(());
-    let refused = Surveyed::open(Site::new(mica2, 1), (None, Pipelined::P3), None, &mut quiet);
+    let refused = Surveyed::open(
+        Site::new(mica2, 1),
+        (None, Pipelined::P3),
+        None,
+        Patience::DEFAULT,
+        &mut quiet,
+    );
     let why = refused.err().unwrap().to_string();
     assert!(why.contains("its CC1000 has other frames"), "{why}");
 }

@@ -1,11 +1,17 @@
 //! A sweep of a building of 139 nodes whose clocks drift, beside the published survey of the same building.
 
 use std::ops::ControlFlow::Continue;
+use thalweg_host::collector::Patience;
+use thalweg_host::job::Progress;
+use thalweg_host::link_state::PlanRequest;
+use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::{Survey, SurveyOutcome};
 use thalweg_sim::Fault;
+use thalweg_simnet::collect::Remote;
 use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::{Channel, ChannelSet, Duration};
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+use thalweg_wire::route::PayloadSize;
 
 const SEED: u64 = 7;
 
@@ -80,4 +86,43 @@ fn boards_that_copy_take_longer_slots() {
     let surveyed = surveyed.unwrap();
     assert_eq!(surveyed.missing, []);
     assert_eq!(surveyed.links.summary(Channel::LAST).heard_pairs, 8);
+}
+
+/// Twenty of 28 listed nodes have no power. Whoever asks for the object of another has it soon.
+#[test]
+fn a_network_most_of_whose_nodes_are_off_answers_soon() {
+    let mut toml = "name = 'shelf'\n[propagation]\nmodel = 'open_plan'\n".to_owned();
+    for id in 1..=28 {
+        toml += &format!("[[nodes]]\nid = {id}\nx_m = {id}.0\ny_m = 0.0\n");
+    }
+    let site = Site::new(Testbed::from_toml(&toml, "shelf").unwrap(), SEED);
+    let node = |id| NodeId::new(id).unwrap();
+    for (from, seconds) in [(Some(node(8)), 15), (None, 40)] {
+        let mut motes = Motes::open(&site, SEED).unwrap();
+        let off: Vec<NodeId> = (9..=28).map(node).collect();
+        for off in 8..28 {
+            motes.network().fault(off, Fault::Dead);
+        }
+        motes.nodes.hear(&[0]);
+        let request = PlanRequest {
+            from,
+            bytes: 1_000,
+            protocol: Pipelined::named("thalweg").unwrap(),
+            payload: PayloadSize::MAX,
+            paths: None,
+            hops: None,
+        };
+        let mut silent = Vec::new();
+        let mut watch = |_: &str, progress| {
+            if let Progress::Silent { nodes, .. } = progress {
+                silent = nodes;
+            }
+            Continue(())
+        };
+        let wanted = (node(1), &request, Patience::DEFAULT);
+        Remote::survey(&mut motes.nodes, &site, wanted, None, 1, &mut watch).unwrap();
+        assert_eq!(silent, off);
+        let took = motes.network().now().as_secs_f64();
+        assert!(took < f64::from(seconds), "{took} s from {from:?}");
+    }
 }
