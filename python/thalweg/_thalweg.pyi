@@ -3,6 +3,34 @@ import builtins
 import os
 from typing import Any, Mapping, Sequence, final
 
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Collected",
+    "Experiment",
+    "Losses",
+    "Plan",
+    "Report",
+    "Reproduced",
+    "Survey",
+    "Sweep",
+    "Table",
+    "Testbed",
+    "collect",
+    "experiment_again",
+    "experiments",
+    "judge",
+    "plan",
+    "plan_again",
+    "protocols",
+    "reports",
+    "reproduce",
+    "run",
+    "run_part",
+    "survey",
+    "sweep_of",
+]
+
 @final
 class Testbed:
     @staticmethod
@@ -37,6 +65,7 @@ class Testbed:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def _repr_svg_(self) -> str: ...
 
+@disjoint_base
 class Table:
     @property
     def columns(self) -> list[str]: ...
