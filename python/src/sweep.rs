@@ -5,6 +5,7 @@ use crate::attend::attend;
 use crate::errors::{bug, input, raised, refused};
 use crate::experiment::{table, Experiment, Report};
 use crate::foreign;
+use crate::json;
 use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -163,6 +164,30 @@ fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     let rows = foreign::rows("points", rows)?.into_iter();
     let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
     Ok(point.collect())
+}
+
+/// `n` points that `design` draws by `seed`, as columns; each of `spans` is text as `thalweg sweep --over` takes it.
+#[pyfunction]
+pub(crate) fn drawn<'py>(
+    py: Python<'py>,
+    design: &str,
+    spans: Vec<String>,
+    n: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let axes = spans.iter().map(|text| Axis::parse(text));
+    let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(raised)?;
+    let design = match design {
+        "random" => Design::Random(n),
+        _ => Design::LatinHypercube(n),
+    };
+    let mut columns: BTreeMap<String, Vec<toml::Value>> = BTreeMap::new();
+    for point in points(&axes, design, seed).map_err(raised)? {
+        for (key, value) in point {
+            columns.entry(key).or_default().push(value);
+        }
+    }
+    json::python(py, &columns)
 }
 
 /// Makes one part, which is a text of `Sweep.missing`, in a folder. Any process of the same build can.

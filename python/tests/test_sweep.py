@@ -44,6 +44,43 @@ def test_rows_and_reports_of_a_sweep(tmp_path: Path):
     assert set(rows["at.run.payload"]) == {40, 80} and len(rows) == sum(len(report.rows) for report in reports.values())
 
 
+def test_points_are_drawn_by_a_seed():
+    spans = {"run.payload": (40, 118), "run.age_s": (0.0, 7200.0), "run.protocols": ["p3", "pip"]}
+    points = tw.latin_hypercube(spans, n=8, seed=1)
+    assert set(points) == set(spans) and all(len(column) == 8 for column in points.values())
+    assert sorted(int(age / 900) for age in points["run.age_s"]) == list(range(8))
+    assert sorted(points["run.protocols"]) == ["p3"] * 4 + ["pip"] * 4
+    assert points == tw.latin_hypercube(spans, n=8, seed=1) != tw.latin_hypercube(spans, n=8, seed=2)
+    few, more = tw.random(spans, n=3), tw.random(spans, n=5)
+    assert all(more[key][:3] == few[key] for key in spans)
+    assert len(tw.Sweep("cit.bounds", points=tw.random({"run.payload": (40, 118)}, n=5), seeds=[1])) == 5
+
+
+@pytest.mark.parametrize(
+    ("spans", "n", "says"),
+    [
+        ({"run.payload": (118, 40)}, 3, "run.payload: the range 118..40 is empty"),
+        ({"run.payload": "40"}, 3, "run.payload"),
+        ({"payload": (40, 118)}, 3, "payload"),
+        ({"run.payload": (40, float("nan"))}, 3, "run.payload"),
+        ({"run.payload": (40, 118)}, 0, "n: expected"),
+        ({"run.payload": (40, 118)}, 10**9, "points"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(spans, n, says):
+    with pytest.raises(tw.InputError, match=says):
+        tw.random(spans, n=n)
+
+
+def test_parts_are_the_same_on_workers_of_dask(tmp_path: Path):
+    distributed = pytest.importorskip("distributed")
+    sweep = tw.Sweep("cit.bounds", over=OVER, seeds=range(1, 5))
+    sweep.run(tmp_path / "local", jobs=1)
+    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        sweep.run(tmp_path / "dask", executor=client)
+    assert files(tmp_path / "dask") == files(tmp_path / "local") != {}
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

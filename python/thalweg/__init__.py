@@ -15,7 +15,7 @@ from typing import Any, Iterable, Mapping
 from . import _links, _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
 from ._progress import Progress
-from ._sweep import Sweep, reports, scan
+from ._sweep import Sweep, latin_hypercube, random, reports, scan
 from ._thalweg import (
     Collected,
     Experiment,
@@ -49,8 +49,10 @@ __all__ = [
     "experiment",
     "experiments",
     "judge",
+    "latin_hypercube",
     "plan",
     "protocols",
+    "random",
     "reports",
     "reproduce",
     "run",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
 
 from . import _thalweg
+from ._errors import InputError
 from ._progress import Progress, told
 
 if TYPE_CHECKING:
@@ -13,6 +15,38 @@ if TYPE_CHECKING:
 
 WINDOW = 200
 """So many parts are out at a time."""
+
+
+def random(spans: Mapping[str, Any], *, n: int, seed: int = 1) -> dict[str, list[Any]]:
+    """`n` points for `Sweep(points=)`, each drawn by itself: more of them leave the first as they are.
+
+    `spans` has for each key a tuple of the least and the greatest value, or a list of values.
+    """
+    return _drawn("random", spans, n, seed)
+
+
+def latin_hypercube(spans: Mapping[str, Any], *, n: int, seed: int = 1) -> dict[str, list[Any]]:
+    """`n` points for `Sweep(points=)`: of each key's span cut into `n` slices, each slice has one.
+
+    `spans` as of `random`.
+    """
+    return _drawn("latin hypercube", spans, n, seed)
+
+
+def _drawn(design: str, spans: Mapping[str, Any], n: int, seed: int) -> dict[str, list[Any]]:
+    for name, value, least in ("n", n, 1), ("seed", seed, 0):
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**64:
+            raise InputError(f"{name}: expected a whole number from {least} on, not {value!r}", name)
+    texts = [f"{key}={_span(key, values)}" for key, values in spans.items()]
+    return _thalweg.drawn(design, texts, n, seed)
+
+
+def _span(key: str, values: Any) -> str:
+    if isinstance(values, tuple) and len(values) == 2 and all(isinstance(value, (int, float)) for value in values):
+        return f"{values[0]!r}..{values[1]!r}"
+    if isinstance(values, list):
+        return ",".join(json.dumps(value) for value in values)
+    raise InputError(f"{key}: expected (least, greatest) or a list of values, not {values!r}", key)
 
 
 class Executor(Protocol):
