@@ -22,7 +22,7 @@ use thalweg_lab::results::{Column, ColumnKind, Judged, Value};
 pub(crate) struct Experiment {
     pub(crate) experiment: thalweg::Experiment,
     /// Testbeds that are values, by the names that its text has for them.
-    testbeds: BTreeMap<String, Testbed>,
+    pub(crate) testbeds: BTreeMap<String, Testbed>,
 }
 
 #[pymethods]
@@ -146,7 +146,9 @@ impl From<thalweg::Experiment> for Experiment {
 }
 
 /// The values in a dict, and the testbeds among them by the names that stand for them.
-fn table(values: &Bound<'_, PyAny>) -> PyResult<(toml::Table, BTreeMap<String, Testbed>)> {
+pub(crate) fn table(
+    values: &Bound<'_, PyAny>,
+) -> PyResult<(toml::Table, BTreeMap<String, Testbed>)> {
     let plain = values.py().import("thalweg._plain")?;
     let (json, testbeds): (String, _) = plain.call_method1("text", (values,))?.extract()?;
     let table = serde_json::from_str(&json);

@@ -6,8 +6,8 @@ use crate::table::STREAM;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
-    Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, UInt16Type, UInt32Type,
-    UInt64Type, UInt8Type,
+    Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type,
+    UInt16Type, UInt32Type, UInt64Type, UInt8Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
@@ -101,6 +101,11 @@ fn values(column: &ArrayRef) -> Option<Vec<Option<Value>>> {
         DataType::Float64 => {
             let values = column.as_primitive::<Float64Type>().iter();
             values.map(|v| v.and_then(number)).collect()
+        }
+        // DuckDB's literals are decimals.
+        DataType::Decimal128(_, scale) => {
+            let unit = 10f64.powi((*scale).into());
+            numbers!(Decimal128Type, |n| Value::Number(n as f64 / unit))
         }
         DataType::Boolean => {
             let values = column.as_boolean().iter();

@@ -16,6 +16,7 @@ mod losses;
 mod network;
 mod papers;
 mod plan;
+mod sweep;
 mod table;
 mod testbed;
 
@@ -36,6 +37,8 @@ mod _thalweg {
     use crate::papers::{judge, reproduce, Reproduced};
     #[pymodule_export]
     use crate::plan::{plan, plan_again, Plan};
+    #[pymodule_export]
+    use crate::sweep::{reports, run_part, sweep_of, Sweep};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

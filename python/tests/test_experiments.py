@@ -9,14 +9,23 @@ from pathlib import Path
 import pytest
 import thalweg as tw
 
-CHEAP = ["cit.bounds", "cit.fig3", "ff.bounds", "ff.window", "p3.table2"]
+CHEAP = ["cit.bounds", "cit.fig3", "cit.fig6", "ff.twostreams", "fusion.fig2_5", "p3.pip", "rcrt.fig2", "rcrt.single"]
 
 
-@pytest.mark.parametrize("name", CHEAP)
-def test_rows_results_and_figures_are_those_of_the_command_line(name, thalweg, tmp_path: Path):
-    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    thalweg("reproduce", name, "--quick", "--out", theirs)
-    report = tw.run(name, quick=True, jobs=1)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "built_in" in metafunc.fixturenames:
+        every = metafunc.config.getoption("--all")
+        metafunc.parametrize("built_in", tw.experiments()["id"] if every else CHEAP)
+
+
+def test_rows_results_and_figures_are_those_of_the_command_line(built_in: str, thalweg, tmp_path: Path):
+    name, ours, theirs = built_in, tmp_path / "ours", tmp_path / "theirs"
+    if tw.experiment(name).paper:
+        thalweg("reproduce", name, "--quick", "--out", theirs)
+        report = tw.run(name, quick=True, jobs=1)
+    else:
+        thalweg("run", name, "--seeds", "1..2", "--out", theirs / name)
+        report = tw.run(name, seeds=[1, 2], jobs=1)
     report.save(ours)
     compared = sorted(path.name for path in (theirs / name).iterdir() if path.name != "manifest.json")
     assert {"rows.csv", "rows.json", "results.json"} <= set(compared)
@@ -53,7 +62,13 @@ OWN = {
     "id": "own.window",
     "title": "How goodput depends on the payload",
     "seeds": 2,
-    "run": {"kind": "transfers", "testbed": "line5", "protocols": ["p3"], "payload": 40, "routes": 1},
+    "run": {
+        "kind": "transfers",
+        "testbed": "line5",
+        "protocols": ["p3"],
+        "payload": 40,
+        "routes": [[5, 1]],
+    },
     "metric": [{"name": "goodput", "unit": "kbit/s", "of": "goodput_kbps", "stat": "mean"}],
 }
 

@@ -63,21 +63,22 @@ def test_a_survey_has_links_and_their_cost():
 
 
 def test_a_transfer_goes_by_the_plan_that_it_is_given():
-    plan = tw.plan("line5", source=5, protocol="p3", seed=4)
-    assert tw.collect("line5", plan=plan).to_dict() == tw.collect("line5", source=5, protocol="p3", seed=4).to_dict()
-    mine = plan.over([[5, 4, 3, 2, 1]])
-    assert mine.hops == 4 != plan.hops and mine.paths == [[5, 4, 3, 2, 1]]
-    got = tw.collect("line5", plan=mine, object=b"by my own route" * 50)
-    assert got.verified and (got.hops, got.seed, got.protocol) == (4, 4, "p3")
-    on = plan.over([[5, 3, 1]], channels=[15, 20, 25])
-    assert set(on.stages["channel"]) <= {15, 20, 25}
-    for one in (plan, mine, on):
-        assert pickle.loads(pickle.dumps(one)).to_dict() == one.to_dict()
+    asked = {"source": 93, "protocol": "p3", "seed": 4, "object": 5_000}
+    plan = tw.plan("indriya", **asked)
+    assert tw.collect("indriya", plan=plan).to_dict() == tw.collect("indriya", **asked).to_dict()
+    mine = plan.over(plan.paths[1:])
+    assert mine.paths == plan.paths[1:] and len(mine.paths) > 1
+    got = tw.collect("indriya", plan=mine, object=b"by my own route" * 50)
+    assert got.verified and got.attempts == 1
+    assert (got.paths, got.seed, got.protocol) == (len(mine.paths), 4, "p3")
+    on = plan.over(plan.paths, channels=[15, 20, 25])
+    assert set(on.stages["channel"]) <= {15, 20, 25} != set(plan.stages["channel"])
+    assert pickle.loads(pickle.dumps(on)).to_dict() == on.to_dict()
 
 
 @pytest.mark.parametrize(
     ("paths", "says"),
-    [([[5, 4]], "node 1"), ([[5, 9, 1]], "no node 9"), ([[5, 4, 1], [5, 4, 1]], "there already"), ([], ""), ("54321", "")],
+    [([[5, 4]], "node 1"), ([[5, 9, 1]], "no node 9"), ([[5, 4, 1], [5, 4, 1]], "there already"), ([], "path"), ("54321", "lists of nodes")],
 )
 def test_paths_that_cannot_be_are_refused(paths, says):
     with pytest.raises(tw.InputError, match=says) as raised:

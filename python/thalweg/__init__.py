@@ -15,6 +15,7 @@ from typing import Any, Iterable, Mapping
 from . import _links, _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
 from ._progress import Progress
+from ._sweep import Sweep, reports, scan
 from ._thalweg import (
     Collected,
     Experiment,
@@ -40,6 +41,7 @@ __all__ = [
     "Report",
     "Reproduced",
     "Survey",
+    "Sweep",
     "Table",
     "Testbed",
     "ThalwegError",
@@ -49,8 +51,10 @@ __all__ = [
     "judge",
     "plan",
     "protocols",
+    "reports",
     "reproduce",
     "run",
+    "scan",
     "survey",
     "testbed",
 ]

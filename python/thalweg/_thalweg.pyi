@@ -3,6 +3,34 @@ import builtins
 import os
 from typing import Any, Mapping, Sequence, final
 
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Collected",
+    "Experiment",
+    "Losses",
+    "Plan",
+    "Report",
+    "Reproduced",
+    "Survey",
+    "Sweep",
+    "Table",
+    "Testbed",
+    "collect",
+    "experiment_again",
+    "experiments",
+    "judge",
+    "plan",
+    "plan_again",
+    "protocols",
+    "reports",
+    "reproduce",
+    "run",
+    "run_part",
+    "survey",
+    "sweep_of",
+]
+
 @final
 class Testbed:
     @staticmethod
@@ -37,6 +65,7 @@ class Testbed:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def _repr_svg_(self) -> str: ...
 
+@disjoint_base
 class Table:
     @property
     def columns(self) -> list[str]: ...
@@ -196,6 +225,18 @@ class Reproduced:
     def save(self, path: str | os.PathLike[str]) -> None: ...
     def __len__(self) -> int: ...
 
+@final
+class Sweep:
+    @property
+    def points(self) -> list[str]: ...
+    @property
+    def seeds(self) -> list[int]: ...
+    @property
+    def cost_s(self) -> float | None: ...
+    def missing(self, folder: str | os.PathLike[str]) -> list[str]: ...
+    def _run(self, folder: str | os.PathLike[str], arguments: dict[str, Any]) -> int: ...
+    def __len__(self) -> int: ...
+
 def survey(site: Testbed, arguments: dict[str, Any]) -> Survey: ...
 def plan(site: Testbed, arguments: dict[str, Any]) -> Plan: ...
 def collect(site: Testbed, arguments: dict[str, Any]) -> Collected: ...
@@ -208,3 +249,6 @@ def plan_again(
     site: Testbed, arguments: dict[str, Any], over: tuple[list[list[int]], list[int] | None] | None
 ) -> Plan: ...
 def experiment_again(text: str, testbeds: dict[str, Testbed]) -> Experiment: ...
+def sweep_of(experiment: Experiment, arguments: dict[str, Any]) -> Sweep: ...
+def run_part(folder: str | os.PathLike[str], part: str) -> None: ...
+def reports(folder: str | os.PathLike[str]) -> dict[str, Report]: ...

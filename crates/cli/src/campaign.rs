@@ -6,23 +6,19 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::ops::ControlFlow::{Break, Continue};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use thalweg::{Explain, Network, Object};
-use thalweg_host::collector::clean_channels;
+use thalweg::{AllNodes, Network, Object, Report, Visit};
 use thalweg_host::outcome::Outcome;
-use thalweg_host::registry::{Family, Pipelined};
 use thalweg_host::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
-use thalweg_simnet::campaign::{empty, CampaignError, InWave, Settings, Sources};
-use thalweg_simnet::fetch::CollectRequest;
-use thalweg_testbeds::{Site, Station, Testbed};
+use thalweg_simnet::campaign::InWave;
+use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
-use crate::failure::{one_line, Failure, Stop};
+use crate::failure::{one_line, with_options, Failure};
 use crate::network::{self, Ends};
 use crate::output::{self, plural};
 use crate::progress::Watch;
@@ -37,21 +33,11 @@ pub(crate) fn run(
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     // Bad requests fail before anything is written.
-    let (request, site) = (network.request()?, network.site()?);
-    let testbed = network.testbed();
-    let sinks = match &ends.to[..] {
-        [] => vec![testbed.sink],
-        named => named.to_vec(),
-    };
-    if sinks.len() > 1 && args.idle.is_some() {
-        let line = "--idle: several base stations rouse no network yet; name one --to";
-        return Err(Failure::Input(line.to_owned()));
-    }
-    let nodes = testbed.nodes.iter().map(|node| node.id);
-    let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
-    let description = description((args, ends), testbed, &request.object)?;
+    let all = network.all_nodes(&ends.to)?;
+    let (testbed, sources) = (network.testbed(), all.sources());
+    let description = description((args, ends), testbed, &network.request()?.object)?;
     let mut store = Store::open(&args.out)?;
-    let mut campaign = store.campaign(&description, &sources)?;
+    let mut campaign = store.campaign(&description, sources)?;
     // Two processes would do all work twice.
     let _lock = store.lock(campaign.id)?;
     let renewed = store.renew(&mut campaign)?;
@@ -62,18 +48,11 @@ pub(crate) fn run(
     }
     let of = Of::file(args).within(campaign.id);
     if campaign.left().next().is_some() {
-        match (request.protocol.family, &sinks[..]) {
-            (Family::Pipeline(variant), [_, _, ..]) => {
-                let mut settings = settings(&site, variant, &sinks, &request);
-                settings.sources = Sources::These(campaign.left().collect());
-                waves(&site, &settings, &mut store, (&campaign, of), watch)?;
-            }
-            _ => turns(network, &mut store, (&campaign, of), watch)?,
-        }
+        go_on((&all, testbed), &mut store, (&campaign, of), watch)?;
     }
     watch.reporter.finish();
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
-    let done = store.campaign(&description, &sources)?;
+    let done = store.campaign(&description, sources)?;
     let summary = summary(&store, testbed, &done)?;
     if args.json {
         output::print_json(&summary)?;
@@ -93,132 +72,149 @@ pub(crate) fn run(
     }
 }
 
-/// The turns of the nodes that are left.
-fn turns(
-    network: &Network,
+/// Collects from the nodes that are left.
+fn go_on(
+    (all, testbed): (&AllNodes<'_>, &Testbed),
     store: &mut Store,
     (campaign, of): (&Campaign, Of<'_>),
     watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let (total, testbed) = (campaign.nodes.len(), network.testbed());
-    let mut left = campaign.left().count();
-    if left < total {
+    let (total, left) = (campaign.nodes.len(), campaign.left().count());
+    if left < total && !all.is_at_once() {
         watch.reporter.line(&format!(
             "thalweg: going on: {} of {total} are done",
             total - left
         ));
     }
-    let mut arrived = summary(store, testbed, campaign)?.bytes;
-    let (surveyed, request) = (watch.survey(network)?, network.request()?);
-    let begun = Instant::now();
-    for (turn, source) in (1u32..).zip(campaign.left()) {
-        watch
-            .reporter
-            .set_context(&format!("{} of {total}", total - left + 1));
-        let named = testbed.named(source);
-        let request = CollectRequest {
-            from: Some(source),
-            ..request.clone()
-        };
-        let line = match watch.fetch(&surveyed, &request, None, Explain::Nothing) {
-            Ok((report, _)) => {
-                remember(&report, store, of)?;
-                let o = report.summary();
-                arrived += o.bytes;
-                if o.verified {
-                    let goodput = number(Some(o.goodput_kbps), 1.0, 1);
-                    format!("node {named}: {goodput} kbit/s, rounds {}", o.rounds)
-                } else {
-                    not_whole(testbed, o)
-                }
+    let arrived = summary(store, testbed, campaign)?.bytes;
+    let watch = RefCell::new(watch);
+    let mut keeper = Keeper {
+        store,
+        testbed,
+        campaign,
+        of,
+        watch: &watch,
+        left,
+        arrived,
+        begun: Instant::now(),
+        turns: 0,
+    };
+    let mut observer = |label: &str, progress| watch.borrow_mut().note(label, progress);
+    let mut visit = |visit: Visit<'_>| keeper.visit(visit).map_err(Ended::Failed);
+    let nodes = campaign.left().collect();
+    match all.collect(nodes, &mut observer, &mut visit) {
+        Ok(()) => Ok(()),
+        Err(Ended::Failed(why)) => Err(why),
+        Err(Ended::Stopped) => Err(interrupted(keeper.left)),
+    }
+}
+
+/// Why nodes are left.
+enum Ended {
+    Stopped,
+    Failed(Failure),
+}
+
+impl From<thalweg::Error> for Ended {
+    fn from(error: thalweg::Error) -> Self {
+        match error {
+            thalweg::Error::Stopped => Self::Stopped,
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
+/// Keeps what comes, and says so.
+struct Keeper<'a, 'w> {
+    store: &'a mut Store,
+    testbed: &'a Testbed,
+    campaign: &'a Campaign,
+    of: Of<'a>,
+    watch: &'a RefCell<&'w mut Watch>,
+    /// Nodes that are left.
+    left: usize,
+    /// Bytes so far.
+    arrived: u64,
+    begun: Instant,
+    /// Transfers since then.
+    turns: u32,
+}
+
+impl Keeper<'_, '_> {
+    fn visit(&mut self, visit: Visit<'_>) -> Result<(), Failure> {
+        match visit {
+            Visit::Surveyed => self.begun = Instant::now(),
+            Visit::Begins(_) => {
+                let total = self.campaign.nodes.len();
+                let context = format!("{} of {total}", total - self.left + 1);
+                self.watch.borrow_mut().reporter.set_context(&context);
             }
-            Err(Stop::Interrupted) => return Err(interrupted(left)),
-            Err(Stop::Input(line) | Stop::Failed(line)) => {
-                store.fail_turn(campaign.id, source, &line)?;
-                format!("node {named}: {}", one_line(&line))
+            Visit::Ended(source, Ok(report)) => {
+                remember(report, self.store, self.of)?;
+                self.arrived += report.summary().bytes;
+                self.ended(&line_of(self.testbed, source, report));
             }
-        };
-        left -= 1;
-        watch.reporter.line(&format!(
+            Visit::Ended(source, Err(why)) => {
+                let line = with_options(why);
+                self.store.fail_turn(self.campaign.id, source, &line)?;
+                let named = self.testbed.named(source);
+                self.ended(&format!("node {named}: {}", one_line(&line)));
+            }
+            Visit::InWave(turn, object) => self.in_wave(turn, object)?,
+        }
+        Ok(())
+    }
+
+    /// Says that a turn has ended, with its `line`.
+    fn ended(&mut self, line: &str) {
+        self.left -= 1;
+        self.turns += 1;
+        let (total, left) = (self.campaign.nodes.len(), self.left);
+        self.watch.borrow_mut().reporter.line(&format!(
             "{line}; {} of {total} nodes, {:.1} kB so far{}",
             total - left,
-            arrived as f64 / 1000.0,
-            time_left(begun.elapsed(), turn, left)
+            self.arrived as f64 / 1000.0,
+            time_left(self.begun.elapsed(), self.turns, left)
         ));
     }
-    Ok(())
-}
 
-/// The settings of transfers into `sinks` at once, for `request`.
-fn settings(
-    site: &Site,
-    variant: Pipelined,
-    sinks: &[NodeId],
-    request: &CollectRequest,
-) -> Settings {
-    let offered = site.testbed.channels;
-    let channels = (request.channels.clone())
-        .or_else(|| clean_channels(offered))
-        .unwrap_or_else(|| offered.iter().collect());
-    let stations = sinks.iter().map(|node| Station::Node(*node)).collect();
-    let (object, measured) = (request.object.clone(), channels.into_iter().collect());
-    let mut settings = Settings::of(site, variant, stations, measured, object, request.payload);
-    settings.channels.clone_from(&request.channels);
-    settings.patience = request.patience;
-    settings.route.hops = request.hops.map(usize::from);
-    settings.route.max_paths = request.paths.map(usize::from).or(settings.route.max_paths);
-    settings
-}
-
-/// The nodes that are left, several at once.
-fn waves(
-    site: &Site,
-    settings: &Settings,
-    store: &mut Store,
-    (campaign, of): (&Campaign, Of<'_>),
-    watch: &mut Watch,
-) -> Result<(), Failure> {
-    let (total, mut left) = (campaign.nodes.len(), campaign.left().count());
-    let watch = RefCell::new(watch);
-    let mut failed = None;
-    let mut done = |turn: &Outcome<InWave>, object: Option<&[u8]>| {
+    fn in_wave(&mut self, turn: &Outcome<InWave>, object: Option<&[u8]>) -> Result<(), Failure> {
         let summary = &turn.summary;
         let kept = match &summary.failure {
             // No transfer was begun.
             Some(why) if summary.hops == 0 => {
-                let failed = store.fail_turn(campaign.id, summary.source, why);
+                let failed = self.store.fail_turn(self.campaign.id, summary.source, why);
                 failed.map_err(Failure::from)
             }
-            _ => keep(turn, (summary, None), object, store, of).map(drop),
+            _ => keep(turn, (summary, None), object, self.store, self.of).map(drop),
         };
-        left -= 1;
+        self.left -= 1;
         let line = match summary.verified {
             true => format!(
                 "node {} to {}: {:.1} kbit/s",
-                site.testbed.named(summary.source),
-                site.testbed.named(summary.sink),
+                self.testbed.named(summary.source),
+                self.testbed.named(summary.sink),
                 summary.goodput_kbps
             ),
-            false => not_whole(&site.testbed, summary),
+            false => not_whole(self.testbed, summary),
         };
-        let line = format!("{line}; {} of {total} nodes", total - left);
-        watch.borrow_mut().reporter.line(&line);
-        match kept {
-            Ok(()) => Continue(()),
-            Err(why) => {
-                failed = Some(why);
-                Break(())
-            }
+        let total = self.campaign.nodes.len();
+        let line = format!("{line}; {} of {total} nodes", total - self.left);
+        self.watch.borrow_mut().reporter.line(&line);
+        kept
+    }
+}
+
+/// The line about a transfer from `source`.
+fn line_of(testbed: &Testbed, source: NodeId, report: &Report) -> String {
+    let o = report.summary();
+    match o.verified {
+        true => {
+            let goodput = number(Some(o.goodput_kbps), 1.0, 1);
+            let named = testbed.named(source);
+            format!("node {named}: {goodput} kbit/s, rounds {}", o.rounds)
         }
-    };
-    let mut observer = |progress| watch.borrow_mut().note("", progress);
-    let emptied = empty(site, settings, &mut observer, &mut done);
-    match (emptied, failed) {
-        (_, Some(why)) => Err(why),
-        (Ok(_), None) => Ok(()),
-        (Err(CampaignError::Run(why)), None) if why.is_stop() => Err(interrupted(left)),
-        (Err(CampaignError::Run(why)), None) if !why.is_input() => Err(Failure::job(why)),
-        (Err(why), None) => Err(Failure::input(why)),
+        false => not_whole(testbed, o),
     }
 }
 

@@ -31,8 +31,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let (network, ends) = network(args)?;
     check_takes(args, &network)?;
     check_outputs(args)?;
-    if let Family::Rcrt(rates) = args.protocol.family {
-        return gather::run(args, &ends, rates);
+    if let Family::Rcrt(_) = args.protocol.family {
+        return gather::run(args, (&network, &ends));
     }
     let mut watch = Watch::new(args.protocol, network.testbed(), args.say.verbosity());
     if let Some(port) = &args.port {

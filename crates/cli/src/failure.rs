@@ -1,17 +1,12 @@
 //! How a command ends when it does not end well: one line for each problem, one exit status.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use serde::Serialize;
 use thalweg::ErrorKind;
 use thalweg_host::store::StoreError;
-use thalweg_simnet::gather::GatherError;
 use thalweg_testbeds::TestbedError;
-
-use crate::output::print_json;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -26,29 +21,6 @@ pub(crate) enum Failure {
     Told(String, u8),
     /// The reader of standard output has gone: status 0.
     ReaderGone,
-}
-
-/// What a command prints on standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
-    Text,
-    Json,
-}
-
-impl Output {
-    /// That of a command with these arguments, which may be none that there are.
-    pub(crate) fn of(mut args: impl Iterator<Item = OsString>) -> Self {
-        match args.any(|arg| arg == "--json") {
-            true => Self::Json,
-            false => Self::Text,
-        }
-    }
-}
-
-/// What stands for a result that is not there.
-#[derive(Debug, Serialize)]
-struct NoResult<'a> {
-    error: &'a str,
 }
 
 impl Failure {
@@ -68,9 +40,15 @@ impl Failure {
             told => told,
         }
     }
-    /// Says it on standard error, in one line where it is one problem, and gives the exit status. A program that reads
-    /// JSON gets an object in the place of the result.
-    pub(crate) fn report(&self, output: Output) -> ExitCode {
+    /// What it is, where no result was printed.
+    pub(crate) fn instead_of_result(&self) -> Option<&str> {
+        match self {
+            Self::Input(line) | Self::Testbed(line) | Self::Job(line) => Some(line),
+            Self::Told(..) | Self::ReaderGone => None,
+        }
+    }
+    /// Says it on standard error, in one line where it is one problem, and gives the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
         let (lines, status) = match self {
             Self::Input(line) => (vec![line.as_str()], 2),
             Self::Testbed(lines) => (lines.lines().collect(), 2),
@@ -78,14 +56,9 @@ impl Failure {
             Self::Told(line, status) => (vec![line.as_str()], *status),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        for line in &lines {
+        for line in lines {
             // Standard error may be closed as well.
             let _ = writeln!(io::stderr(), "thalweg: error: {}", one_line(line));
-        }
-        if output == Output::Json && !matches!(self, Self::Told(..)) {
-            let error = &lines.join("\n");
-            // So may standard output.
-            let _ = print_json(&NoResult { error });
         }
         ExitCode::from(status)
     }
@@ -121,7 +94,7 @@ impl From<thalweg::Error> for Failure {
 }
 
 /// `error` with options as they are typed.
-fn with_options(error: &thalweg::Error) -> String {
+pub(crate) fn with_options(error: &thalweg::Error) -> String {
     match error {
         thalweg::Error::NotTaken { option, protocol } => {
             format!("{} is not for --protocol {protocol}", typed(option))
@@ -147,15 +120,6 @@ fn typed(option: &str) -> String {
 impl From<TestbedError> for Failure {
     fn from(error: TestbedError) -> Self {
         Self::Testbed(error.to_string())
-    }
-}
-
-impl From<GatherError> for Failure {
-    fn from(error: GatherError) -> Self {
-        match error.is_input() {
-            true => Self::input(error),
-            false => Self::job(error),
-        }
     }
 }
 

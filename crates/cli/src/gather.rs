@@ -1,18 +1,13 @@
 //! `thalweg collect --protocol rcrt`: objects of many nodes at once, from the order to the store.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_host::registry::Rates;
+use thalweg::{GatherProgress as Progress, GatherReport as Report, Gathering, Network, Scenario};
 use thalweg_host::store::Store;
-use thalweg_host::transfer::rcrt::PAYLOAD_BYTES;
-use thalweg_host::transfer::session::{SessionRequest, DEMAND};
-use thalweg_simnet::gather::{psdu_bytes, Collection, Progress, Report, Scenario};
-use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::NodeId;
+use thalweg_testbeds::Testbed;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -24,68 +19,38 @@ use crate::output;
 use crate::port;
 use crate::progress::Reporter;
 use crate::table::{folded, number, Table, NARROW};
-use crate::transfer::{keep, object, Of};
+use crate::transfer::{keep, Of};
 
 /// Fetches the objects, stores those that are whole and prints the result.
-pub(crate) fn run(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<(), Failure> {
-    let mut collection = collection(args, ends, rates)?;
-    let testbed = Testbed::load(&args.testbed)?;
+pub(crate) fn run(args: &CollectArgs, (network, ends): (&Network, &Ends)) -> Result<(), Failure> {
+    let gathering = gathering(args, ends)?;
+    let interrupt = Interrupt::on_signals();
     if let Some(port) = &args.port {
-        return behind((args, ends), &mut collection, &testbed, port);
+        let mut reporter = Reporter::to_stderr(args.say.verbosity());
+        let mut observer = |progress| watch(&mut reporter, &interrupt, &progress);
+        let open = || port::open((port, args.baud), &interrupt).map_err(Failure::from);
+        let gathered = network.gather_behind(&gathering, open, &mut observer);
+        reporter.finish();
+        return finish((args, ends), network.testbed(), &gathered?, &interrupt);
     }
-    let sink = collection.to.unwrap_or(testbed.sink);
-    of_all_where_none_is_named(&mut collection, &testbed, sink);
-    collection.check(&testbed)?;
-    let site = Site::new(testbed, args.seed);
-    let site = site.with_losses(&args.loss, psdu_bytes(collection.payload));
-    let site = site.map_err(Failure::input)?;
+    network.check_gathering(&gathering)?;
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
-    let frames = capture.as_ref().map(|to| to.frames(&site.testbed.nodes));
+    let frames = capture.as_ref();
+    let frames = frames.map(|to| to.frames(&network.testbed().nodes));
     let frames = frames.transpose();
     let frames = frames.map_err(|why| Failure::Job(format!("capture: {why}")))?;
     let mut reporter = Reporter::to_stderr(args.say.verbosity());
-    let interrupt = Interrupt::on_signals();
     let mut observer = |progress| watch(&mut reporter, &interrupt, &progress);
-    let gathered = collection.gather(&site, frames, &mut observer);
+    let gathered = network.gather(&gathering, frames, &mut observer);
     reporter.finish();
     // What broke the capture explains more than the run that it ended.
     if let Some(failure) = capture.as_ref().and_then(Capture::failure) {
         return Err(failure);
     }
-    let done = finish((args, ends), &site.testbed, &gathered?, &interrupt);
+    let done = finish((args, ends), network.testbed(), &gathered?, &interrupt);
     match capture.map_or(Ok(()), Capture::finish) {
         Ok(()) => done,
         failed => failed,
-    }
-}
-
-/// The same behind the base station at `port`.
-fn behind(
-    (args, ends): (&CollectArgs, &Ends),
-    collection: &mut Collection,
-    testbed: &Testbed,
-    port: &str,
-) -> Result<(), Failure> {
-    if args.payload.is_some() {
-        let line = "--payload: nodes behind a line choose the length of their packets themselves";
-        return Err(Failure::input(line));
-    }
-    let interrupt = Interrupt::on_signals();
-    let mut line = port::open((port, args.baud), &interrupt)?;
-    let sink = line.station().map_or(testbed.sink, |about| about.node);
-    of_all_where_none_is_named(collection, testbed, sink);
-    let mut reporter = Reporter::to_stderr(args.say.verbosity());
-    let mut observer = |progress| watch(&mut reporter, &interrupt, &progress);
-    let gathered = collection.behind(&mut line, (testbed, args.seed), &mut observer);
-    reporter.finish();
-    finish((args, ends), testbed, &gathered?, &interrupt)
-}
-
-fn of_all_where_none_is_named(collection: &mut Collection, testbed: &Testbed, sink: NodeId) {
-    let sources = &mut collection.request.sources;
-    if sources.is_empty() {
-        let others = testbed.nodes.iter().filter(|node| node.id != sink);
-        *sources = others.map(|node| node.id.get()).collect();
     }
 }
 
@@ -142,25 +107,21 @@ fn finish(
     ended.map_err(Failure::after_result)
 }
 
-fn collection(args: &CollectArgs, ends: &Ends, rates: Rates) -> Result<Collection, Failure> {
+/// What the options ask for.
+fn gathering(args: &CollectArgs, ends: &Ends) -> Result<Gathering, Failure> {
     if args.from.is_empty() && !args.all_nodes {
         let line = "--protocol rcrt: say whose objects, as --from 3,7,12 or --all-nodes";
         return Err(Failure::input(line));
     }
-    let scenario = args.scenario.as_deref().map(scenario).transpose()?;
-    Ok(Collection {
-        request: SessionRequest {
-            sources: ends.from.iter().map(|node| node.get()).collect(),
-            policy: args.policy.clone().unwrap_or_else(|| "fair".to_owned()),
-            demand: args.demand.unwrap_or(DEMAND),
-            demands: BTreeMap::new(),
-            duration_s: None,
+    let alike = Gathering::default();
+    Ok(Gathering {
+        sources: ends.from.clone(),
+        policy: args.policy.clone().unwrap_or(alike.policy),
+        demand: args.demand.unwrap_or(alike.demand),
+        scenario: match &args.scenario {
+            Some(path) => scenario(path)?,
+            None => alike.scenario,
         },
-        rates: rates.config(),
-        to: ends.to.first().copied(),
-        payload: args.payload.unwrap_or(PAYLOAD_BYTES),
-        object: object(args)?,
-        scenario: scenario.unwrap_or_default(),
     })
 }
 

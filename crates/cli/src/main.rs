@@ -47,15 +47,33 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::Parser;
+use serde::Serialize;
 
 use args::{Cli, Command};
-use failure::{Failure, Output};
+use failure::Failure;
 
 fn main() -> ExitCode {
     match dispatch() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(Output::of(env::args_os())),
+        Err(failure) => {
+            // A program that reads JSON gets an object in the place of the result. Standard output may be closed.
+            if let (true, Some(error)) = (reads_json(), failure.instead_of_result()) {
+                let _ = output::print_json(&NoResult { error });
+            }
+            failure.report()
+        }
     }
+}
+
+/// What stands for a result that is not there.
+#[derive(Serialize)]
+struct NoResult<'a> {
+    error: &'a str,
+}
+
+/// Whether JSON was asked for, by arguments that may be wrong otherwise.
+fn reads_json() -> bool {
+    env::args_os().any(|arg| arg == "--json")
 }
 
 fn dispatch() -> Result<(), Failure> {

@@ -105,19 +105,13 @@ pub(crate) fn silent(testbed: &Testbed, nodes: &[u16]) -> String {
     match ids.len() {
         0 => String::new(),
         count => {
-            let (of, named) = (testbed.len(), listed(testbed, &ids));
+            let (of, named) = (testbed.len(), testbed.listed(&ids));
             folded(
                 &format!("{count} of {of} nodes are silent: {named}"),
                 NARROW,
             ) + "\n"
         }
     }
-}
-
-/// `nodes` for people.
-pub(crate) fn listed(testbed: &Testbed, nodes: &[NodeId]) -> String {
-    let named: Vec<String> = nodes.iter().map(|id| testbed.named(*id)).collect();
-    named.join(", ")
 }
 
 /// Node `node` of `testbed` for people.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
+use thalweg_host::job::said;
 use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
 use thalweg_simnet::fetch::CollectRequest;
@@ -15,7 +16,6 @@ use thalweg_units::{Duration as Span, NodeId};
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
-use crate::network::listed;
 use crate::output::plural;
 
 const COUNTED: &str = "{prefix:>12} [{bar:32}] {pos}/{len} {msg}";
@@ -274,7 +274,7 @@ impl Watch {
     /// The sink has heard nothing of `nodes`, which are told where they are others than before.
     fn note_silent(&mut self, nodes: Vec<NodeId>, of: usize) {
         if nodes != self.silent {
-            let (silent, named) = (nodes.len(), listed(&self.testbed, &nodes));
+            let (silent, named) = (nodes.len(), self.testbed.listed(&nodes));
             let line = format!("{silent} of {of} nodes are silent: {named}");
             self.reporter.job_line(&line);
             self.silent = nodes;
@@ -284,13 +284,12 @@ impl Watch {
     /// Links will be measured again for `node`, for which so much of the patience is over. A line tells so at first, and
     /// now and then.
     fn note_wait(&mut self, node: NodeId, pause: Span, (waited, of): (Span, Span)) {
-        let minutes = |time: Span| time.as_secs_f64() / 60.0;
         let line = format!("node {} is out of reach", self.testbed.named(node));
         let detail = format!(
-            "links are measured again in {:.0} s; {:.0} of {:.0} min (--patience)",
-            pause.as_secs_f64(),
-            minutes(waited),
-            minutes(of)
+            "links are measured again in {}; {} of {} (--patience)",
+            said(pause),
+            said(waited),
+            said(of)
         );
         self.reporter.on_bar(&line, &detail, None);
         let is_told = |(last, at): (NodeId, Span)| last == node && waited < at + WAITS;

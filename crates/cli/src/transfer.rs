@@ -35,7 +35,7 @@ pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
 }
 
 /// The object that `--file` or `--bytes` names.
-pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
+fn object(args: &CollectArgs) -> Result<Object, Failure> {
     match &args.file {
         Some(path) => Ok(thalweg::read_object(path)?),
         None => Ok(Object::Random {

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -133,6 +134,28 @@ pub(super) enum Cancel {
     Unknown,
 }
 
+/// Counts since the daemon began.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Objects that came.
+    pub(super) objects: AtomicU64,
+    /// Their bytes.
+    pub(super) bytes: AtomicU64,
+    /// Jobs that failed.
+    pub(super) failures: AtomicU64,
+    /// Transfers that broke off and were tried again.
+    pub(super) retries: AtomicU64,
+    /// Lines that were lost.
+    pub(super) lines_lost: AtomicU64,
+}
+
+impl Counts {
+    /// Adds to one of them.
+    pub(super) fn add(count: &AtomicU64, more: u64) {
+        count.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
 /// What all stations have in common.
 pub(super) struct Shared {
     /// The broker, where there is one.
@@ -141,6 +164,8 @@ pub(super) struct Shared {
     news: broadcast::Sender<News>,
     concurrency: Concurrency,
     pub(super) disk: Disk,
+    /// What jobs came to since the daemon began.
+    pub(super) counts: Counts,
     pub(super) begun: Instant,
 }
 
@@ -148,6 +173,7 @@ impl Shared {
     pub(super) fn new(store: Store, config: StoreConfig, mqtt: Option<Arc<MqttState>>) -> Self {
         Self {
             disk: Disk::new(config),
+            counts: Counts::default(),
             mqtt,
             store: Mutex::new(store),
             news: broadcast::Sender::new(NEWS),
@@ -355,6 +381,10 @@ impl StationState {
                 job.error.clone_from(&end.why);
             }
         }
+    }
+    /// What all jobs came to.
+    pub(super) fn counts(&self) -> &Counts {
+        &self.shared.counts
     }
     /// As [`Shared::delete_old`].
     pub(super) fn delete_old(&self) {

@@ -239,6 +239,11 @@ impl Testbed {
         let label = self.label(id);
         Named { id, label }.to_string()
     }
+    /// `nodes` for people.
+    pub fn listed(&self, nodes: &[NodeId]) -> String {
+        let named: Vec<String> = nodes.iter().map(|id| self.named(*id)).collect();
+        named.join(", ")
+    }
     /// The id of the node with this index.
     pub fn id_of(&self, index: usize) -> Option<NodeId> {
         self.nodes.get(index).map(|n| n.id)

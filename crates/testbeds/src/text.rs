@@ -1,4 +1,4 @@
-//! Untrusted text: plain or in gzip, UTF-8 or UTF-16, lines ended as any system ends them; with bounds on bytes and,
+//! Untrusted text: plain or in gzip, UTF-8, UTF-16 or Windows-1252, lines ended as any system ends them; with bounds on bytes and,
 //! where lines are read one by one, on the length of a line. What comes out is UTF-8 with line feeds. Tests: below, `k7_tests.rs`, `hostile_tests.rs`.
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -40,16 +40,16 @@ fn plain<'a>(
     most_line: Option<u64>,
 ) -> io::Result<Box<dyn BufRead + 'a>> {
     let start = raw.fill_buf()?;
-    let wide = Wide::of(start);
-    let mark = match wide {
+    let coding = Coding::of(start);
+    let mark = match coding {
         Some(_) if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) => 2,
         None if start.starts_with(b"\xef\xbb\xbf") => 3,
         _ => 0,
     };
     raw.consume(mark);
-    Ok(match wide {
-        Some(order) => {
-            let narrow = Narrow::new(BufReader::new(raw), order);
+    Ok(match coding {
+        Some(coding) => {
+            let narrow = Narrow::new(BufReader::new(raw), coding);
             Box::new(BufReader::new(Bounded::new(narrow, most_line)))
         }
         None => Box::new(BufReader::new(Bounded::new(raw, most_line))),
@@ -85,6 +85,41 @@ fn inflated(start: &[u8]) -> Vec<u8> {
     first
 }
 
+/// How letters are written that are no UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Wide(Wide),
+    /// A byte each, by Windows-1252: what spreadsheets of Western Europe make of "CSV".
+    Western,
+}
+
+impl Coding {
+    /// That of text which begins so; none where it may be UTF-8, or is no text.
+    fn of(start: &[u8]) -> Option<Self> {
+        if let Some(order) = Wide::of(start) {
+            return Some(Self::Wide(order));
+        }
+        // A letter may be cut off at the end.
+        let is_utf8 = std::str::from_utf8(start).map_or_else(|e| e.error_len().is_none(), |_| true);
+        let is_western = !is_utf8 && start.iter().all(|byte| western(*byte).is_some());
+        is_western.then_some(Self::Western)
+    }
+}
+
+/// The letters of Windows-1252 from 0x80 to 0x9f (Unicode's CP1252.TXT); of the five that it has not the control characters
+/// of Latin-1.
+const FROM_80: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
+
+/// The letter that `byte` is by Windows-1252; none for control characters, which no table has.
+fn western(byte: u8) -> Option<char> {
+    let letter = match byte {
+        0x80..=0x9f => FROM_80.chars().nth(usize::from(byte - 0x80))?,
+        _ => char::from(byte),
+    };
+    let is_text = !letter.is_control() || letter.is_ascii_whitespace();
+    is_text.then_some(letter)
+}
+
 /// The order of the two bytes of a UTF-16 unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wide {
@@ -111,10 +146,10 @@ impl Wide {
     }
 }
 
-/// UTF-16 as UTF-8; half a pair of surrogates is a replacement character.
+/// Other codings as UTF-8; half a pair of surrogates, or what is no letter, is a replacement character.
 struct Narrow<R> {
     inner: R,
-    order: Wide,
+    coding: Coding,
     /// The first half of a pair.
     half: Option<u16>,
     /// What was made and not yet read.
@@ -123,10 +158,10 @@ struct Narrow<R> {
 }
 
 impl<R: Read> Narrow<R> {
-    fn new(inner: R, order: Wide) -> Self {
+    fn new(inner: R, coding: Coding) -> Self {
         Self {
             inner,
-            order,
+            coding,
             half: None,
             ready: Vec::new(),
             taken: 0,
@@ -137,9 +172,19 @@ impl<R: Read> Narrow<R> {
         self.taken = 0;
         let mut bytes = Vec::new();
         (&mut self.inner).take(1 << 12).read_to_end(&mut bytes)?;
+        match self.coding {
+            Coding::Wide(order) => self.refill_wide(&bytes, order),
+            Coding::Western => {
+                let letter = |byte: &u8| western(*byte).unwrap_or(char::REPLACEMENT_CHARACTER);
+                self.ready = bytes.iter().map(letter).collect::<String>().into_bytes();
+            }
+        }
+        Ok(())
+    }
+    fn refill_wide(&mut self, bytes: &[u8], order: Wide) {
         let is_last = bytes.len() < 1 << 12;
         let units = bytes.chunks_exact(2).filter_map(|pair| match pair {
-            &[a, b] => Some(self.order.unit([a, b])),
+            &[a, b] => Some(order.unit([a, b])),
             _ => None,
         });
         let mut units: Vec<u16> = self.half.take().into_iter().chain(units).collect();
@@ -152,7 +197,6 @@ impl<R: Read> Narrow<R> {
             self.ready
                 .extend_from_slice(letter.encode_utf8(&mut utf8).as_bytes());
         }
-        Ok(())
     }
 }
 impl<R: Read> Read for Narrow<R> {
@@ -265,6 +309,18 @@ mod tests {
         let mut text = String::new();
         bounded.read_to_string(&mut text).unwrap();
         assert_eq!(text, "a\nb");
+    }
+
+    #[test]
+    fn a_western_spreadsheet_is_read_and_what_is_no_text_is_not() {
+        let read = |bytes: &[u8]| String::from_utf8(beginning(bytes));
+        assert_eq!(read(b"Pfeiler S\xfcd,\x80\r\n").unwrap(), "Pfeiler Süd,€\n");
+        assert_eq!(read("Süd\n".as_bytes()).unwrap(), "Süd\n");
+        assert!(read(b"\x7fELF\x02\xff\x00").is_err());
+        assert!(read(b"a\x81b\n").is_err(), "no letter of Windows-1252");
+        // The first 8 kB of UTF-8 may end within a letter.
+        let half = [&b"x".repeat(99)[..], &"ü".as_bytes()[..1]].concat();
+        assert_eq!(Coding::of(&half), None);
     }
 
     #[test]

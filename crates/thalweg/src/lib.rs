@@ -15,8 +15,10 @@
 //! object; [`Network::remote`] does the same over a base station's line. The command line is a client of this
 //! crate: it parses options, shows progress and prints. Time base: the network's own. The same seed gives the same bytes.
 
+mod all_nodes;
 mod base_stations;
 mod error;
+mod gather;
 mod known;
 mod lab;
 mod lifetime;
@@ -24,8 +26,10 @@ mod network;
 mod rounds;
 pub mod sweep;
 
+pub use all_nodes::{AllNodes, Visit};
 pub use base_stations::{Assigned, BaseStations, Choice, ChoiceBy, Station};
 pub use error::{Error, ErrorKind};
+pub use gather::Gathering;
 pub use known::{experiments, protocols, KnownExperiment, KnownProtocol};
 pub use lab::{results_of, ExperimentRun, Lab, Step, StepObserver};
 pub use lifetime::{Idle, Joules, Lifetime, Milestone, NodeLife, Usage};
@@ -39,4 +43,5 @@ pub use thalweg_lab::experiment::{Experiment, Explained, Report as ExperimentRep
 pub use thalweg_lab::results::{Column, ColumnKind, Extent, Row, Value};
 pub use thalweg_simnet::collect::Object;
 pub use thalweg_simnet::fetch::{Explain, Maps, Report, Surveyed};
+pub use thalweg_simnet::gather::{Progress as GatherProgress, Report as GatherReport, Scenario};
 pub use thalweg_testbeds::{LinkRow, Testbed};

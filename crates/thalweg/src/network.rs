@@ -227,6 +227,15 @@ impl Network {
     pub(crate) const fn request_ref(&self) -> &CollectRequest {
         &self.request
     }
+    pub(crate) const fn drawn_by(&self) -> u64 {
+        self.seed
+    }
+    pub(crate) fn lost(&self) -> &[Loss] {
+        &self.losses
+    }
+    pub(crate) const fn has_payload(&self) -> Option<u8> {
+        self.payload
+    }
     /// The request in the form that [`thalweg_simnet`] takes.
     ///
     /// # Errors

@@ -170,7 +170,7 @@ fn surveys_end_with_the_patience() {
     assert!(report.summary().verified, "{:?}", report.summary().failure);
     assert_eq!(report.missing().len(), 20);
     let cold = report.summary().cold.unwrap();
-    assert!(cold.survey_s < 20.0, "{} s", cold.survey_s);
+    assert!(cold.survey_s < 40.0, "{} s", cold.survey_s);
     let mut silent = Vec::new();
     let off = dead.from(NodeId::new(20).ok()).run(&mut |_, progress| {
         if let Progress::Silent { nodes, .. } = progress {
@@ -179,10 +179,7 @@ fn surveys_end_with_the_patience() {
         std::ops::ControlFlow::Continue(())
     });
     let off = off.unwrap_err().to_string();
-    assert!(
-        off.contains("for 0 min") || off.contains("for 1 min"),
-        "{off}"
-    );
+    assert!(off.contains(" s of the network's time in vain"), "{off}");
     assert_eq!(silent.len(), 20);
 }
 

@@ -3,8 +3,9 @@
 // Helpers of tests fail by panicking.
 #![allow(clippy::unwrap_used)]
 
-use thalweg::{ChoiceBy, Idle, Network, Usage};
-use thalweg_units::Duration;
+use std::ops::ControlFlow::{Break, Continue};
+use thalweg::{ChoiceBy, Error, Gathering, Idle, Network, Usage, Visit};
+use thalweg_units::{Duration, NodeId};
 
 fn usage(idle_uw: Option<f64>) -> Usage {
     Usage {
@@ -101,4 +102,55 @@ fn two_base_stations_halve_the_way() {
     assert!(refused
         .to_string()
         .contains("line5 has 5 nodes; give at most 4"));
+}
+
+#[test]
+fn many_nodes_give_their_objects_at_once() {
+    let network = Network::open("line5").unwrap().random_object(300);
+    let of = Gathering {
+        sources: [2, 3].map(|id| NodeId::new(id).unwrap()).to_vec(),
+        ..Gathering::default()
+    };
+    let rcrt = network.clone().protocol("rcrt").unwrap();
+    let report = rcrt.gather(&of, None, &mut |_| Continue(())).unwrap();
+    assert_eq!((report.whole, report.objects), (2, 2));
+    let one = network
+        .gather(&of, None, &mut |_| Continue(()))
+        .unwrap_err();
+    assert_eq!(
+        one.to_string(),
+        "more than one source is not for protocol thalweg"
+    );
+}
+
+#[test]
+fn all_nodes_give_theirs_in_turn_or_several_at_once() {
+    let network = Network::open("line5").unwrap().random_object(500);
+    for (to, sources) in [(&[][..], 4), (&[1, 5][..], 3)] {
+        let to: Vec<NodeId> = to.iter().map(|id| NodeId::new(*id).unwrap()).collect();
+        let all = network.all_nodes(&to).unwrap();
+        assert_eq!(
+            (all.sources().len(), all.is_at_once()),
+            (sources, to.len() > 1)
+        );
+        let mut whole = Vec::new();
+        let mut visit = |visit: Visit<'_>| {
+            match visit {
+                Visit::Ended(node, Ok(report)) if report.summary().verified => whole.push(node),
+                Visit::InWave(turn, Some(object)) if object.len() == 500 => {
+                    whole.push(turn.summary.source);
+                }
+                Visit::Ended(..) | Visit::InWave(..) => panic!("{visit:?}"),
+                Visit::Surveyed | Visit::Begins(_) => {}
+            }
+            Ok::<(), Error>(())
+        };
+        let left = all.sources().to_vec();
+        all.collect(left, &mut |_, _| Continue(()), &mut visit)
+            .unwrap();
+        whole.sort_unstable();
+        assert_eq!(whole, all.sources());
+        let stopped = all.collect(whole, &mut |_, _| Break(()), &mut |_| Ok(()));
+        assert!(matches!(stopped, Err(Error::Stopped)));
+    }
 }

@@ -234,10 +234,9 @@ fn results_of_what_is_there_are_printed_at_each_point() {
     sweep.push("runs");
     succeeds(dir.path(), &sweep);
     let text = succeeds(dir.path(), &["sweep", "--results", "runs"]);
-    assert!(
-        text.contains("run.hops = 2  bound, kbit/s  one       112.4"),
-        "{text}"
-    );
+    let line = "run.hops = 2 bound, kbit/s one 112.4 112.4 4";
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.lines().any(|found| words(found) == line), "{text}");
     let lines = succeeds(dir.path(), &["sweep", "--results", "runs", "--json"]);
     let lines: Vec<serde_json::Value> = lines
         .lines()
@@ -277,7 +276,7 @@ fn bad_input_is_one_line_before_anything_runs() {
         ),
         (
             vec!["bounds.toml", "--seeds", "1..1000000000"],
-            "more than 10000000 runs",
+            "more than 1000000 runs",
         ),
         (
             vec!["bounds.toml", "--points", "bad.csv"],

@@ -13,7 +13,7 @@ use super::survey::wall_time;
 use super::watched::Watched;
 use super::{account, observations, plan, read_meters, Runner};
 use crate::limits::Blocked;
-use crate::station_state::{now, StationState};
+use crate::station_state::{now, Counts, StationState};
 use thalweg_host::collector::{
     FetchRequest, Patience, ProtocolPlan, Report, TransferEnd, TransferObserver,
 };
@@ -100,6 +100,8 @@ fn finish(
     };
     // With its job's end, or neither.
     station.keep(&new, object)?;
+    Counts::add(&station.counts().objects, 1);
+    Counts::add(&station.counts().bytes, summary.bytes);
     let line = format!(
         "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
         summary.bytes, summary.goodput_kbps, summary.hops, summary.duration_s
@@ -136,6 +138,7 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
                 self.station.log(Level::Info, &line);
             }
             _ => {
+                Counts::add(&self.station.counts().retries, 1);
                 let line = format!("{name}: broke off; another plan is tried");
                 self.station.log(Level::Warning, &line);
             }

@@ -14,7 +14,7 @@ mod watched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::station_state::{now, JobEnd, Line, LinkSnapshot, NextJob, StationState};
+use super::station_state::{now, Counts, JobEnd, Line, LinkSnapshot, NextJob, StationState};
 use stop::{lost, Stop};
 use thalweg_host::collector::{Collector, LineLoss};
 use thalweg_host::connector::{Connector, Sessions, Spending};
@@ -238,7 +238,10 @@ impl<N: Connector> Runner<N> {
         };
         match (state, &why) {
             (JobState::Cancelled, _) => station.log(Level::Info, &format!("{name}: cancelled")),
-            (_, Some(why)) => station.log(Level::Warning, &format!("{name}: {why}")),
+            (_, Some(why)) => {
+                Counts::add(&station.counts().failures, 1);
+                station.log(Level::Warning, &format!("{name}: {why}"));
+            }
             (_, None) => {}
         }
         // What is done is stored with its result.
@@ -313,6 +316,7 @@ impl<N: Connector> Runner<N> {
     /// The line to the base station is lost.
     fn disconnect(&mut self, why: &NetworkFault) {
         self.network = None;
+        Counts::add(&self.station.counts().lines_lost, 1);
         // The next network's time begins at zero.
         self.collector.note_broken_transfer(NetworkTime::ZERO);
         self.station.set_line(Line::Down(why.to_string()));

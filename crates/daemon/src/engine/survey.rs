@@ -119,10 +119,8 @@ impl<N: Connector> Runner<N> {
         }
         let on = link_state.routing_channel();
         let links = link_state.links().summary(on).heard_pairs;
-        let line = format!(
-            "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
-            missing.len()
-        );
+        let silent = silent(facts, &missing);
+        let line = format!("{name}: {links} links measured in {took_s:.1} s{silent}");
         let survey = NewSurvey {
             took_s,
             missing: &missing,
@@ -190,6 +188,20 @@ impl<N: Connector> Runner<N> {
         if let Err(why) = station.submit(&[Work::Survey], i8::MIN) {
             tracing::error!("{why}");
         }
+    }
+}
+
+/// Which nodes of a network of `facts` said nothing, for the end of a line; nothing where all did.
+fn silent(facts: &Facts, missing: &[NodeId]) -> String {
+    let place = &facts.network.place;
+    let named: Vec<String> = missing.iter().map(|node| place.named(*node)).collect();
+    match named.len() {
+        0 => String::new(),
+        count => format!(
+            ", {count} of {} nodes silent: {}",
+            place.ids.len(),
+            named.join(", ")
+        ),
     }
 }
 

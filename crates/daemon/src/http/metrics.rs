@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -93,12 +95,7 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
     let rate = |s: &StationState| s.running().map_or(0.0, |job| job.rate_kbps);
     let rates = each(stations, |s| Some(rate(s)));
     Ok([
-        (
-            "thalweg_up_seconds",
-            "counter",
-            "Since the daemon began.",
-            up,
-        ),
+        gauge("thalweg_up_seconds", "Since the daemon began.", up),
         gauge(
             "thalweg_line_up",
             "1 where the base station is within reach.",
@@ -138,6 +135,46 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
             rates,
         ),
     ])
+}
+
+/// What jobs came to since the daemon began.
+fn counters(stations: &Stations) -> [Metric; 5] {
+    let counts = &stations.shared().counts;
+    let counter = |name, about, count: &AtomicU64| -> Metric {
+        (
+            name,
+            "counter",
+            about,
+            one(count.load(Ordering::Relaxed) as f64),
+        )
+    };
+    [
+        counter(
+            "thalweg_objects_fetched_total",
+            "Objects that transfers brought.",
+            &counts.objects,
+        ),
+        counter(
+            "thalweg_fetched_bytes_total",
+            "Bytes of them.",
+            &counts.bytes,
+        ),
+        counter(
+            "thalweg_jobs_failed_total",
+            "Jobs that failed.",
+            &counts.failures,
+        ),
+        counter(
+            "thalweg_transfer_retries_total",
+            "Transfers that broke off and were tried again.",
+            &counts.retries,
+        ),
+        counter(
+            "thalweg_lines_lost_total",
+            "How often a base station was lost.",
+            &counts.lines_lost,
+        ),
+    ]
 }
 
 /// Metrics of nodes.
@@ -189,6 +226,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
     let text = app.with_stations(|stations| {
         let all = of_stations(stations)?
             .into_iter()
+            .chain(counters(stations))
             .chain(of_nodes(stations)?);
         let mut text = String::new();
         for (name, kind, about, values) in all.chain(of_watchers(stations)?) {

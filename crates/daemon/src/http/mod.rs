@@ -11,6 +11,7 @@ mod metrics;
 mod pages;
 mod session;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,12 +19,13 @@ use axum::body::{to_bytes, Body};
 use axum::extract::Request;
 use axum::http::{header, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{delete, get, post, MethodRouter};
 use axum::{Json, Router};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use super::page;
 use super::station_state::StationState;
 use super::stations::Stations;
 use guard::Guard;
@@ -107,6 +109,7 @@ pub(super) fn router(stations: Arc<Stations>, guard: Guard) -> Router {
         })
         .layer(middleware::from_fn(whole))
         .layer(middleware::from_fn_with_state(app.clone(), guard::check))
+        .layer(middleware::from_fn(worded))
         .layer(middleware::from_fn(headed))
         .with_state(app)
 }
@@ -130,6 +133,35 @@ async fn headed(request: Request, next: Next) -> Response {
     put(header::REFERRER_POLICY, "same-origin");
     put(header::CACHE_CONTROL, "no-store");
     response
+}
+
+/// Says what is wrong in the words of whoever asked: programs get `{"error": ...}`, browsers a page. What is refused before
+/// it comes to us is plain text.
+async fn worded(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_page = !path.starts_with("/api/") && !matches!(path, "/metrics" | "/healthz");
+    let response = next.run(request).await;
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).cloned();
+    let is_of = |name: &str| {
+        kind.as_ref()
+            .is_some_and(|kind| kind.as_bytes().starts_with(name.as_bytes()))
+    };
+    let is_error = status.is_client_error() || status.is_server_error();
+    if !is_error || !(is_of("text/plain") || (is_page && is_of("application/json"))) {
+        return response;
+    }
+    let text = to_bytes(response.into_body(), LONGEST_BODY)
+        .await
+        .unwrap_or_default();
+    let why = match serde_json::from_slice::<ErrorBody<'_>>(&text) {
+        Ok(body) => body.error.into_owned(),
+        Err(_) => String::from_utf8_lossy(&text).into_owned(),
+    };
+    match is_page {
+        true => (status, Html(page::refused(&why))).into_response(),
+        false => Refusal::new(status, why).into_response(),
+    }
 }
 
 /// Passes a request on with its whole body, which is short and comes soon: who sends it slowly holds a seat.
@@ -185,14 +217,20 @@ impl From<StoreError> for Refusal {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct ErrorBody<'a> {
-    error: &'a str,
+    error: Cow<'a, str>,
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(ErrorBody { error: &self.why })).into_response()
+        (
+            self.status,
+            Json(ErrorBody {
+                error: Cow::Borrowed(&self.why),
+            }),
+        )
+            .into_response()
     }
 }
 

@@ -208,3 +208,35 @@ fn slow_bodies_and_silent_connections_lock_nobody_out_for_long() {
     BufReader::new(stream).read_line(&mut answer).unwrap();
     assert!(answer.contains(" 413 "), "{answer}");
 }
+
+#[test]
+fn every_refusal_is_json_for_programs_and_a_page_for_people() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path(), 1.0);
+    let to = daemon.address();
+    for (path, status) in [
+        ("/api/jobs/x", 400),
+        ("/api/jobs/99", 404),
+        ("/api/jobs?limit=x", 400),
+        ("/api/objects/%ff", 400),
+        ("/api/nodes/99999999", 400),
+        ("/api/nothing", 404),
+    ] {
+        let answer = get(to, path);
+        assert_eq!(answer.status, status, "{path}: {}", answer.text());
+        let why = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(!why.is_empty(), "{path}");
+    }
+    for (head, status) in [
+        ("GET /jobs/x", 400),
+        ("GET /nodes/70000", 400),
+        ("GET /nothing", 404),
+        ("POST /objects/9/delete", 404),
+        ("PUT /objects", 405),
+    ] {
+        let answer = send(to, &format!("{head} HTTP/1.1"), "");
+        assert_eq!(answer.status, status, "{head}: {}", answer.text());
+        let kind = answer.header("content-type").unwrap();
+        assert!(kind.starts_with("text/html"), "{head}: {kind}");
+    }
+}

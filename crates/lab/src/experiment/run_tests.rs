@@ -125,3 +125,32 @@ fn the_readme_lists_every_kind_with_its_keys() {
         "experiments/README.md lacks:\n{kinds}"
     );
 }
+
+#[test]
+fn values_are_set_by_the_paths_of_their_keys_and_read_as_a_file_is() {
+    let run = Experiment::load("p3.fig5").unwrap().run;
+    let other = run.with([("payload", 40.into()), ("route.max_hops", 3.into())]);
+    let other = other.unwrap();
+    let text = |run: &Run| run.keys().1.to_string();
+    assert!(text(&other).contains("payload = [40]"), "{}", text(&other));
+    assert!(text(&other).contains("max_hops = 3"));
+    assert_eq!(other.keys().0, run.keys().0);
+    assert_eq!(run.with([]).unwrap(), run);
+    let wrong = |path, value| run.with([(path, value)]).unwrap_err();
+    assert_eq!(
+        wrong("payload", 119.into()),
+        "run.payload: expected 1 to 118"
+    );
+    let below = wrong("testbed.floors", 3.into());
+    assert_eq!(below, "run.testbed.floors: expected a key in a table");
+    let shapes = [
+        "payload",
+        "route.max_hops",
+        "testbed",
+        "nope",
+        "testbed.nope",
+    ];
+    let shapes = shapes.map(|path| run.shape(path).map(|shape| shape.to_string()));
+    let shapes: Vec<&str> = shapes.iter().map(|s| s.as_deref().unwrap_or("-")).collect();
+    assert_eq!(shapes, ["[whole]", "whole", "text", "-", "-"]);
+}

@@ -12,7 +12,7 @@ use thalweg_host::collector::{
     Collector, FetchRequest, LineLoss, Patience, ProtocolPlan, Report, Search, TransferEnd,
     TransferObserver,
 };
-use thalweg_host::job::{Failure, Progress, Retry};
+use thalweg_host::job::{said, Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
 use thalweg_host::recovery::Sought;
@@ -35,7 +35,7 @@ pub enum CollectError {
     #[error(transparent)]
     PlanRequest(#[from] PlanRequestError),
     /// Nor could it be on links that were measured again.
-    #[error("{why}; links were measured again for {:.0} min of the network's time in vain", .waited.as_secs_f64() / 60.0)]
+    #[error("{why}; links were measured again for {} of the network's time in vain", said(*.waited))]
     Unreached {
         /// Why not.
         why: PlanRequestError,

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use thalweg_lab::experiment::{Experiment, Program, Sites};
 use thalweg_testbeds::Loss;
 
-/// More runs are a slip of the keyboard.
-pub const MAX_RUNS: usize = 10_000_000;
+/// More runs are a slip of the keyboard, or two sweeps: as many parts take 230 MB of memory, and 70 MB of manifest.
+pub const MAX_RUNS: usize = 1_000_000;
 /// A part takes so much processor time, in seconds: little is lost with a process, and files are few.
 const PART_S: f64 = 5.0;
 /// What a run takes where its file does not say it, in seconds.

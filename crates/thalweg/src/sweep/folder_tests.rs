@@ -173,6 +173,36 @@ fn parts_of_something_else_are_refused() {
 }
 
 #[test]
+fn a_file_that_a_key_names_and_that_has_changed_is_something_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let (board, runs) = (dir.path().join("board.toml"), dir.path().join("runs"));
+    let telosb = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../boards/telosb-contiki.toml"
+    );
+    fs::copy(telosb, &board).unwrap();
+    let axis = Axis::parse(&format!("run.board={}", board.display())).unwrap();
+    let points = points(&[axis], Design::Grid, 1).unwrap();
+    let sweep = || Sweep::new(experiment("ideal"), points.clone(), vec![1], program("one"));
+    let task = Folder::of(&runs, &sweep().unwrap())
+        .unwrap()
+        .task(0)
+        .unwrap();
+    let text = fs::read_to_string(&board).unwrap();
+    fs::write(&board, text + "# Measured again.\n").unwrap();
+    let why = fault(&runs, &sweep().unwrap());
+    assert!(
+        why.contains("board.toml\" with files that have changed"),
+        "{why}"
+    );
+    let why = task.run(&program("one"), &|_| Continue(())).unwrap_err();
+    assert!(
+        why.to_string().contains("a file that it names has changed"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_task_is_text_that_another_process_takes_and_another_build_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let sweep = sweep_of("1,2", &[7]);

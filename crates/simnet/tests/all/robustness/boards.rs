@@ -33,19 +33,13 @@ fn fetch(collector: &Surveyed, from: u16, protocol: Pipelined) -> Report {
         hops: None,
     };
     let mut observer = |_: &str, _| Continue(());
-    collector
-        .fetch(
-            Fetched {
-                request: &ask,
-                object: &object,
-                plan: None,
-                patience: Patience::DEFAULT,
-            },
-            None,
-            None,
-            &mut observer,
-        )
-        .unwrap()
+    let fetched = Fetched {
+        request: &ask,
+        object: &object,
+        plan: None,
+        patience: Patience::DEFAULT,
+    };
+    collector.fetch(fetched, None, None, &mut observer).unwrap()
 }
 
 #[test]

@@ -1,0 +1,189 @@
+//! Sweeps: an experiment at many points, in parts that are files of one folder. Tests: `tests/test_sweep.py`.
+
+use crate::ask::Ask;
+use crate::attend::attend;
+use crate::errors::{bug, input, raised, refused};
+use crate::experiment::{table, Experiment, Report};
+use crate::foreign;
+use crate::testbed::Testbed;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+use thalweg::sweep::{self, points, Axis, Design, Folder, Program, Shard, Step, Task, Values};
+use thalweg::Value;
+
+/// An experiment at many points, each with many seeds. Parts are named by all that their rows depend on.
+#[pyclass(frozen, module = "thalweg")]
+pub(crate) struct Sweep(sweep::Sweep);
+
+#[pymethods]
+impl Sweep {
+    /// Points, each as a dict of keys.
+    #[getter]
+    fn points(&self) -> Vec<String> {
+        self.0.points().iter().map(|point| point.words()).collect()
+    }
+    /// The seeds of each.
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.0.seeds().to_vec()
+    }
+    /// Processor time of all runs on one core, in seconds, where the experiment says it.
+    #[getter]
+    fn cost_s(&self) -> Option<f64> {
+        let runs = self.0.points().len() * self.0.seeds().len();
+        Some(self.0.experiment().cpu_s? * runs as f64)
+    }
+    /// The parts that a folder misses, as texts that any process or machine can take.
+    fn missing(&self, folder: PathBuf) -> PyResult<Vec<String>> {
+        let folder = Folder::of(&folder, &self.0).map_err(raised)?;
+        let text = |task: Task| serde_json::to_string(&task).map_err(|why| bug(&why.to_string()));
+        folder.missing().map(text).collect()
+    }
+    /// Makes the parts that a folder misses.
+    fn _run(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        arguments: Bound<'_, PyDict>,
+    ) -> PyResult<usize> {
+        let ask = Ask::new(arguments);
+        let jobs: Option<NonZeroUsize> = ask.get("jobs", "a whole number from 1 on")?;
+        let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let (jobs, shard) = (jobs.unwrap_or_else(cores), shard(&ask)?);
+        let (program, label) = (self.0.program(), &*self.0.experiment().id);
+        let done = attend(py, ask.any("progress")?, |desk| {
+            let folder = Folder::of(&folder, &self.0)?;
+            sweep::run(&folder, program, shard, jobs, &|step| match step {
+                Step::Done { runs, of } => desk.tell(label, runs as u64, of as u64),
+                Step::Failed(_) => ControlFlow::Continue(()),
+            })
+        })?;
+        match done.failed.first() {
+            None => Ok(done.made),
+            Some(first) => {
+                let (count, why) = (done.failed.len(), &first.why);
+                Err(raised(thalweg::Error::Job(format!(
+                    "{count} parts failed, the first: {why}"
+                ))))
+            }
+        }
+    }
+    fn __len__(&self) -> usize {
+        self.0.points().len() * self.0.seeds().len()
+    }
+    fn __repr__(&self) -> String {
+        let (id, points) = (&self.0.experiment().id, self.0.points().len());
+        format!(
+            "<thalweg.Sweep {id}: {points} points, {} seeds>",
+            self.0.seeds().len()
+        )
+    }
+}
+
+/// Such as (3, 16): the third of sixteen.
+fn shard(ask: &Ask<'_>) -> PyResult<Shard> {
+    let Some((number, of)) = ask.get::<(usize, usize)>("shard", "such as (3, 16)")? else {
+        return Ok(Shard::default());
+    };
+    let shard = format!("{number}/{of}").parse();
+    shard.map_err(|why| input("shard", &format!("shard: {why}")))
+}
+
+/// The compiled half: parts are of the same build only where it is the same file.
+fn program(py: Python<'_>) -> PyResult<Program> {
+    let file: PathBuf = py
+        .import("thalweg._thalweg")?
+        .getattr("__file__")?
+        .extract()?;
+    Program::of(&file).map_err(|why| refused(format!("{}: {why}", file.display())))
+}
+
+/// The sweep that `arguments` ask for.
+#[pyfunction]
+pub(crate) fn sweep_of(
+    py: Python<'_>,
+    experiment: &Experiment,
+    arguments: Bound<'_, PyDict>,
+) -> PyResult<Sweep> {
+    let ask = Ask::new(arguments);
+    named(&experiment.testbeds)?;
+    let points = match (ask.any("over")?, ask.any("points")?) {
+        (Some(over), None) => grid(&over)?,
+        (None, Some(rows)) => of_table(&rows)?,
+        _ => return Err(input("over", "expected either over= or points=")),
+    };
+    let seeds = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
+    let seeds = seeds.unwrap_or_else(|| experiment.experiment.default_seeds());
+    let sweep = sweep::Sweep::new(experiment.experiment.clone(), points, seeds, program(py)?);
+    let losses = ask.losses()?;
+    let sweep = sweep.and_then(|sweep| sweep.lossy(&losses));
+    sweep.map(Sweep).map_err(raised)
+}
+
+/// Each value of each key with each of the others.
+fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
+    let (over, testbeds) = table(over)?;
+    named(&testbeds)?;
+    let axis = |(key, values): (&String, &toml::Value)| match values {
+        toml::Value::Array(values) => Axis::of(key, values.clone()),
+        value => Axis::of(key, vec![value.clone()]),
+    };
+    let axes: Vec<Axis> = over
+        .iter()
+        .map(axis)
+        .collect::<Result<_, _>>()
+        .map_err(raised)?;
+    points(&axes, Design::Grid, 1).map_err(raised)
+}
+
+/// Parts go to other processes and machines, and name their testbeds.
+fn named(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
+    match testbeds.keys().next() {
+        None => Ok(()),
+        Some(name) => {
+            let why =
+                format!("run.testbed: {name} is a value: save its links, and name their file");
+            Err(input("run.testbed", &why))
+        }
+    }
+}
+
+/// A point a row, a key a column.
+fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
+    let value = |value: Value| match value {
+        Value::Whole(n) => n.into(),
+        Value::Number(x) => x.into(),
+        Value::Text(text) => text.into(),
+    };
+    let rows = foreign::rows("points", rows)?.into_iter();
+    let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
+    Ok(point.collect())
+}
+
+/// Makes one part, which is a text of `Sweep.missing`, in a folder. Any process of the same build can.
+#[pyfunction]
+pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<()> {
+    let task: Task = serde_json::from_str(part).map_err(|why| refused(format!("a part: {why}")))?;
+    let program = program(py)?;
+    let bytes = attend(py, None, |desk| {
+        task.run(&program, &|done| {
+            desk.tell(&task.name, done as u64, task.points.len() as u64)
+        })
+    })?;
+    task.write(&folder, &bytes).map_err(raised)
+}
+
+/// The reports of what a folder has, by point.
+#[pyfunction]
+pub(crate) fn reports(folder: PathBuf) -> PyResult<BTreeMap<String, Report>> {
+    let folder = Folder::open(Path::new(&folder)).map_err(raised)?;
+    let reports = folder.reports().map_err(raised)?.into_iter();
+    Ok(reports
+        .map(|(point, report)| (point.words(), Report(report)))
+        .collect())
+}

@@ -1,0 +1,121 @@
+"""Sweeps: one machine, shards of an array job, or anything that has `submit`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
+
+from . import _thalweg
+from ._progress import Progress, told
+
+if TYPE_CHECKING:
+    from ._thalweg import Experiment, Report
+
+WINDOW = 200
+"""So many parts are out at a time."""
+
+
+class Executor(Protocol):
+    """A process pool, a client of Dask, or whatever else runs functions elsewhere."""
+
+    def submit(self, call: Any, /, *arguments: Any) -> Any: ...
+
+
+class Sweep:
+    """An experiment at many points with many seeds, in parts: files of one folder, each there whole or not at all.
+
+    `over` is a dict of keys, such as `run.payload`, and values: each with each. Or `points` is a table with a column a key
+    and a row a point. Seeds are outermost, so that what is there first is a smaller study.
+    """
+
+    def __init__(
+        self,
+        what: Experiment | str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        over: Mapping[str, Any] | None = None,
+        points: Any = None,
+        seeds: Iterable[int] | None = None,
+        losses: Iterable[str] = (),
+    ) -> None:
+        from . import experiment
+
+        asked = {
+            "over": over,
+            "points": points,
+            "seeds": None if seeds is None else list(seeds),
+            "losses": list(losses),
+        }
+        self._sweep = _thalweg.sweep_of(experiment(what), asked)
+
+    @property
+    def points(self) -> list[str]:
+        """The points, in words."""
+        return self._sweep.points
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of each point."""
+        return self._sweep.seeds
+
+    @property
+    def cost_s(self) -> float | None:
+        """Processor time of all runs on one core, in seconds, where the experiment says it."""
+        return self._sweep.cost_s
+
+    def missing(self, folder: str | os.PathLike[str]) -> list[str]:
+        """The parts that `folder` misses. It is made, with a manifest of what was asked."""
+        return self._sweep.missing(folder)
+
+    def run(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        jobs: int | None = None,
+        shard: tuple[int, int] | None = None,
+        executor: Executor | None = None,
+        progress: bool | Progress | None = None,
+    ) -> int:
+        """Makes the parts that `folder` misses, and says how many: on `jobs` threads, or on an `executor`.
+
+        With `shard`, such as (3, 16), the third of sixteen shares. Several processes and machines may share a folder.
+        """
+        if executor is None:
+            return self._sweep._run(folder, {"jobs": jobs, "shard": shard, "progress": progress})
+        return _submitted(executor, os.fspath(folder), self.missing(folder), progress)
+
+    def __len__(self) -> int:
+        return len(self._sweep)
+
+    def __repr__(self) -> str:
+        return repr(self._sweep)
+
+
+def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool | Progress | None) -> int:
+    """Makes `parts` elsewhere; the first that fails is raised after the others."""
+    tell, failed = told(progress), None
+    out: list[Any] = []
+    for done, part in enumerate([*parts, *[None] * WINDOW]):
+        if part is not None:
+            out.append(executor.submit(_thalweg.run_part, folder, part))
+        if out and (part is None or len(out) == WINDOW):
+            try:
+                out.pop(0).result()
+            except Exception as why:
+                failed = failed or why
+            tell(min(done + 1, len(parts)) - len(out), len(parts), "parts")
+    tell.close()
+    if failed is not None:
+        raise failed
+    return len(parts)
+
+
+def scan(folder: str | os.PathLike[str]) -> Any:
+    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`."""
+    import polars
+
+    return polars.scan_csv(os.path.join(os.fspath(folder), "*.csv"))
+
+
+def reports(folder: str | os.PathLike[str]) -> dict[str, Report]:
+    """The report at each point that has rows, over the seeds that are there."""
+    return _thalweg.reports(folder)
