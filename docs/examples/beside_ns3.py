@@ -1,5 +1,6 @@
 """One hop and three hops of saturated carrier sense in ns-3 3.44, from its wheel: `pip install ns3`."""
 
+import random
 import resource
 import sys
 import time
@@ -37,7 +38,7 @@ void make(int node, int bytes, double period) {
     Simulator::Schedule(Seconds(period), &make, node, bytes, period);
 }
 
-void begin(NetDeviceContainer devices, std::vector<int> parents, int bytes, double period, double from) {
+void begin(NetDeviceContainer devices, std::vector<int> parents, std::vector<double> phases, int bytes, double period, double from) {
     nodes.clear();
     for (uint32_t i = 0; i < devices.GetN(); i++) nodes.push_back(devices.Get(i));
     parent = parents;
@@ -48,7 +49,7 @@ void begin(NetDeviceContainer devices, std::vector<int> parents, int bytes, doub
         auto device = nodes[i]->GetObject<lrwpan::LrWpanNetDevice>();
         device->SetReceiveCallback(MakeCallback(&heard));
         device->GetMac()->SetTxQMaxSize(8);
-        if (i) Simulator::Schedule(Seconds(1 + period * i / parents.size()), &make, i, bytes, period);
+        if (i) Simulator::Schedule(Seconds(1 + period * phases[i]), &make, i, bytes, period);
     }
 }
 """)
@@ -56,6 +57,7 @@ void begin(NetDeviceContainer devices, std::vector<int> parents, int bytes, doub
 
 def simulate(links, parents, seed, seconds=100, settle=30, payload=114, per_second=100):
     ns.RngSeedManager.SetRun(seed)
+    phase = random.Random(seed)
     nodes = ns.NodeContainer()
     nodes.Create(len(parents))
     mobility = ns.MobilityHelper()
@@ -74,7 +76,7 @@ def simulate(links, parents, seed, seconds=100, settle=30, payload=114, per_seco
     helper.SetChannel(channel)
     devices = helper.Install(nodes)
     helper.CreateAssociatedPan(devices, 0)
-    ns.cppyy.gbl.begin(devices, parents, payload, 1 / per_second, settle)
+    ns.cppyy.gbl.begin(devices, parents, [phase.random() for _ in parents], payload, 1 / per_second, settle)
     ns.Simulator.Stop(ns.Seconds(settle + seconds))
     ns.Simulator.Run()
     ns.Simulator.Destroy()
