@@ -144,16 +144,19 @@ fn of_columns(what: &str, table: &Bound<'_, PyAny>) -> PyResult<Vec<Row>> {
             .get_type()
             .name()
             .map_or_else(|_| "it".to_owned(), |n| n.to_string());
+        let is_lazy = table.hasattr("collect").unwrap_or(false);
+        let hint = if is_lazy { ": collect it first" } else { "" };
         input(
             what,
-            &format!("{what}: expected a table, or a dict of columns; {kind} is neither"),
+            &format!("{what}: expected a table, or a dict of columns; {kind} is neither{hint}"),
         )
     };
     let names = table.try_iter().map_err(|_| unfit())?;
     let mut rows: Vec<Row> = Vec::new();
     let mut length = None;
     for name in names {
-        let name: String = name?.extract().map_err(|_| unfit())?;
+        let name = name.and_then(|name| name.extract::<String>());
+        let name = name.map_err(|_| unfit())?;
         let column = table.get_item(&name).map_err(|_| unfit())?;
         let mut count = 0;
         for value in column.try_iter().map_err(|_| unfit())? {

@@ -3,12 +3,10 @@
 use crate::ask::Ask;
 use crate::attend::attend;
 use crate::errors::{bug, input, raised, refused};
-use crate::experiment::{table, Experiment, Report};
+use crate::experiment::{have_files, table, Experiment, Report};
 use crate::foreign;
-use crate::testbed::Testbed;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::collections::BTreeMap;
+use pyo3::types::{IntoPyDict, PyDict};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -66,9 +64,10 @@ impl Sweep {
         match done.failed.first() {
             None => Ok(done.made),
             Some(first) => {
-                let (count, why) = (done.failed.len(), &first.why);
+                let (why, of) = (&first.why, done.failed.len() + done.made);
+                let count = done.failed.len();
                 Err(raised(thalweg::Error::Job(format!(
-                    "{count} parts failed, the first: {why}"
+                    "{count} of {of} parts failed, with all their points; the first: {why}"
                 ))))
             }
         }
@@ -111,7 +110,7 @@ pub(crate) fn sweep_of(
     arguments: Bound<'_, PyDict>,
 ) -> PyResult<Sweep> {
     let ask = Ask::new(arguments);
-    named(&experiment.testbeds)?;
+    have_files(&experiment.testbeds)?;
     let points = match (ask.any("over")?, ask.any("points")?) {
         (Some(over), None) => grid(&over)?,
         (None, Some(rows)) => of_table(&rows)?,
@@ -128,7 +127,7 @@ pub(crate) fn sweep_of(
 /// Each value of each key with each of the others.
 fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     let (over, testbeds) = table(over)?;
-    named(&testbeds)?;
+    have_files(&testbeds)?;
     let axis = |(key, values): (&String, &toml::Value)| match values {
         toml::Value::Array(values) => Axis::of(key, values.clone()),
         value => Axis::of(key, vec![value.clone()]),
@@ -139,18 +138,6 @@ fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
         .collect::<Result<_, _>>()
         .map_err(raised)?;
     points(&axes, Design::Grid, 1).map_err(raised)
-}
-
-/// Parts go to other processes and machines, and name their testbeds.
-fn named(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
-    match testbeds.keys().next() {
-        None => Ok(()),
-        Some(name) => {
-            let why =
-                format!("run.testbed: {name} is a value: save its links, and name their file");
-            Err(input("run.testbed", &why))
-        }
-    }
 }
 
 /// A point a row, a key a column.
@@ -178,12 +165,12 @@ pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<
     task.write(&folder, &bytes).map_err(raised)
 }
 
-/// The reports of what a folder has, by point.
+/// The reports of what a folder has, by point, in the order of points.
 #[pyfunction]
-pub(crate) fn reports(folder: PathBuf) -> PyResult<BTreeMap<String, Report>> {
+pub(crate) fn reports(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let folder = Folder::open(Path::new(&folder)).map_err(raised)?;
     let reports = folder.reports().map_err(raised)?.into_iter();
-    Ok(reports
+    reports
         .map(|(point, report)| (point.words(), Report(report)))
-        .collect())
+        .into_py_dict(py)
 }

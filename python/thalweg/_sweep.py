@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
 
-from . import _thalweg
+from . import _plain, _thalweg
+from ._errors import InputError
 from ._progress import Progress, told
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ class Sweep:
         asked = {
             "over": over,
             "points": points,
-            "seeds": None if seeds is None else list(seeds),
-            "losses": list(losses),
+            "seeds": _plain.listed("seeds", seeds),
+            "losses": _plain.listed("losses", losses),
         }
         self._sweep = _thalweg.sweep_of(experiment(what), asked)
 
@@ -113,7 +115,10 @@ def scan(folder: str | os.PathLike[str]) -> Any:
     """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`."""
     import polars
 
-    return polars.scan_csv(os.path.join(os.fspath(folder), "*.csv"))
+    parts = os.path.join(os.fspath(folder), "*.csv")
+    if not glob.glob(parts):
+        raise InputError(f"{os.fspath(folder)}: holds no part of a sweep yet, as CSV", os.fspath(folder))
+    return polars.scan_csv(parts)
 
 
 def reports(folder: str | os.PathLike[str]) -> dict[str, Report]:
