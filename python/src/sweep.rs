@@ -7,6 +7,7 @@ use crate::experiment::{have_files, table, Experiment, Report};
 use crate::foreign;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -147,7 +148,7 @@ fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
         Value::Number(x) => x.into(),
         Value::Text(text) => text.into(),
     };
-    let rows = foreign::rows("points", rows)?.into_iter();
+    let rows = foreign::rows("points", rows, |_| true)?.into_iter();
     let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
     Ok(point.collect())
 }
@@ -163,6 +164,16 @@ pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<
         })
     })?;
     task.write(&folder, &bytes).map_err(raised)
+}
+
+/// The columns of what a folder has, and what they hold, in a word.
+#[pyfunction]
+pub(crate) fn columns(folder: PathBuf) -> PyResult<BTreeMap<String, String>> {
+    let folder = Folder::open(&folder).map_err(raised)?;
+    let columns = folder.columns().map_err(raised)?.into_iter();
+    Ok(columns
+        .map(|(name, kind)| (name, kind.to_string()))
+        .collect())
 }
 
 /// The reports of what a folder has, by point, in the order of points.

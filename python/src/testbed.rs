@@ -56,7 +56,7 @@ impl Testbed {
     #[staticmethod]
     #[pyo3(signature = (table, *, name = "links"))]
     fn of_links(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
-        let rows = foreign::rows("links", table)?;
+        let rows = foreign::rows("links", table, |name| LINK.contains(&name))?;
         all_there(&rows)?;
         let links = rows.iter().enumerate().map(|(at, row)| link(at, row));
         let links: Vec<LinkRow> = links.collect::<PyResult<_>>()?;
@@ -214,11 +214,13 @@ fn table(links: &[LinkRow]) -> PyResult<Table> {
         .table()
 }
 
+/// The columns of links, of which the first three are needed.
+const LINK: [&str; 5] = ["src", "dst", "prr", "channel", "rssi_dbm"];
+
 /// The columns that links need have values in `rows`, if there are any: else they may have other names.
 fn all_there(rows: &[Row]) -> PyResult<()> {
     let known: BTreeSet<&String> = rows.iter().flat_map(|row| row.0.keys()).collect();
-    let needed = ["src", "dst", "prr"].into_iter();
-    let lacking: Vec<&str> = needed
+    let lacking: Vec<&str> = (LINK.into_iter().take(3))
         .filter(|name| !known.iter().any(|known| known == name))
         .collect();
     if rows.is_empty() || lacking.is_empty() {

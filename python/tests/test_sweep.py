@@ -71,3 +71,15 @@ def test_a_point_that_fails_is_told_with_what_is_lost(tmp_path: Path):
     sweep = tw.Sweep(mine, over={"run.routes": [[[5, 1]], [[9, 1]]]}, seeds=[1])
     with pytest.raises(tw.JobError, match="1 of 1 parts failed, with all their points; the first: seed 1, .*no node 9"):
         sweep.run(tmp_path)
+
+
+def test_columns_have_types_that_do_not_depend_on_the_first_part(tmp_path: Path):
+    polars = pytest.importorskip("polars")
+    sweep = tw.Sweep("cit.bounds", over={"run.payload": [40]}, seeds=[1])
+    sweep.run(tmp_path)
+    known = tw.scan(tmp_path).collect()
+    assert known["at.run.payload"].dtype == polars.Int64
+    [file] = tmp_path.glob("*.csv")
+    heading = file.read_text().splitlines()[0]
+    file.write_text(heading + "\n" + "," * heading.count(",") + "\n")
+    assert tw.scan(tmp_path).collect().schema == known.schema

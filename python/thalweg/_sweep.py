@@ -112,13 +112,18 @@ def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool
 
 
 def scan(folder: str | os.PathLike[str]) -> Any:
-    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`."""
+    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`.
+
+    Columns have their types also where the first part has nothing in them.
+    """
     import polars
 
     parts = os.path.join(os.fspath(folder), "*.csv")
     if not glob.glob(parts):
         raise InputError(f"{os.fspath(folder)}: holds no part of a sweep yet, as CSV", os.fspath(folder))
-    return polars.scan_csv(parts)
+    types = {"whole": polars.Int64, "0 or 1": polars.Int64, "number": polars.Float64, "text": polars.String}
+    columns = _thalweg.columns(folder)
+    return polars.scan_csv(parts, schema_overrides={name: types[kind] for name, kind in columns.items()})
 
 
 def reports(folder: str | os.PathLike[str]) -> dict[str, Report]:
