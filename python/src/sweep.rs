@@ -3,12 +3,15 @@
 use crate::ask::Ask;
 use crate::attend::attend;
 use crate::errors::{bug, input, raised, refused};
-use crate::experiment::{table, Experiment, Report};
+use crate::experiment::{have_files, table, Experiment, Report};
 use crate::foreign;
+<<<<<<< HEAD
 use crate::json;
 use crate::testbed::Testbed;
+=======
+>>>>>>> ee21eba67d6c74f0122a363889a937c2ff72b9a3
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -67,9 +70,10 @@ impl Sweep {
         match done.failed.first() {
             None => Ok(done.made),
             Some(first) => {
-                let (count, why) = (done.failed.len(), &first.why);
+                let (why, of) = (&first.why, done.failed.len() + done.made);
+                let count = done.failed.len();
                 Err(raised(thalweg::Error::Job(format!(
-                    "{count} parts failed, the first: {why}"
+                    "{count} of {of} parts failed, with all their points; the first: {why}"
                 ))))
             }
         }
@@ -112,7 +116,7 @@ pub(crate) fn sweep_of(
     arguments: Bound<'_, PyDict>,
 ) -> PyResult<Sweep> {
     let ask = Ask::new(arguments);
-    named(&experiment.testbeds)?;
+    have_files(&experiment.testbeds)?;
     let points = match (ask.any("over")?, ask.any("points")?) {
         (Some(over), None) => grid(&over)?,
         (None, Some(rows)) => of_table(&rows)?,
@@ -129,7 +133,7 @@ pub(crate) fn sweep_of(
 /// Each value of each key with each of the others.
 fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     let (over, testbeds) = table(over)?;
-    named(&testbeds)?;
+    have_files(&testbeds)?;
     let axis = |(key, values): (&String, &toml::Value)| match values {
         toml::Value::Array(values) => Axis::of(key, values.clone()),
         value => Axis::of(key, vec![value.clone()]),
@@ -142,18 +146,6 @@ fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     points(&axes, Design::Grid, 1).map_err(raised)
 }
 
-/// Parts go to other processes and machines, and name their testbeds.
-fn named(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
-    match testbeds.keys().next() {
-        None => Ok(()),
-        Some(name) => {
-            let why =
-                format!("run.testbed: {name} is a value: save its links, and name their file");
-            Err(input("run.testbed", &why))
-        }
-    }
-}
-
 /// A point a row, a key a column.
 fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     let value = |value: Value| match value {
@@ -161,7 +153,7 @@ fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
         Value::Number(x) => x.into(),
         Value::Text(text) => text.into(),
     };
-    let rows = foreign::rows("points", rows)?.into_iter();
+    let rows = foreign::rows("points", rows, |_| true)?.into_iter();
     let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
     Ok(point.collect())
 }
@@ -203,12 +195,22 @@ pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<
     task.write(&folder, &bytes).map_err(raised)
 }
 
-/// The reports of what a folder has, by point.
+/// The columns of what a folder has, and what they hold, in a word.
 #[pyfunction]
-pub(crate) fn reports(folder: PathBuf) -> PyResult<BTreeMap<String, Report>> {
+pub(crate) fn columns(folder: PathBuf) -> PyResult<BTreeMap<String, String>> {
+    let folder = Folder::open(&folder).map_err(raised)?;
+    let columns = folder.columns().map_err(raised)?.into_iter();
+    Ok(columns
+        .map(|(name, kind)| (name, kind.to_string()))
+        .collect())
+}
+
+/// The reports of what a folder has, by point, in the order of points.
+#[pyfunction]
+pub(crate) fn reports(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let folder = Folder::open(Path::new(&folder)).map_err(raised)?;
     let reports = folder.reports().map_err(raised)?.into_iter();
-    Ok(reports
+    reports
         .map(|(point, report)| (point.words(), Report(report)))
-        .collect())
+        .into_py_dict(py)
 }

@@ -34,14 +34,17 @@ def test_parts_are_the_same_on_threads_in_shards_and_in_processes(tmp_path: Path
 
 
 def test_rows_and_reports_of_a_sweep(tmp_path: Path):
-    sweep = tw.Sweep("cit.bounds", points={"run.payload": [40, 80]}, seeds=[1, 2])
+    pytest.importorskip("polars")
+    sweep = tw.Sweep("cit.bounds", points={"run.payload": [80, 110]}, seeds=[1, 2])
+    with pytest.raises(tw.InputError, match="no part of a sweep"):
+        tw.scan(tmp_path)
     sweep.run(tmp_path)
     reports = tw.reports(tmp_path)
-    assert sorted(reports) == sorted(sweep.points)
+    # As they were asked for: as texts, 110 would come before 80.
+    assert list(reports) == sweep.points
     assert all(report.seeds == [1, 2] for report in reports.values())
-    polars = pytest.importorskip("polars")
     rows = tw.scan(tmp_path).collect()
-    assert set(rows["at.run.payload"]) == {40, 80} and len(rows) == sum(len(report.rows) for report in reports.values())
+    assert set(rows["at.run.payload"]) == {80, 110} and len(rows) == sum(len(report.rows) for report in reports.values())
 
 
 def test_points_are_drawn_by_a_seed():
@@ -90,9 +93,30 @@ def test_parts_are_the_same_on_workers_of_dask(tmp_path: Path):
         ({}, "either over= or points="),
         ({"over": OVER, "seeds": [-1]}, "seeds"),
         ({"over": OVER, "seeds": [1, 1]}, "twice"),
+        ({"over": OVER, "seeds": 3}, "a list or a range"),
     ],
 )
 def test_what_cannot_be_is_told_before_anything_runs(arguments, says):
     with pytest.raises(tw.InputError, match=says) as raised:
         tw.Sweep("cit.bounds", **arguments)
     assert "\n" not in str(raised.value)
+
+
+def test_a_point_that_fails_is_told_with_what_is_lost(tmp_path: Path):
+    run = {"kind": "transfers", "testbed": "line5", "protocols": ["pip"]}
+    mine = {"id": "mine", "title": "Mine", "run": run}
+    sweep = tw.Sweep(mine, over={"run.routes": [[[5, 1]], [[9, 1]]]}, seeds=[1])
+    with pytest.raises(tw.JobError, match="1 of 1 parts failed, with all their points; the first: seed 1, .*no node 9"):
+        sweep.run(tmp_path)
+
+
+def test_columns_have_types_that_do_not_depend_on_the_first_part(tmp_path: Path):
+    polars = pytest.importorskip("polars")
+    sweep = tw.Sweep("cit.bounds", over={"run.payload": [40]}, seeds=[1])
+    sweep.run(tmp_path)
+    known = tw.scan(tmp_path).collect()
+    assert known["at.run.payload"].dtype == polars.Int64
+    [file] = tmp_path.glob("*.csv")
+    heading = file.read_text().splitlines()[0]
+    file.write_text(heading + "\n" + "," * heading.count(",") + "\n")
+    assert tw.scan(tmp_path).collect().schema == known.schema

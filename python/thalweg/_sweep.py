@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import json
 import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
 
 from . import _thalweg
+=======
+import glob
+import os
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
+
+from . import _plain, _thalweg
+>>>>>>> ee21eba67d6c74f0122a363889a937c2ff72b9a3
 from ._errors import InputError
 from ._progress import Progress, told
 
@@ -76,8 +84,8 @@ class Sweep:
         asked = {
             "over": over,
             "points": points,
-            "seeds": None if seeds is None else list(seeds),
-            "losses": list(losses),
+            "seeds": _plain.listed("seeds", seeds),
+            "losses": _plain.listed("losses", losses),
         }
         self._sweep = _thalweg.sweep_of(experiment(what), asked)
 
@@ -144,10 +152,18 @@ def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool
 
 
 def scan(folder: str | os.PathLike[str]) -> Any:
-    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`."""
+    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`.
+
+    Columns have their types also where the first part has nothing in them.
+    """
     import polars
 
-    return polars.scan_csv(os.path.join(os.fspath(folder), "*.csv"))
+    parts = os.path.join(os.fspath(folder), "*.csv")
+    if not glob.glob(parts):
+        raise InputError(f"{os.fspath(folder)}: holds no part of a sweep yet, as CSV", os.fspath(folder))
+    types = {"whole": polars.Int64, "0 or 1": polars.Int64, "number": polars.Float64, "text": polars.String}
+    columns = _thalweg.columns(folder)
+    return polars.scan_csv(parts, schema_overrides={name: types[kind] for name, kind in columns.items()})
 
 
 def reports(folder: str | os.PathLike[str]) -> dict[str, Report]:

@@ -251,6 +251,27 @@ fn results_of_what_is_there_are_printed_at_each_point() {
 }
 
 #[test]
+fn an_experiment_without_metrics_has_rows_and_no_results() {
+    let dir = folder();
+    let args = "sweep paths.toml --over run.packets=20 --seeds 1 --out runs";
+    succeeds(dir.path(), &args.split(' ').collect::<Vec<_>>());
+    let said = succeeds(dir.path(), &["sweep", "--results", "runs"]);
+    assert!(
+        said.ends_with("no results: the experiment has no [[metric]], only rows\n"),
+        "{said}"
+    );
+    let part = files(&dir.path().join("runs")).into_keys();
+    for part in part.filter(|name| name.ends_with(".csv")) {
+        fs::remove_file(dir.path().join("runs").join(part)).unwrap();
+    }
+    let said = succeeds(dir.path(), &["sweep", "--results", "runs"]);
+    assert!(
+        said.ends_with("no results: there are no rows yet\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn bad_input_is_one_line_before_anything_runs() {
     let dir = folder();
     fs::write(dir.path().join("bad.csv"), "run.payload\n40\n400\n").unwrap();
