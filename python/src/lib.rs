@@ -38,11 +38,7 @@ mod _thalweg {
     #[pymodule_export]
     use crate::plan::{plan, plan_again, Plan};
     #[pymodule_export]
-<<<<<<< HEAD
-    use crate::sweep::{drawn, reports, run_part, sweep_of, Sweep};
-=======
-    use crate::sweep::{columns, reports, run_part, sweep_of, Sweep};
->>>>>>> ee21eba67d6c74f0122a363889a937c2ff72b9a3
+    use crate::sweep::{columns, drawn, reports, run_part, sweep_of, Sweep};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

@@ -5,11 +5,7 @@ use crate::attend::attend;
 use crate::errors::{bug, input, raised, refused};
 use crate::experiment::{have_files, table, Experiment, Report};
 use crate::foreign;
-<<<<<<< HEAD
 use crate::json;
-use crate::testbed::Testbed;
-=======
->>>>>>> ee21eba67d6c74f0122a363889a937c2ff72b9a3
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;

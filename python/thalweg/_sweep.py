@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
+import glob
 import json
 import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
 
-from . import _thalweg
-=======
-import glob
-import os
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
-
 from . import _plain, _thalweg
->>>>>>> ee21eba67d6c74f0122a363889a937c2ff72b9a3
 from ._errors import InputError
 from ._progress import Progress, told
 

@@ -1,7 +1,7 @@
 //! The daemon as a whole: it begins, serves, and ends.
 //!
-//! Invariants: connections are bounded, and so is the time for a request's head and body; one daemon has a folder. Time
-//! base: wall clock.
+//! Invariants: connections are bounded, and so is the time for a request's head and body, and for an answer that nobody
+//! reads; one daemon has a folder. Time base: wall clock. Tests: `serve_tests.rs`.
 
 use std::fs::DirBuilder;
 use std::net::{SocketAddr, TcpListener};
@@ -15,8 +15,10 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime;
 use tokio::sync::watch;
+use tokio_io_timeout::TimeoutWriter;
 
 use super::config::Config;
 use super::http;
@@ -29,6 +31,8 @@ use thalweg_host::store::{plain, Level, Lock, Store, StoreError};
 
 /// How long a request's head may take, and a connection be idle before it.
 const HEAD: Duration = Duration::from_secs(5);
+/// How long a peer may read nothing of its answer: who never reads holds a seat. Long, for tunnels over slow lines.
+const UNREAD: Duration = Duration::from_secs(60);
 /// How long answers that are under way may take when the daemon ends.
 const END: Duration = Duration::from_secs(2);
 /// Threads for what blocks.
@@ -203,13 +207,26 @@ async fn accept(
         let Some(seat) = seats.take(peer.ip()) else {
             continue;
         };
-        let service = TowerToHyperService::new(router.clone());
+        let router = router.clone();
         tokio::spawn(async move {
-            let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(HEAD);
-            // A peer that leaves in the middle is its own affair.
-            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            answer(stream, router, UNREAD).await;
             drop(seat);
         });
     }
 }
+
+/// Answers one peer until it leaves, or reads nothing for `unread`.
+async fn answer<S: AsyncRead + AsyncWrite>(stream: S, router: Router, unread: Duration) {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(unread));
+    let stream = TokioIo::new(Box::pin(stream));
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    let service = TowerToHyperService::new(router);
+    // A peer that leaves in the middle is its own affair.
+    let _ = server.serve_connection(stream, service).await;
+}
+
+#[cfg(test)]
+#[path = "serve_tests.rs"]
+mod tests;
