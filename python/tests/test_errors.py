@@ -31,6 +31,7 @@ import thalweg as tw
         (lambda: tw.run("p3.fig99"), None, "p3.fig99"),
         (lambda: tw.run("cit.bounds", seeds=[1, -2]), "seeds", "seeds: expected seeds from 0"),
         (lambda: tw.run("cit.bounds", seeds=[2**63]), None, "seeds are from 0 to 9223372036854775807"),
+        (lambda: tw.Sweep("cit.bounds", over={"run.payload": 40}).run("r", executor=4), "executor", "int has not"),
         (lambda: tw.run("cit.bounds", jobs=0), "jobs", "from 1 on"),
         (lambda: tw.testbed({"src": [1], "dst": [2]}), "row 0", "prr: expected a ratio from 0 to 1, got none"),
         (lambda: tw.testbed({"src": [1, 2], "dst": [2, 1], "prr": [1, 7]}), "row 1", "a ratio from 0 to 1"),

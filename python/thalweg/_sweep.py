@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
 
 from . import _thalweg
+from ._errors import InputError
 from ._progress import Progress, told
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class Sweep:
         """
         if executor is None:
             return self._sweep._run(folder, {"jobs": jobs, "shard": shard, "progress": progress})
+        if not hasattr(executor, "submit"):
+            kind = type(executor).__name__
+            raise InputError(f"executor: expected what has submit(), {kind} has not", "executor")
         return _submitted(executor, os.fspath(folder), self.missing(folder), progress)
 
     def __len__(self) -> int:
