@@ -47,7 +47,7 @@ printf '%s, %s bytes\n' "${wheel##*/}" "$bytes"
 # From a folder where the sources are not: what is tested is what is in the wheel.
 for python in "${all[@]}"; do
     more=()
-    [ "$python" != "$newest" ] || more=(duckdb mypy numpy polars tqdm)
+    [ "$python" != "$newest" ] || more=(distributed duckdb mypy numpy polars tqdm)
     venv test "$python" pytest "$wheel" "${more[@]}"
     "$work/test/bin/python" --version
     (cd "$work" && test/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD/python/tests")

@@ -54,7 +54,7 @@ fn of_testbed(why: &TestbedError) -> PyErr {
         Location::Row(row) => format!("row {row}"),
         Location::Key(key) => key.clone(),
     };
-    input(&place, &why.to_string())
+    input(&place, &shortened(&why.to_string()))
 }
 
 /// The argument that the library calls `option`.
@@ -66,6 +66,17 @@ fn argument(option: &str) -> String {
         "loss" => "losses".to_owned(),
         option => option.replace('-', "_"),
     }
+}
+
+/// The first lines of `text`: rows of a table that are all wrong are wrong in the same way.
+fn shortened(text: &str) -> String {
+    const LINES: usize = 3;
+    let mut lines: Vec<&str> = text.lines().collect();
+    if lines.len() > LINES {
+        lines.truncate(LINES);
+        lines.push("and more");
+    }
+    lines.join("\n")
 }
 
 /// `text` in one line.

@@ -97,11 +97,7 @@ impl Experiment {
     }
     /// Writes the file that `thalweg run` takes.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        if let Some(name) = self.testbeds.keys().next() {
-            let why =
-                format!("run.testbed: {name} is a value: save its links, and name their file");
-            return Err(input("run.testbed", &why));
-        }
+        have_files(&self.testbeds)?;
         Ok(fs::write(path, &self.experiment.text)?)
     }
     /// What its file says.
@@ -154,6 +150,20 @@ pub(crate) fn table(
     let table = serde_json::from_str(&json);
     let table = table.map_err(|why| refused(format!("an experiment's keys: {why}")))?;
     Ok((table, testbeds))
+}
+
+/// Files, and parts that go to other processes and machines, name their testbeds.
+///
+/// # Errors
+/// What to do with the first of `testbeds`, which are values.
+pub(crate) fn have_files(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
+    let Some(name) = testbeds.keys().next() else {
+        return Ok(());
+    };
+    let line = format!(
+        "run.testbed: {name} has no file, which this needs; save(\"{name}.csv\") writes one: name that"
+    );
+    Err(input("run.testbed", &line))
 }
 
 /// The exception that `why` an experiment is none is: its place is the key.

@@ -16,18 +16,21 @@ use pyo3::types::PyCapsule;
 use thalweg::Row;
 use thalweg_lab::results::Value;
 
-/// The rows of `table`, each with the columns in which it has a value.
+/// Whether a column counts: others may hold times, lists or whatever.
+pub(crate) type Counts = fn(&str) -> bool;
+
+/// The rows of `table`, each with the columns in which it has a number or a text.
 ///
 /// # Errors
-/// `what` it was to be, where it is no table.
-pub(crate) fn rows(what: &str, table: &Bound<'_, PyAny>) -> PyResult<Vec<Row>> {
+/// `what` it was to be, where it is no table; a column that counts and holds something else.
+pub(crate) fn rows(what: &str, table: &Bound<'_, PyAny>, counts: Counts) -> PyResult<Vec<Row>> {
     match table.hasattr("__arrow_c_stream__")? {
-        true => match of_stream(table) {
+        true => match of_stream(table, counts) {
             // pandas has the interface, and needs pyarrow for it.
-            Err(why) if is_import_error(table, &why) => of_columns(what, table),
+            Err(why) if is_import_error(table, &why) => of_columns(what, table, counts),
             rows => rows,
         },
-        false => of_columns(what, table),
+        false => of_columns(what, table, counts),
     }
 }
 
@@ -35,7 +38,7 @@ fn is_import_error(table: &Bound<'_, PyAny>, why: &PyErr) -> bool {
     why.is_instance_of::<pyo3::exceptions::PyImportError>(table.py())
 }
 
-fn of_stream(table: &Bound<'_, PyAny>) -> PyResult<Vec<Row>> {
+fn of_stream(table: &Bound<'_, PyAny>, counts: Counts) -> PyResult<Vec<Row>> {
     let capsule = table.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast_into::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?;
@@ -48,24 +51,26 @@ fn of_stream(table: &Bound<'_, PyAny>) -> PyResult<Vec<Row>> {
     let unread = |why: arrow_schema::ArrowError| input("the table", &why.to_string());
     let mut rows = Vec::new();
     for batch in reader.map_err(unread)? {
-        add(&mut rows, &batch.map_err(unread)?)?;
+        add(&mut rows, &batch.map_err(unread)?, counts)?;
     }
     Ok(rows)
 }
 
 /// Adds the rows of `batch`.
-fn add(rows: &mut Vec<Row>, batch: &RecordBatch) -> PyResult<()> {
+fn add(rows: &mut Vec<Row>, batch: &RecordBatch, counts: Counts) -> PyResult<()> {
     let first = rows.len();
     rows.resize(first + batch.num_rows(), Row::new());
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         let name = field.name();
-        let values = values(column).ok_or_else(|| {
-            let kind = column.data_type();
-            input(
-                name,
-                &format!("column {name}: expected numbers or texts, got {kind}"),
-            )
-        })?;
+        let values = match values(column) {
+            Some(values) => values,
+            None if !counts(name) => continue,
+            None => {
+                let kind = column.data_type();
+                let line = format!("column {name}: expected numbers or texts, got {kind}");
+                return Err(input(name, &line));
+            }
+        };
         for (row, value) in rows.iter_mut().skip(first).zip(values) {
             row.set_some(name, value);
         }
@@ -138,29 +143,36 @@ fn number(x: f64) -> Option<Value> {
 }
 
 /// The rows of a mapping of names to columns, as a dict of lists or a DataFrame.
-fn of_columns(what: &str, table: &Bound<'_, PyAny>) -> PyResult<Vec<Row>> {
+fn of_columns(what: &str, table: &Bound<'_, PyAny>, counts: Counts) -> PyResult<Vec<Row>> {
     let unfit = || {
         let kind = table
             .get_type()
             .name()
             .map_or_else(|_| "it".to_owned(), |n| n.to_string());
+        let is_lazy = table.hasattr("collect").unwrap_or(false);
+        let hint = if is_lazy { ": collect it first" } else { "" };
         input(
             what,
-            &format!("{what}: expected a table, or a dict of columns; {kind} is neither"),
+            &format!("{what}: expected a table, or a dict of columns; {kind} is neither{hint}"),
         )
     };
     let names = table.try_iter().map_err(|_| unfit())?;
     let mut rows: Vec<Row> = Vec::new();
     let mut length = None;
     for name in names {
-        let name: String = name?.extract().map_err(|_| unfit())?;
+        let name = name.and_then(|name| name.extract::<String>());
+        let name = name.map_err(|_| unfit())?;
         let column = table.get_item(&name).map_err(|_| unfit())?;
         let mut count = 0;
         for value in column.try_iter().map_err(|_| unfit())? {
-            let value = cell(&value?).ok_or_else(|| {
-                let line = format!("column {name}, row {count}: expected a number or a text");
-                input(&format!("row {count}"), &line)
-            })?;
+            let value = match cell(&value?) {
+                Some(value) => value,
+                None if !counts(&name) => None,
+                None => {
+                    let line = format!("column {name}, row {count}: expected a number or a text");
+                    return Err(input(&format!("row {count}"), &line));
+                }
+            };
             if rows.len() == count {
                 rows.push(Row::new());
             }

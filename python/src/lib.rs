@@ -38,7 +38,7 @@ mod _thalweg {
     #[pymodule_export]
     use crate::plan::{plan, plan_again, Plan};
     #[pymodule_export]
-    use crate::sweep::{reports, run_part, sweep_of, Sweep};
+    use crate::sweep::{columns, drawn, reports, run_part, sweep_of, Sweep};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

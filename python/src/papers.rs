@@ -127,7 +127,7 @@ pub(crate) fn reproduce(
 /// The report of rows that are there already, such as those of many runs.
 #[pyfunction]
 pub(crate) fn judge(experiment: &Experiment, rows: &Bound<'_, PyAny>) -> PyResult<Report> {
-    let rows = foreign::rows("rows", rows)?;
+    let rows = foreign::rows("rows", rows, |_| true)?;
     let seeds = rows.iter().filter_map(|row| row.number(SEED));
     let seeds: BTreeSet<u64> = seeds.map(|seed| seed as u64).collect();
     let run = ExperimentRun::new(experiment.experiment.clone()).map_err(raised)?;

@@ -3,11 +3,11 @@
 use crate::ask::Ask;
 use crate::attend::attend;
 use crate::errors::{bug, input, raised, refused};
-use crate::experiment::{table, Experiment, Report};
+use crate::experiment::{have_files, table, Experiment, Report};
 use crate::foreign;
-use crate::testbed::Testbed;
+use crate::json;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -66,9 +66,10 @@ impl Sweep {
         match done.failed.first() {
             None => Ok(done.made),
             Some(first) => {
-                let (count, why) = (done.failed.len(), &first.why);
+                let (why, of) = (&first.why, done.failed.len() + done.made);
+                let count = done.failed.len();
                 Err(raised(thalweg::Error::Job(format!(
-                    "{count} parts failed, the first: {why}"
+                    "{count} of {of} parts failed, with all their points; the first: {why}"
                 ))))
             }
         }
@@ -111,7 +112,7 @@ pub(crate) fn sweep_of(
     arguments: Bound<'_, PyDict>,
 ) -> PyResult<Sweep> {
     let ask = Ask::new(arguments);
-    named(&experiment.testbeds)?;
+    have_files(&experiment.testbeds)?;
     let points = match (ask.any("over")?, ask.any("points")?) {
         (Some(over), None) => grid(&over)?,
         (None, Some(rows)) => of_table(&rows)?,
@@ -128,7 +129,7 @@ pub(crate) fn sweep_of(
 /// Each value of each key with each of the others.
 fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     let (over, testbeds) = table(over)?;
-    named(&testbeds)?;
+    have_files(&testbeds)?;
     let axis = |(key, values): (&String, &toml::Value)| match values {
         toml::Value::Array(values) => Axis::of(key, values.clone()),
         value => Axis::of(key, vec![value.clone()]),
@@ -141,18 +142,6 @@ fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     points(&axes, Design::Grid, 1).map_err(raised)
 }
 
-/// Parts go to other processes and machines, and name their testbeds.
-fn named(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
-    match testbeds.keys().next() {
-        None => Ok(()),
-        Some(name) => {
-            let why =
-                format!("run.testbed: {name} is a value: save its links, and name their file");
-            Err(input("run.testbed", &why))
-        }
-    }
-}
-
 /// A point a row, a key a column.
 fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
     let value = |value: Value| match value {
@@ -160,9 +149,33 @@ fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
         Value::Number(x) => x.into(),
         Value::Text(text) => text.into(),
     };
-    let rows = foreign::rows("points", rows)?.into_iter();
+    let rows = foreign::rows("points", rows, |_| true)?.into_iter();
     let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
     Ok(point.collect())
+}
+
+/// `n` points that `design` draws by `seed`, as columns; each of `spans` is text as `thalweg sweep --over` takes it.
+#[pyfunction]
+pub(crate) fn drawn<'py>(
+    py: Python<'py>,
+    design: &str,
+    spans: Vec<String>,
+    n: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let axes = spans.iter().map(|text| Axis::parse(text));
+    let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(raised)?;
+    let design = match design {
+        "random" => Design::Random(n),
+        _ => Design::LatinHypercube(n),
+    };
+    let mut columns: BTreeMap<String, Vec<toml::Value>> = BTreeMap::new();
+    for point in points(&axes, design, seed).map_err(raised)? {
+        for (key, value) in point {
+            columns.entry(key).or_default().push(value);
+        }
+    }
+    json::python(py, &columns)
 }
 
 /// Makes one part, which is a text of `Sweep.missing`, in a folder. Any process of the same build can.
@@ -178,12 +191,22 @@ pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<
     task.write(&folder, &bytes).map_err(raised)
 }
 
-/// The reports of what a folder has, by point.
+/// The columns of what a folder has, and what they hold, in a word.
 #[pyfunction]
-pub(crate) fn reports(folder: PathBuf) -> PyResult<BTreeMap<String, Report>> {
+pub(crate) fn columns(folder: PathBuf) -> PyResult<BTreeMap<String, String>> {
+    let folder = Folder::open(&folder).map_err(raised)?;
+    let columns = folder.columns().map_err(raised)?.into_iter();
+    Ok(columns
+        .map(|(name, kind)| (name, kind.to_string()))
+        .collect())
+}
+
+/// The reports of what a folder has, by point, in the order of points.
+#[pyfunction]
+pub(crate) fn reports(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let folder = Folder::open(Path::new(&folder)).map_err(raised)?;
     let reports = folder.reports().map_err(raised)?.into_iter();
-    Ok(reports
+    reports
         .map(|(point, report)| (point.words(), Report(report)))
-        .collect())
+        .into_py_dict(py)
 }

@@ -6,6 +6,7 @@ use crate::foreign;
 use crate::table::{Columns, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +56,8 @@ impl Testbed {
     #[staticmethod]
     #[pyo3(signature = (table, *, name = "links"))]
     fn of_links(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
-        let rows = foreign::rows("links", table)?;
+        let rows = foreign::rows("links", table, |name| LINK.contains(&name))?;
+        all_there(&rows)?;
         let links = rows.iter().enumerate().map(|(at, row)| link(at, row));
         let links: Vec<LinkRow> = links.collect::<PyResult<_>>()?;
         let testbed = thalweg::Testbed::of_links(name, &links);
@@ -212,14 +214,33 @@ fn table(links: &[LinkRow]) -> PyResult<Table> {
         .table()
 }
 
+/// The columns of links, of which the first three are needed.
+const LINK: [&str; 5] = ["src", "dst", "prr", "channel", "rssi_dbm"];
+
+/// The columns that links need have values in `rows`, if there are any: else they may have other names.
+fn all_there(rows: &[Row]) -> PyResult<()> {
+    let known: BTreeSet<&String> = rows.iter().flat_map(|row| row.0.keys()).collect();
+    let lacking: Vec<&str> = (LINK.into_iter().take(3))
+        .filter(|name| !known.iter().any(|known| known == name))
+        .collect();
+    if rows.is_empty() || lacking.is_empty() {
+        return Ok(());
+    }
+    let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+    let (lacking, known) = (lacking.join(", "), known.join(", "));
+    let line = format!("links: expected the columns src, dst and prr; without values: {lacking}; there are {known}");
+    Err(input("links", &line))
+}
+
 /// The link in row number `at`.
 fn link(at: usize, row: &Row) -> PyResult<LinkRow> {
     let place = format!("row {at}");
     let expected = |what: &str, expected: &str| {
-        let got = row
-            .0
-            .get(what)
-            .map_or_else(|| "none".to_owned(), ToString::to_string);
+        let got = match row.0.get(what) {
+            None => "none".to_owned(),
+            Some(Value::Text(text)) => format!("the text {text:?}"),
+            Some(number) => number.to_string(),
+        };
         input(
             &place,
             &format!("links, {place}: {what}: expected {expected}, got {got}"),
@@ -227,7 +248,7 @@ fn link(at: usize, row: &Row) -> PyResult<LinkRow> {
     };
     let node = |what: &str| {
         let number = whole(row, what).and_then(|n| u16::try_from(n).ok());
-        number.ok_or_else(|| expected(what, "a node's number"))
+        number.ok_or_else(|| expected(what, "a node's number, 0 to 65533"))
     };
     let channel = match row.0.contains_key("channel") {
         true => {

@@ -33,9 +33,14 @@ import thalweg as tw
         (lambda: tw.run("cit.bounds", seeds=[2**63]), None, "seeds are from 0 to 9223372036854775807"),
         (lambda: tw.Sweep("cit.bounds", over={"run.payload": 40}).run("r", executor=4), "executor", "int has not"),
         (lambda: tw.run("cit.bounds", jobs=0), "jobs", "from 1 on"),
-        (lambda: tw.testbed({"src": [1], "dst": [2]}), "row 0", "prr: expected a ratio from 0 to 1, got none"),
+        (lambda: tw.run("cit.bounds", seeds=3), "seeds", "a list or a range, got 3"),
+        (lambda: tw.run("cit.bounds", seeds=[]), "seeds", "one or more"),
+        (lambda: tw.testbed({"from": [1], "dst": [2]}), "links", "without values: src, prr; there are dst, from"),
+        (lambda: tw.testbed({"src": [1, 2], "dst": [2, 1], "prr": [1, None]}), "row 1", "from 0 to 1, got none"),
+        (lambda: tw.testbed([[0, 1], [1, 0]]), "links", "list is neither: give a matrix as prr="),
+        (lambda: tw.testbed(prr=[[0, 97, 90], [95, 0, 88], [91, 93, 0]]), "row 0", "; and more"),
         (lambda: tw.testbed({"src": [1, 2], "dst": [2, 1], "prr": [1, 7]}), "row 1", "a ratio from 0 to 1"),
-        (lambda: tw.testbed({"src": ["a"], "dst": [2], "prr": [1]}), "row 0", "src: expected a node's number, got a"),
+        (lambda: tw.testbed({"src": ["a"], "dst": [2], "prr": [1]}), "row 0", "src: expected a node's number, 0 to 65533, got the text \"a\""),
         (lambda: tw.testbed({"src": [1], "dst": [2, 3], "prr": [1]}), "dst", "column dst has 2 rows"),
         (lambda: tw.testbed(7), "links", "expected a table, or a dict of columns; int is neither"),
     ],
@@ -57,3 +62,24 @@ def test_a_testbeds_file_names_its_line(tmp_path: Path):
     with pytest.raises(tw.InputError) as raised:
         tw.testbed(file)
     assert "line 3" in str(raised.value) and raised.value.where.startswith("line 3")
+
+
+class LazyFrame:
+    """As that of polars: it has columns, but no rows before it is collected."""
+
+    columns = ["src", "dst", "prr"]
+
+    def collect(self):
+        return {}
+
+    def __getitem__(self, key):
+        raise TypeError("LazyFrame is not subscriptable")
+
+
+def test_a_table_in_the_wrong_place_says_what_to_do():
+    with pytest.raises(tw.InputError, match="LazyFrame is neither: collect it first"):
+        tw.testbed(LazyFrame())
+    mine = {"id": "mine", "title": "Mine", "run": {"kind": "transfers", "testbed": LazyFrame()}}
+    with pytest.raises(tw.InputError, match=r"give thalweg.testbed\(\) of it") as raised:
+        tw.experiment(mine)
+    assert raised.value.where == "run.testbed"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import thalweg as tw
 
-CHEAP = ["cit.bounds", "cit.fig3", "ff.bounds", "ff.window", "p3.table2"]
+CHEAP = ["cit.bounds", "cit.fig3", "cit.fig6", "ff.twostreams", "fusion.fig2_5", "p3.pip", "rcrt.fig2", "rcrt.single"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import math
 import pickle
@@ -86,6 +87,18 @@ def test_links_of_any_table_are_those_of_the_file(library, table, tmp_path: Path
     assert (tmp_path / "saved.csv").read_text() == LINKS.replace("1.0,-70", "1,-70")
 
 
+@pytest.mark.parametrize("library", ["dict", "polars"])
+def test_columns_beside_those_of_links_may_hold_anything(library):
+    when = [datetime.datetime(2024, 1, day) for day in range(1, 1 + len(ROWS))]
+    table = {**COLUMNS, "heard_at": when}
+    if library == "polars":
+        table = pytest.importorskip("polars").DataFrame(table)
+    assert tw.testbed(table).links.to_dicts() == ROWS
+    wrong = {**COLUMNS, "prr": when} if library == "dict" else table.with_columns(prr="heard_at")
+    with pytest.raises(tw.InputError, match="column prr"):
+        tw.testbed(wrong)
+
+
 def test_links_of_matrices():
     numpy = pytest.importorskip("numpy")
     prr, rssi = numpy.full((2, 3, 3), math.nan), numpy.full((2, 3, 3), math.nan)
@@ -119,5 +132,5 @@ def test_an_experiment_runs_over_links_that_are_a_value(tmp_path: Path):
     rows += [tw.run(file).rows, tw.run(file, testbed=site).rows]
     plain = [[{**row, "testbed": None} for row in table.to_dicts()] for table in rows]
     assert plain[0] and all(one == plain[0] for one in plain)
-    with pytest.raises(tw.InputError, match="save its links"):
+    with pytest.raises(tw.InputError, match=r'mine has no file, .*save\("mine.csv"\)'):
         given.save(tmp_path / "given.toml")

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os as _os
 from typing import Any, Iterable, Mapping
 
-from . import _links, _thalweg
+from . import _links, _plain, _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
 from ._progress import Progress
-from ._sweep import Sweep, reports, scan
+from ._sweep import Sweep, latin_hypercube, random, reports, scan
 from ._thalweg import (
     Collected,
     Experiment,
@@ -49,8 +49,10 @@ __all__ = [
     "experiment",
     "experiments",
     "judge",
+    "latin_hypercube",
     "plan",
     "protocols",
+    "random",
     "reports",
     "reproduce",
     "run",
@@ -83,6 +85,9 @@ def testbed(
         return Testbed.load(what)
     if what is None:
         raise InputError("expected a testbed: a name, a file, a table of links, or prr=")
+    if isinstance(what, (list, tuple)) or hasattr(what, "tolist"):
+        line = f"links: expected a table, or a dict of columns; {type(what).__name__} is neither: give a matrix as prr="
+        raise InputError(line, "links")
     return Testbed.of_links(what, name=name)
 
 
@@ -213,6 +218,6 @@ def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: 
 def _arguments(given: dict[str, Any]) -> dict[str, Any]:
     """What the compiled half takes: iterables as lists."""
     for name in ("seeds", "channels", "losses"):
-        if given.get(name) is not None and not isinstance(given[name], str):
-            given[name] = list(given[name])
+        if name in given:
+            given[name] = _plain.listed(name, given[name])
     return given

@@ -9,6 +9,18 @@ from ._errors import InputError
 from ._thalweg import Testbed
 
 
+def listed(name: str, values: Any) -> list[Any] | None:
+    """The argument `name`, of which there may be several, as a list; None where it is not given."""
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name}: expected several, such as a list or a range, got {values!r:.80}", name)
+    several = list(values)
+    if name == "seeds" and not several:
+        raise InputError("seeds: expected one or more, got none", name)
+    return several
+
+
 def text(values: Mapping[str, Any]) -> tuple[str, dict[str, Testbed]]:
     """The JSON of `values`, and the testbeds among them by the names that stand for them there."""
     if not isinstance(values, Mapping):
@@ -29,6 +41,9 @@ def _plain(value: Any, where: str, testbeds: dict[str, Testbed]) -> Any:
         return name
     if isinstance(value, Mapping):
         return {str(key): _plain(one, f"{where}.{key}", testbeds) for key, one in value.items()}
+    if hasattr(value, "columns"):
+        kind = type(value).__name__
+        raise InputError(f"{where}: {kind} is a table; where links are meant, give thalweg.testbed() of it", where)
     if hasattr(value, "tolist"):
         return _plain(value.tolist(), where, testbeds)
     if isinstance(value, Iterable) and not isinstance(value, bytes):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import os
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
 
-from . import _thalweg
+from . import _plain, _thalweg
 from ._errors import InputError
 from ._progress import Progress, told
 
@@ -14,6 +16,38 @@ if TYPE_CHECKING:
 
 WINDOW = 200
 """So many parts are out at a time."""
+
+
+def random(spans: Mapping[str, Any], *, n: int, seed: int = 1) -> dict[str, list[Any]]:
+    """`n` points for `Sweep(points=)`, each drawn by itself: more of them leave the first as they are.
+
+    `spans` has for each key a tuple of the least and the greatest value, or a list of values.
+    """
+    return _drawn("random", spans, n, seed)
+
+
+def latin_hypercube(spans: Mapping[str, Any], *, n: int, seed: int = 1) -> dict[str, list[Any]]:
+    """`n` points for `Sweep(points=)`: of each key's span cut into `n` slices, each slice has one.
+
+    `spans` as of `random`.
+    """
+    return _drawn("latin hypercube", spans, n, seed)
+
+
+def _drawn(design: str, spans: Mapping[str, Any], n: int, seed: int) -> dict[str, list[Any]]:
+    for name, value, least in ("n", n, 1), ("seed", seed, 0):
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**64:
+            raise InputError(f"{name}: expected a whole number from {least} on, not {value!r}", name)
+    texts = [f"{key}={_span(key, values)}" for key, values in spans.items()]
+    return _thalweg.drawn(design, texts, n, seed)
+
+
+def _span(key: str, values: Any) -> str:
+    if isinstance(values, tuple) and len(values) == 2 and all(isinstance(value, (int, float)) for value in values):
+        return f"{values[0]!r}..{values[1]!r}"
+    if isinstance(values, list):
+        return ",".join(json.dumps(value) for value in values)
+    raise InputError(f"{key}: expected (least, greatest) or a list of values, not {values!r}", key)
 
 
 class Executor(Protocol):
@@ -43,8 +77,8 @@ class Sweep:
         asked = {
             "over": over,
             "points": points,
-            "seeds": None if seeds is None else list(seeds),
-            "losses": list(losses),
+            "seeds": _plain.listed("seeds", seeds),
+            "losses": _plain.listed("losses", losses),
         }
         self._sweep = _thalweg.sweep_of(experiment(what), asked)
 
@@ -114,10 +148,18 @@ def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool
 
 
 def scan(folder: str | os.PathLike[str]) -> Any:
-    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`."""
+    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`.
+
+    Columns have their types also where the first part has nothing in them.
+    """
     import polars
 
-    return polars.scan_csv(os.path.join(os.fspath(folder), "*.csv"))
+    parts = os.path.join(os.fspath(folder), "*.csv")
+    if not glob.glob(parts):
+        raise InputError(f"{os.fspath(folder)}: holds no part of a sweep yet, as CSV", os.fspath(folder))
+    types = {"whole": polars.Int64, "0 or 1": polars.Int64, "number": polars.Float64, "text": polars.String}
+    columns = _thalweg.columns(folder)
+    return polars.scan_csv(parts, schema_overrides={name: types[kind] for name, kind in columns.items()})
 
 
 def reports(folder: str | os.PathLike[str]) -> dict[str, Report]:

@@ -3,6 +3,35 @@ import builtins
 import os
 from typing import Any, Mapping, Sequence, final
 
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Collected",
+    "Experiment",
+    "Losses",
+    "Plan",
+    "Report",
+    "Reproduced",
+    "Survey",
+    "Sweep",
+    "Table",
+    "Testbed",
+    "collect",
+    "drawn",
+    "experiment_again",
+    "experiments",
+    "judge",
+    "plan",
+    "plan_again",
+    "protocols",
+    "reports",
+    "reproduce",
+    "run",
+    "run_part",
+    "survey",
+    "sweep_of",
+]
+
 @final
 class Testbed:
     @staticmethod
@@ -37,6 +66,7 @@ class Testbed:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def _repr_svg_(self) -> str: ...
 
+@disjoint_base
 class Table:
     @property
     def columns(self) -> list[str]: ...
@@ -222,4 +252,6 @@ def plan_again(
 def experiment_again(text: str, testbeds: dict[str, Testbed]) -> Experiment: ...
 def sweep_of(experiment: Experiment, arguments: dict[str, Any]) -> Sweep: ...
 def run_part(folder: str | os.PathLike[str], part: str) -> None: ...
+def drawn(design: str, spans: list[str], n: int, seed: int) -> dict[str, list[Any]]: ...
+def columns(folder: str | os.PathLike[str]) -> dict[str, str]: ...
 def reports(folder: str | os.PathLike[str]) -> dict[str, Report]: ...

@@ -271,8 +271,12 @@ fn results(args: &SweepArgs, folder: &Path) -> Result<(), Failure> {
     match (args.json, json.is_empty()) {
         (true, _) => print(&json),
         (false, true) => print(&format!(
-            "{}\nno results: no rows, or no metrics\n",
-            summary(&status)
+            "{}\nno results: {}\n",
+            summary(&status),
+            match reports.is_empty() {
+                true => "there are no rows yet",
+                false => "the experiment has no [[metric]], only rows",
+            }
         )),
         (false, false) => print(&format!("{}\n\n{}", summary(&status), table.render())),
     }

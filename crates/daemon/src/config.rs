@@ -1,7 +1,6 @@
 //! The daemon's configuration, as a TOML file has it; every key has a default. `docs/examples/gateway.toml`
 //! explains each. Invariant: what is parsed can be run. Tests: `config_tests.rs`.
 
-pub(super) mod secret;
 mod station;
 mod window;
 
@@ -14,6 +13,7 @@ use thalweg_units::BatteryLevel;
 
 pub use super::disk::StoreConfig;
 pub use super::mqtt::MqttConfig;
+use super::secret;
 pub use station::NetworkConfig;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::store::plain;

@@ -18,6 +18,7 @@ mod outbox;
 mod page;
 mod running;
 mod seats;
+mod secret;
 mod serve;
 mod station_state;
 mod stations;

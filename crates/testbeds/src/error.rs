@@ -120,7 +120,7 @@ pub enum Problem {
     #[error("{0} is `{1}`; expected {2}")]
     Value(Box<str>, Box<str>, Box<str>),
     /// A link that was given before: sender, receiver, channel (none stands for all).
-    #[error("the link {0} -> {1} on {channels} is given twice; expected one row per link, or a column `datetime` where there are several days", channels = on(*.2))]
+    #[error("the link {0} -> {1} on {channels} is given twice; expected one row per link, or a CSV with a column `datetime` where there are several days", channels = on(*.2))]
     DuplicateLink(Box<str>, Box<str>, Option<u8>),
     /// A node id that two nodes share.
     #[error("node {0} is given twice; expected every node once")]

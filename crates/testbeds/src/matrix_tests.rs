@@ -68,7 +68,7 @@ fn all_that_is_wrong_is_told_at_once() {
     let expected = "m.csv, line 2: dst is `x`; expected a node's number, 0..65533 (column 2)\n\
             m.csv, line 5: channel is `99`; expected a channel of the 2.4 GHz band, 11..26 (column 3)\n\
             m.csv, line 5: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
-            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link, or a column `datetime` where there are several days";
+            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link, or a CSV with a column `datetime` where there are several days";
     assert_eq!(error, expected);
     let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
     let error = read(&many).unwrap_err();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
-use crate::config::secret;
+use crate::secret;
 
 /// The broker, and what is sent to it.
 #[derive(Debug, Clone, Deserialize)]

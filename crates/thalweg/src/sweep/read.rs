@@ -4,10 +4,10 @@
 use super::folder::Folder;
 use super::task::{Point, POINT};
 use crate::Error;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use thalweg_lab::experiment::{Experiment, Report};
-use thalweg_lab::results::{Claims, Extent, Row, Value, SEED};
+use thalweg_lab::results::{Claims, ColumnKind, Extent, Row, Value, SEED};
 
 impl Folder {
     /// The experiment, as the manifest has it.
@@ -18,6 +18,16 @@ impl Folder {
         let (id, text) = self.text();
         let experiment = Experiment::parse(Path::new(id), text);
         experiment.map_err(|why| Error::Input(why.to_string()))
+    }
+
+    /// The columns of the rows in its parts, and what they hold: a file of CSV, and one whose column is empty, does not say.
+    ///
+    /// # Errors
+    /// As [`Self::experiment`].
+    pub fn columns(&self) -> Result<BTreeMap<String, ColumnKind>, Error> {
+        let experiment = self.experiment()?;
+        let first = self.task(0);
+        Ok(first.map_or_else(BTreeMap::new, |task| task.columns(&experiment)))
     }
 
     /// The rows of each point that was asked for, as far as its parts are there: in the order of points, then of seeds.

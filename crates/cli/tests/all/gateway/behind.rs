@@ -294,8 +294,10 @@ fn parts_that_are_there_are_not_fetched_again_after_a_kill() {
 #[test]
 fn a_base_station_of_another_network_is_down_and_the_others_work() {
     let dir = tempfile::tempdir().unwrap();
-    // Its base station is node 6, and line5 has five nodes.
-    let _station = Station::start(dir.path(), "stata", "20", &BYTES.to_string());
+    // Its base station is one of these, and line5 has nodes 1 to 5.
+    let links = "src,dst,channel,prr\n31,32,26,0.9\n32,31,26,0.9\n32,33,26,0.9\n33,32,26,0.9\n";
+    std::fs::write(dir.path().join("other.csv"), links).unwrap();
+    let _station = Station::start(dir.path(), "other.csv", "20", &BYTES.to_string());
     let file = dir.path().join("gateway.toml");
     let text = format!(
         "[[station]]\nname = \"north\"\ntestbed = \"floor21\"\nspeed = 40\nbytes = {BYTES}\n\

@@ -64,12 +64,13 @@ pub enum Leave {
     Alone,
 }
 
-/// What the losses say of a flow of which nothing came for a while.
+/// What it says that nothing came of a flow for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
     /// Congestion, as all losses do.
     Congestion,
-    /// A relay was out. These losses do not lower the total.
+    /// A relay was out. These losses do not lower the total, and the first packet after them, which waited for the relay,
+    /// measures no round trip.
     Outage,
 }
 

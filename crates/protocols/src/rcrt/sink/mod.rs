@@ -358,7 +358,9 @@ impl Sink {
                 if had_gap {
                     f.is_back();
                 }
-                f.echoed(now, echo);
+                // The first packet after an outage waited for the relay: that is no round trip.
+                let waited = had_gap && self.config.gap == Gap::Outage;
+                f.echoed(now, echo.filter(|_| !waited));
                 took == Took::Duplicate
                     || ask == FeedbackRequest::Yes
                     || !f.is_fresh()

@@ -166,6 +166,27 @@ fn a_steady_sink_cuts_nobody_while_more_comes_than_may_be_sent() {
     assert!(cuts[0] == 0 && cuts[1] > 0, "{cuts:?}");
 }
 
+/// A packet that waited for a relay to come back measures no round trip: feedbacks and decisions would wait for minutes.
+#[test]
+fn an_outage_is_no_round_trip_for_a_steady_sink() {
+    for (gap, rtt_s) in [(Gap::Congestion, 120.0), (Gap::Outage, 1.0)] {
+        let mut bench = Bench::new(Config { gap, ..PLAIN }, "fair");
+        bench.connected(7, 1.0);
+        let rate = bench.rate_of(7);
+        bench.pass(2.0);
+        bench.data_at(7, 1, 0, rate, FeedbackRequest::Yes, None);
+        let number = bench.feedback().unwrap().number;
+        bench.pass(120.0);
+        let echo = Echo {
+            number,
+            waited_ms: 0,
+        };
+        bench.data_at(7, 1, 1, rate, FeedbackRequest::No, Some(echo));
+        let is = bench.view(7).rtt_s;
+        assert!((is - rtt_s).abs() < 1e-9, "{gap:?}: {is}");
+    }
+}
+
 /// A relay is out for a minute: what its flow lost meanwhile cuts nobody, what it loses later does.
 #[test]
 fn an_outage_is_no_congestion_for_a_steady_sink() {
