@@ -83,13 +83,21 @@ impl<'py> Ask<'py> {
             .map(|value| channel(name, &value))
             .transpose()
     }
-    /// Channels of 2.4 GHz, as they are listed.
+    /// Channels of 2.4 GHz, as they are listed, each once.
     pub(crate) fn channels(&self, name: &str) -> PyResult<Option<Vec<Channel>>> {
         let Some(list) = self.get::<Vec<Bound<'py, PyAny>>>(name, "a list of channels")? else {
             return Ok(None);
         };
-        let channels = list.iter().map(|value| channel(name, value));
-        channels.collect::<PyResult<Vec<_>>>().map(Some)
+        let mut channels = Vec::new();
+        for value in &list {
+            let next = channel(name, value)?;
+            if channels.contains(&next) {
+                let why = format!("{name}: channel {next} stands there twice");
+                return Err(input(name, &why));
+            }
+            channels.push(next);
+        }
+        Ok(Some(channels))
     }
     /// Links that lose a share of their frames, as the command line writes them: `2-1:0.5`.
     pub(crate) fn losses(&self) -> PyResult<Vec<Loss>> {

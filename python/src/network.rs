@@ -8,6 +8,7 @@ use crate::table::{Columns, Table};
 use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::num::NonZeroU8;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg::{Network, Object, Progress, Surveyed};
@@ -29,10 +30,9 @@ pub(crate) fn asked(network: Network, ask: &Ask<'_>) -> PyResult<Network> {
     });
     let payload = ask.get("payload", "a whole number from 1 to 118")?;
     let network = given(network, payload, |n, bytes| n.payload(Some(bytes)));
-    let network = given(network, ask.get("paths", FEW)?, |n, most| {
-        n.paths(Some(most))
-    });
-    let network = given(network, ask.get("hops", FEW)?, |n, hops| n.hops(Some(hops)));
+    let few = |name| ask.get::<NonZeroU8>(name, FEW);
+    let network = given(network, few("paths")?, |n, most| n.paths(Some(most.get())));
+    let network = given(network, few("hops")?, |n, hops| n.hops(Some(hops.get())));
     let network = given(network, ask.seconds("age_s")?, |n, age| n.age(Some(age)));
     let network = given(network, ask.seconds("idle_s")?, |n, idle| {
         n.idle(Some(idle))

@@ -116,6 +116,9 @@ class Sweep:
         """
         if executor is None:
             return self._sweep._run(folder, {"jobs": jobs, "shard": shard, "progress": progress})
+        if not hasattr(executor, "submit"):
+            kind = type(executor).__name__
+            raise InputError(f"executor: expected what has submit(), {kind} has not", "executor")
         return _submitted(executor, os.fspath(folder), self.missing(folder), progress)
 
     def __len__(self) -> int:

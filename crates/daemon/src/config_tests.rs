@@ -122,3 +122,12 @@ fn a_token_may_be_in_a_file_and_is_not_printed() {
     let why = Config::read(&path).unwrap_err().to_string();
     assert!(why.contains("none: cannot read"), "{why}");
 }
+
+#[test]
+fn nothing_is_kept_for_nothing() {
+    for key in ["keep_days", "keep_bytes"] {
+        let parse = |number: u8| Config::parse(&format!("[store]\n{key} = {number}"));
+        assert!(parse(0).unwrap_err().to_string().contains("nonzero"));
+        assert!(parse(1).is_ok());
+    }
+}

@@ -4,6 +4,7 @@
 //! base: wall clock. Tests: `crates/daemon/tests/all/disk.rs`.
 
 use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,10 +18,10 @@ const READING: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreConfig {
-    /// Objects that are older, in days, are deleted; none by default.
-    pub keep_days: Option<u32>,
+    /// Objects that are older, in days, are deleted; none by default. Zero is refused: who writes it wants to keep all.
+    pub keep_days: Option<NonZeroU32>,
     /// The oldest objects are deleted until all have so many bytes; none by default.
-    pub keep_bytes: Option<u64>,
+    pub keep_bytes: Option<NonZeroU64>,
     /// With fewer bytes free no job begins.
     pub reserve_bytes: u64,
 }
@@ -38,7 +39,10 @@ impl Default for StoreConfig {
 #[derive(Debug, Default)]
 struct State {
     free: Option<(Instant, u64)>,
+    /// Of the database.
     fault: Option<String>,
+    /// Of the objects' folder: the database may be fine all the same.
+    objects: Option<String>,
     faults: u64,
 }
 
@@ -103,33 +107,48 @@ impl Disk {
         DiskState {
             free_bytes: now.map(|(_, free)| free),
             reserve_bytes: self.config.reserve_bytes,
-            fault: state.fault.clone(),
+            fault: state.fault.clone().or_else(|| state.objects.clone()),
             faults: state.faults,
         }
     }
     /// Whether something went wrong, and nothing was written since.
     pub(super) fn is_at_fault(&self) -> bool {
-        self.state().fault.is_some()
+        let state = self.state();
+        state.fault.is_some() || state.objects.is_some()
     }
-    /// Notes whether a write to the store went well; tells a fault once.
+    /// Notes whether a write to the database went well; tells a fault once.
     pub(super) fn note<T>(&self, written: Result<T, StoreError>) -> Option<T> {
-        let mut state = self.state();
         match written {
             Ok(value) => {
-                if state.fault.take().is_some() {
+                if self.state().fault.take().is_some() {
                     tracing::info!("the store can be written again");
                 }
                 Some(value)
             }
             Err(why) => {
-                let why = why.to_string();
-                state.faults += 1;
-                if state.fault.as_ref() != Some(&why) {
-                    tracing::error!("{why}");
-                    state.fault = Some(why);
-                }
+                self.blame(&why);
                 None
             }
+        }
+    }
+    /// Notes whether a try at database and objects went well.
+    pub(super) fn note_try(&self, tried: Result<(), StoreError>) {
+        if self.note(tried).is_some() && self.state().objects.take().is_some() {
+            tracing::info!("objects can be written again");
+        }
+    }
+    /// Notes what went wrong with a write; tells it once.
+    pub(super) fn blame(&self, why: &StoreError) {
+        let mut state = self.state();
+        state.faults += 1;
+        let text = Some(why.to_string());
+        let fault = match why {
+            StoreError::Io { .. } => &mut state.objects,
+            _ => &mut state.fault,
+        };
+        if *fault != text {
+            tracing::error!("{why}");
+            *fault = text;
         }
     }
 }

@@ -32,7 +32,7 @@ impl StationState {
             |stored: &StoredTransfer| self.object_messages(stored, snapshot.as_deref());
         let stored = self.store().keep_and_queue(new, object, messages_of);
         self.wake_mqtt();
-        stored
+        stored.inspect_err(|why| self.note_store_fault(why))
     }
 
     /// Makes an object of a source's bytes in a session.
@@ -50,7 +50,7 @@ impl StationState {
             |stored: &StoredTransfer| self.object_messages(stored, snapshot.as_deref());
         let stored = self.store().close_stream(of, new, object, messages_of);
         self.wake_mqtt();
-        stored
+        stored.inspect_err(|why| self.note_store_fault(why))
     }
 
     /// The messages about an object: its row, and its node's state.

@@ -199,8 +199,8 @@ impl Shared {
         } = *self.disk.config();
         let deleted = {
             let mut store = self.store();
-            let by_age = keep_days.map(|days| store.delete_older(days));
-            let by_size = keep_bytes.map(|most| store.delete_beyond(most));
+            let by_age = keep_days.map(|days| store.delete_older(days.get()));
+            let by_size = keep_bytes.map(|most| store.delete_beyond(most.get()));
             [by_age, by_size]
         };
         for deleted in deleted.into_iter().flatten() {
@@ -390,9 +390,9 @@ impl StationState {
     pub(super) fn delete_old(&self) {
         self.shared.delete_old();
     }
-    /// The store refused something that nobody waits for.
-    pub(super) fn note_store_fault(&self, why: StoreError) {
-        self.shared.disk.note::<()>(Err(why));
+    /// The store refused something.
+    pub(super) fn note_store_fault(&self, why: &StoreError) {
+        self.shared.disk.blame(why);
     }
     /// Ends a job, in memory until the store takes it.
     pub(super) fn end_job(&self, end: JobEnd) {
@@ -418,7 +418,7 @@ impl StationState {
         }
         if self.shared.disk.is_at_fault() {
             let tried = self.store().try_write();
-            self.shared.disk.note(tried);
+            self.shared.disk.note_try(tried);
         }
     }
 

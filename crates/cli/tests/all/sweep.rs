@@ -300,6 +300,10 @@ fn bad_input_is_one_line_before_anything_runs() {
             "more than 1000000 runs",
         ),
         (
+            vec!["bounds.toml", "--seeds", "18446744073709551615"],
+            "seeds are from 0 to 9223372036854775807",
+        ),
+        (
             vec!["bounds.toml", "--points", "bad.csv"],
             "run.payload = 400: ",
         ),

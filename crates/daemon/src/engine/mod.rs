@@ -88,7 +88,7 @@ pub(super) fn serve<N: Connector>(
             Ok(NextJob::Later) => runner.station.wait(QUEUE_PERIOD),
             Ok(NextJob::Job(job)) => runner.work(&job),
             Err(why) => {
-                runner.station.note_store_fault(why);
+                runner.station.note_store_fault(&why);
                 runner.station.wait(QUEUE_PERIOD);
             }
         }

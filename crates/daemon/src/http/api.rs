@@ -114,7 +114,10 @@ enum Kind {
 
 /// One node, some, or `"all"`.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "from: expected a node (0 to 65535), a list, or \"all\""
+)]
 enum From {
     One(u16),
     Some(Vec<u16>),

@@ -103,9 +103,11 @@ impl Guard {
             return true;
         }
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let bearer = text(header::AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
-        if let Some(bearer) = bearer {
-            return self.is_token(bearer.trim());
+        // The scheme's name in any case (RFC 9110, 11.1).
+        let scheme = text(header::AUTHORIZATION).and_then(|text| text.split_once(' '));
+        let bearer = scheme.filter(|(name, _)| name.eq_ignore_ascii_case("bearer"));
+        if let Some((_, token)) = bearer {
+            return self.is_token(token.trim());
         }
         let cookies = text(header::COOKIE).unwrap_or_default().split(';');
         let mut values = cookies.filter_map(|pair| pair.trim().split_once('='));

@@ -46,6 +46,7 @@ fn the_token_or_its_cookie_is_wanted() {
     let at = |now, pairs: &[(&'static str, &str)]| guard.lets_in(&headers(pairs), now);
     let lets_in = |pairs: &[(&'static str, &str)]| at(1_000, pairs);
     assert!(lets_in(&[("authorization", "Bearer 0123456789abcdef")]));
+    assert!(lets_in(&[("authorization", "bearer 0123456789abcdef")]));
     assert!(!lets_in(&[("authorization", "Bearer 0123456789abcdeF")]));
     assert!(!lets_in(&[]));
     let set = guard.cookie(1_000);

@@ -3,6 +3,7 @@
 use super::client::{config, daemon, delete, get, network, post, send, until, PATIENCE};
 use rusqlite::Connection;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 use thalweg_daemon::Daemon;
 use thalweg_host::store::DATABASE;
@@ -73,6 +74,24 @@ fn an_end_that_the_store_refuses_is_told_and_written_later() {
 }
 
 #[test]
+fn objects_that_cannot_be_written_are_told_until_they_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path(), 40.0);
+    let to = daemon.address();
+    let objects = dir.path().join("objects");
+    std::fs::remove_dir_all(&objects).unwrap();
+    let id = id_of(to, FETCH);
+    until(to, id, |job| job["state"] == "failed");
+    // The database takes writes, such as the log's, all the while.
+    let fault = health(to, "degraded")["store"]["fault"].clone();
+    assert!(fault.as_str().unwrap().contains("objects"), "{fault}");
+    std::fs::create_dir(&objects).unwrap();
+    health(to, "ok");
+    let next = id_of(to, FETCH);
+    until(to, next, |job| job["state"] == "done");
+}
+
+#[test]
 fn a_row_that_nobody_runs_can_be_ended() {
     let dir = tempfile::tempdir().unwrap();
     let daemon = daemon(dir.path(), 40.0);
@@ -121,7 +140,7 @@ fn below_the_reserve_no_job_is_taken_and_everybody_is_told() {
 fn objects_are_deleted_by_request_by_form_and_by_size() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
-    settings.store.keep_bytes = Some(1);
+    settings.store.keep_bytes = NonZeroU64::new(1);
     let daemon = Daemon::start(&config(dir.path()), network(40.0)).unwrap();
     let to = daemon.address();
     let ids = || -> Vec<i64> {

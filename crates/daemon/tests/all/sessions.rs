@@ -220,6 +220,10 @@ fn what_cannot_be_a_plan_or_a_session_is_told() {
     let to = daemon.address();
     for (body, part) in [
         ("{\"kind\": \"plan\"}", "expected a node"),
+        (
+            "{\"kind\": \"fetch\", \"from\": -1}",
+            "from: expected a node",
+        ),
         ("{\"kind\": \"plan\", \"from\": 999}", "has no node 999"),
         ("{\"kind\": \"session\"}", "list of nodes"),
         ("{\"kind\": \"session\", \"sources\": []}", "list of nodes"),

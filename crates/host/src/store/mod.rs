@@ -217,10 +217,10 @@ impl Store {
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Writes something that changes nothing.
+    /// Writes something that changes nothing, to the database and beside the objects.
     ///
     /// # Errors
-    /// [`StoreError::Database`] where nothing can be written.
+    /// [`StoreError::Database`] or [`StoreError::Io`] where nothing can be written.
     pub fn try_write(&mut self) -> Result<()> {
         let fail = db_error(&self.database);
         let format: i64 = (self.db)
@@ -228,7 +228,8 @@ impl Store {
             .map_err(&fail)?;
         (self.db)
             .pragma_update(None, "user_version", format)
-            .map_err(fail)
+            .map_err(fail)?;
+        object::try_write(&self.objects)
     }
 
     fn begin(&self) -> Result<Transaction<'_>> {

@@ -147,6 +147,15 @@ pub(super) fn tidy(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Writes a byte into `folder`, and takes it away.
+pub(super) fn try_write(folder: &Path) -> Result<()> {
+    let hidden = folder.join(format!("{HIDDEN}try"));
+    let written = write_hidden(&hidden, &[0]);
+    // The next start tidies up what stays.
+    let _ = fs::remove_file(&hidden);
+    written.map_err(io_error("write", &hidden))
+}
+
 /// Makes the folder's entries themselves durable.
 fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|f| f.sync_all());

@@ -123,6 +123,9 @@ pub enum ExperimentError {
     /// The experiment does not take an option.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// A seed that rows cannot tell.
+    #[error("seed {0}: an experiment's seeds are from 0 to {max}", max = i64::MAX)]
+    Seed(u64),
     /// So many threads cannot be had.
     #[error("{0}")]
     Threads(String),
@@ -157,6 +160,7 @@ impl ExperimentError {
             | Self::ControlChannel(_)
             | Self::Site(_)
             | Self::Unfit { .. }
+            | Self::Seed(_)
             | Self::Refused(_) => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
@@ -191,6 +195,17 @@ pub fn inputs(run: &Run, losses: &Losses) -> String {
     journal::described(kind, keys, &Sites::with_losses(losses.clone()))
 }
 
+/// Whether rows can tell each of `seeds`: they have signed numbers of 64 bits, as tables of other programs.
+///
+/// # Errors
+/// [`ExperimentError::Seed`]
+pub fn check_seeds(seeds: &[u64]) -> Result<()> {
+    match seeds.iter().find(|seed| i64::try_from(**seed).is_err()) {
+        Some(seed) => Err(ExperimentError::Seed(*seed)),
+        None => Ok(()),
+    }
+}
+
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,
 /// and what is done is kept there.
 pub fn run(
@@ -200,6 +215,7 @@ pub fn run(
     kept: Option<&Kept<'_>>,
     observer: ProgressObserver<'_>,
 ) -> Result<Vec<Row>> {
+    check_seeds(seeds)?;
     let rows_of = |seed: &u64| kept.and_then(|kept| kept.of(*seed));
     let left = seeds.iter().filter(|seed| rows_of(seed).is_none()).count();
     let context = RunContext::new(sites, left as u64 * run.parts(), kept, observer);

@@ -85,6 +85,21 @@ fn the_same_rows_on_one_thread_and_on_three() {
 }
 
 #[test]
+fn a_seed_that_rows_cannot_tell_is_refused() {
+    let bounds = Experiment::load("cit.bounds").unwrap();
+    let go_on = |_, _| ControlFlow::Continue(());
+    let most = i64::MAX as u64;
+    let rows = |seed| run(&bounds.run, &[1, seed], &Sites::default(), None, &go_on);
+    let told = rows(most).unwrap().pop().unwrap();
+    assert_eq!(told.0.get("seed"), Some(&Value::Whole(i64::MAX)));
+    let why = rows(most + 1).unwrap_err();
+    assert!(
+        matches!(why, ExperimentError::Seed(_)) && why.is_input(),
+        "{why}"
+    );
+}
+
+#[test]
 fn transfers_wait_for_the_survey_that_they_are_planned_by() {
     let only = |protocols: &str| {
         let swept = "survey = 'sweep'\nage_s = [0]\npackets = 20";

@@ -5,7 +5,7 @@ use super::points::{below_run, Values};
 use super::task::{kind_of, words, AtPoint, Keys, Point};
 use crate::Error;
 use std::collections::BTreeSet;
-use thalweg_lab::experiment::{Experiment, Program, Sites};
+use thalweg_lab::experiment::{check_seeds, Experiment, Program, Sites};
 use thalweg_testbeds::Loss;
 
 /// More runs are a slip of the keyboard, or two sweeps: as many parts take 230 MB of memory, and 70 MB of manifest.
@@ -57,6 +57,7 @@ impl Sweep {
         if one != unlike {
             return Err(Error::Input("a seed is given twice".to_owned()));
         }
+        check_seeds(&sweep.seeds)?;
         let runs = points.len().checked_mul(one);
         if runs.is_none_or(|runs| runs > MAX_RUNS) {
             let (points, most) = (points.len(), MAX_RUNS);
