@@ -20,6 +20,8 @@ mod running;
 mod seats;
 mod secret;
 mod serve;
+mod shared;
+mod snapshot;
 mod station_state;
 mod stations;
 mod view;

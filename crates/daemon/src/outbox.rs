@@ -11,7 +11,8 @@ use thalweg_units::NodeId;
 
 use super::mqtt::messages::{self, SurveyView};
 use super::mqtt::{status, Broker, Source};
-use super::station_state::{now, LinkSnapshot, StationState};
+use super::snapshot::LinkSnapshot;
+use super::station_state::{now, StationState};
 use super::stations::Stations;
 use thalweg_host::store::{
     JobId, Level, Message, NewSurvey, NewTransfer, Store, StoreError, StoredObject, StoredTransfer,

@@ -1,49 +1,34 @@
-//! The state that a station's job thread and the threads that answer requests share: the store and the news, which all
-//! stations have in common, and what is under way at this station.
+//! The state that a station's job thread and the threads that answer requests share: what all stations have in common
+//! ([`Shared`]), and what is under way at this station.
 //!
-//! Invariants: one lock guards the store, held for a query or a write; what is under way is in memory only, its
-//! beginning and end are rows. No thread holds both locks. Time base: wall clock.
+//! Invariants: what is under way is in memory only, its beginning and end are rows. No thread holds both locks. Time base: wall clock.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use thalweg_planner::Plan;
-use thalweg_units::{BatteryLevel, NodeId, Restarts};
-use tokio::sync::broadcast;
+use thalweg_units::{BatteryLevel, NodeId};
 
-use super::concurrency::{Concurrency, Entry};
-use super::config::{Limits, StoreConfig, Transfers};
-use super::disk::{Disk, DiskState};
+use super::concurrency::Entry;
+use super::config::{Limits, Transfers};
 use super::limits::{Blocked, Condition, Eligibility, Health};
 use super::mqtt::MqttState;
 use super::running::Running;
+use super::shared::{Counts, Shared};
+use super::snapshot::LinkSnapshot;
 use super::view;
 use thalweg_host::connector::Facts;
 use thalweg_host::job::Progress;
-use thalweg_host::link_state::LinkState;
 use thalweg_host::store::{
     day_of, JobId, JobState, Level, Message, NewJob, Retention, Store, StoreError, StoredJob, Work,
 };
 use thalweg_host::transfer::session::SourceStatus;
 
-/// How many news a watcher may lag behind; a slower one is asked to reload.
-const NEWS: usize = 256;
-/// A clock that is set anew may go back by so many seconds, and nobody minds.
-const CLOCK_SLACK_S: i64 = 60;
 /// The shortest time between two reports of progress.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
-
-/// An event for those who watch.
-#[derive(Debug, Clone)]
-pub(super) struct News {
-    pub(super) event: &'static str,
-    /// JSON.
-    pub(super) data: Arc<str>,
-}
 
 /// The state of the line to the base station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -55,31 +40,6 @@ pub(super) enum Line {
     Up,
     /// Broken, for this reason.
     Down(String),
-}
-
-/// The links by the last survey and the transfers since.
-#[derive(Debug)]
-pub(super) struct LinkSnapshot {
-    pub(super) link_state: LinkState,
-    /// When they were measured, in seconds since 1970.
-    pub(super) at: i64,
-    pub(super) took_s: f64,
-    pub(super) missing: Vec<NodeId>,
-    /// The batteries that were reported.
-    pub(super) batteries: Vec<(NodeId, BatteryLevel)>,
-    /// The nodes that have restarted since power came.
-    pub(super) restarts: Vec<(NodeId, Restarts)>,
-}
-
-impl LinkSnapshot {
-    /// How old it is, in seconds.
-    pub(super) fn age_s(&self) -> i64 {
-        (now() - self.at).max(0)
-    }
-    /// Whether it is dated ahead of the clock, which was ahead itself then: nobody knows how old it is.
-    pub(super) fn is_ahead(&self) -> bool {
-        self.at > now() + CLOCK_SLACK_S
-    }
 }
 
 /// What is under way.
@@ -132,121 +92,6 @@ pub(super) enum Cancel {
     TooLate,
     /// There is none of that number.
     Unknown,
-}
-
-/// Counts since the daemon began.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    /// Objects that came.
-    pub(super) objects: AtomicU64,
-    /// Their bytes.
-    pub(super) bytes: AtomicU64,
-    /// Jobs that failed.
-    pub(super) failures: AtomicU64,
-    /// Transfers that broke off and were tried again.
-    pub(super) retries: AtomicU64,
-    /// Lines that were lost.
-    pub(super) lines_lost: AtomicU64,
-}
-
-impl Counts {
-    /// Adds to one of them.
-    pub(super) fn add(count: &AtomicU64, more: u64) {
-        count.fetch_add(more, Ordering::Relaxed);
-    }
-}
-
-/// What all stations have in common.
-pub(super) struct Shared {
-    /// The broker, where there is one.
-    pub(super) mqtt: Option<Arc<MqttState>>,
-    store: Mutex<Store>,
-    news: broadcast::Sender<News>,
-    concurrency: Concurrency,
-    pub(super) disk: Disk,
-    /// What jobs came to since the daemon began.
-    pub(super) counts: Counts,
-    pub(super) begun: Instant,
-}
-
-impl Shared {
-    pub(super) fn new(store: Store, config: StoreConfig, mqtt: Option<Arc<MqttState>>) -> Self {
-        Self {
-            disk: Disk::new(config),
-            counts: Counts::default(),
-            mqtt,
-            store: Mutex::new(store),
-            news: broadcast::Sender::new(NEWS),
-            concurrency: Concurrency::default(),
-            begun: Instant::now(),
-        }
-    }
-    /// The store, locked.
-    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
-        // A thread that panicked leaves no transaction open: its guard rolls it back.
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-    /// How the disk is.
-    pub(super) fn disk_state(&self) -> DiskState {
-        self.disk.read(&self.store())
-    }
-    /// Deletes what the configuration keeps no longer.
-    pub(super) fn delete_old(&self) {
-        let StoreConfig {
-            keep_days,
-            keep_bytes,
-            ..
-        } = *self.disk.config();
-        let deleted = {
-            let mut store = self.store();
-            let by_age = keep_days.map(|days| store.delete_older(days.get()));
-            let by_size = keep_bytes.map(|most| store.delete_beyond(most.get()));
-            [by_age, by_size]
-        };
-        for deleted in deleted.into_iter().flatten() {
-            let Some(deleted) = self.disk.note(deleted).filter(|d| d.objects > 0) else {
-                continue;
-            };
-            let line = format!(
-                "{} old objects deleted, {} bytes",
-                deleted.objects, deleted.bytes
-            );
-            self.log(Level::Info, &line);
-        }
-    }
-    pub(super) fn watch(&self) -> broadcast::Receiver<News> {
-        self.news.subscribe()
-    }
-    /// The number of watchers.
-    pub(super) fn watchers(&self) -> usize {
-        self.news.receiver_count()
-    }
-    pub(super) fn emit(&self, event: &'static str, data: &impl Serialize) {
-        if let Ok(data) = serde_json::to_string(data) {
-            // Fails where there is no watcher.
-            let _ = self.news.send(News {
-                event,
-                data: data.into(),
-            });
-        }
-    }
-    /// Writes a line into the log, and emits it.
-    pub(super) fn log(&self, level: Level, text: &str) {
-        match level {
-            Level::Info => tracing::info!("{text}"),
-            Level::Warning => tracing::warn!("{text}"),
-        }
-        let line = {
-            let mut store = self.store();
-            // Where the store fails, the trace above has the line all the same.
-            let written = self.disk.note(store.log(level, text));
-            let lines = written.and_then(|_| store.lines(None, 1).ok());
-            lines.and_then(|mut lines| lines.pop())
-        };
-        if let Some(line) = line {
-            self.emit("log", &line);
-        }
-    }
 }
 
 /// What all threads share of one station.

@@ -13,7 +13,8 @@ use super::survey::wall_time;
 use super::watched::Watched;
 use super::{account, observations, plan, read_meters, Runner};
 use crate::limits::Blocked;
-use crate::station_state::{now, Counts, StationState};
+use crate::shared::Counts;
+use crate::station_state::{now, StationState};
 use thalweg_host::collector::{
     FetchRequest, Patience, ProtocolPlan, Report, TransferEnd, TransferObserver,
 };

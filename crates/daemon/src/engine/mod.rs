@@ -14,7 +14,9 @@ mod watched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::station_state::{now, Counts, JobEnd, Line, LinkSnapshot, NextJob, StationState};
+use super::shared::Counts;
+use super::snapshot::LinkSnapshot;
+use super::station_state::{now, JobEnd, Line, NextJob, StationState};
 use stop::{lost, Stop};
 use thalweg_host::collector::{Collector, LineLoss};
 use thalweg_host::connector::{Connector, Sessions, Spending};

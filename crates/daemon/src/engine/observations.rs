@@ -3,7 +3,8 @@
 //! Time base: the wall clock, in seconds. Tests: `observations_tests.rs`.
 
 use super::survey::wall_time;
-use crate::station_state::{LinkSnapshot, StationState};
+use crate::snapshot::LinkSnapshot;
+use crate::station_state::StationState;
 use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::NetworkTime;
 use thalweg_host::store::{StoreError, StoredHop};

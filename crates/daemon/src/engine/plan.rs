@@ -7,7 +7,8 @@ use thalweg_wire::route::PayloadSize;
 
 use super::stop::Stop;
 use super::survey::wall_time;
-use crate::station_state::{now, LinkSnapshot, StationState};
+use crate::snapshot::LinkSnapshot;
+use crate::station_state::{now, StationState};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanSummary};
 use thalweg_host::store::{JobState, Level, StoreError, StoredJob};
 use thalweg_host::transfer::account::expected;

@@ -15,7 +15,8 @@ mod transfers;
 use std::fmt::Write as _;
 
 use super::mqtt::Broker;
-use super::station_state::{Line, Shared, StationState};
+use super::shared::Shared;
+use super::station_state::{Line, StationState};
 use super::stations::Stations;
 use text::{escape, when};
 use thalweg_host::connector::Sessions;
