@@ -6,6 +6,7 @@
 //! and the network's for what the network does. Tests: `crates/daemon/tests/all/`.
 
 pub mod answering;
+mod clock;
 mod concurrency;
 pub mod config;
 mod disk;

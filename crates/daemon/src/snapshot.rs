@@ -3,7 +3,7 @@
 use thalweg_host::link_state::LinkState;
 use thalweg_units::{BatteryLevel, NodeId, Restarts};
 
-use super::station_state::now;
+use super::clock::now;
 
 /// A clock that is set anew may go back by so many seconds, and nobody minds.
 const CLOCK_SLACK_S: i64 = 60;

@@ -6,12 +6,13 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_planner::Plan;
 use thalweg_units::{BatteryLevel, NodeId};
 
+pub(super) use super::clock::now;
 use super::concurrency::Entry;
 use super::config::{Limits, Transfers};
 use super::limits::{Blocked, Condition, Eligibility, Health};
@@ -568,10 +569,4 @@ impl StationState {
             }
         }
     }
-}
-
-/// Seconds since 1970.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs() as i64)
 }
