@@ -300,8 +300,8 @@ fn a_base_station_of_another_network_is_down_and_the_others_work() {
     let _station = Station::start(dir.path(), "other.csv", "20", &BYTES.to_string());
     let file = dir.path().join("gateway.toml");
     let text = format!(
-        "[[station]]\nname = \"north\"\ntestbed = \"floor21\"\nspeed = 40\nbytes = {BYTES}\n\
-         [[station]]\nname = \"mill\"\ntestbed = \"line5\"\nport = \"{}/station\"\n",
+        "[[station]]\nname = \"north\"\nbuilding = \"north\"\ntestbed = \"floor21\"\nspeed = 40\nbytes = {BYTES}\n\
+         [[station]]\nname = \"mill\"\nbuilding = \"mill\"\ntestbed = \"line5\"\nport = \"{}/station\"\n",
         dir.path().display()
     );
     std::fs::write(&file, text).unwrap();
