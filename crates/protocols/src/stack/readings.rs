@@ -86,6 +86,16 @@ impl Readings {
     pub const fn waiting(&self) -> u16 {
         self.waiting
     }
+
+    fn make(&mut self, schedule: &Schedule) {
+        let waiting = self.waiting.saturating_add(schedule.burst);
+        self.waiting = match self.application {
+            Application::Insists => waiting,
+            _ => waiting.min(schedule.burst),
+        };
+        self.untold.made = self.untold.made.saturating_add(schedule.burst);
+        self.untold.skipped = self.untold.skipped.saturating_add(waiting - self.waiting);
+    }
 }
 
 impl Upper for Readings {
@@ -100,24 +110,17 @@ impl Upper for Readings {
     fn poll_timeout(&self) -> Option<Instant> {
         self.next
     }
-    /// Makes the reading that is due. The application keeps no more than one reading's packets
-    /// waiting, unless it insists.
+    /// Makes the readings that are due: several where the node's clock is ahead of the schedule. The application keeps no more
+    /// than one reading's packets waiting, unless it insists.
     fn handle_timeout(&mut self, now: Instant) {
-        let (Some(schedule), Some(due)) = (self.schedule, self.next) else {
+        let Some(schedule) = self.schedule else {
             return;
         };
-        if due > now {
-            return;
+        while let Some(due) = self.next.filter(|due| *due <= now) {
+            let next = due + schedule.period;
+            self.next = (due < next && next < schedule.until).then_some(next);
+            self.make(&schedule);
         }
-        let next = due + schedule.period;
-        self.next = (next < schedule.until).then_some(next);
-        let waiting = self.waiting.saturating_add(schedule.burst);
-        self.waiting = match self.application {
-            Application::Insists => waiting,
-            _ => waiting.min(schedule.burst),
-        };
-        self.untold.made += schedule.burst;
-        self.untold.skipped += waiting - self.waiting;
     }
     fn poll_event(&mut self) -> Option<Reading> {
         let told = core::mem::take(&mut self.untold);

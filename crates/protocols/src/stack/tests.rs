@@ -429,6 +429,27 @@ fn an_application_has_one_packet_in_the_stack_or_fills_it() {
 }
 
 #[test]
+fn a_node_whose_clock_is_ahead_makes_the_readings_that_it_missed() {
+    let mut bench = Bench::new(Role::Router, 8, Readings::new(Application::Waits, 20));
+    let second = Duration::from_secs(1);
+    bench.command(Command::Upper(Schedule {
+        first: T0 + second,
+        period: second,
+        until: T0 + second * 60,
+        burst: 2,
+    }));
+    bench.now = T0 + Duration::from_millis(4_500);
+    bench.node.handle_timeout(bench.now);
+    let next = bench.node.above().poll_timeout();
+    assert_eq!(next, Some(T0 + second * 5), "nothing stays due");
+    bench.drain();
+    let (made, skipped) = (8, 6);
+    assert!(bench
+        .told
+        .contains(&Event::Upper(Reading { made, skipped })));
+}
+
+#[test]
 fn the_last_reading_is_the_latest_that_was_due() {
     let second = Duration::from_secs(1);
     let schedule = Schedule {
