@@ -73,6 +73,8 @@ fn kept<K: Ord + Clone, V: Clone, E>(
         return Ok(found.clone());
     }
     let made = slot.insert(make()?).clone();
+    // Whoever has the cache may wait for a slot: never the other way about.
+    drop(slot);
     locked(cache).note(key, nodes * nodes);
     Ok(made)
 }
@@ -169,14 +171,14 @@ impl Sites {
 
     /// Names of the testbeds so far whose files leave something open, with what was made of it.
     pub fn assumed(&self) -> Vec<(String, Vec<Assumed>)> {
-        let testbeds = locked(&self.testbeds);
+        let testbeds = locked(&self.testbeds).slots.clone();
         let assumed = |slot: &Mutex<Option<Arc<Testbed>>>| {
             let assumed = locked(slot).as_ref().map(|t| t.assumed.clone());
             assumed.filter(|assumed| !assumed.is_empty())
         };
-        let named = testbeds.slots.iter();
+        let named = testbeds.into_iter();
         named
-            .filter_map(|(name, slot)| Some((name.clone(), assumed(slot)?)))
+            .filter_map(|(name, slot)| Some((name, assumed(&slot)?)))
             .collect()
     }
 
@@ -307,6 +309,32 @@ mod tests {
         // Two fit: the third took the place of the first, which was made again.
         assert_eq!(made, [1, 2, 3, 1]);
         assert_eq!(locked(&cache).slots.len(), 2);
+    }
+
+    #[test]
+    fn nobody_waits_for_the_cache_with_a_slot_in_hand() {
+        use std::sync::mpsc::channel;
+        use std::time::Duration as Wait;
+        let cache: Arc<Cache<u32, u32>> = Arc::default();
+        let ((making, is_made), (held, is_held), (done, is_done)) =
+            (channel(), channel(), channel());
+        let theirs = cache.clone();
+        std::thread::spawn(move || {
+            is_made.recv().unwrap();
+            let all = locked(&theirs);
+            held.send(()).unwrap();
+            let found = *locked(&all.slots[&1]);
+            done.send(found).unwrap();
+        });
+        std::thread::spawn(move || {
+            let make = || {
+                making.send(()).unwrap();
+                is_held.recv().unwrap();
+                Ok::<_, ()>(2)
+            };
+            kept(&cache, (&1, 1), make)
+        });
+        assert_eq!(is_done.recv_timeout(Wait::from_secs(20)), Ok(Some(2)));
     }
 
     #[test]
