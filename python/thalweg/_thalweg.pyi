@@ -17,6 +17,7 @@ __all__ = [
     "Table",
     "Testbed",
     "collect",
+    "columns",
     "drawn",
     "experiment_again",
     "experiments",
