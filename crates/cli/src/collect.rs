@@ -170,25 +170,24 @@ fn finish(
     if let (Some(Some(path)), Some(svg)) = (&args.explain, svg) {
         output::write_file(path, &svg).map_err(Failure::after_result)?;
     }
-    match (
-        remembered.map_err(Failure::after_result)?,
-        args.protocol.family,
-    ) {
-        (Some(_), _) => Ok(()),
-        (None, Family::Pipeline(of)) if of.scheme != Scheme::Thalweg => {
-            let hint = match of.scheme {
-                Scheme::HopByHop => {
-                    "; `--protocol thalweg`, the default, also takes detours and measures links again"
-                }
-                _ => "; `--protocol thalweg`, the default, goes on hop by hop",
-            };
-            Err(Failure::Told(
-                not_whole(testbed, report.summary()) + hint,
-                1,
-            ))
-        }
-        (None, _) => Err(Failure::Told(not_whole(testbed, report.summary()), 1)),
+    match remembered.map_err(Failure::after_result)? {
+        Some(_) => Ok(()),
+        None => Err(incomplete(args, testbed, report)),
     }
+}
+
+/// The failure of a transfer that brought no whole object, and what may bring it.
+fn incomplete(args: &CollectArgs, testbed: &Testbed, report: &Report) -> Failure {
+    let hint = match args.protocol.family {
+        Family::Pipeline(of) if of.scheme == Scheme::HopByHop => {
+            "; `--protocol thalweg`, the default, also takes detours and measures links again"
+        }
+        Family::Pipeline(of) if of.scheme != Scheme::Thalweg => {
+            "; `--protocol thalweg`, the default, goes on hop by hop"
+        }
+        _ => "",
+    };
+    Failure::Told(not_whole(testbed, report.summary()) + hint, 1)
 }
 
 /// The failure that ended a job: that of the capture's file, if it met one.

@@ -130,6 +130,13 @@ impl PlanSummary {
             paths: paths(plan),
             goodput_kbps: plan.prediction.goodput_kbps,
         };
+        let warning = |warning: &Warning| match *warning {
+            Warning::SilentHop { from, to } => {
+                let (from, to) = (place.name_of(from), place.name_of(to));
+                format!("no link was measured from node {from} to node {to}")
+            }
+            ref other => other.to_string(),
+        };
         let packets = bytes.div_ceil(u64::from(payload.max(1)));
         Self {
             testbed: place.name.clone(),
@@ -145,15 +152,7 @@ impl PlanSummary {
             payload,
             seed: link_state.seed(),
             links_age_s: link_state.age().map(|age| age.as_secs_f64()),
-            warnings: (plan.warnings.iter())
-                .map(|warning| match *warning {
-                    Warning::SilentHop { from, to } => {
-                        let (from, to) = (place.name_of(from), place.name_of(to));
-                        format!("no link was measured from node {from} to node {to}")
-                    }
-                    ref other => other.to_string(),
-                })
-                .collect(),
+            warnings: plan.warnings.iter().map(warning).collect(),
             prediction: plan.prediction.clone(),
             pip: Pip {
                 path: ids(&plan.pip.path),

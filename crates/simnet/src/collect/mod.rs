@@ -301,6 +301,24 @@ impl Surveyed {
         }
     }
 
+    /// The plan for `request`, `given` or the planner's, and the request with its source.
+    fn planned(
+        &self,
+        request: &PlanRequest,
+        given: Option<&Arc<Plan>>,
+    ) -> Result<(Result<Plan, PlanRequestError>, PlanRequest), PlanRequestError> {
+        Ok(match given {
+            Some(plan) => {
+                let from = self.testbed().id_of(plan.source);
+                (self.given(plan, request), PlanRequest { from, ..*request })
+            }
+            None => {
+                let request = self.sourced(request)?;
+                (self.links.plan(&request), request)
+            }
+        })
+    }
+
     /// The network and its links.
     pub fn links(&self) -> &LinkState {
         &self.links
@@ -335,18 +353,8 @@ impl Surveyed {
             ..
         } = fetched;
         request.packets()?;
-        let (planned, request) = match fetched.plan {
-            Some(plan) => {
-                let from = self.testbed().id_of(plan.source);
-                (self.given(plan, request), PlanRequest { from, ..*request })
-            }
-            None => {
-                let request = self.sourced(request)?;
-                (self.links.plan(&request), request)
-            }
-        };
-        let request = &request;
-        let source = match (&planned, request.from) {
+        let (planned, request) = &self.planned(request, fetched.plan)?;
+        let source = match (planned, request.from) {
             (Ok(plan), _) => plan.source,
             (Err(_), Some(from)) => self.links.place().index_of(from)?,
             (Err(why), None) => return Err(why.clone().into()),
@@ -359,7 +367,7 @@ impl Surveyed {
         let mut collector = self.collector.clone();
         let mut watch = |progress| observer("", progress);
         let search = &mut Search::new(patience, self.links.links());
-        let found = match &planned {
+        let found = match planned {
             Ok(_) => None,
             Err(_) => {
                 let wanted = (request, &mut *search);
@@ -367,9 +375,9 @@ impl Surveyed {
             }
         };
         let (links, plan) = match (&found, planned) {
-            (Some((links, plan)), _) => (links, plan.clone()),
+            (Some((links, plan)), _) => (links, plan),
             (None, Ok(plan)) => (&self.links, plan),
-            (None, Err(why)) => return Err(CollectError::no_route(why, search.waited())),
+            (None, Err(why)) => return Err(CollectError::no_route(why.clone(), search.waited())),
         };
         let mut cost = self.cost.clone();
         cost.collecting_s += motes.network().now().as_secs_f64();
@@ -380,7 +388,7 @@ impl Surveyed {
         let request = FetchRequest {
             link_state: links,
             plan_request: *request,
-            plan: Arc::new(plan),
+            plan: Arc::new(plan.clone()),
             survey: Some(cost),
             // As in the papers: what breaks off is counted.
             retry: Retry::NEVER,
