@@ -1,10 +1,12 @@
 //! Tests of `setup.rs`: Thalweg's specification has the times of the schedules that are set up.
 
 use super::*;
+use core::num::NonZeroU16;
 use std::format;
 use std::string::String;
-use thalweg_wire::pipeline::MAX_PACKETS;
-use thalweg_wire::route::{Channels, Member};
+use std::vec::Vec;
+use thalweg_wire::pipeline::{Format, MAX_PACKETS};
+use thalweg_wire::route::{Channels, Member, PayloadSize};
 
 const TELOSB: BoardTiming = BoardTiming {
     forward_software: Duration::from_micros(89),
@@ -25,9 +27,9 @@ fn probed() -> Route {
         route.add(Member { node, stage, group }).unwrap();
     }
     route.probe = Probe::First;
-    route.format = thalweg_wire::pipeline::Format::Slim;
-    route.payload = thalweg_wire::route::PayloadSize::max_of(route.format);
-    route.expected = core::num::NonZeroU16::new(488);
+    route.format = Format::Slim;
+    route.payload = PayloadSize::max_of(route.format);
+    route.expected = NonZeroU16::new(488);
     route
 }
 
@@ -43,7 +45,8 @@ fn ms(time: Duration) -> String {
 
 #[test]
 fn the_specification_of_thalweg_has_its_schedules_times() {
-    let page = include_str!("../thalweg/README.md");
+    let words = include_str!("../thalweg/README.md").split_whitespace();
+    let page = words.collect::<Vec<_>>().join(" ");
     let route = probed();
     let Setup {
         session, cadence, ..
@@ -53,10 +56,13 @@ fn the_specification_of_thalweg_has_its_schedules_times() {
     let early = follows.early.unwrap();
     let answer = cadence.answer_begins_within(MAX_PACKETS);
     let probe = beat.cycle * (u64::from(thalweg::PROBE) + 4 - 1);
-    let says = [
+    let waits = [
         ("first symbol sent: ", cadence.gap()),
         ("with the longest NACK, ", beat.silence),
-        ("(H + F - 1) tau_n, ", cadence.exchange(cadence.nack_bytes(2), 2)),
+        (
+            "(H + F - 1) tau_n, ",
+            cadence.exchange(cadence.nack_bytes(2), 2),
+        ),
         ("(H + 1) tau_n + gap, ", cadence.pause()),
         ("a NACK in a pause | ", cadence.pause()),
         ("F <= 4: ", answer),
@@ -68,9 +74,8 @@ fn the_specification_of_thalweg_has_its_schedules_times() {
         ("its exchange (", early.each),
         ("at most 106 cycles, ", beat.cycle * 106),
     ];
-    for (before, time) in says {
+    for (before, time) in waits {
         let says = format!("{before}{}", ms(time));
-        let page = page.split_whitespace().collect::<std::vec::Vec<_>>().join(" ");
         assert!(page.contains(&says), "the page lacks `{says}`");
     }
     let patience = session.policy.inactivity + BackupRelay::patience(&beat);
