@@ -1,9 +1,6 @@
 //! Two relays answer the same frame in hardware, together: a capture of its end, and a compare that starts the
 //! transmitter. Software runs on the host; registers, air and crystals are the emulator's.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use thalweg_emulator::crystal::Crystal;

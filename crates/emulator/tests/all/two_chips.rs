@@ -1,8 +1,5 @@
 //! Two chips run a program of fourteen half-words: one sends a frame by writing registers, the other receives it.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use std::sync::Arc;
 use thalweg_emulator::core::Costs;
 use thalweg_emulator::crystal::Crystal;

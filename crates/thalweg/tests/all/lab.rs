@@ -1,8 +1,5 @@
 //! Experiments as a stranger runs them.
 
-// Helpers of tests fail by panicking.
-#![allow(clippy::unwrap_used)]
-
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow::{Break, Continue};

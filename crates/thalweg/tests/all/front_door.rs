@@ -1,8 +1,5 @@
 //! The library as a stranger uses it.
 
-// Helpers of tests fail by panicking.
-#![allow(clippy::unwrap_used)]
-
 use thalweg::{Error, ErrorKind, Network};
 use thalweg_host::job::Progress;
 use thalweg_units::NodeId;

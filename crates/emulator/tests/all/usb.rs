@@ -1,8 +1,5 @@
 //! The driver of USB, which a base station's image has, on the chip's model and before the model's host.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use std::sync::{Arc, Mutex, MutexGuard};
 use thalweg_emulator::soc::{Misuse, Port, RadioTimes, Setup, Soc, UsbHost};
 use thalweg_emulator::RAM_BASE;

@@ -3,9 +3,6 @@
 //! A run is made once. At each write and each erasure the flash is copied as it is when power fails in the midst of it, and a
 //! chip starts with the copy. Images whose power fails: `images.rs`.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use thalweg_emulator::soc::{RadioTimes, Setup, Soc};

@@ -1,8 +1,5 @@
 //! Peripherals one by one, by their registers: timers, RTC, PPI, UARTE, watchdog.
 
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
-
 use thalweg_emulator::core::Costs;
 use thalweg_emulator::machine::{Chip, Machine};
 use thalweg_emulator::soc::{RadioTimes, Setup, Soc};

@@ -1,8 +1,5 @@
 //! Whole networks: how long batteries last, where base stations stand best.
 
-// Helpers of tests fail by panicking.
-#![allow(clippy::unwrap_used)]
-
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg::{ChoiceBy, Error, Gathering, Idle, Network, Usage, Visit};
 use thalweg_units::{Duration, NodeId};

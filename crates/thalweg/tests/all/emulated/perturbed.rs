@@ -1,6 +1,6 @@
 //! The network works under every reading where sources disagree, and with chips that are worse than typical.
 
-use crate::run::{emulated, motes20, TURN};
+use super::run::{emulated, motes20, TURN};
 use std::num::NonZeroU32;
 use thalweg_emulator::perturbation::{LateEnd, Perturbation};
 use thalweg_emulator::soc::FrameStart;

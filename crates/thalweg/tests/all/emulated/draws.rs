@@ -1,6 +1,6 @@
 //! Emulated and simulated networks of one site agree; frames of one slot begin together.
 
-use crate::run::{beside_wifi, emulated, motes20, simulated, Run, TURN};
+use super::run::{beside_wifi, emulated, motes20, simulated, Run, TURN};
 use std::ops::RangeInclusive;
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_emulator::world::SentFrame;

@@ -2,10 +2,7 @@
 //!
 //! `firmware/images.sh none` has built the images. The host is in the same process, and time is the chips' own: a run
 //! gives the same bytes on every machine, however busy. `.ci/run` runs all but those that begin with `nightly`:
-//! `cargo test --release -p thalweg --test emulated -- --ignored --nocapture`.
-
-// Helpers of tests fail by panicking.
-#![allow(clippy::unwrap_used)]
+//! `cargo test --release -p thalweg --test all emulated -- --ignored --nocapture`.
 
 mod draws;
 mod perturbed;

@@ -1,7 +1,4 @@
-//! How fast a core runs: `cargo test --release -p thalweg-emulator --test speed -- --ignored --nocapture`.
-
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
+//! How fast a core runs: `cargo test --release -p thalweg-emulator --test all speed -- --ignored --nocapture`.
 
 use std::time::Instant;
 use thalweg_emulator::core::Costs;

@@ -2,10 +2,7 @@
 //!
 //! What the architecture leaves open (UNPREDICTABLE) is not compared: [`is_open`] lists it with the clause. Where both
 //! are definite and differ, the manual decides: [`is_theirs`] lists where it decides against rsemu.
-//! `cargo test -p thalweg-emulator --test lockstep -- --ignored` compares a hundred times as many.
-
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
+//! `cargo test -p thalweg-emulator --test all lockstep -- --ignored` compares a hundred times as many.
 
 use rsemu::core::device::Device;
 use rsemu::core::space::{AddressSpace, RamStore, Region, RomStore, RomWrite, UnassignedPolicy};

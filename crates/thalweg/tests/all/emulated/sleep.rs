@@ -1,6 +1,6 @@
 //! A mote at rest draws what its board's file says.
 
-use crate::run::{images, motes20};
+use super::run::{images, motes20};
 use std::sync::Arc;
 use std::time::Instant;
 use thalweg_emulator::network::{Flash, Network};

@@ -1,9 +1,6 @@
 //! What the real mote's image does where power fails, and with a bad identity. It needs `firmware/images.sh none`:
 //!
-//!     cargo test -p thalweg-emulator --test images -- --ignored
-
-// Helpers of tests are tests.
-#![allow(clippy::unwrap_used)]
+//!     cargo test -p thalweg-emulator --test all images:: -- --ignored
 
 use std::cell::RefCell;
 use std::rc::Rc;
