@@ -1,6 +1,7 @@
 //! Tests of `ledger.rs`.
 
 use super::*;
+use thalweg_wire::seal::frame::Sealing;
 use std::vec::Vec;
 
 fn id(n: u16) -> NodeId {
@@ -8,7 +9,7 @@ fn id(n: u16) -> NodeId {
 }
 
 fn asked<const N: usize>(ledger: &mut Ledger<N>) -> Vec<(u16, u8, u8)> {
-    ledger.next_round().map_or(Vec::new(), |round| {
+    ledger.next_round(Sealing::Open).map_or(Vec::new(), |round| {
         assert!(round.slots <= MAX_SLOTS && round.len <= Assignment::MAX);
         let all = round.assignments();
         all.map(|a| (a.node.get(), a.first, a.count)).collect()

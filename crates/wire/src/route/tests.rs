@@ -1,6 +1,7 @@
 extern crate std;
 use super::*;
 use crate::FrameBuf;
+use crate::seal::frame::Sealing;
 use core::num::NonZeroU16;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -48,6 +49,9 @@ fn routes() -> impl Strategy<Value = Route> {
                 }
                 if run.is_some() {
                     route.probe = Probe::First;
+                    if slim {
+                        route.sealing = Sealing::Sealed;
+                    }
                 }
                 route.phase = Phase::new(payload).unwrap();
                 route.expected = NonZeroU16::new(deadline_s);
