@@ -25,7 +25,7 @@ const APART: Duration = Duration::from_millis(8);
 /// From a sink's order to the next sink's: until the floods of `route` have reached all nodes.
 fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
     let config = floodnet::Config::default();
-    let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+    let bytes = route.wake_up_bytes();
     let before = route.segments().saturating_sub(1) as u64;
     flood_spacing(bytes, config.n_tx, timing) * before
         + flood_time(bytes, config.reach, config.n_tx, timing)

@@ -211,6 +211,7 @@ fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), S
         bytes: object.len() as u64,
         // In order and without a gap, but its source sends no digest.
         verified: false,
+        sealed: false,
         goodput_kbps: if took_s > 0.0 { goodput.kbps() } else { 0.0 },
         utilisation: None,
         rounds: 1,

@@ -170,14 +170,14 @@ pub struct Floodnet<
     events: Fifo<Event, 8>,
 }
 
-impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS, NODES, G> {
+impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// Node `id` on a board of `timing`, listening on the control channel from the first drain on.
-    pub fn new(id: NodeId, config: Config, timing: BoardTiming) -> Self
-    where
-        G: Default,
-    {
-        Self::guarded(id, config, timing, G::default())
+    pub const fn new(id: NodeId, config: Config, timing: BoardTiming) -> Self {
+        Self::guarded(id, config, timing, Unsealed)
     }
+}
+
+impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS, NODES, G> {
     /// The same with `guard`: a node that has seals acts on sealed orders alone.
     pub const fn guarded(id: NodeId, config: Config, timing: BoardTiming, guard: G) -> Self {
         Self {

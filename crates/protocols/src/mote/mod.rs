@@ -33,7 +33,7 @@ use waking::{Call, First, WakeUp};
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::seals::{Guard, Unsealed};
+use crate::seals::{Guard, Kept, Unsealed};
 use crate::pipeline::{self, Pipeline};
 use crate::ring::Fifo;
 use crate::rouse::{self, Train};
@@ -141,16 +141,16 @@ pub struct Mote<
     unattended: Option<Instant>,
 }
 
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+    /// Node `id` on a board of `timing` with the objects of `store`.
+    pub fn new(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self {
+        Self::guarded((id, Unsealed), config, timing, store)
+    }
+}
+
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
     Mote<S, NEIGHBOURS, NODES, G>
 {
-    /// Node `id` on a board of `timing` with the objects of `store`.
-    pub fn new(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self
-    where
-        G: Default + Clone,
-    {
-        Self::guarded((id, G::default()), config, timing, store)
-    }
     /// The same with seals in `guard`: a node that has some obeys sealed orders alone, and its base station's.
     pub fn guarded(
         (id, guard): (NodeId, G),
@@ -194,6 +194,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
     /// Its seals: what they keep must be in flash before a flood is acted on.
     pub const fn guard(&self) -> &G {
         self.floods.guard()
+    }
+    /// This node has restarted: it acts on no flood that it may have acted on before.
+    pub fn restore(&mut self, kept: Kept) {
+        if let Some(seals) = self.floods.guard_mut().seals() {
+            seals.restore(kept);
+        }
     }
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {

@@ -178,7 +178,8 @@ impl Context<'_> {
         }
         let header_bytes = mpdu.len() - body.remaining();
         let plain = self.seal.as_mut().and_then(|seal| seal.opened(mpdu));
-        self.stats.forged += u32::from(plain.is_none());
+        let forged = u16::from(plain.is_none());
+        self.stats.forged = self.stats.forged.saturating_add(forged);
         plain.and_then(|plain| plain.get(header_bytes..)).map(Reader::new)
     }
     /// Listens on this node's channel, if on any, and aborts what is being received. Relays want the heads of frames;

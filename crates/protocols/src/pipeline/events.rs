@@ -106,7 +106,7 @@ pub struct Stats {
     /// Transmissions that the radio refused.
     pub refused: u32,
     /// Requests and NACKs of a sealed transfer whose MIC was wrong.
-    pub forged: u32,
+    pub forged: u16,
 }
 
 impl Stats {

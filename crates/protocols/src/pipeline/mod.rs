@@ -87,15 +87,15 @@ pub struct Pipeline<S, A, G = Unsealed> {
     resources: Resources,
 }
 
-impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S, A, G> {
+impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     /// A pipeline whose objects are in `store`.
-    pub fn new(store: S) -> Self
-    where
-        G: Default,
-    {
-        Self::guarded(store, G::default())
+    pub fn new(store: S) -> Self {
+        Self::guarded(store, Unsealed)
     }
-    /// The same whose requests and NACKs are sealed by `guard`, where a transfer is.
+}
+
+impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S, A, G> {
+    /// A pipeline whose objects are in `store`, and whose requests and NACKs are sealed by `guard`, where a transfer is.
     pub fn guarded(store: S, guard: G) -> Self {
         Self {
             store,

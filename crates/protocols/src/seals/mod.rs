@@ -118,6 +118,11 @@ impl<C: Cipher> Seals<C> {
         Kept(self.heard.map(|heard| heard.map(after)))
     }
 
+    /// What was kept from before a restart.
+    pub const fn restore(&mut self, kept: Kept) {
+        self.heard = kept.0;
+    }
+
     /// This node may give its floods the numbers from `from` on, so many of them. Numbers that it has used it
     /// never uses again, whatever is granted.
     pub fn grant(&mut self, from: u32, count: u16) {

@@ -25,6 +25,7 @@ use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::route::Scheme;
 
 /// After this, a node that missed the end of its transfer by `scheme` has left it: a little more than
@@ -447,6 +448,7 @@ fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Accoun
         network: &site.testbed.name,
         ids,
         seed: site.seed,
+        sealing: Sealing::Open,
     }
 }
 
