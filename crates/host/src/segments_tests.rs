@@ -1,4 +1,5 @@
 use super::*;
+use crate::object::digest;
 use crate::job::RetryMode;
 use crate::outcome::tests::whole_and_failed;
 

@@ -16,7 +16,6 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
 /// Between the wake-up floods of two sinks, once the first has reached all nodes.
@@ -142,7 +141,7 @@ impl Wave {
             transfers: (routes.into_iter())
                 .map(|route| WaveTransfer {
                     wake_up: wake_up(&route, timing),
-                    log: Log::new(route.payload.bytes()),
+                    log: Log::new(route.payload.bytes(), route.range.offset),
                     route,
                     ended: None,
                     failure: None,

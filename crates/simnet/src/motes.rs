@@ -18,7 +18,7 @@ use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, S
 use thalweg_host::object::{Holds, Memory};
 use thalweg_host::recovery::{self, Reports, Sought, Turn};
 use thalweg_host::registry::Pipelined;
-use thalweg_host::security::{NetworkKeys, Security};
+use thalweg_host::security::NetworkKeys;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
 use thalweg_host::waves::{Start, Wave, WaveResult};
@@ -182,6 +182,14 @@ impl<E: Engine> SimNetwork<E> {
     /// Has nodes do `what` before each order from now on.
     fn before_orders(&mut self, what: impl Fn(&mut Simulation<E>) + Send + 'static) {
         self.before_order = Some(Box::new(what));
+    }
+    /// Whoever orders sees to the numbers of a secured network's floods.
+    #[must_use]
+    pub(crate) fn numbered_by_caller(self) -> Self {
+        Self {
+            prelude: None,
+            ..self
+        }
     }
     /// Shows `hook` each order from now on; it replaces the hook before.
     pub(crate) fn watch_orders(&mut self, hook: Option<OrderHook<E>>) {

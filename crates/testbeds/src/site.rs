@@ -98,6 +98,7 @@ impl Site {
     fn of_parts(testbed: Arc<Testbed>, board: Board, environment: Environment, seed: u64) -> Self {
         let environment = Arc::new(environment);
         Self {
+            sealing: testbed.sealing,
             testbed,
             board,
             seed,
@@ -106,7 +107,6 @@ impl Site {
             losses: Losses::default(),
             age: Duration::ZERO,
             idle: None,
-            sealing: Sealing::Open,
         }
     }
 

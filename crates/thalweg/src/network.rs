@@ -335,7 +335,12 @@ impl Network {
             Some(age) => site.aged(age)?,
             None => site,
         };
-        let site = site.idling(self.idle).secured(self.sealing);
+        let site = site.idling(self.idle);
+        let site = match self.sealing {
+            Sealing::Sealed => site.secured(Sealing::Sealed),
+            // As its file says.
+            Sealing::Open => site,
+        };
         let site = site.with_losses(&self.losses, psdu)?;
         request.check(&site.testbed)?;
         Ok(site)

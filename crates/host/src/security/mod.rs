@@ -129,14 +129,17 @@ impl Security {
     /// # Errors
     /// [`NetworkFault::Broken`] where they cannot be reserved.
     pub fn before(&self, order: &Order) -> Result<Option<Order>, NetworkFault> {
-        match order {
-            Command::Stop | Command::Numbers { .. } => Ok(None),
-            _ => Ok(Some(Command::Numbers {
-                from: self.numbers.reserve(NUMBERS)?,
-                count: NUMBERS,
-            })),
+        if !has_floods(order) {
+            return Ok(None);
         }
+        let (from, count) = (self.numbers.reserve(NUMBERS)?, NUMBERS);
+        Ok(Some(Command::Numbers { from, count }))
     }
+}
+
+/// Whether `order` takes floods, which need numbers.
+pub const fn has_floods(order: &Order) -> bool {
+    !matches!(order, Command::Stop | Command::Numbers { .. })
 }
 
 #[cfg(test)]
