@@ -75,7 +75,9 @@ impl Connector for Simulated {
             },
             sessions: match self.site.sealing() {
                 Sealing::Open => Sessions::Carried,
-                Sealing::Sealed => Sessions::Lacking("the network is secured, and sessions are not sealed"),
+                Sealing::Sealed => {
+                    Sessions::Lacking("the network is secured, and sessions are not sealed")
+                }
             },
             spending: Spending::Metered,
         }

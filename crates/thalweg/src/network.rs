@@ -296,7 +296,11 @@ impl Network {
             (self.at.is_some(), "at", OptionName::Age),
             (self.idle.is_some(), "idle", OptionName::Idle),
             (self.patience.is_some(), "patience", OptionName::Patience),
-            (self.sealing == Sealing::Sealed, "secure", OptionName::Secure),
+            (
+                self.sealing == Sealing::Sealed,
+                "secure",
+                OptionName::Secure,
+            ),
         ];
         let mut set = set.into_iter().filter(|(is_set, ..)| *is_set);
         set.try_for_each(|(_, option, what)| self.takes(option, what))

@@ -41,7 +41,9 @@ fn heard(network: &Network) -> (Vec<Vec<u8>>, Vec<u8>) {
     let surveyed = network.survey(watch).unwrap();
     let request = network.request().unwrap();
     let capture = Some(Box::new(listener.clone()) as Box<dyn Capture>);
-    let (report, _) = surveyed.fetch(&request, capture, Explain::Nothing, watch).unwrap();
+    let (report, _) = surveyed
+        .fetch(&request, capture, Explain::Nothing, watch)
+        .unwrap();
     let frames = listener.0.lock().unwrap().clone();
     (frames, report.object().unwrap().to_vec())
 }
@@ -63,7 +65,12 @@ fn the_object_arrives_and_says_that_it_was_sealed() {
 /// Nobody who listens reads a piece of it. In an open network he reads all of it.
 #[test]
 fn a_listener_reads_nothing() {
-    let windows = |bytes: &[u8]| bytes.windows(8).map(<[u8]>::to_vec).collect::<BTreeSet<_>>();
+    let windows = |bytes: &[u8]| {
+        bytes
+            .windows(8)
+            .map(<[u8]>::to_vec)
+            .collect::<BTreeSet<_>>()
+    };
     for (network, is_read) in [(line(), true), (secured(), false)] {
         let (frames, object) = heard(&network);
         let pieces = windows(&object);
@@ -77,7 +84,9 @@ fn a_listener_reads_nothing() {
 fn every_cut_of_an_object_is_the_same_on_the_air() {
     let of = |payload| {
         let bytes: Arc<[u8]> = vec![0x5a; 2_000].into();
-        let network = secured().object(Object::Bytes(bytes)).payload(Some(payload));
+        let network = secured()
+            .object(Object::Bytes(bytes))
+            .payload(Some(payload));
         let (frames, object) = heard(&network);
         assert_eq!(object, [0x5a; 2_000]);
         frames
@@ -88,7 +97,12 @@ fn every_cut_of_an_object_is_the_same_on_the_air() {
     let blocks: Vec<&[u8]> = data.flat_map(|frame| frame[4..].chunks(16)).collect();
     let different: BTreeSet<&[u8]> = blocks.iter().copied().collect();
     // 20 whole packets of six blocks, and the last of five and padding.
-    assert!(different.len() >= 125, "{} of {}", different.len(), blocks.len());
+    assert!(
+        different.len() >= 125,
+        "{} of {}",
+        different.len(),
+        blocks.len()
+    );
     let other = of(64);
     let data = other.iter().filter(|frame| frame.len() == 68);
     let blocks: BTreeSet<&[u8]> = data.flat_map(|frame| frame[4..].chunks(16)).collect();
@@ -119,9 +133,21 @@ fn a_testbed_may_demand_it() {
     let testbed = read("security = \"require\"").unwrap();
     let network = Network::of(testbed).random_object(500);
     assert!(network.collect(2).unwrap().summary().sealed);
-    let p3 = network.clone().protocol("p3").unwrap().collect(2).unwrap_err();
+    let p3 = network
+        .clone()
+        .protocol("p3")
+        .unwrap()
+        .collect(2)
+        .unwrap_err();
     assert_eq!(p3.kind(), ErrorKind::Input);
     assert!(p3.to_string().contains("is not sealed"), "{p3}");
-    assert!(!Network::of(read("").unwrap()).random_object(500).collect(2).unwrap().summary().sealed);
+    assert!(
+        !Network::of(read("").unwrap())
+            .random_object(500)
+            .collect(2)
+            .unwrap()
+            .summary()
+            .sealed
+    );
     assert!(read("security = \"perhaps\"").is_err());
 }

@@ -318,7 +318,8 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
 pub(crate) fn sealed_part(mpdu: &[u8]) -> Result<([u8; HEADER_BYTES], &[u8]), WireError> {
     let format = Format::of(mpdu).ok_or(WireError::Malformed)?;
     let kind = Head::parse(mpdu)?.kind;
-    let (head, mut body) = (mpdu.split_at_checked(format.header_bytes())).ok_or(WireError::Truncated)?;
+    let (head, mut body) =
+        (mpdu.split_at_checked(format.header_bytes())).ok_or(WireError::Truncated)?;
     let mut header = [0; HEADER_BYTES];
     header[..head.len()].copy_from_slice(head);
     set_hop(&mut header, 0)?;

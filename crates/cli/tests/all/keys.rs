@@ -58,14 +58,23 @@ fn a_network_gets_a_key_and_its_motes_get_theirs() {
     let key = digits(&path);
     assert!(!told.contains(&key[..8]), "{told}");
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-    assert_eq!(ok(folder, &["keys", "export"]), fs::read_to_string(&path).unwrap());
+    assert_eq!(
+        ok(folder, &["keys", "export"]),
+        fs::read_to_string(&path).unwrap()
+    );
 
     let told = ok(folder, &["keys", "mote", "17", "--hex", "17.hex"]);
-    assert!(told.starts_with("17.hex: the keys of node 17, generation 0, epoch 0"), "{told}");
+    assert!(
+        told.starts_with("17.hex: the keys of node 17, generation 0, epoch 0"),
+        "{told}"
+    );
     let page = folder.join("17.hex");
     assert_eq!(fs::metadata(&page).unwrap().mode() & 0o777, 0o600);
     let (at, before) = data(&fs::read_to_string(&page).unwrap());
-    assert_eq!((at, before.len(), &before[..16]), (0xF_E000, 64, &b"THALWEG-NODEKEYS"[..]));
+    assert_eq!(
+        (at, before.len(), &before[..16]),
+        (0xF_E000, 64, &b"THALWEG-NODEKEYS"[..])
+    );
     ok(folder, &["keys", "mote", "18", "--hex", "18.hex"]);
     let (_, other) = data(&fs::read_to_string(folder.join("18.hex")).unwrap());
     // Its own key is another, the group's the same.
@@ -73,8 +82,14 @@ fn a_network_gets_a_key_and_its_motes_get_theirs() {
     assert_eq!(before[44..60], other[44..60]);
 
     let told = ok(folder, &["keys", "revoke", "17"]);
-    assert!(told.starts_with("network.key: node 17 is revoked, epoch 1"), "{told}");
-    assert_eq!((digits(&path), fs::metadata(&path).unwrap().mode() & 0o777), (key, 0o600));
+    assert!(
+        told.starts_with("network.key: node 17 is revoked, epoch 1"),
+        "{told}"
+    );
+    assert_eq!(
+        (digits(&path), fs::metadata(&path).unwrap().mode() & 0o777),
+        (key, 0o600)
+    );
     ok(folder, &["keys", "mote", "17", "--hex", "17-again.hex"]);
     let (_, after) = data(&fs::read_to_string(folder.join("17-again.hex")).unwrap());
     assert_ne!(before[28..44], after[28..44]);
@@ -98,12 +113,19 @@ fn what_is_wrong_is_one_line_without_a_key() {
     refused(folder, &["keys", "mote", "17", "--hex", "network.key"]);
     assert_eq!(digits(&path), key, "a page does not overwrite it");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    for args in [&["keys", "export"][..], &["keys", "revoke", "17"], &["keys", "mote", "17", "--hex", "a.hex"]] {
+    for args in [
+        &["keys", "export"][..],
+        &["keys", "revoke", "17"],
+        &["keys", "mote", "17", "--hex", "a.hex"],
+    ] {
         let line = refused(folder, args);
         assert!(line.contains("chmod 600"), "{line}");
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(&path, format!("{key}\n")).unwrap();
     let line = refused(folder, &["keys", "export"]);
-    assert!(line.contains("line 1") && !line.contains(&key[..6]), "{line}");
+    assert!(
+        line.contains("line 1") && !line.contains(&key[..6]),
+        "{line}"
+    );
 }

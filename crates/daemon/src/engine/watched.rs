@@ -22,9 +22,8 @@ pub(super) struct Watched<'a, F: Network> {
 }
 
 /// What is to be ordered before an order, if anything is.
-type Before<'a, F> = &'a dyn Fn(
-    &<F as Network>::Order,
-) -> Result<Option<<F as Network>::Order>, NetworkFault>;
+type Before<'a, F> =
+    &'a dyn Fn(&<F as Network>::Order) -> Result<Option<<F as Network>::Order>, NetworkFault>;
 
 /// The numbers of the floods of `order`, reserved in the store of `station`; none in a network that is not secured.
 pub(super) fn numbered(

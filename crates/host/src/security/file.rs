@@ -96,11 +96,17 @@ fn parse(text: &str) -> Result<NetworkKeys, String> {
                 let node = node.parse().ok().and_then(|node| NodeId::new(node).ok());
                 match (node, number.parse::<u8>()) {
                     (Some(node), Ok(number)) if generations.insert(node, number).is_none() => {}
-                    _ => return bad("a node that was not named before, and a generation of 0 to 255"),
+                    _ => {
+                        return bad(
+                            "a node that was not named before, and a generation of 0 to 255",
+                        )
+                    }
                 }
             }
             // What stands there may be a key.
-            _ => return bad("key, epoch or generation, each with its value, and the first two once"),
+            _ => {
+                return bad("key, epoch or generation, each with its value, and the first two once")
+            }
         }
     }
     match (master, epoch) {
@@ -165,7 +171,11 @@ pub fn replace(path: &Path, keys: &NetworkKeys) -> Result<(), KeyFileError> {
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -36,11 +36,7 @@ impl NetworkKeys {
         Self::of(master, 0, BTreeMap::new())
     }
     /// Those that come from `master` in an `epoch`, with the `generations` of motes that took a revoked one's address.
-    pub const fn of(
-        master: MasterKey,
-        epoch: u32,
-        generations: BTreeMap<NodeId, u8>,
-    ) -> Self {
+    pub const fn of(master: MasterKey, epoch: u32, generations: BTreeMap<NodeId, u8>) -> Self {
         Self {
             master,
             epoch,
@@ -110,7 +106,9 @@ impl Numbers for MemoryNumbers {
         let add = |last: u32| last.checked_add(count.into());
         let reserved = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
         // Numbers begin at 1.
-        reserved.map(|last| last + 1).map_err(|_| "no number of floods is left".into())
+        reserved
+            .map(|last| last + 1)
+            .map_err(|_| "no number of floods is left".into())
     }
 }
 

@@ -16,7 +16,9 @@ impl Store {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         let last: i64 = tx
-            .query_row("SELECT coalesce(max(last), 0) FROM numbers", [], |row| row.get(0))
+            .query_row("SELECT coalesce(max(last), 0) FROM numbers", [], |row| {
+                row.get(0)
+            })
             .map_err(&fail)?;
         let first = (last + 1).max(now);
         let end = first + i64::from(count) - 1;
@@ -42,14 +44,20 @@ mod tests {
             // As after a restart.
             let mut store = Store::open(folder.path()).unwrap();
             let first = store.reserve_numbers(100, now).unwrap();
-            assert!(used.iter().all(|before| before + 99 < first), "{now}: {first}");
+            assert!(
+                used.iter().all(|before| before + 99 < first),
+                "{now}: {first}"
+            );
             assert!(i64::from(first) >= now);
             used.push(first);
         }
         assert_eq!(used[..2], [1, 1_800_000_000]);
         let mut store = Store::open(folder.path()).unwrap();
         let late = i64::from(u32::MAX) - 50;
-        assert!(matches!(store.reserve_numbers(100, late), Err(StoreError::NoNumbers)));
+        assert!(matches!(
+            store.reserve_numbers(100, late),
+            Err(StoreError::NoNumbers)
+        ));
         assert_eq!(store.reserve_numbers(51, late).unwrap(), u32::MAX - 50);
         assert!(store.reserve_numbers(1, 0).is_err());
     }

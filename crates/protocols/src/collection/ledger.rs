@@ -2,8 +2,8 @@
 
 use crate::linkprobe::NodeList;
 use thalweg_units::NodeId;
-use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::report::Assignment;
+use thalweg_wire::seal::frame::Sealing;
 
 use super::pack::MAX_FRAMES;
 

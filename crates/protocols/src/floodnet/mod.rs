@@ -39,8 +39,8 @@ use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wa
 use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::flood::{self, Campaign, Kind};
-use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::report::Health;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::{phy, FrameBuf, Reader};
 
 /// The names of operations that [`Floodnet`] uses.
@@ -138,11 +138,7 @@ impl Iterator for Waiting {
 ///
 /// RAM: about 1.8 kB, 50 bytes a neighbour and 18 bytes a node (14.4 kB for the defaults).
 #[derive(Debug)]
-pub struct Floodnet<
-    const NEIGHBOURS: usize = 160,
-    const NODES: usize = 256,
-    G: Guard = Unsealed,
-> {
+pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256, G: Guard = Unsealed> {
     guard: G,
     id: NodeId,
     config: Config,
@@ -405,6 +401,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         let is_sealed = flood::is_sealed(content);
         let acts = match (self.guard.seals(), kind) {
             (None, _) => !is_sealed,
+            // What it floods itself comes from nobody else.
+            (Some(_), _) if initiator == self.id => false,
             (Some(seals), _) if is_sealed => seals.obeys(initiator, content),
             // Reports are no orders, and not sealed yet.
             (Some(_), Kind::Report | Kind::Levels) => true,

@@ -6,8 +6,8 @@
 use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::object::ObjectStore;
-use crate::seals::Guard;
 use crate::pipeline::{self, End};
+use crate::seals::Guard;
 use thalweg_engine::Engine;
 use thalweg_units::Instant;
 

@@ -8,8 +8,8 @@
 use super::{Duty, Mote};
 use crate::floodnet::{self, Idle};
 use crate::object::ObjectStore;
-use crate::seals::Guard;
 use crate::rng::Rng;
+use crate::seals::Guard;
 use thalweg_engine::{Engine, RadioEvent};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::flood::{Kind, Repr};

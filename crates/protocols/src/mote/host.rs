@@ -114,9 +114,7 @@ impl<const NODES: usize> Command<NODES> {
             }
             Self::Stop => w.u8(STOP).map(|_| ()),
             Self::FetchHops(route) => route.emit(w.u8(FETCH_HOPS)?),
-            Self::Numbers { from, count } => {
-                w.u8(NUMBERS)?.u32(*from)?.u16(*count).map(|_| ())
-            }
+            Self::Numbers { from, count } => w.u8(NUMBERS)?.u32(*from)?.u16(*count).map(|_| ()),
         }
     }
 }

@@ -33,10 +33,10 @@ use waking::{Call, First, WakeUp};
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::seals::{Guard, Kept, Unsealed};
 use crate::pipeline::{self, Pipeline};
 use crate::ring::Fifo;
 use crate::rouse::{self, Train};
+use crate::seals::{Guard, Kept, Unsealed};
 use crate::timer::sooner;
 use core::mem;
 use rendezvous::{Listening, Schedule, Which};
@@ -454,7 +454,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard> Engi
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
         self.settle_for_order(now);
-        if command.sealing().is_some_and(|of| of != self.guard().sealing()) {
+        if command
+            .sealing()
+            .is_some_and(|of| of != self.guard().sealing())
+        {
             return self.emit(Event::Refused(Refused::Sealing));
         }
         match command {

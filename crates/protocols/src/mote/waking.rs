@@ -9,8 +9,8 @@ use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
-use crate::seals::Guard;
 use crate::pipeline::Setup;
+use crate::seals::Guard;
 use thalweg_engine::{Engine, RadioEvent, When};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
@@ -185,11 +185,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
     #[inline(never)]
     fn further_after(&self, route: &Route, segment: Segment) -> Further {
         let (config, timing) = (&self.config, self.floods.timing());
-        let spacing = flood_spacing(
-            route.wake_up_bytes(),
-            config.n_tx,
-            timing,
-        );
+        let spacing = flood_spacing(route.wake_up_bytes(), config.n_tx, timing);
         let own = Self::wake_up_time(route, config, timing);
         let own = own.saturating_sub(spacing * u64::from(segment.index));
         let least = HEADER_BYTES + 1 + LEAST_SEGMENT_BYTES + route.sealing.trailer_bytes();

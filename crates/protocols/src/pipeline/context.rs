@@ -180,7 +180,9 @@ impl Context<'_> {
         let plain = self.seal.as_mut().and_then(|seal| seal.opened(mpdu));
         let forged = u16::from(plain.is_none());
         self.stats.forged = self.stats.forged.saturating_add(forged);
-        plain.and_then(|plain| plain.get(header_bytes..)).map(Reader::new)
+        plain
+            .and_then(|plain| plain.get(header_bytes..))
+            .map(Reader::new)
     }
     /// Listens on this node's channel, if on any, and aborts what is being received. Relays want the heads of frames;
     /// source and destination mostly have nothing better to receive.

@@ -36,7 +36,10 @@ fn a_flood_is_obeyed_once_and_none_before_it() {
     assert!(node.obeys(id(1), &sent[2]));
     assert!(!node.obeys(id(2), &floods(1, 200, 1)[0]), "of another node");
     let stranger = &mut Seals::new(SoftwareAes::default(), group(2), Kept::default());
-    assert!(!stranger.obeys(id(1), &floods(1, 300, 1)[0]), "of another network");
+    assert!(
+        !stranger.obeys(id(1), &floods(1, 300, 1)[0]),
+        "of another network"
+    );
 }
 
 #[test]
@@ -64,7 +67,10 @@ fn so_many_stations_are_obeyed_and_no_more() {
     }
     let one_more = STATIONS as u16 + 1;
     assert!(!node.obeys(id(one_more), &floods(one_more, 9, 1)[0]));
-    assert!(!node.obeys(id(1), &floods(1, 7, 1)[0]), "none is forgotten for it");
+    assert!(
+        !node.obeys(id(1), &floods(1, 7, 1)[0]),
+        "none is forgotten for it"
+    );
     assert!(node.obeys(id(1), &floods(1, 8, 1)[0]));
 }
 
@@ -89,7 +95,11 @@ fn numbers_are_used_once_and_only_as_granted() {
     }
     assert_eq!(used, [10, 11, 12, 13]);
     seals.grant(u32::MAX, 5);
-    assert_eq!(seals.seal_flood(id(1), b"\x00order"), Ok(None), "numbers end");
+    assert_eq!(
+        seals.seal_flood(id(1), b"\x00order"),
+        Ok(None),
+        "numbers end"
+    );
 }
 
 #[test]

@@ -25,8 +25,8 @@ use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
-use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::route::Scheme;
+use thalweg_wire::seal::frame::Sealing;
 
 /// After this, a node that missed the end of its transfer by `scheme` has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger, or than [`thalweg_protocols::thalweg::policy`]'s over ten hops.

@@ -1,7 +1,7 @@
 extern crate std;
 use super::*;
-use crate::FrameBuf;
 use crate::seal::frame::Sealing;
+use crate::FrameBuf;
 use core::num::NonZeroU16;
 use proptest::prelude::*;
 use std::vec::Vec;

@@ -1,8 +1,10 @@
 //! Tests of `frame.rs`.
 
 use super::*;
-use crate::pipeline::{set_count, set_hop, Format, Group, Head, Header, Nack, Purpose, Request, Tag};
 use crate::pipeline::Kind as Frame;
+use crate::pipeline::{
+    set_count, set_hop, Format, Group, Head, Header, Nack, Purpose, Request, Tag,
+};
 use crate::seal::SoftwareAes;
 use proptest::prelude::*;
 
@@ -115,7 +117,10 @@ fn a_mic_is_of_one_frame() {
     mixed[at..].copy_from_slice(&nack[nack.len() - 4..]);
     assert!(!opens(&mixed));
     let other = Key::new([4; 16]);
-    assert_eq!(open_control(&mut SoftwareAes::default(), &other, &request), None);
+    assert_eq!(
+        open_control(&mut SoftwareAes::default(), &other, &request),
+        None
+    );
     let mut data = Header {
         head: head(Frame::Data),
         number: 2,

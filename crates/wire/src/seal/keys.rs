@@ -89,12 +89,7 @@ impl GroupKeys {
         derived(cipher, &self.0, &[FLOOD])
     }
     /// For requests and NACKs of the transfer to `sink` whose wake-up has this `number`.
-    pub fn transfer(
-        &self,
-        cipher: &mut (impl Cipher + ?Sized),
-        sink: NodeId,
-        number: u32,
-    ) -> Key {
+    pub fn transfer(&self, cipher: &mut (impl Cipher + ?Sized), sink: NodeId, number: u32) -> Key {
         let (sink, number) = (sink.get().to_le_bytes(), number.to_le_bytes());
         derived(cipher, &self.0, &[TRANSFER, &sink, &number])
     }
@@ -114,7 +109,10 @@ mod tests {
 
     #[test]
     fn every_use_has_a_key_of_its_own() {
-        let (aes, master) = (&mut SoftwareAes::default(), MasterKey::new(Key::new([7; 16])));
+        let (aes, master) = (
+            &mut SoftwareAes::default(),
+            MasterKey::new(Key::new([7; 16])),
+        );
         let mut all: Vec<Key> = Vec::new();
         for (id, generation) in [(1, 0), (1, 1), (256, 0), (257, 0)] {
             let own = master.node(aes, node(id), generation);
@@ -136,7 +134,10 @@ mod tests {
     /// Keys in motes' flash were derived so: CMAC over "thalweg node" | 17, little-endian | 0.
     #[test]
     fn a_mote_that_was_given_its_key_keeps_it() {
-        let (aes, master) = (&mut SoftwareAes::default(), Key::new(hex("000102030405060708090a0b0c0d0e0f")));
+        let (aes, master) = (
+            &mut SoftwareAes::default(),
+            Key::new(hex("000102030405060708090a0b0c0d0e0f")),
+        );
         let by_hand = cmac(aes, &master, &[b"thalweg node\x11\x00\x00"]);
         let made = MasterKey::new(master).node(aes, node(17), 0);
         assert_eq!(made.key().expose(), &by_hand);

@@ -29,12 +29,7 @@ impl ObjectKeys {
         truncated(cipher, &self.tag, &[object])
     }
     /// Whether `object`, plain, has this `tag`.
-    pub fn is_whole(
-        &self,
-        cipher: &mut (impl Cipher + ?Sized),
-        tag: &Tag,
-        object: &[u8],
-    ) -> bool {
+    pub fn is_whole(&self, cipher: &mut (impl Cipher + ?Sized), tag: &Tag, object: &[u8]) -> bool {
         equal(&self.tag(cipher, object), tag)
     }
     /// Encrypts or decrypts `bytes` in place, which are in the object of `tag` from `offset` on.

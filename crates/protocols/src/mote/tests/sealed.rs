@@ -3,6 +3,7 @@
 use super::bench::{adjacent, channels, id, object, Memory, MS, TELOSB};
 use crate::floodnet::{self, Config};
 use crate::linkprobe::NodeList;
+use crate::mote::rendezvous::Schedule;
 use crate::mote::{Command, Event, Mote, Refused};
 use crate::pipeline::{self, Complete};
 use crate::seals::{Kept, Seals};
@@ -40,10 +41,13 @@ fn node(n: usize, guard: Guarded) -> Node {
 /// A network of which each node has what `guard` gives it.
 fn network(guard: impl Fn(usize) -> Guarded) -> Net<Node> {
     let nodes = (0..NODES).map(|n| node(n, guard(n))).collect();
-    let links = Box::new(|air: thalweg_engine::harness::Air<'_>| match adjacent(air.from, air.to) {
-        true => Fate::Heard,
-        false => Fate::Silent,
-    });
+    let links =
+        Box::new(
+            |air: thalweg_engine::harness::Air<'_>| match adjacent(air.from, air.to) {
+                true => Fate::Heard,
+                false => Fate::Silent,
+            },
+        );
     let mut net = Net::new(nodes, TELOSB, links);
     net.run_for(MS(3));
     net
@@ -78,8 +82,15 @@ fn complete(net: &Net<Node>, events: &[(usize, Event)]) -> Option<Complete> {
         Event::Pipeline(pipeline::Event::Complete(complete)) if *n == SINK => Some(*complete),
         _ => None,
     })?;
-    let (received, sent) = (&net.engine(SINK).pipeline().store().received, object(SOURCE));
-    assert_eq!(received[..sent.len()], sent, "other bytes than the source's");
+    let (received, sent) = (
+        &net.engine(SINK).pipeline().store().received,
+        object(SOURCE),
+    );
+    assert_eq!(
+        received[..sent.len()],
+        sent,
+        "other bytes than the source's"
+    );
     Some(complete)
 }
 
@@ -91,7 +102,10 @@ fn run(net: &mut Net<Node>, time: Duration) -> Vec<(usize, Event)> {
 }
 fn fetch(net: &mut Net<Node>, transfer: u16, from: u32) -> Vec<(usize, Event)> {
     grant(net, SINK, from);
-    net.command(SINK, Command::Fetch(chains(transfer, SINK, Sealing::Sealed)));
+    net.command(
+        SINK,
+        Command::Fetch(chains(transfer, SINK, Sealing::Sealed)),
+    );
     run(net, Duration::from_secs(6))
 }
 
@@ -114,7 +128,9 @@ fn floods(net: &Net<Node>, of: usize) -> Vec<FrameBuf> {
     let frames = net.sent().iter().filter(|sent| sent.from == of);
     let mut all: Vec<FrameBuf> = Vec::new();
     for sent in frames {
-        let Ok(flood) = flood::Repr::parse(&sent.mpdu) else { continue };
+        let Ok(flood) = flood::Repr::parse(&sent.mpdu) else {
+            continue;
+        };
         if flood.initiator == id(of) && flood.relay == 0 {
             all.push(FrameBuf::from_slice(&sent.mpdu).unwrap());
         }
@@ -133,18 +149,22 @@ fn flood(by: NodeId, sequence: u8, content: &[u8]) -> FrameBuf {
     };
     FrameBuf::build(|w| repr.emit(w)).unwrap()
 }
-/// Nobody joins anything, measures anything, or goes to sleep for it within ten seconds.
-fn assert_nothing_happens(net: &mut Net<Node>, what: &str) {
+/// The rendezvous that nodes keep to.
+fn schedules(net: &Net<Node>) -> Vec<Option<Schedule>> {
+    (0..NODES).map(|n| net.engine(n).schedule).collect()
+}
+/// Nobody joins anything, measures anything, or keeps to other rendezvous than `before` within ten seconds.
+fn assert_nothing_happens(net: &mut Net<Node>, before: &[Option<Schedule>], what: &str) {
     let events = run(net, Duration::from_secs(10));
     let is_order = |event: &Event| {
-        matches!(event, Event::Joined | Event::WakeUp { .. } | Event::Pipeline(_))
-            || matches!(event, Event::Floods(floodnet::Event::Flooded { .. }))
+        matches!(
+            event,
+            Event::Joined | Event::WakeUp { .. } | Event::Pipeline(_)
+        ) || matches!(event, Event::Floods(floodnet::Event::Flooded { .. }))
     };
     let bad: Vec<_> = events.iter().filter(|(_, event)| is_order(event)).collect();
     assert!(bad.is_empty(), "{what}: {bad:?}");
-    for n in 0..NODES {
-        assert!(net.engine(n).is_idle(), "{what}: node {n} is not idle");
-    }
+    assert_eq!(schedules(net), before, "{what}");
 }
 
 #[test]
@@ -153,7 +173,7 @@ fn a_sealed_transfer_arrives_and_the_next_does() {
     for (transfer, from) in [(1, 10), (2, 20), (3, 1_000_000)] {
         let events = fetch(&mut net, transfer, from);
         let complete = complete(&net, &events).unwrap();
-        assert_eq!((complete.packets, complete.rounds), (20, 1));
+        assert_eq!((complete.packets, complete.rounds), (21, 1));
     }
     assert!(net.engine(2).pipeline().stats().forged == 0);
 }
@@ -165,13 +185,20 @@ fn without_keys_every_frame_is_as_before() {
         net.command(SINK, Command::Fetch(chains(1, SINK, Sealing::Open)));
         let events = run(&mut net, Duration::from_secs(6));
         assert!(complete(&net, &events).is_some());
-        net.sent().iter().map(|sent| sent.mpdu.to_vec()).collect::<Vec<_>>()
+        net.sent()
+            .iter()
+            .map(|sent| sent.mpdu.to_vec())
+            .collect::<Vec<_>>()
     };
-    let nodes = (0..NODES).map(|n| Mote::new(id(n), Config::default(), TELOSB, Memory::of(object(n))));
-    let links = Box::new(|air: thalweg_engine::harness::Air<'_>| match adjacent(air.from, air.to) {
-        true => Fate::Heard,
-        false => Fate::Silent,
-    });
+    let nodes =
+        (0..NODES).map(|n| Mote::new(id(n), Config::default(), TELOSB, Memory::of(object(n))));
+    let links =
+        Box::new(
+            |air: thalweg_engine::harness::Air<'_>| match adjacent(air.from, air.to) {
+                true => Fate::Heard,
+                false => Fate::Silent,
+            },
+        );
     let nodes: Vec<Mote<Memory, 32, 16>> = nodes.collect();
     let mut plain = Net::new(nodes, TELOSB, links);
     plain.run_for(MS(3));
@@ -184,11 +211,16 @@ fn without_keys_every_frame_is_as_before() {
 #[test]
 fn a_recorded_wake_up_does_nothing_at_any_time() {
     let mut net = secured();
-    assert!(complete(&net, &fetch(&mut net, 1, 10)).is_none() || true);
+    fetch(&mut net, 1, 10);
     let recorded = floods(&net, SINK);
     assert!(!recorded.is_empty());
     run(&mut net, Duration::from_secs(30));
-    for (after, why) in [(0, "at once"), (1, "a second later"), (86_400, "a day later")] {
+    let before = schedules(&net);
+    for (after, why) in [
+        (0, "at once"),
+        (1, "a second later"),
+        (86_400, "a day later"),
+    ] {
         run(&mut net, Duration::from_secs(after));
         for (mpdu, sequence) in recorded.iter().zip(100..) {
             for relay in [0, 1, 5] {
@@ -200,7 +232,7 @@ fn a_recorded_wake_up_does_nothing_at_any_time() {
                 run(&mut net, MS(50));
             }
         }
-        assert_nothing_happens(&mut net, why);
+        assert_nothing_happens(&mut net, &before, why);
     }
     for n in 0..NODES {
         let kept = net.engine(n).guard().as_ref().unwrap().kept();
@@ -212,12 +244,38 @@ fn a_recorded_wake_up_does_nothing_at_any_time() {
         heard_by(&mut net, 0..NODES, mpdu);
         run(&mut net, MS(50));
     }
-    assert_nothing_happens(&mut net, "after a restart");
+    assert_nothing_happens(&mut net, &[None; NODES], "after a restart");
+}
+
+/// Its own floods, recorded and sent back while it wakes others, do not change when the sink begins.
+#[test]
+fn a_sink_does_not_listen_to_itself() {
+    let mut net = secured();
+    fetch(&mut net, 1, 10);
+    let recorded = floods(&net, SINK);
+    grant(&mut net, SINK, 50);
+    net.command(SINK, Command::Fetch(chains(2, SINK, Sealing::Sealed)));
+    let mut events = Vec::new();
+    for step in 0..700 {
+        events.extend(run(&mut net, MS(1)));
+        let mut again = recorded[0];
+        again[2] = 100 + step as u8 % 100;
+        heard_by(&mut net, [SINK], &again);
+    }
+    events.extend(run(&mut net, Duration::from_secs(6)));
+    let begun = events
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::WakeUp { .. }));
+    assert_eq!(begun.count(), 1);
+    assert!(complete(&net, &events).is_some());
 }
 
 #[test]
 fn whoever_has_no_key_gives_no_order() {
-    for (guard, who) in [(None, "no keys"), (Some(seals(2, Kept::default())), "another's keys")] {
+    for (guard, who) in [
+        (None, "no keys"),
+        (Some(seals(2, Kept::default())), "another's keys"),
+    ] {
         let mut net = network(|n| match n {
             9 => guard.clone(),
             _ => Some(seals(1, Kept::default())),
@@ -233,7 +291,10 @@ fn whoever_has_no_key_gives_no_order() {
         let events = run(&mut net, Duration::from_secs(12));
         let joined = events.iter().any(|(n, e)| *n != 9 && *e == Event::Joined);
         assert!(!joined, "{who}");
-        let sent = net.sent().iter().any(|sent| sent.from == SOURCE && is_data(&sent.mpdu));
+        let sent = net
+            .sent()
+            .iter()
+            .any(|sent| sent.from == SOURCE && is_data(&sent.mpdu));
         assert!(!sent, "{who}: the source sent its object");
         assert!(net.engine(9).pipeline().store().received.is_empty());
     }
@@ -247,6 +308,7 @@ fn is_data(mpdu: &[u8]) -> bool {
 fn forged_orders_of_every_kind_are_relayed_at_most() {
     let mut net = secured();
     fetch(&mut net, 1, 10);
+    let before = schedules(&net);
     let mut contents: Vec<Vec<u8>> = Vec::new();
     for sealing in [Sealing::Open, Sealing::Sealed] {
         let route = chains(9, SINK, sealing);
@@ -275,11 +337,11 @@ fn forged_orders_of_every_kind_are_relayed_at_most() {
         heard_by(&mut net, [0, 5, 10, SOURCE], &forged);
         run(&mut net, MS(60));
     }
-    let nodes = [id(SINK), id(5), id(6), id(SOURCE)];
+    let nodes = [SINK, 5, 6, SOURCE].map(|n| (id(n), Channel::LAST));
     let route = HopRoute::new(3, &nodes, ObjectRange::ALL, 100).unwrap();
     let call = hop::Frame::Call { to: 0, route };
     heard_by(&mut net, [SOURCE], &call.frame().unwrap());
-    assert_nothing_happens(&mut net, "forged orders");
+    assert_nothing_happens(&mut net, &before, "forged orders");
 }
 
 /// At any time of a transfer its ends and relays hear requests, releases and NACKs that nobody of them sent.
@@ -349,10 +411,13 @@ fn orders_for_another_kind_of_network_are_refused() {
     let refused = |net: &mut Net<Node>, order| {
         net.command(SINK, order);
         let events = run(net, MS(50)).into_iter();
-        events.filter(|(n, _)| *n == SINK).map(|(_, event)| event).collect::<Vec<_>>()
+        events
+            .filter(|(n, _)| *n == SINK)
+            .map(|(_, event)| event)
+            .collect::<Vec<_>>()
     };
     let mut net = secured();
-    let nodes = [id(SINK), id(5), id(6), id(SOURCE)];
+    let nodes = [SINK, 5, 6, SOURCE].map(|n| (id(n), Channel::LAST));
     let hops = HopRoute::new(3, &nodes, ObjectRange::ALL, 100).unwrap();
     for order in [
         Command::Fetch(chains(1, SINK, Sealing::Open)),
@@ -361,8 +426,16 @@ fn orders_for_another_kind_of_network_are_refused() {
         assert_eq!(refused(&mut net, order), [Event::Refused(Refused::Sealing)]);
     }
     let list: ChannelSet = [Channel::LAST].into_iter().collect();
-    let sweep = Sweep::new(NodeList::range(0, 12).unwrap(), list, 1, (MS(2), MS(4)), -94);
-    let no_number = [Event::Floods(floodnet::Event::Refused(floodnet::Refused::NoNumber))];
+    let sweep = Sweep::new(
+        NodeList::range(0, 12).unwrap(),
+        list,
+        1,
+        (MS(2), MS(4)),
+        -94,
+    );
+    let no_number = [Event::Floods(floodnet::Event::Refused(
+        floodnet::Refused::NoNumber,
+    ))];
     assert_eq!(refused(&mut net, Command::Sweep(sweep.unwrap())), no_number);
     let order = Command::Fetch(chains(1, SINK, Sealing::Sealed));
     assert_eq!(refused(&mut net, order), no_number);
@@ -371,7 +444,10 @@ fn orders_for_another_kind_of_network_are_refused() {
         Command::Fetch(chains(1, SINK, Sealing::Sealed)),
         Command::Numbers { from: 1, count: 2 },
     ] {
-        assert_eq!(refused(&mut open, order), [Event::Refused(Refused::Sealing)]);
+        assert_eq!(
+            refused(&mut open, order),
+            [Event::Refused(Refused::Sealing)]
+        );
     }
 }
 
@@ -400,6 +476,7 @@ fn a_sealed_sweep_brings_all_links_and_a_recorded_one_none() {
         run(&mut net, Duration::from_secs(1));
     }
     let sent = net.sent()[before..].iter();
-    let others = sent.filter(|sent| flood::Repr::parse(&sent.mpdu).map(|f| f.initiator) != Ok(id(SINK)));
+    let others =
+        sent.filter(|sent| flood::Repr::parse(&sent.mpdu).map(|f| f.initiator) != Ok(id(SINK)));
     assert_eq!(others.count(), 0, "no beacon and no report");
 }
