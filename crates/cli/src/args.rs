@@ -209,7 +209,7 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
     /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg).
-    #[arg(long, conflicts_with_all = ["all_nodes", "port"])]
+    #[arg(long, conflicts_with_all = ["all_nodes", "gateway", "port"])]
     pub(crate) secure: bool,
     /// Measure links again for so long, in the network's time, where no route leads to a node or none that serves (thalweg,
     /// hop-by-hop) [default: 12h for a node that was heard of, or where links come and go; 30min for another, which is
