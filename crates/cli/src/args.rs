@@ -12,6 +12,7 @@ use thalweg_units::{Channel, Duration};
 
 mod client;
 mod firmware;
+mod keys;
 mod plan;
 mod station;
 mod sweep;
@@ -19,6 +20,7 @@ mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
 pub(crate) use firmware::FirmwareArgs;
+pub(crate) use keys::KeysCommand;
 pub(crate) use plan::PlanArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Gateway(GatewayArgs),
     Basestation(BasestationArgs),
     Firmware(FirmwareArgs),
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// What protocols there are, and what each takes.
     Protocols {
         /// Print a JSON array.
@@ -204,6 +208,9 @@ pub(crate) struct CollectArgs {
     /// [default: they have just been switched on].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
+    /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg).
+    #[arg(long, conflicts_with_all = ["all_nodes", "gateway", "port"])]
+    pub(crate) secure: bool,
     /// Measure links again for so long, in the network's time, where no route leads to a node or none that serves (thalweg,
     /// hop-by-hop) [default: 12h for a node that was heard of, or where links come and go; 30min for another, which is
     /// probably off].

@@ -17,6 +17,7 @@ mod gateway;
 mod gather;
 mod import;
 mod interrupt;
+mod keys;
 mod manual;
 mod network;
 mod objects;
@@ -98,6 +99,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Gateway(args) => gateway::run(args),
         Command::Basestation(args) => basestation::run(args),
         Command::Firmware(args) => firmware::run(args),
+        Command::Keys(command) => keys::run(command),
         Command::Jobs(command) => client::jobs(command),
         Command::Objects(command) => match &command.remote().gateway {
             Some(address) => client::objects(command, address),

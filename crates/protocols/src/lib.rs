@@ -33,6 +33,7 @@ pub mod rcrt;
 mod ring;
 mod rng;
 pub mod rouse;
+pub mod seals;
 pub mod stack;
 pub mod sweep;
 pub mod thalweg;

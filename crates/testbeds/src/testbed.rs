@@ -15,6 +15,7 @@ use thalweg_medium::random::derive;
 use thalweg_medium::{BuildingModel, MeasuredFrame, Placement, Variation};
 use thalweg_sim::{boards, Board, BoardError};
 use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration, Named, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// The board of nodes whose file names none.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
@@ -39,6 +40,8 @@ pub struct Testbed {
     /// The control channel, on which floods go and idle nodes listen: its file's, or 26, or on measured links that on
     /// which floods reach most nodes.
     pub control: Channel,
+    /// Whether its nodes have keys, and act on nothing that is not sealed.
+    pub sealing: Sealing,
     /// The node that data goes to by default; one of `nodes`.
     pub sink: NodeId,
     /// Why it is that node.

@@ -22,7 +22,7 @@ const FLOORS: [(&str, &str); 21] = [
     ("sim", "units wire engine medium"),
     // It knows no protocol and no driver: what runs on its chips is an image.
     ("emulator", "units medium sim"),
-    ("testbeds", "units medium sim"),
+    ("testbeds", "units wire medium sim"),
     ("draw", "units"),
     // Neither sim nor medium nor testbeds: what runs beside a real network simulates none.
     ("host", "units wire engine protocols planner"),

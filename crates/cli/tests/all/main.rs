@@ -12,6 +12,7 @@ mod firmware;
 mod gateway;
 mod help;
 mod imports;
+mod keys;
 mod line;
 mod networks;
 mod objects;

@@ -10,7 +10,7 @@ use thalweg_units::{Duration, NodeId};
 
 use super::stop::Stop;
 use super::survey::wall_time;
-use super::watched::Watched;
+use super::watched::{numbered, Watched};
 use super::{account, observations, plan, read_meters, Runner};
 use crate::limits::Blocked;
 use crate::shared::Counts;
@@ -71,6 +71,7 @@ impl<N: Connector> Runner<N> {
         let mut watched = Watched {
             network,
             stop: &|| station.is_interrupted(),
+            before: &|order| numbered(&station, order),
         };
         let report = collector.fetch(&mut watched, &fetch_request, &mut assembly, &mut observer)?;
         finish(&station, (job, name), &report)

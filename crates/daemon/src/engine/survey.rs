@@ -11,7 +11,7 @@ use thalweg_planner::LinkQualities;
 use thalweg_units::{Duration as Span, NodeId, Restarts};
 
 use super::stop::Stop;
-use super::watched::Watched;
+use super::watched::{numbered, Watched};
 use super::{account, Runner};
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
@@ -94,7 +94,11 @@ impl<N: Connector> Runner<N> {
         let spent = self.spent();
         let (network, collector) = self.connection()?;
         let stop = &|| station.is_interrupted();
-        let mut watched = Watched { network, stop };
+        let mut watched = Watched {
+            network,
+            stop,
+            before: &|order| numbered(&station, order),
+        };
         let mut watch = |progress| {
             station.progress(progress);
             Continue(())

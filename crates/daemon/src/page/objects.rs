@@ -95,6 +95,11 @@ pub(crate) fn object(stations: &Stations, id: TransferId) -> Result<Option<Strin
         format!("{} <small>({} B)</small>", bytes(core.bytes), core.bytes),
     );
     fact("Stored (UTC)", when(&found.stored_at));
+    let sealed = match core.sealed {
+        true => "yes: encrypted, and its node's own",
+        false => "no: anybody near could read it",
+    };
+    fact("Sealed", sealed.to_owned());
     fact("Goodput", rate(core.goodput_kbps));
     fact("Took", seconds(core.duration_s));
     // A session has a tree, which changes.

@@ -21,6 +21,7 @@ pub use run::Observations;
 use crate::job::{Failure, Progress, Watch};
 use crate::link_state::{HopObservation, PlanRequest};
 use crate::network::{Network, NetworkTime};
+use crate::object::Proof;
 use crate::outcome::Outcome;
 use crate::recovery::{self, Reports, Sought, Turn};
 use crate::registry::Pipelined;
@@ -35,6 +36,7 @@ use thalweg_planner::{Plan, Style};
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::{ObjectRange, Scheme};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Detours that a path hop by hop takes, at most.
 const DETOURS: u64 = 3;
@@ -135,6 +137,15 @@ impl Collector {
             line_loss,
         }
     }
+    /// Whether its network is secured: then only what is sealed is ordered and believed.
+    pub fn sealing(&self) -> Sealing {
+        self.description.sealing()
+    }
+    /// What shows that an object is the whole of node `source`'s.
+    fn proof(&self, source: NodeId) -> Proof {
+        let keys = self.description.keys.as_ref();
+        keys.map_or(Proof::Digest, |keys| keys.proof(source))
+    }
     /// A transfer ended at `at` without its relays hearing of it: they may still wait for packets.
     pub fn note_broken_transfer(&mut self, at: NetworkTime) {
         self.broken = Some(at);
@@ -185,6 +196,7 @@ impl Collector {
                 own.transfers
             };
             let reports = Reports {
+                sealing: description.sealing(),
                 ids,
                 sink: description.sink,
                 floor: description.place.floor,
@@ -282,9 +294,11 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let source = self.description.id(request.plan.source);
+        let sealing = self.sealing();
+        assembly.prove_by(self.proof(source));
         let station_lost = Cell::new(false);
         let next = |last: &ProtocolPlan, tried| match request.goes_on() {
-            true => request.next_plan(source, tried),
+            true => request.next_plan(source, tried, sealing),
             // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
             false => station_lost.get().then(|| last.clone()),
         };
@@ -311,7 +325,7 @@ impl Collector {
         };
         let terms = request.fetch_terms();
         let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
-        Ok(request.report(brought))
+        Ok(request.report(brought, sealing))
     }
 
     /// Fetches the object of `request` once more, by PIP over a path of the same plan, for comparison.
@@ -362,6 +376,7 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut terms = request.terms(choice.protocol, attempt.range);
+        terms.sealing = self.sealing();
         if request.has_last_resort() && choice.protocol.scheme == Scheme::Thalweg {
             terms = terms.with_last_resort(&choice.plan);
         }
@@ -418,6 +433,7 @@ impl Collector {
             network: &self.description.place.name,
             ids,
             seed: self.description.draw.1,
+            sealing: terms.sealing,
         };
         let mut summary = account.of(plan, &fetched, (terms, &self.description.timing));
         let mut details = Details {

@@ -19,6 +19,7 @@ pub(super) fn record(source: u16, object: &[u8]) -> Summary {
         sink: node(0),
         bytes: object.len() as u64,
         verified: true,
+        sealed: false,
         goodput_kbps: 178.4,
         utilisation: Some(0.714),
         rounds: 2,
@@ -170,6 +171,7 @@ fn a_number_that_is_none_survives() {
     let r = Summary {
         energy_j: None,
         verified: false,
+        sealed: false,
         ..record(5, b"")
     };
     store.note(&new(&r)).unwrap();

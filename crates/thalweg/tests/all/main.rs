@@ -6,4 +6,5 @@
 mod emulated;
 mod front_door;
 mod lab;
+mod secured;
 mod whole_network;
