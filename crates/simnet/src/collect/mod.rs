@@ -30,6 +30,7 @@ use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CollectError {
     /// The request cannot be planned.
     #[error(transparent)]

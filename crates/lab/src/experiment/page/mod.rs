@@ -2,8 +2,14 @@
 //! papers, then each result: pictures, numbers, variants. No scripts, nothing fetched; the same reports give the same
 //! bytes. Tests: below, `crates/cli/tests/all/report.rs`.
 
+#[cfg(test)]
+mod committed_tests;
+mod markdown;
 mod numbers;
+mod paper;
 mod section;
+
+pub use paper::{Measurement, PaperResults};
 
 use super::report::Report;
 use super::spec::Experiment;
