@@ -1,6 +1,6 @@
 //! The pages of `reproduce --report`, written again after each result. Tests: below, `tests/all/report.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -20,6 +20,8 @@ pub(crate) struct ReportPage {
     command: String,
     /// The folder of rows as seen from the page's.
     rows: Option<String>,
+    /// Other versions of this program that made rows.
+    earlier: BTreeSet<String>,
 }
 
 impl ReportPage {
@@ -35,15 +37,24 @@ impl ReportPage {
             file: folder.join("index.html"),
             command: words.join(" "),
             rows,
+            earlier: BTreeSet::new(),
         }
+    }
+
+    /// Another version of this program made the rows, or some of them.
+    pub(crate) fn simulated_by(&mut self, version: &str) {
+        self.earlier.insert(version.to_owned());
     }
 
     /// Writes the page of `reports`, with `to_come` after them.
     pub(crate) fn write(&self, reports: &[Report], to_come: &[Experiment]) -> Result<(), Failure> {
+        let earlier: Vec<&str> = self.earlier.iter().map(String::as_str).collect();
+        let earlier = (!earlier.is_empty()).then(|| earlier.join(", "));
         let page = Page {
             reports,
             to_come,
             command: &self.command,
+            simulated_by: earlier.as_deref(),
             rows: self.rows.as_deref(),
         };
         write_file(&self.file, &page.html())

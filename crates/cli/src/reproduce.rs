@@ -8,10 +8,10 @@ use thalweg_lab::results::{excused, short, span, Judged, Tally, Verdict};
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
-use crate::row_folder;
 use crate::output::print;
 use crate::outputs::{Kind, Outputs};
 use crate::report::{PaperPages, ReportPage};
+use crate::row_folder;
 use crate::run::{json_lines, make_folder, write_report};
 use crate::runner::{lab, Runner};
 use crate::tables::text;
@@ -24,7 +24,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     };
     let (experiments, left_out) = results_of(&args.what, extent)?;
     let outputs = check_outputs(args, experiments.iter().map(|e| &*e.id))?;
-    let runs = experiments.iter().map(|experiment| wanted(args, experiment));
+    let runs = experiments
+        .iter()
+        .map(|experiment| wanted(args, experiment));
     let runs: Vec<ExperimentRun> = runs.collect::<Result<_, thalweg::Error>>()?;
     let mut presentation = Presentation::new(args, &experiments, &outputs)?;
     match &args.rows {
@@ -144,7 +146,10 @@ impl<'a> Presentation<'a> {
             pages.write(&report, version)?;
         }
         self.reports.push(report);
-        if let Some(page) = &self.page {
+        if let Some(page) = &mut self.page {
+            if version != env!("CARGO_PKG_VERSION") {
+                page.simulated_by(version);
+            }
             let reported = |e: &&Experiment| self.reports.iter().any(|r| r.experiment.id == e.id);
             let left = self.experiments.iter().filter(|e| !reported(e));
             let left: Vec<Experiment> = left.cloned().collect();

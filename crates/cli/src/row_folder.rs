@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use thalweg::{Extent, ExperimentRun};
+use thalweg::{ExperimentRun, Extent};
 use thalweg_lab::experiment::{Manifest, Report};
 use thalweg_testbeds::Losses;
 
@@ -23,7 +23,13 @@ pub(crate) fn report(
     }
     let kept: Manifest = read(&folder.join(MANIFEST))?;
     let (seeds, losses) = (run.with_seeds(), Losses::default());
-    let wanted = Manifest::of(run.experiment(), seeds, &losses, Vec::new(), BTreeSet::new());
+    let wanted = Manifest::of(
+        run.experiment(),
+        seeds,
+        &losses,
+        Vec::new(),
+        BTreeSet::new(),
+    );
     if let Some(what) = kept.differs(&wanted) {
         let line = format!("--rows {}: holds rows {what}", folder.display());
         return Err(Failure::Input(line));

@@ -24,16 +24,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Without a boot loader, as `firmware/images.sh none` links them.
     let identity = BootLoader::None.layout().identity.first;
     let images = Images {
-        mote: Program { elf: &mote, identity },
-        station: Program { elf: &station, identity },
+        mote: Program {
+            elf: &mote,
+            identity,
+        },
+        station: Program {
+            elf: &station,
+            identity,
+        },
     };
     let site = Site::new(Testbed::load("motes20")?, 1);
     let mut network = Emulated::open(&site, (None, Line::Uart), &images, Perturbation::NONE)?;
     let end = network.now() + Duration::from_secs(5);
     network.run(end)?;
-    println!("{} frames in {:.1} s", network.network.counts().sent, network.now().as_secs_f64());
+    println!(
+        "{} frames in {:.1} s",
+        network.network.counts().sent,
+        network.now().as_secs_f64()
+    );
     for mote in 0..network.len() {
-        println!("mote {mote:>2}: {:.2} mJ", 1e3 * network.energy(mote).joules());
+        println!(
+            "mote {mote:>2}: {:.2} mJ",
+            1e3 * network.energy(mote).joules()
+        );
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::mem;
-use thalweg_engine::{BoardTiming, OpId, Port, RadioEvent, RadioId, RadioOp, Refusal, Request, When};
+use thalweg_engine::{
+    BoardTiming, OpId, Port, RadioEvent, RadioId, RadioOp, Refusal, Request, When,
+};
 use thalweg_protocols::floodnet::Config;
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote::{Command, Event, Mote};
@@ -46,7 +48,9 @@ impl Board {
             let (_, event) = self.answers.remove(place);
             return Some(Cause::Radio(RadioId(0), event));
         }
-        self.due.is_some_and(|due| due <= self.now).then_some(Cause::Timer)
+        self.due
+            .is_some_and(|due| due <= self.now)
+            .then_some(Cause::Timer)
     }
 
     /// Time passes until something happens; `false` where nothing ever will. A chip would sleep here.
@@ -67,7 +71,8 @@ impl Board {
     fn give_up(&mut self) {
         let (now, why) = (self.now, Refusal::Superseded);
         if let Some((op, _)) = mem::take(&mut self.pending).filter(|(_, start)| *start > now) {
-            self.answers.retain(|(_, event)| event.answers() != Some(op));
+            self.answers
+                .retain(|(_, event)| event.answers() != Some(op));
             self.answer(now, RadioEvent::Refused { op, why });
         }
     }
@@ -100,8 +105,17 @@ impl Port<Event> for Board {
     fn submit(&mut self, request: Request<'_>) {
         let (op, now) = (request.id, self.now);
         match request.op {
-            RadioOp::Stream { mpdu, when, channel, .. } => {
-                println!("{:>9.3} ms  {} bytes on channel {channel}", millis(now), mpdu.len());
+            RadioOp::Stream {
+                mpdu,
+                when,
+                channel,
+                ..
+            } => {
+                println!(
+                    "{:>9.3} ms  {} bytes on channel {channel}",
+                    millis(now),
+                    mpdu.len()
+                );
                 self.send(op, mpdu.len(), when);
             }
             RadioOp::Sleep | RadioOp::Cancel => {
@@ -128,7 +142,9 @@ fn millis(at: Instant) -> f64 {
 pub fn order() -> Result<Command<16>, Box<dyn Error>> {
     let channels = ChannelSet::from_iter([Channel::new(15)?, Channel::new(26)?]);
     let (nodes, interval) = (NodeList::range(0, 2)?, Duration::from_millis(10));
-    Ok(Command::Measure(Measure::new(nodes, channels, 2, interval)?))
+    Ok(Command::Measure(Measure::new(
+        nodes, channels, 2, interval,
+    )?))
 }
 
 /// Node 0.

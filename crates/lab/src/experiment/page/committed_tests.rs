@@ -46,7 +46,10 @@ fn papers() -> BTreeMap<String, PaperResults> {
     kept.map(|path| {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let results = serde_json::from_str(&read(&path));
-        (name, results.unwrap_or_else(|why| panic!("{}: {why}", path.display())))
+        (
+            name,
+            results.unwrap_or_else(|why| panic!("{}: {why}", path.display())),
+        )
     })
     .collect()
 }
@@ -140,7 +143,10 @@ fn number(words: &str, papers: &BTreeMap<String, PaperResults>) -> f64 {
     let [who, id, metric, at @ ..] = words.as_slice() else {
         panic!("{words:?}: expected `ours ID METRIC` or `paper ID METRIC`");
     };
-    let at: BTreeMap<&str, &str> = at.iter().map(|pair| pair.split_once('=').unwrap()).collect();
+    let at: BTreeMap<&str, &str> = at
+        .iter()
+        .map(|pair| pair.split_once('=').unwrap())
+        .collect();
     let is_there = |of: &BTreeMap<String, crate::results::Value>| {
         let given = |(column, value): (&String, &crate::results::Value)| {
             at.get(column.as_str()) == Some(&value.to_string().as_str())
@@ -148,10 +154,13 @@ fn number(words: &str, papers: &BTreeMap<String, PaperResults>) -> f64 {
         of.len() == at.len() && of.iter().all(given)
     };
     let found = match *who {
-        "ours" => papers.values().find_map(|paper| paper.of(id)).and_then(|kept| {
-            let is_it = |m: &&crate::results::Measured| m.metric == *metric && is_there(&m.at);
-            kept.measured.iter().find(is_it).map(|m| m.value)
-        }),
+        "ours" => papers
+            .values()
+            .find_map(|paper| paper.of(id))
+            .and_then(|kept| {
+                let is_it = |m: &&crate::results::Measured| m.metric == *metric && is_there(&m.at);
+                kept.measured.iter().find(is_it).map(|m| m.value)
+            }),
         _ => papers.keys().find_map(|paper| {
             let claims = Claims::of_paper(paper).unwrap().claims;
             let mut of_it = claims.iter().filter(|c| c.id == *id && c.metric == *metric);
@@ -163,13 +172,17 @@ fn number(words: &str, papers: &BTreeMap<String, PaperResults>) -> f64 {
 
 fn row(cells: &[String]) -> String {
     let cells: String = cells.iter().map(|cell| format!(" {cell} |")).collect();
-    format!("|{cells}\n").replace("|  |", "| |").replace("|  |", "| |")
+    format!("|{cells}\n")
+        .replace("|  |", "| |")
+        .replace("|  |", "| |")
 }
 
 /// `page` with `text` between the marks called `name`.
 fn filled(page: &str, name: &str, text: &str) -> String {
     let (begin, end) = (format!("<!--{name}-->\n"), format!("<!--/{name}-->"));
-    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
+    let (before, rest) = page
+        .split_once(&begin)
+        .unwrap_or_else(|| panic!("no {begin}"));
     let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("no {end}"));
     format!("{before}{begin}{text}{end}{after}")
 }
@@ -200,13 +213,15 @@ fn tables_of_other_pages_are_of_the_same_results() {
 #[test]
 fn the_index_counts_what_each_page_has() {
     let experiments = Experiment::built_in().unwrap();
-    let mut text = "| results | measured | judged by the paper | by requirements of our own | fitted |\n\
+    let mut text =
+        "| results | measured | judged by the paper | by requirements of our own | fitted |\n\
                     |---|---|---|---|---|\n"
-        .to_owned();
+            .to_owned();
     for (paper, results) in &papers() {
         let claims = Claims::of_paper(paper).unwrap();
-        let of_paper: Vec<&Experiment> =
-            (experiments.iter()).filter(|e| e.paper.as_ref() == Some(paper)).collect();
+        let of_paper: Vec<&Experiment> = (experiments.iter())
+            .filter(|e| e.paper.as_ref() == Some(paper))
+            .collect();
         let (mut judged, mut silent) = (Vec::new(), Vec::new());
         for experiment in &of_paper {
             if let Some(kept) = results.of(&experiment.id) {
@@ -240,6 +255,11 @@ fn a_changed_band_changes_the_page() {
     for claim in Claims::of_paper("cit").unwrap().claims {
         let band = claim.span().map(crate::results::span).unwrap_or_default();
         let paper = claim.reference.map(short).unwrap_or_default();
-        assert!(page.contains(&format!("| {paper} | {band} |")), "{} {}", claim.id, claim.metric);
+        assert!(
+            page.contains(&format!("| {paper} | {band} |")),
+            "{} {}",
+            claim.id,
+            claim.metric
+        );
     }
 }

@@ -6,7 +6,7 @@ use super::paper::{Measurement, PaperResults};
 use super::Experiment;
 use crate::results::{
     columns, excused, fitted, short, span, spread_of, Basis, Claim, Claims, ClaimsError, Extent,
-    Judged, Pivot, Spread, Tally, Verdict,
+    Judged, Pivot, Spread, Tally, Verdict, Window,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -27,11 +27,7 @@ impl PaperResults {
     ///
     /// # Errors
     /// [`ClaimsError`], which a test rules out.
-    pub fn page(
-        &self,
-        paper: &str,
-        experiments: &[Experiment],
-    ) -> Result<String, ClaimsError> {
+    pub fn page(&self, paper: &str, experiments: &[Experiment]) -> Result<String, ClaimsError> {
         let claims = Claims::of_paper(paper)?;
         let of_paper = |e: &&Experiment| e.paper.as_deref() == Some(paper);
         let mut parts = Vec::new();
@@ -110,22 +106,34 @@ fn misses(page: &mut String, parts: &[Part<'_>]) {
         page.push_str("Nothing.\n\n");
         return;
     }
+    // What one reason excuses stands together.
+    let mut groups: Vec<(&str, Vec<&Judged>)> = Vec::new();
     for r in outside {
-        let (id, label, ours) = (&r.id, cell(&r.measured.label()), value(r));
-        let band = r.band.map(span).unwrap_or_default();
-        let paper = r.reference.map(|paper| format!(", paper {}", short(paper)));
-        let paper = paper.unwrap_or_default();
-        let _ = writeln!(
-            page,
-            "* `{id}` {label}: {ours}{paper}, band {band}. {}",
-            reason(r)
-        );
+        let why = r.excuse.as_ref().map_or("", |excuse| excuse.why.trim());
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, group)) => group.push(r),
+            None => groups.push((why, vec![r])),
+        }
+    }
+    for (why, group) in groups {
+        let why = if why.is_empty() {
+            "Not explained."
+        } else {
+            why
+        };
+        let _ = writeln!(page, "* {why}");
+        for r in group {
+            let _ = writeln!(page, "  * {}", miss(r));
+        }
     }
     for r in all().filter(|r| r.verdict() == Some(Verdict::Returned)) {
-        let (id, label) = (&r.id, cell(&r.measured.label()));
-        let _ = writeln!(page, "* `{id}` {label} is within its band again. {}", reason(r));
+        let (id, label, why) = (&r.id, cell(&r.measured.label()), excused(r));
+        let _ = writeln!(
+            page,
+            "* `{id}` {label} is within its band again. It was {why}"
+        );
     }
-    for (part, claim) in (parts.iter()).flat_map(|r| r.unanswered.iter().map(move |c| (r, c))) {
+    for (part, claim) in (parts.iter()).flat_map(|p| p.unanswered.iter().map(move |c| (p, c))) {
         if claim.judgement.is_some() {
             let (id, metric) = (&part.experiment.id, &claim.metric);
             let _ = writeln!(page, "* `{id}` {metric} was not measured.");
@@ -134,15 +142,17 @@ fn misses(page: &mut String, parts: &[Part<'_>]) {
     page.push('\n');
 }
 
-/// Why a value outside is accepted, as a sentence.
-fn reason(r: &Judged) -> String {
-    let text = excused(r);
-    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    let text = format!("{}{rest}", first.to_uppercase());
-    match text.ends_with(['.', '!', '?']) {
-        true => text,
-        false => text + ".",
-    }
+/// A value outside its band: the paper's, the band, and what is excused.
+fn miss(r: &Judged) -> String {
+    let (id, label, ours) = (&r.id, cell(&r.measured.label()), value(r));
+    let band = r.band.map(span).unwrap_or_default();
+    let paper = r.reference.map(|paper| format!(", paper {}", short(paper)));
+    let excused = r.excuse.as_ref().map(|excuse| {
+        let Window { value, within } = excuse.window;
+        format!(", excused at {} \u{b1} {}", short(value), short(within))
+    });
+    let (paper, excused) = (paper.unwrap_or_default(), excused.unwrap_or_default());
+    format!("`{id}` {label}: {ours}{paper}, band {band}{excused}")
 }
 
 /// One result.
@@ -168,7 +178,10 @@ fn section(page: &mut String, paper: &str, part: &Part<'_>) {
     }
     let (command, rows) = (command(e, measurement), measurement.rows);
     let (set, version) = (seeds(&measurement.seeds), &measurement.version);
-    let _ = writeln!(page, "`{command}`: {set}, {rows} rows, version {version}.\n");
+    let _ = writeln!(
+        page,
+        "`{command}`: {set}, {rows} rows, version {version}.\n"
+    );
 }
 
 /// The command that measures the same.

@@ -46,9 +46,8 @@ impl Measurement {
         claims: &'a Claims,
     ) -> (Vec<Judged>, Vec<&'a Claim>) {
         let paper = experiment.paper.as_deref();
-        let judge = |m: &Measured| {
-            claims.judge(&self.id, paper, m.clone(), &self.measured, self.extent)
-        };
+        let judge =
+            |m: &Measured| claims.judge(&self.id, paper, m.clone(), &self.measured, self.extent);
         let judged = self.measured.iter().map(judge).collect();
         (judged, claims.unanswered(&self.id, &self.measured))
     }
