@@ -464,12 +464,16 @@ pub(crate) struct ReproduceArgs {
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a self-contained page, index.html, to this folder.
+    /// Write pages to this folder: index.html with all of it, and of each paper PAPER.md with its figures. What PAPER.json
+    /// there has of other results of that paper stays on its page.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
     /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Simulate nothing: take the rows that --out has written to this folder. Results without rows there are left out.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "seeds", "jobs"])]
+    pub(crate) rows: Option<PathBuf>,
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,

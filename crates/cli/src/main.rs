@@ -30,6 +30,7 @@ mod progress;
 mod protocols;
 mod report;
 mod reproduce;
+mod row_folder;
 mod run;
 mod runner;
 mod shown;

@@ -21,6 +21,7 @@ pub use window::{Hours, Limits, Window};
 
 /// Why a configuration is none.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("{}: cannot read: {}", .path.display(), plain(.source))]

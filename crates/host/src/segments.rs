@@ -39,6 +39,7 @@ impl Segment {
 
 /// Why an object is refused although its segments arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SegmentError {
     /// It is too long.
     #[error("an object of {0} bytes; at most {LARGEST} are taken")]

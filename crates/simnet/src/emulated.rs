@@ -21,6 +21,7 @@ const READY: SimTime = SimTime::from_nanos(3_000_000_000);
 
 /// Why there is no emulated network.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EmulatedError {
     /// The site's boards have another chip.
     #[error("{testbed} has boards {board:?}; only chips nRF52840 are emulated (board = \"nrf52840\" in the testbed's file)")]

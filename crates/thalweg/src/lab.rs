@@ -146,6 +146,10 @@ impl ExperimentRun {
     pub const fn experiment(&self) -> &Experiment {
         &self.experiment
     }
+    /// Whether it is the quick subset.
+    pub const fn extent(&self) -> Extent {
+        self.extent
+    }
     /// With which seeds.
     pub fn with_seeds(&self) -> &[u64] {
         &self.seeds
