@@ -1,9 +1,11 @@
 //! The daemon over a real socket: jobs, objects, events, who may ask, what outlives it.
 #![allow(clippy::unwrap_used)]
 
+mod altered;
 mod broker;
 mod client;
 mod disk;
+mod groups;
 mod limits;
 mod pages;
 mod sessions;

@@ -105,15 +105,19 @@ impl FetchRequest<'_> {
             pause: SETTLING,
         }
     }
-    /// The report of what was `brought`.
-    pub(super) fn report(&self, brought: FetchResult<Details>) -> Report {
+    /// The report of what was `brought`, for which the first plan was taken `repeats` times more.
+    pub(super) fn report(&self, brought: FetchResult<Details>, repeats: u32) -> Report {
         let mut outcome = brought.outcome;
         if let Some(survey) = &self.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
         let (plan, first) = (&self.plan, self.first().protocol);
         let predicted = expected(plan, first.scheme).0.clone();
-        let more = (1..brought.plans).map(|_| self.further().name);
+        let again = |nth| nth <= repeats;
+        let more = (1..brought.plans).map(|nth| match again(nth) {
+            true => first.name,
+            false => self.further().name,
+        });
         Report {
             outcome,
             predicted_goodput_kbps: predicted.goodput_kbps,
