@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sd_notify::NotifyState;
 use thalweg_daemon::config::{Config, NetworkConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
-use thalweg_host::line::{AddressError, Open};
+use thalweg_host::line::AddressError;
 use thalweg_host::store::StoreError;
 use thalweg_simnet::motes::RunError;
 use thalweg_simnet::networks::{Behind, Simulated};
@@ -140,12 +140,6 @@ fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<S
     };
     Ok(match line {
         Some(address) => {
-            if address.is_elsewhere() {
-                tracing::warn!(
-                    "{}: whoever is on the way to that base station can read and order anything",
-                    address.address()
-                );
-            }
             let behind = Behind::new(address, site, of.bytes).map_err(refused)?;
             Station::new(of, behind)
         }

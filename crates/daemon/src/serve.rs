@@ -118,6 +118,11 @@ impl Daemon {
             let line = format!("the gateway begins: {}", station.facts.about);
             station.log(Level::Info, &line);
         }
+        for network in config.networks().iter().filter(|n| n.is_elsewhere()) {
+            let port = network.port.as_deref().unwrap_or_default();
+            let line = format!("{port}: whoever is on that way reads and orders what he likes");
+            all.shared().log(Level::Warning, &line);
+        }
         all.shared().delete_old();
         all.shared().delete_beyond();
         let workers = all.workers(stations)?;

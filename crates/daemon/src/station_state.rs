@@ -272,10 +272,10 @@ impl StationState {
         }
     }
 
-    /// So many jobs may wait: as many as are configured, and an object of each node in any case.
+    /// So many jobs may wait: as many as are configured, beside an object of each node.
     fn most_queued(&self) -> u32 {
         let nodes = u32::try_from(self.facts.network.place.ids.len()).unwrap_or(u32::MAX);
-        self.transfers.queue.max(nodes)
+        self.transfers.queue.saturating_add(nodes)
     }
 
     /// Queues jobs; several are a group.

@@ -194,8 +194,6 @@ pub struct FetchTerms {
     pub expected: u64,
     /// How often to try a segment.
     pub retry: Retry,
-    /// Before each try but the first.
-    pub pause: Duration,
 }
 
 impl FetchTerms {
@@ -262,7 +260,7 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
     first: P,
     rest: impl Fn(&P) -> Duration,
     mut carry: impl FnMut(&P, Attempt) -> Result<(Outcome<D>, Option<Segment>), E>,
-    mut next: impl FnMut(&P, u32) -> Option<P>,
+    mut next: impl FnMut(&P, u32) -> Option<(P, Duration)>,
 ) -> Result<FetchResult<D>, E> {
     terms.segment_bytes = terms.segment_bytes.max(1);
     let (mut current, mut restarts, mut plans) = (first, 0, 0);
@@ -278,8 +276,7 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
             current = plan.clone();
             carry(plan, Attempt { tried, ..attempt })
         };
-        let (outcome, segment, tried) =
-            over_plans(terms.retry, terms.pause, begin, run, &mut next)?;
+        let (outcome, segment, tried) = over_plans(terms.retry, begin, run, &mut next)?;
         plans = tried.max(plans);
         let mut outcome = totals.with(outcome, pause);
         let len = segment

@@ -79,7 +79,7 @@ impl NetworkConfig {
     }
 
     /// Whether its line leads to another machine.
-    pub(super) fn is_elsewhere(&self) -> bool {
+    pub(crate) fn is_elsewhere(&self) -> bool {
         let line = self.line().ok().flatten();
         line.is_some_and(|address| address.is_elsewhere())
     }

@@ -24,12 +24,12 @@ fn all_nodes_fit_into_a_queue_that_is_shorter_and_are_cancelled_at_once() {
         "the first job's number"
     );
     until(to, group.as_i64().unwrap(), |job| job["state"] == "running");
-    let refused = post(to, "{\"kind\": \"fetch\", \"from\": [4, 5, 6]}");
+    let refused = post(to, "{\"kind\": \"fetch\", \"from\": [4, 5, 6, 8, 9, 10]}");
     assert_eq!(refused.status, 429);
     let why = refused.json()["error"].as_str().unwrap().to_owned();
     assert_eq!(
         why,
-        "3 more jobs do not fit: 19 wait already, and at most 21 may"
+        "6 more jobs do not fit: 19 wait already, and at most 24 may"
     );
     // Before the group, and no part of it.
     let urgent = post(to, "{\"kind\": \"fetch\", \"from\": 4, \"priority\": 9}").json();

@@ -27,7 +27,7 @@ use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, Fault, Segment};
 use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::account::Account;
-use crate::transfer::pipeline::{settling, Order, TransferTerms};
+use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -290,11 +290,14 @@ impl Collector {
             // The plan is not to blame, and it is the fastest.
             (Some(Fault::OtherBytes), _) if repeats.get() == 0 => {
                 repeats.set(1);
-                Some(last.clone())
+                Some((last.clone(), settling(last.protocol.scheme)))
             }
-            (_, true) => request.next_plan(source, tried - repeats.get()),
+            (_, true) => Some((request.next_plan(source, tried - repeats.get())?, SETTLING)),
             // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
-            (fault, false) => (fault == Some(Fault::StationLost)).then(|| last.clone()),
+            (fault, false) => {
+                let is_lost = fault == Some(Fault::StationLost);
+                is_lost.then(|| (last.clone(), SETTLING))
+            }
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
         // A path hop by hop that brought a part and broke off may do so again: the next part takes another.

@@ -7,7 +7,7 @@ use crate::registry::Pipelined;
 use crate::segments::{FetchResult, FetchTerms};
 use crate::survey::SurveyCost;
 use crate::transfer::account::expected;
-use crate::transfer::pipeline::{TransferTerms, SETTLING};
+use crate::transfer::pipeline::TransferTerms;
 use std::sync::Arc;
 use thalweg_planner::Plan;
 use thalweg_units::{Channel, NodeId};
@@ -102,7 +102,6 @@ impl FetchRequest<'_> {
                 true => LAST_RESORT,
                 false => RETRY,
             },
-            pause: SETTLING,
         }
     }
     /// The report of what was `brought`, for which the first plan was taken `repeats` times more.

@@ -82,8 +82,8 @@ impl Collector {
             fetched => fetched,
         };
         let now = network.now();
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.segment.is_some());
-        let is_settled = is_whole && settling(scheme).is_zero();
+        let has_all = matches!(&fetched, Ok(fetched) if fetched.complete.is_some());
+        let is_settled = has_all && settling(scheme).is_zero();
         self.broken = (!is_settled).then_some(now);
         // Nodes that missed the end listen for that much longer.
         let rest = match is_settled {
