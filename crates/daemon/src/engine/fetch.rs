@@ -22,7 +22,7 @@ use thalweg_host::connector::Connector;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::Network;
-use thalweg_host::segments::{Assembly, Attempt};
+use thalweg_host::segments::{Assembly, Attempt, Fault};
 use thalweg_host::store::{JobId, Level, NewTransfer, StoredJob};
 use thalweg_host::transfer::pipeline::TransferTerms;
 
@@ -141,7 +141,14 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
             }
             _ => {
                 Counts::add(&self.station.counts().retries, 1);
-                let line = format!("{name}: broke off; another plan is tried");
+                let why = match attempt.after {
+                    Some(Fault::OtherBytes) => {
+                        "what arrived has another digest; it is fetched again"
+                    }
+                    Some(Fault::StationLost) => "the base station lost it; it is fetched again",
+                    Some(Fault::BrokeOff) | None => "broke off; another plan is tried",
+                };
+                let line = format!("{name}: {why}");
                 self.station.log(Level::Warning, &line);
             }
         }
