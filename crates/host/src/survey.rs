@@ -118,7 +118,9 @@ impl Survey {
                     false => Reports::Flooded,
                 };
                 let sweep = sweep.reporting(reports);
-                Ok((Command::Sweep(sweep), slot * (beacons * count)))
+                let pauses = u64::from(self.beacons.saturating_sub(1));
+                let pauses = Duration::from_millis(pause) * pauses;
+                Ok((Command::Sweep(sweep), slot * (beacons * count) + pauses))
             }
         }
     }
@@ -127,6 +129,9 @@ impl Survey {
 /// The least time from the beginning of a sweep to that of the next. Links change within half a second; sweeps farther
 /// apart see more of that.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
+
+/// So many reports of progress a sweep has.
+const REPORTS: u64 = 20;
 
 /// The most nodes whose reports are flooded one after the other. With more nodes that would take most of the survey, so
 /// reports go inwards, several at a time.
@@ -272,6 +277,10 @@ pub struct SurveyJob {
     kind: SurveyKind,
     measure: Option<Order>,
     nodes: NodeList<MAX_NODES>,
+    /// How long the measurement takes when nothing goes wrong.
+    measuring: Duration,
+    /// The next report of a sweep, which has no events while it lasts: how far it is follows from the time.
+    next_report: NetworkTime,
     /// Of the measurement; four times as long is waited for the collection.
     patience: Duration,
     state: State,
@@ -313,6 +322,8 @@ impl SurveyJob {
             kind: survey.kind,
             measure: Some(measure),
             nodes,
+            measuring,
+            next_report: NetworkTime::ZERO,
             // Twice as long, and a minute: a bound, not a schedule.
             patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
@@ -349,6 +360,21 @@ impl SurveyJob {
     /// How many beacons of a node each channel sees, where it is a sweep.
     pub(crate) fn swept(&self) -> Option<u32> {
         (self.kind == SurveyKind::Sweep).then_some(self.beacons)
+    }
+
+    fn is_sweeping(&self) -> bool {
+        self.state == State::Measuring && self.kind == SurveyKind::Sweep
+    }
+
+    /// How far a sweep is by its time, as so many nodes' turns.
+    fn swept_so_far(&self, now: NetworkTime) -> Progress {
+        let of = self.tables.1;
+        let share = now.since(self.ordered).as_secs_f64() / self.measuring.as_secs_f64().max(1e-9);
+        let turn = (share * f64::from(of)) as u16;
+        Progress::Measuring {
+            turn: turn.min(of.saturating_sub(1)),
+            of,
+        }
     }
 
     /// The failure when time is up.
@@ -466,7 +492,7 @@ impl Job for SurveyJob {
         match (self.state, self.measure.take()) {
             (State::Idle, Some(measure)) => {
                 (self.state, self.ordered) = (State::Measuring, now);
-                self.until = now + self.patience;
+                (self.until, self.next_report) = (now + self.patience, now);
                 Step::Order(self.sink, measure)
             }
             (State::Measured, _) => {
@@ -480,7 +506,14 @@ impl Job for SurveyJob {
                 Step::Order(self.sink, Command::Collect(Collect { nodes, floor: 1 }))
             }
             (State::Collected, _) => Step::Done(Ok(self.surveyed.clone())),
-            _ if now < self.until => Step::Wait(self.until),
+            _ if self.is_sweeping() && now >= self.next_report => {
+                self.next_report = now + self.measuring / REPORTS;
+                Step::Report(self.swept_so_far(now))
+            }
+            _ if now < self.until => Step::Wait(match self.is_sweeping() {
+                true => self.until.min(self.next_report),
+                false => self.until,
+            }),
             _ => Step::Done(Err(self.no_end())),
         }
     }

@@ -178,7 +178,7 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
         let running = stations.running();
         let all = open.iter().chain(&ended);
         let waiting = stations.waiting()?;
-        let job_json = |job| view::job(job, &running, waiting.why(job));
+        let job_json = |job| stations.job_view(job, &running, waiting.why(job));
         let all: Vec<_> = all.map(job_json).collect();
         Ok(Json(json!({ "jobs": all })).into_response())
     })
@@ -305,7 +305,7 @@ fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
 fn job_json(stations: &Stations, id: i64) -> Result<Value, Refusal> {
     let job = stations.job(JobId(id))?;
     let job = job.ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))?;
-    let job_json = serde_json::to_value(view::job(
+    let job_json = serde_json::to_value(stations.job_view(
         &job,
         &stations.running(),
         stations.waiting()?.why(&job),
@@ -339,7 +339,7 @@ pub(super) async fn objects(State(app): State<App>, part: Query<PageQuery>) -> A
     app.with_stations(move |stations| {
         let before = part.before.map(TransferId);
         let all = stations.shared().store().latest(before, part.limit())?;
-        let all: Vec<_> = all.iter().map(view::object).collect();
+        let all: Vec<_> = all.iter().map(|one| stations.object_view(one)).collect();
         Ok(Json(json!({ "objects": all })).into_response())
     })
     .await
@@ -350,7 +350,7 @@ pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answe
         let found = stations.shared().store().transfer(TransferId(id))?;
         let found = found.filter(|found| found.object.is_some());
         let found = found.ok_or_else(|| Refusal::not_found(format!("there is no object {id}")))?;
-        Ok(Json(view::object(&found)).into_response())
+        Ok(Json(stations.object_view(&found)).into_response())
     })
     .await
 }

@@ -334,6 +334,35 @@ impl Store {
         Ok(counts)
     }
 
+    /// The same of those that ended at `since` or later, in seconds since 1970; none of them is open.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn count_ended(&self, network: &str, since: i64) -> Result<[u64; 5]> {
+        let sql = "SELECT state, count(*) AS n FROM jobs
+            WHERE network = ?1 AND ended_at >= ?2 GROUP BY state";
+        let row = |row: &Row<'_>| Ok((row.get::<_, String>("state")?, row.get::<_, u64>("n")?));
+        let found = self.rows(sql, params![network, since], row)?;
+        Ok(JobState::ALL.map(|state| {
+            let found = found.iter().find(|(name, _)| name == state.name());
+            found.map_or(0, |(_, count)| *count)
+        }))
+    }
+
+    /// Nodes of `network` whose last fetch failed, at `since` or later in seconds since 1970, with that job.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn last_failed(&self, network: &str, since: i64) -> Result<Vec<(NodeId, JobId)>> {
+        // Of the columns beside `max` those of its row are given.
+        let sql = "SELECT source, state, ended_at, max(id) AS id FROM jobs
+            WHERE network = ?1 AND kind = 'fetch' AND state IN ('done', 'failed')
+            GROUP BY source HAVING state = 'failed' AND ended_at >= ?2 ORDER BY source";
+        self.rows(sql, params![network, since], |row| {
+            Ok((node(row, "source")?, JobId(row.get("id")?)))
+        })
+    }
+
     fn select_jobs<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredJob>> {
         let sql = format!("SELECT *, {} FROM jobs {of}", times());
         self.rows(&sql, p, stored)

@@ -1,0 +1,225 @@
+//! All nodes of a station: what is known of each, sorted and filtered. Tests: below.
+
+use std::cmp::Ordering;
+
+use maud::{html, Markup};
+use serde::Deserialize;
+
+use super::census::{self, Distance, Row};
+use super::text::ago;
+use super::{choice, page, query};
+use crate::station_state::StationState;
+use crate::stations::Stations;
+use thalweg_host::store::StoreError;
+
+/// What is shown, as the address says.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct NodesQuery {
+    pub(crate) station: Option<String>,
+    #[serde(default)]
+    show: Filter,
+    #[serde(default)]
+    sort: Column,
+    #[serde(default)]
+    order: Order,
+}
+
+/// Which nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Filter {
+    #[default]
+    All,
+    Silent,
+    Battery,
+    Old,
+}
+
+impl Filter {
+    const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::All, "all", "All"),
+        (Self::Silent, "silent", "Silent"),
+        (Self::Battery, "battery", "Low battery"),
+        (Self::Old, "old", "No object for 24 h"),
+    ];
+    fn takes(self, row: &Row) -> bool {
+        match self {
+            Self::All => true,
+            Self::Silent => row.is_silent(),
+            Self::Battery => row.is_low(),
+            Self::Old => row.is_old(),
+        }
+    }
+}
+
+/// What a row is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Column {
+    #[default]
+    Node,
+    Hops,
+    Battery,
+    Energy,
+    Heard,
+    Object,
+}
+
+/// First what needs somebody sooner, or the other way round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    #[default]
+    Down,
+    Up,
+}
+
+impl Column {
+    const ALL: [(Self, &'static str, &'static str); 6] = [
+        (Self::Node, "node", "Node"),
+        (Self::Hops, "hops", "Hops"),
+        (Self::Battery, "battery", "Battery"),
+        (Self::Energy, "energy", "Energy today"),
+        (Self::Heard, "heard", "Heard"),
+        (Self::Object, "object", "Last object"),
+    ];
+    /// The order of two nodes; what is not known comes last, but who was never heard or brought nothing comes first.
+    fn compare(self, a: &Row, b: &Row) -> Ordering {
+        let volts = |row: &Row| row.health.battery.map_or(f64::INFINITY, |(level, _)| level.volts());
+        let spent = |row: &Row| row.health.spent_j.unwrap_or(f64::NEG_INFINITY);
+        let last = |row: &Row| row.last.as_ref().map(|last| last.at);
+        match self {
+            Self::Node => Ordering::Equal,
+            Self::Hops => b.distance.cmp(&a.distance),
+            Self::Battery => volts(a).total_cmp(&volts(b)),
+            Self::Energy => spent(b).total_cmp(&spent(a)),
+            Self::Heard => a.heard_at.cmp(&b.heard_at),
+            Self::Object => last(a).cmp(&last(b)),
+        }
+    }
+}
+
+pub(crate) fn nodes(
+    stations: &Stations,
+    station: &StationState,
+    shown: &NodesQuery,
+) -> Result<String, StoreError> {
+    let all = census::of(station)?;
+    let address = |show: &str, sort: &str, order: &str| {
+        let of = query(station);
+        let and = if of.is_empty() { "?" } else { "&" };
+        format!("/nodes{of}{and}show={show}&sort={sort}&order={order}")
+    };
+    let (_, show, _) = Filter::ALL[shown.show as usize];
+    let (_, sort, _) = Column::ALL[shown.sort as usize];
+    let mut rows: Vec<&Row> = all.iter().filter(|row| shown.show.takes(row)).collect();
+    rows.sort_by(|a, b| shown.sort.compare(a, b).then(a.id.cmp(&b.id)));
+    if shown.order == Order::Up {
+        rows.reverse();
+    }
+    let (before, order) = match shown.order {
+        Order::Down => ("up", "down"),
+        Order::Up => ("down", "up"),
+    };
+    let content = html! {
+        (choice(stations, station, "/nodes"))
+        nav.chips aria-label="Which nodes" {
+            @for (filter, key, name) in Filter::ALL {
+                @let found = all.iter().filter(|row| filter.takes(row)).count();
+                a href=(address(key, sort, order)) aria-current=[(filter == shown.show).then_some("true")] {
+                    (name) " " small { (found) }
+                }
+                " "
+            }
+        }
+        div #nodes data-live {
+            @if rows.is_empty() { p { (nobody(shown.show, station)) } } @else {
+                div.scroll.nodes tabindex="0" role="region" aria-label="Nodes" {
+                    table {
+                        thead { tr {
+                            @for (column, key, name) in Column::ALL {
+                                @let is_it = column == shown.sort;
+                                @let turned = if is_it { before } else { "down" };
+                                th aria-sort=[is_it.then_some(if order == "down" { "descending" } else { "ascending" })] {
+                                    a href=(address(show, key, turned)) { (name) @if is_it { (if order == "down" { " \u{2193}" } else { " \u{2191}" }) } }
+                                }
+                            }
+                        } }
+                        tbody { @for row in rows { (line(station, row)) } }
+                    }
+                }
+            }
+        }
+    };
+    page(stations, ("/nodes", "Nodes"), &content)
+}
+
+/// Why there is no node under a filter, and what to do.
+fn nobody(filter: Filter, station: &StationState) -> &'static str {
+    match filter {
+        Filter::All => "There are no nodes.",
+        Filter::Silent if station.snapshot().is_none() => {
+            "Links are not measured yet, so nobody knows who is silent: measure them on the map's page."
+        }
+        Filter::Silent => "No node is silent.",
+        Filter::Battery if census::least_battery(&station.transfers).is_none() => {
+            "The configuration says of no battery that it is low: set least_battery_v under [transfers]."
+        }
+        Filter::Battery => "No battery is low.",
+        Filter::Old => "Every node brought an object within 24 h.",
+    }
+}
+
+fn line(station: &StationState, row: &Row) -> Markup {
+    let of = query(station);
+    let place = &station.facts.network.place;
+    let none = "\u{2013}";
+    html! {
+        tr {
+            td {
+                a href=(format!("/nodes/{}{of}", row.id)) { "node " (place.named(row.id)) }
+                @if row.is_silent() { " " span.bad { "silent" } }
+                @if row.health.left_alone.is_some() { " " small { "left alone" } }
+            }
+            td data-name="hops" {
+                @match row.distance {
+                    Distance::Sink => "base station",
+                    Distance::Hops(hops) => (hops),
+                    Distance::Unlinked => "no good link",
+                    Distance::Unknown => "unknown",
+                }
+            }
+            td data-name="battery" {
+                @match row.health.battery {
+                    Some((level, _)) => { span.bad[row.is_low()] { (level) } }
+                    None => (none),
+                }
+            }
+            td data-name="today" {
+                @match row.health.spent_j { Some(joules) => (format!("{joules:.2} J")), None => (none) }
+            }
+            td data-name="heard" { @match row.heard_at { Some(at) => (ago(at)), None => (none) } }
+            td data-name="object" {
+                @match &row.last {
+                    Some(last) => { a href=(format!("/objects/{}", last.transfer.0)) { (ago(last.at)) } }
+                    None => (none),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_where_their_values_do() {
+        for (place, (filter, ..)) in Filter::ALL.iter().enumerate() {
+            assert_eq!(*filter as usize, place);
+        }
+        for (place, (column, ..)) in Column::ALL.iter().enumerate() {
+            assert_eq!(*column as usize, place);
+        }
+    }
+}
