@@ -34,7 +34,10 @@ pub(super) fn fetched(
     let packets = running.map(|running| running.packets).filter(|packets| *packets > 0);
     let charts = [
         (series::goodput(&course, expected), "Goodput from the first packet until then, by the network's clock."),
-        (series::arrived(&course, packets), "Packets that are there. Where it falls, another try began."),
+        (series::arrived(&course, packets), match tries.len() {
+            0 | 1 => "Packets that are there.",
+            _ => "Packets that are there. Where it falls, another try began.",
+        }),
     ];
     html! {
         dl { (numbers(job, running)) }
@@ -91,7 +94,7 @@ fn beside(expected: Option<String>) -> Markup {
 
 /// What to make of a round: a mean of 1.2 means that the second is no surprise, and the third is one.
 pub(super) fn rounds(expected: Option<f64>, round: u32) -> String {
-    let Some(most) = expected.map(|mean| mean.ceil().max(1.0)) else {
+    let Some(most) = expected.map(|mean| (mean - 0.1).ceil().max(1.0)) else {
         return String::new();
     };
     match (f64::from(round) > most, most as u32) {

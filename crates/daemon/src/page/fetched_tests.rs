@@ -5,6 +5,7 @@ use super::*;
 #[test]
 fn a_round_stands_beside_a_whole_number() {
     assert_eq!(rounds(Some(1.0), 1), " of about 1");
+    assert_eq!(rounds(Some(2.0004), 2), " of about 2");
     assert_eq!(rounds(Some(1.2), 2), " of about 2");
     assert_eq!(rounds(Some(1.0), 3), " 1 expected: links lose more than was measured");
     assert_eq!(rounds(None, 3), "");

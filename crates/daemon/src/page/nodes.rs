@@ -181,7 +181,7 @@ fn line(station: &StationState, row: &Row) -> Markup {
                 @if row.is_silent() { " " span.bad { "silent" } }
                 @if row.health.left_alone.is_some() { " " small { "left alone" } }
             }
-            td data-name="hops" {
+            td data-name=[matches!(row.distance, Distance::Hops(_)).then_some("hops")] {
                 @match row.distance {
                     Distance::Sink => "base station",
                     Distance::Hops(hops) => (hops),
@@ -189,13 +189,13 @@ fn line(station: &StationState, row: &Row) -> Markup {
                     Distance::Unknown => "unknown",
                 }
             }
-            td data-name="battery" {
+            td {
                 @match row.health.battery {
                     Some((level, _)) => { span.bad[row.is_low()] { (level) } }
                     None => (none),
                 }
             }
-            td data-name="today" {
+            td {
                 @match row.health.spent_j { Some(joules) => (format!("{joules:.2} J")), None => (none) }
             }
             td data-name="heard" { @match row.heard_at { Some(at) => (ago(at)), None => (none) } }
