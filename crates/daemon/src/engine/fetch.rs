@@ -24,7 +24,7 @@ use thalweg_host::connector::Connector;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::Network;
-use thalweg_host::segments::{Assembly, Attempt};
+use thalweg_host::segments::{Assembly, Attempt, Fault};
 use thalweg_host::store::{JobId, Level, NewTransfer, StoredJob};
 use thalweg_host::transfer::pipeline::TransferTerms;
 
@@ -197,9 +197,18 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
             }
             _ => {
                 Counts::add(&self.station.counts().retries, 1);
-                let why = self.tries.last().and_then(|last| last.failure.as_deref());
-                let why = why.map_or(String::new(), |why| format!(" ({why})"));
-                let line = format!("{name}: broke off{why}; another plan is tried");
+                let last = self.tries.last().and_then(|last| last.failure.as_deref());
+                let why = match attempt.after {
+                    Some(Fault::OtherBytes) => {
+                        "what arrived has another digest; it is fetched again".to_owned()
+                    }
+                    Some(Fault::StationLost) => "the base station lost it; it is fetched again".to_owned(),
+                    Some(Fault::BrokeOff) | None => {
+                        let why = last.map_or(String::new(), |why| format!(" ({why})"));
+                        format!("broke off{why}; another plan is tried")
+                    }
+                };
+                let line = format!("{name}: {why}");
                 self.station.log(Level::Warning, &line);
             }
         }

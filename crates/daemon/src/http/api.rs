@@ -46,6 +46,7 @@ pub(super) struct JobsPart {
     before: Option<i64>,
     limit: Option<u32>,
     station: Option<String>,
+    group: Option<i64>,
 }
 
 /// Of which station.
@@ -58,6 +59,10 @@ pub(super) struct StationQuery {
 impl PageQuery {
     fn limit(&self) -> u32 {
         limit(self.limit)
+    }
+    /// Older than which number, and how many.
+    pub(super) fn bounds(&self) -> (Option<i64>, u32) {
+        (self.before, self.limit())
     }
 }
 
@@ -169,12 +174,18 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
             Some(name) => vec![stations.of(Some(name))?],
             None => stations.list(),
         };
-        let open = match part.before {
-            None => stations.open_jobs(&of)?,
-            Some(_) => Vec::new(),
-        };
         let before = part.before.map(JobId);
-        let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
+        let (open, ended) = match (part.group, before) {
+            (Some(group), _) => (stations.jobs_of(JobId(group))?, Vec::new()),
+            (None, None) => {
+                let open = stations.open_jobs(&of)?;
+                (open, stations.ended_jobs(&of, before, limit(part.limit))?)
+            }
+            (None, Some(_)) => {
+                let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
+                (Vec::new(), ended)
+            }
+        };
         let running = stations.running();
         let all = open.iter().chain(&ended);
         let waiting = stations.waiting()?;
@@ -285,8 +296,10 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     if kind == "survey" {
         return one(&jobs);
     }
+    let group = jobs.first().and_then(|job| job.group).map(|id| id.0);
     let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[], None)).collect();
-    Ok((StatusCode::CREATED, Json(json!({ "jobs": jobs }))).into_response())
+    let answer = json!({ "group": group, "jobs": jobs });
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
 /// The one job that was made.

@@ -278,6 +278,16 @@ pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answe
     Ok(Redirect::to("/transfers").into_response())
 }
 
+pub(super) async fn cancel_group(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    // One that has ended meanwhile is seen to have.
+    app.with_stations(move |stations| {
+        let group = stations.shared().store().group(JobId(id))?;
+        Ok(group.map(|group| stations.cancel_group(&group)).transpose()?)
+    })
+    .await?;
+    Ok(Redirect::to("/transfers").into_response())
+}
+
 pub(super) async fn login(State(app): State<App>) -> Response {
     match app.guard.wants_token() {
         true => Html(page::login(None)).into_response(),

@@ -2,7 +2,6 @@
 
 use thalweg_units::{BatteryLevel, NodeId};
 
-use super::map;
 use super::text::seconds_of;
 use crate::config::Transfers;
 use crate::limits::Health;
@@ -11,19 +10,6 @@ use thalweg_host::store::{StoreError, TransferId};
 
 /// An object is old after so many seconds.
 const OLD_S: i64 = 24 * 3_600;
-
-/// How far a node is from the base station.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Distance {
-    /// It is the base station.
-    Sink,
-    /// So many hops over good links.
-    Hops(usize),
-    /// No good link leads there.
-    Unlinked,
-    /// Links are not measured yet.
-    Unknown,
-}
 
 /// Whether a node takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +34,7 @@ pub(super) struct Delivery {
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) id: NodeId,
-    pub(super) distance: Distance,
+    pub(super) is_sink: bool,
     pub(super) presence: Presence,
     /// When it was last heard, in seconds since 1970.
     pub(super) heard_at: Option<i64>,
@@ -58,9 +44,6 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn is_sink(&self) -> bool {
-        self.distance == Distance::Sink
-    }
     pub(super) fn is_silent(&self) -> bool {
         self.presence == Presence::Silent
     }
@@ -71,7 +54,7 @@ impl Row {
     /// Whether no object of it came for a day.
     pub(super) fn is_old(&self) -> bool {
         let is_recent = |last: &Delivery| now() - last.at < OLD_S;
-        !self.is_sink() && !self.last.as_ref().is_some_and(is_recent)
+        !self.is_sink && !self.last.as_ref().is_some_and(is_recent)
     }
 }
 
@@ -92,10 +75,6 @@ pub(super) fn of(station: &StationState) -> Result<Vec<Row>, StoreError> {
     let last = station.store().last_deliveries(station.network())?;
     let health = station.health()?;
     let least = least_battery(&station.transfers);
-    let far = snapshot.as_ref().map(|snapshot| {
-        let state = &snapshot.link_state;
-        map::hops(state.links(), state.sink(), state.routing_channel())
-    });
     let row = |(index, id): (usize, &NodeId)| {
         let last = last.iter().find(|(node, ..)| node == id);
         let last = last.and_then(|(_, at, transfer)| {
@@ -107,14 +86,7 @@ pub(super) fn of(station: &StationState) -> Result<Vec<Row>, StoreError> {
         let health = health.get(index).copied().unwrap_or_default();
         Row {
             id: *id,
-            distance: match &far {
-                _ if *id == facts.network.sink => Distance::Sink,
-                None => Distance::Unknown,
-                Some(far) => match far.get(index).copied().flatten() {
-                    Some(hops) => Distance::Hops(hops),
-                    None => Distance::Unlinked,
-                },
-            },
+            is_sink: *id == facts.network.sink,
             presence: presence(surveyed, delivered),
             heard_at: (surveyed.filter(|(_, is_there)| *is_there))
                 .map(|(at, _)| at)

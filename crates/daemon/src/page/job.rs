@@ -57,6 +57,9 @@ fn facts(job: &StoredJob) -> Markup {
             (fact("Asked", when(&job.asked_at)))
             @if let Some(at) = &job.begun_at { (fact("Began", when(at))) }
             @if let Some(at) = &job.ended_at { (fact("Ended", when(at))) }
+            @if let Some(group) = job.group {
+                (fact("Asked for with", html! { a href="/transfers" { "group " (group.0) } }))
+            }
             @if let Some(object) = job.transfer {
                 (fact("Brought", html! { a href=(format!("/objects/{}", object.0)) { "object " (object.0) } }))
             }

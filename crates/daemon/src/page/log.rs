@@ -32,7 +32,12 @@ fn rows(lines: &[Line]) -> Markup {
             tr.warning[line.level == Level::Warning] {
                 td { (when_exactly(&line.at)) }
                 td { @if line.level == Level::Warning { "\u{26a0} warning" } }
-                td { (line.text) }
+                td {
+                    (line.text)
+                    @if let Some(since) = &line.since {
+                        " " small { (line.times) " times since " (when_exactly(since)) }
+                    }
+                }
             }
         }
     };

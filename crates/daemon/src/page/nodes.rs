@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use maud::{html, Markup};
 use serde::Deserialize;
 
-use super::census::{self, Distance, Row};
+use super::census::{self, Row};
 use super::text::ago;
-use super::{choice, page, query};
+use super::{choice, map, page, query};
 use crate::station_state::StationState;
 use crate::stations::Stations;
 use thalweg_host::store::StoreError;
@@ -52,6 +52,44 @@ impl Filter {
     }
 }
 
+/// How far a node is from the base station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Distance {
+    /// It is the base station.
+    Sink,
+    /// So many hops over good links.
+    Hops(usize),
+    /// No good link leads there.
+    Unlinked,
+    /// Links are not measured yet.
+    Unknown,
+}
+
+/// A node, and how far it is.
+type Placed = (Row, Distance);
+
+/// All nodes of `station`, in its order.
+fn placed(station: &StationState) -> Result<Vec<Placed>, StoreError> {
+    let far = station.snapshot().map(|snapshot| {
+        let state = &snapshot.link_state;
+        map::hops(state.links(), state.sink(), state.routing_channel())
+    });
+    let distance = |index: usize| match &far {
+        None => Distance::Unknown,
+        Some(far) => match far.get(index).copied().flatten() {
+            Some(0) => Distance::Sink,
+            Some(hops) => Distance::Hops(hops),
+            None => Distance::Unlinked,
+        },
+    };
+    let rows = census::of(station)?.into_iter().enumerate();
+    let rows = rows.map(|(index, row)| {
+        let far = if row.is_sink { Distance::Sink } else { distance(index) };
+        (row, far)
+    });
+    Ok(rows.collect())
+}
+
 /// What a row is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,13 +122,13 @@ impl Column {
         (Self::Object, "object", "Last object"),
     ];
     /// The order of two nodes; what is not known comes last, but who was never heard or brought nothing comes first.
-    fn compare(self, a: &Row, b: &Row) -> Ordering {
+    fn compare(self, (a, a_far): &Placed, (b, b_far): &Placed) -> Ordering {
         let volts = |row: &Row| row.health.battery.map_or(f64::INFINITY, |(level, _)| level.volts());
         let spent = |row: &Row| row.health.spent_j.unwrap_or(f64::NEG_INFINITY);
         let last = |row: &Row| row.last.as_ref().map(|last| last.at);
         match self {
             Self::Node => Ordering::Equal,
-            Self::Hops => b.distance.cmp(&a.distance),
+            Self::Hops => b_far.cmp(a_far),
             Self::Battery => volts(a).total_cmp(&volts(b)),
             Self::Energy => spent(b).total_cmp(&spent(a)),
             Self::Heard => a.heard_at.cmp(&b.heard_at),
@@ -104,7 +142,7 @@ pub(crate) fn nodes(
     station: &StationState,
     shown: &NodesQuery,
 ) -> Result<String, StoreError> {
-    let all = census::of(station)?;
+    let all = placed(station)?;
     let address = |show: &str, sort: &str, order: &str| {
         let of = query(station);
         let and = if of.is_empty() { "?" } else { "&" };
@@ -112,8 +150,8 @@ pub(crate) fn nodes(
     };
     let (_, show, _) = Filter::ALL[shown.show as usize];
     let (_, sort, _) = Column::ALL[shown.sort as usize];
-    let mut rows: Vec<&Row> = all.iter().filter(|row| shown.show.takes(row)).collect();
-    rows.sort_by(|a, b| shown.sort.compare(a, b).then(a.id.cmp(&b.id)));
+    let mut rows: Vec<&Placed> = all.iter().filter(|(row, _)| shown.show.takes(row)).collect();
+    rows.sort_by(|a, b| shown.sort.compare(a, b).then(a.0.id.cmp(&b.0.id)));
     if shown.order == Order::Up {
         rows.reverse();
     }
@@ -125,7 +163,7 @@ pub(crate) fn nodes(
         (choice(stations, station, "/nodes"))
         nav.chips aria-label="Which nodes" {
             @for (filter, key, name) in Filter::ALL {
-                @let found = all.iter().filter(|row| filter.takes(row)).count();
+                @let found = all.iter().filter(|(row, _)| filter.takes(row)).count();
                 a href=(address(key, sort, order)) aria-current=[(filter == shown.show).then_some("true")] {
                     (name) " " small { (found) }
                 }
@@ -170,7 +208,7 @@ fn nobody(filter: Filter, station: &StationState) -> &'static str {
     }
 }
 
-fn line(station: &StationState, row: &Row) -> Markup {
+fn line(station: &StationState, (row, distance): &Placed) -> Markup {
     let of = query(station);
     let place = &station.facts.network.place;
     let none = "\u{2013}";
@@ -181,8 +219,8 @@ fn line(station: &StationState, row: &Row) -> Markup {
                 @if row.is_silent() { " " span.bad { "silent" } }
                 @if row.health.left_alone.is_some() { " " small { "left alone" } }
             }
-            td data-name=[matches!(row.distance, Distance::Hops(_)).then_some("hops")] {
-                @match row.distance {
+            td data-name=[matches!(distance, Distance::Hops(_)).then_some("hops")] {
+                @match distance {
                     Distance::Sink => "base station",
                     Distance::Hops(hops) => (hops),
                     Distance::Unlinked => "no good link",

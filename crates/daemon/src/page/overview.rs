@@ -54,7 +54,7 @@ fn first_steps(station: &StationState) -> Markup {
 /// Nodes, objects, jobs and line of a station.
 fn of_station(station: &StationState) -> Result<Markup, StoreError> {
     let mut rows = census::of(station)?;
-    rows.retain(|row| !row.is_sink());
+    rows.retain(|row| !row.is_sink);
     let silent = rows.iter().filter(|row| row.is_silent()).count();
     let of = query(station);
     let and = if of.is_empty() { "?" } else { "&" };

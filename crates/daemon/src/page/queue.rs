@@ -9,7 +9,7 @@ use crate::config::{Transfers, Window};
 use crate::station_state::now;
 use crate::stations::Stations;
 use crate::view::utc;
-use thalweg_host::store::{StoreError, StoredJob};
+use thalweg_host::store::{JobGroup, JobId, StoreError, StoredJob};
 
 /// Minutes of a day: every window opens within one.
 const DAY_MIN: i64 = 1_440;
@@ -56,15 +56,58 @@ pub(super) fn rules(stations: &Stations) -> Markup {
     }
 }
 
-/// Jobs that wait, in their order.
+/// Groups of which a job runs or waits, each with its progress and one cancel.
+pub(super) fn groups(stations: &Stations, open: &[StoredJob]) -> Result<Markup, StoreError> {
+    let mut ids: Vec<JobId> = open.iter().filter_map(|job| job.group).collect();
+    ids.sort();
+    ids.dedup();
+    let mut groups = Vec::with_capacity(ids.len());
+    for id in ids {
+        groups.extend(stations.shared().store().group(id)?);
+    }
+    Ok(html! { @for group in &groups { (one_group(stations, group)) } })
+}
+
+fn one_group(stations: &Stations, group: &JobGroup) -> Markup {
+    let [queued, running, done, failed, cancelled] = group.counts;
+    let ended = done + failed + cancelled;
+    let id = group.group.0;
+    let what = match &*group.kind {
+        "plan" => "plan",
+        _ => "object",
+    };
+    html! {
+        section.card #(format!("group-{id}")) aria-label="Asked for at once" {
+            h2 {
+                @if !stations.is_only() { (group.station) ": " }
+                (count(group.jobs as usize, what)) ", asked for at once"
+            }
+            p.wide {
+                progress max=(group.jobs) value=(ended) aria-label=(format!("Progress of group {id}")) {}
+                (done) " done, " span.bad[failed > 0] { (failed) " failed" } ", "
+                @if cancelled > 0 { (cancelled) " cancelled, " }
+                (running) " running, " (queued) " waiting"
+            }
+            form method="post" action=(format!("/groups/{id}/cancel")) {
+                button.plain aria-label=(format!("Cancel group {id}")) { "Cancel what is left of them" }
+            }
+        }
+    }
+}
+
+/// Jobs that wait by themselves, in their order; those of groups are counted there.
 pub(super) fn waiting(stations: &Stations, queued: &[&StoredJob]) -> Result<Markup, StoreError> {
     let waiting = stations.waiting()?;
-    let shown = queued.iter().take(ROWS as usize);
+    let alone: Vec<&&StoredJob> = queued.iter().filter(|job| job.group.is_none()).collect();
+    // Why a group waits is why its first job does.
+    let grouped = queued.iter().find(|job| job.group.is_some());
+    let why = grouped.and_then(|job| waiting.why(job));
     Ok(html! {
-        @if !queued.is_empty() {
-            h2 { "Waiting: " (count(queued.len(), "job")) }
+        @if let Some(why) = why { p { "The next of these " (why) "." } }
+        @if !alone.is_empty() {
+            h2 { "Waiting: " (count(alone.len(), "job")) }
             ol.queue {
-                @for job in shown {
+                @for job in alone.iter().take(ROWS as usize) {
                     li #(format!("job-{}", job.id.0)) {
                         span {
                             "job " (job.id.0) ": " (name(stations, job))
@@ -74,7 +117,7 @@ pub(super) fn waiting(stations: &Stations, queued: &[&StoredJob]) -> Result<Mark
                     }
                 }
             }
-            @if let Some(rest) = queued.len().checked_sub(ROWS as usize).filter(|rest| *rest > 0) {
+            @if let Some(rest) = alone.len().checked_sub(ROWS as usize).filter(|rest| *rest > 0) {
                 p.faint { "and " (rest) " more" }
             }
         }

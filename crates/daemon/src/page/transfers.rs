@@ -126,6 +126,7 @@ pub(crate) fn transfers(stations: &Stations, before: Option<i64>) -> Result<Stri
                     (card(stations, job, running))
                 }
             }
+            (queue::groups(stations, &open)?)
             (queue::waiting(stations, &queued)?)
             h2 { "Ended" }
             @if ended.is_empty() && open.is_empty() {

@@ -110,7 +110,7 @@ fn of_nodes(station: &StationState, all: &mut Vec<Trouble>) -> Result<(), StoreE
         false => format!("/nodes?station={}&show={filter}", station.network()),
     };
     let those = |is: fn(&census::Row) -> bool| {
-        let found = rows.iter().filter(|row| is(row) && !row.is_sink());
+        let found = rows.iter().filter(|row| is(row) && !row.is_sink);
         found.map(|row| row.id).collect::<Vec<_>>()
     };
     let silent = those(census::Row::is_silent);

@@ -449,10 +449,15 @@ fn a_store_of_the_first_format_is_read_on() {
         DROP TABLE samples; DROP TABLE streams; DROP INDEX transfers_by_session;
         ALTER TABLE transfers DROP COLUMN session;
         DROP TABLE outbox; DROP TABLE spent; DROP TABLE parts; DROP TABLE seen;
+        DROP TRIGGER object_comes; DROP TRIGGER object_goes; DROP TRIGGER object_changes;
+        DROP INDEX objects_by_node; DROP INDEX objects_by_name; DROP INDEX transfers_by_baseline;
+        DROP TABLE totals; DROP TABLE job_totals; DROP TABLE days;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
-    let stored = Store::existing(dir.path()).unwrap().with_objects().unwrap();
+    let store = Store::existing(dir.path()).unwrap();
+    assert_eq!(store.total().unwrap(), (1, 50));
+    let stored = store.with_objects().unwrap();
     assert_eq!(
         (stored[0].record.clone(), stored[0].file.clone()),
         (r, None)
