@@ -32,9 +32,8 @@ impl StationState {
     ) -> Result<StoredObject, StoreError> {
         // Both before the store is locked for the writes.
         let (snapshot, spent) = (self.snapshot(), self.spent_today());
-        let messages_of = |stored: &StoredTransfer| {
-            self.object_messages(stored, (snapshot.as_deref(), &spent))
-        };
+        let messages_of =
+            |stored: &StoredTransfer| self.object_messages(stored, (snapshot.as_deref(), &spent));
         let stored = self.store().keep_and_queue(new, object, messages_of);
         self.wake_mqtt();
         stored.inspect_err(|why| self.note_store_fault(why))
@@ -52,9 +51,8 @@ impl StationState {
     ) -> Result<StoredObject, StoreError> {
         // Both before the store is locked for the writes.
         let (snapshot, spent) = (self.snapshot(), self.spent_today());
-        let messages_of = |stored: &StoredTransfer| {
-            self.object_messages(stored, (snapshot.as_deref(), &spent))
-        };
+        let messages_of =
+            |stored: &StoredTransfer| self.object_messages(stored, (snapshot.as_deref(), &spent));
         let stored = self.store().close_stream(of, new, object, messages_of);
         self.wake_mqtt();
         stored.inspect_err(|why| self.note_store_fault(why))
@@ -200,7 +198,10 @@ impl StationState {
         match asked {
             Ok(jobs) => {
                 for job in jobs {
-                    self.log(Level::Info, &format!("job {}: asked by a button over MQTT", job.id.0));
+                    self.log(
+                        Level::Info,
+                        &format!("job {}: asked by a button over MQTT", job.id.0),
+                    );
                 }
             }
             Err(why) => self.log(Level::Warning, &format!("a button over MQTT: {why}")),
@@ -232,7 +233,12 @@ impl Source for Stations {
     }
 
     fn on_press(&self, topic: &str) {
-        let Some(mqtt) = self.shared().mqtt.as_ref().filter(|mqtt| mqtt.config.buttons) else {
+        let Some(mqtt) = self
+            .shared()
+            .mqtt
+            .as_ref()
+            .filter(|mqtt| mqtt.config.buttons)
+        else {
             return;
         };
         for station in self.all() {

@@ -103,6 +103,10 @@ impl Running {
                 self.phase = "planned".to_owned();
                 0.0
             }
+            Progress::Sweeping { of, .. } => {
+                self.phase = format!("measuring links of {of} nodes");
+                0.0
+            }
             Progress::Measuring { turn, of } => {
                 self.phase = format!("measuring links: node {} of {of}", turn + 1);
                 0.7 * share(f64::from(turn), f64::from(of))

@@ -130,9 +130,6 @@ impl Survey {
 /// apart see more of that.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
 
-/// So many reports of progress a sweep has.
-const REPORTS: u64 = 20;
-
 /// The most nodes whose reports are flooded one after the other. With more nodes that would take most of the survey, so
 /// reports go inwards, several at a time.
 const MOST_FLOODED: u64 = 256;
@@ -279,8 +276,6 @@ pub struct SurveyJob {
     nodes: NodeList<MAX_NODES>,
     /// How long the measurement takes when nothing goes wrong.
     measuring: Duration,
-    /// The next report of a sweep, which has no events while it lasts: how far it is follows from the time.
-    next_report: NetworkTime,
     /// Of the measurement; four times as long is waited for the collection.
     patience: Duration,
     state: State,
@@ -323,7 +318,6 @@ impl SurveyJob {
             measure: Some(measure),
             nodes,
             measuring,
-            next_report: NetworkTime::ZERO,
             // Twice as long, and a minute: a bound, not a schedule.
             patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
@@ -360,21 +354,6 @@ impl SurveyJob {
     /// How many beacons of a node each channel sees, where it is a sweep.
     pub(crate) fn swept(&self) -> Option<u32> {
         (self.kind == SurveyKind::Sweep).then_some(self.beacons)
-    }
-
-    fn is_sweeping(&self) -> bool {
-        self.state == State::Measuring && self.kind == SurveyKind::Sweep
-    }
-
-    /// How far a sweep is by its time, as so many nodes' turns.
-    fn swept_so_far(&self, now: NetworkTime) -> Progress {
-        let of = self.tables.1;
-        let share = now.since(self.ordered).as_secs_f64() / self.measuring.as_secs_f64().max(1e-9);
-        let turn = (share * f64::from(of)) as u16;
-        Progress::Measuring {
-            turn: turn.min(of.saturating_sub(1)),
-            of,
-        }
     }
 
     /// The failure when time is up.
@@ -492,7 +471,13 @@ impl Job for SurveyJob {
         match (self.state, self.measure.take()) {
             (State::Idle, Some(measure)) => {
                 (self.state, self.ordered) = (State::Measuring, now);
-                (self.until, self.next_report) = (now + self.patience, now);
+                self.until = now + self.patience;
+                if self.kind == SurveyKind::Sweep {
+                    self.progress = Some(Progress::Sweeping {
+                        of: self.tables.1,
+                        lasts: self.measuring,
+                    });
+                }
                 Step::Order(self.sink, measure)
             }
             (State::Measured, _) => {
@@ -506,14 +491,7 @@ impl Job for SurveyJob {
                 Step::Order(self.sink, Command::Collect(Collect { nodes, floor: 1 }))
             }
             (State::Collected, _) => Step::Done(Ok(self.surveyed.clone())),
-            _ if self.is_sweeping() && now >= self.next_report => {
-                self.next_report = now + self.measuring / REPORTS;
-                Step::Report(self.swept_so_far(now))
-            }
-            _ if now < self.until => Step::Wait(match self.is_sweeping() {
-                true => self.until.min(self.next_report),
-                false => self.until,
-            }),
+            _ if now < self.until => Step::Wait(self.until),
             _ => Step::Done(Err(self.no_end())),
         }
     }

@@ -74,9 +74,12 @@ impl<N: Connector> Runner<N> {
         let mut watched = Watched {
             network,
             stop: &|| station.is_interrupted(),
+            tick: &|_| {},
         };
         let report = collector.fetch(&mut watched, &fetch_request, &mut assembly, &mut observer)?;
-        let course = station.running().map_or(Vec::new(), |running| running.course);
+        let course = station
+            .running()
+            .map_or(Vec::new(), |running| running.course);
         let fetched = Fetched {
             report: &report,
             tries: &observer.tries,
@@ -124,7 +127,11 @@ impl Try {
             paths: (plan.paths.iter())
                 .map(|path| path.iter().map(id).collect())
                 .collect(),
-            relays: plan.active_nodes().iter().map(|(node, _)| id(node)).collect(),
+            relays: plan
+                .active_nodes()
+                .iter()
+                .map(|(node, _)| id(node))
+                .collect(),
             failure: None,
         }
     }
@@ -202,7 +209,9 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
                     Some(Fault::OtherBytes) => {
                         "what arrived has another digest; it is fetched again".to_owned()
                     }
-                    Some(Fault::StationLost) => "the base station lost it; it is fetched again".to_owned(),
+                    Some(Fault::StationLost) => {
+                        "the base station lost it; it is fetched again".to_owned()
+                    }
                     Some(Fault::BrokeOff) | None => {
                         let why = last.map_or(String::new(), |why| format!(" ({why})"));
                         format!("broke off{why}; another plan is tried")

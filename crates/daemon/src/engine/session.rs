@@ -275,6 +275,7 @@ pub(super) fn run(
     let mut watched = Watched {
         network: &mut tree,
         stop: &|| station.is_interrupted(),
+        tick: &|_| {},
     };
     let ended = thalweg_host::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut store, stored) = session.finish(watched.now());

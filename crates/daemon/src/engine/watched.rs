@@ -1,4 +1,4 @@
-//! A network whose jobs can be interrupted. Tests: with the daemon's.
+//! A network whose jobs can be interrupted, and of which somebody is told the time. Tests: with the daemon's.
 
 use thalweg_units::Duration;
 
@@ -12,6 +12,8 @@ pub(super) struct Watched<'a, F> {
     pub(super) network: &'a mut F,
     /// Whether to stop.
     pub(super) stop: &'a dyn Fn() -> bool,
+    /// Called with the time, now and then.
+    pub(super) tick: &'a dyn Fn(NetworkTime),
 }
 
 impl<F: Network> Layered for Watched<'_, F> {
@@ -28,6 +30,7 @@ impl<F: Network> Layered for Watched<'_, F> {
             if (self.stop)() {
                 return Ok(Notice::Cancelled);
             }
+            (self.tick)(self.network.now());
             let slice = until.min(self.network.now() + SLICE);
             match self.network.next(slice)? {
                 Notice::Nothing if slice < until => {}

@@ -260,7 +260,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
             }
             session::queue(station, session_request, priority)
         });
-        return one(&jobs.await?);
+        return one(&app, &jobs.await?);
     }
     if request.is_of_session() {
         let why = "sources, policy, demand, demands and duration_s are a session's";
@@ -278,7 +278,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
             let jobs = app.with_station(station, move |station| {
                 queue(station, (kind, &[node]), priority)
             });
-            return one(&jobs.await?);
+            return one(&app, &jobs.await?);
         }
         (_, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
         (_, Some(From::Word(word))) if word == "all" => None,
@@ -294,16 +294,17 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     });
     let jobs = jobs.await?;
     if kind == "survey" {
-        return one(&jobs);
+        return one(&app, &jobs);
     }
     let group = jobs.first().and_then(|job| job.group).map(|id| id.0);
-    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[], None)).collect();
+    let job_view = |job| app.stations.job_view(job, &[], None);
+    let jobs: Vec<_> = jobs.iter().map(job_view).collect();
     let answer = json!({ "group": group, "jobs": jobs });
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
 /// The one job that was made.
-fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
+fn one(app: &App, jobs: &[thalweg_host::store::StoredJob]) -> Answer {
     let Some(job) = jobs.first() else {
         return Err(Refusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -311,7 +312,12 @@ fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
         ));
     };
     let at = [(header::LOCATION, format!("/api/jobs/{}", job.id.0))];
-    Ok((StatusCode::CREATED, at, Json(view::job(job, &[], None))).into_response())
+    Ok((
+        StatusCode::CREATED,
+        at,
+        Json(app.stations.job_view(job, &[], None)),
+    )
+        .into_response())
 }
 
 /// Job `id` as it is.

@@ -282,7 +282,9 @@ pub(super) async fn cancel_group(State(app): State<App>, Path(id): Path<i64>) ->
     // One that has ended meanwhile is seen to have.
     app.with_stations(move |stations| {
         let group = stations.shared().store().group(JobId(id))?;
-        Ok(group.map(|group| stations.cancel_group(&group)).transpose()?)
+        Ok(group
+            .map(|group| stations.cancel_group(&group))
+            .transpose()?)
     })
     .await?;
     Ok(Redirect::to("/transfers").into_response())

@@ -111,7 +111,8 @@ impl<S: Source> Visitor<S> {
     }
 
     async fn run_connection(&mut self) -> Result<std::convert::Infallible, String> {
-        let (client, mut events) = AsyncClient::new(self.options(), usize::from(BATCH));
+        // A batch, and what is asked of the broker before it.
+        let (client, mut events) = AsyncClient::new(self.options(), usize::from(BATCH) + 1);
         let mut network = NetworkOptions::new();
         network.set_connection_timeout(CONNECTING_S);
         events.set_network_options(network);
@@ -120,7 +121,11 @@ impl<S: Source> Visitor<S> {
             _ => return Err("it does not speak MQTT".to_owned()),
         };
         let source = self.source.clone();
-        let mut line = Line::new(client, events, Box::new(move |topic| source.on_press(topic)));
+        let mut line = Line::new(
+            client,
+            events,
+            Box::new(move |topic| source.on_press(topic)),
+        );
         self.source.set_broker(Broker::Connected);
         // A broker that forgot us has forgotten states as well.
         if self.is_first || !has_session {

@@ -38,7 +38,13 @@ impl Device<'_> {
         })
     }
     /// A measured value, with its class and its unit.
-    fn sensor(&self, key: &str, name: &str, (class, unit): (&str, Option<&str>), value: &str) -> Value {
+    fn sensor(
+        &self,
+        key: &str,
+        name: &str,
+        (class, unit): (&str, Option<&str>),
+        value: &str,
+    ) -> Value {
         let mut sensor = self.component("sensor", key, name);
         sensor["device_class"] = class.into();
         sensor["value_template"] = format!("{{{{ {value} }}}}").into();
@@ -59,7 +65,13 @@ impl Device<'_> {
         button
     }
     /// Announces it with these `components`, which read `state`.
-    fn announce(&self, name: &str, via: Option<String>, (state, status): (String, &str), components: Value) -> Message {
+    fn announce(
+        &self,
+        name: &str,
+        via: Option<String>,
+        (state, status): (String, &str),
+        components: Value,
+    ) -> Message {
         let mut device = json!({
             "identifiers": [self.name],
             "name": format!("{} {name}", self.facts.network.place.name),
@@ -85,7 +97,11 @@ impl Device<'_> {
 }
 
 /// Announces the base station: whether its line is up, and a button that measures links.
-pub(crate) fn base_station((topics, facts): (&Topics, &Facts), status: &str, buttons: Buttons) -> Message {
+pub(crate) fn base_station(
+    (topics, facts): (&Topics, &Facts),
+    status: &str,
+    buttons: Buttons,
+) -> Message {
     let device = Device {
         topics,
         facts,
@@ -115,7 +131,8 @@ pub(crate) fn node(
         name: topics.device(node),
     };
     let of_last = |key: &str| format!("(value_json.last_object or {{}}).{key} | default(None)");
-    let watt_hours = "(value_json.energy_today_j / 3600) if value_json.energy_today_j is number else None";
+    let watt_hours =
+        "(value_json.energy_today_j / 3600) if value_json.energy_today_j is number else None";
     let mut components = json!({
         "seen": device.sensor("seen", "Last seen", ("timestamp", None), "value_json.seen_at"),
         "battery": device.sensor("battery", "Battery", ("voltage", Some("V")), "value_json.battery_v"),

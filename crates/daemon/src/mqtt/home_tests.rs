@@ -6,25 +6,69 @@ use thalweg_simnet::networks::Simulated;
 use thalweg_testbeds::{Site, Testbed};
 
 const DISCOVERY: &[&str] = &[
-    "device", "origin", "components", "state_topic", "command_topic", "availability", "availability_mode",
-    "availability_template", "availability_topic", "payload_available", "payload_not_available", "qos", "encoding",
+    "device",
+    "origin",
+    "components",
+    "state_topic",
+    "command_topic",
+    "availability",
+    "availability_mode",
+    "availability_template",
+    "availability_topic",
+    "payload_available",
+    "payload_not_available",
+    "qos",
+    "encoding",
 ];
 const DEVICE: &[&str] = &[
-    "identifiers", "connections", "manufacturer", "model", "name", "hw_version", "serial_number", "sw_version",
-    "via_device", "suggested_area", "configuration_url",
+    "identifiers",
+    "connections",
+    "manufacturer",
+    "model",
+    "name",
+    "hw_version",
+    "serial_number",
+    "sw_version",
+    "via_device",
+    "suggested_area",
+    "configuration_url",
 ];
 const ORIGIN: &[&str] = &["name", "sw_version", "support_url"];
 const COMMON: &[&str] = &[
-    "platform", "unique_id", "name", "device_class", "entity_category", "icon", "enabled_by_default",
+    "platform",
+    "unique_id",
+    "name",
+    "device_class",
+    "entity_category",
+    "icon",
+    "enabled_by_default",
 ];
 const SENSOR: &[&str] = &[
-    "state_topic", "value_template", "unit_of_measurement", "state_class", "expire_after", "force_update",
-    "suggested_display_precision", "last_reset_value_template", "options",
+    "state_topic",
+    "value_template",
+    "unit_of_measurement",
+    "state_class",
+    "expire_after",
+    "force_update",
+    "suggested_display_precision",
+    "last_reset_value_template",
+    "options",
 ];
 const BINARY_SENSOR: &[&str] = &[
-    "state_topic", "value_template", "payload_on", "payload_off", "off_delay", "expire_after", "force_update",
+    "state_topic",
+    "value_template",
+    "payload_on",
+    "payload_off",
+    "off_delay",
+    "expire_after",
+    "force_update",
 ];
-const BUTTON: &[&str] = &["command_topic", "command_template", "payload_press", "retain"];
+const BUTTON: &[&str] = &[
+    "command_topic",
+    "command_template",
+    "payload_press",
+    "retain",
+];
 /// Classes of sensors with the units that we use of those that each takes.
 const CLASSES: &[(&str, Option<&str>)] = &[
     ("timestamp", None),
@@ -36,7 +80,10 @@ const CLASSES: &[(&str, Option<&str>)] = &[
 
 fn has_only(value: &Value, names: &[&[&str]]) {
     for key in value.as_object().unwrap().keys() {
-        assert!(names.iter().any(|names| names.contains(&key.as_str())), "{key} in {value}");
+        assert!(
+            names.iter().any(|names| names.contains(&key.as_str())),
+            "{key} in {value}"
+        );
     }
 }
 
@@ -47,8 +94,11 @@ fn announced(buttons: Buttons) -> [Value; 2] {
     let topics = Topics::new("thalweg", "pair");
     let of = (&topics, &facts);
     let source = facts.sources().next().unwrap();
-    [base_station(of, "thalweg/status", buttons), node(of, source, "thalweg/status", buttons)]
-        .map(|message| serde_json::from_str(&message.payload).unwrap())
+    [
+        base_station(of, "thalweg/status", buttons),
+        node(of, source, "thalweg/status", buttons),
+    ]
+    .map(|message| serde_json::from_str(&message.payload).unwrap())
 }
 
 #[test]
@@ -80,12 +130,25 @@ fn every_field_is_one_that_is_published() {
 #[test]
 fn nodes_are_behind_their_base_station_and_buttons_are_asked_for() {
     let [station, node] = announced(Buttons::On);
-    assert_eq!(node["device"]["via_device"], station["device"]["identifiers"][0]);
-    assert_eq!(station["components"]["measure"]["command_topic"], "thalweg/pair/measure");
-    let fetch = node["components"]["fetch"]["command_topic"].as_str().unwrap();
-    assert!(fetch.starts_with("thalweg/pair/nodes/") && fetch.ends_with("/fetch"), "{fetch}");
+    assert_eq!(
+        node["device"]["via_device"],
+        station["device"]["identifiers"][0]
+    );
+    assert_eq!(
+        station["components"]["measure"]["command_topic"],
+        "thalweg/pair/measure"
+    );
+    let fetch = node["components"]["fetch"]["command_topic"]
+        .as_str()
+        .unwrap();
+    assert!(
+        fetch.starts_with("thalweg/pair/nodes/") && fetch.ends_with("/fetch"),
+        "{fetch}"
+    );
     for config in announced(Buttons::Off) {
         let components = config["components"].as_object().unwrap();
-        assert!(components.values().all(|component| component["platform"] != "button"));
+        assert!(components
+            .values()
+            .all(|component| component["platform"] != "button"));
     }
 }

@@ -24,8 +24,18 @@ fn a_button_is_known_by_its_topic_alone() {
     let topics = Topics::new("a", "b");
     let node = NodeId::new(7).unwrap();
     assert_eq!(topics.pressed(&topics.measure()), Some(Press::Measure));
-    assert_eq!(topics.pressed(&topics.fetch(node)), Some(Press::Fetch(node)));
-    for other in ["a/b/nodes/x/fetch", "a/b/nodes/99999/fetch", "a/b/nodes/7", "a/c/measure", "a/b/measure/7", ""] {
+    assert_eq!(
+        topics.pressed(&topics.fetch(node)),
+        Some(Press::Fetch(node))
+    );
+    for other in [
+        "a/b/nodes/x/fetch",
+        "a/b/nodes/99999/fetch",
+        "a/b/nodes/7",
+        "a/c/measure",
+        "a/b/measure/7",
+        "",
+    ] {
         assert_eq!(topics.pressed(other), None, "{other}");
     }
     assert_eq!(topics.presses(), ["a/b/measure", "a/b/nodes/+/fetch"]);

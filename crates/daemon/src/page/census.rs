@@ -96,7 +96,14 @@ pub(super) fn of(station: &StationState) -> Result<Vec<Row>, StoreError> {
             last,
         }
     };
-    Ok(facts.network.place.ids.iter().enumerate().map(row).collect())
+    Ok(facts
+        .network
+        .place
+        .ids
+        .iter()
+        .enumerate()
+        .map(row)
+        .collect())
 }
 
 /// Whether a node takes part: `surveyed` is when the last survey was and whether the node answered, `delivered` when

@@ -28,16 +28,27 @@ pub(super) fn fetched(
     };
     let route = match running.and_then(|running| running.plan.as_deref()) {
         Some(plan) => Some(Route::of(plan)),
-        None => tries.last().zip(station).and_then(|(last, station)| Route::stored(last, &station.facts)),
+        None => tries
+            .last()
+            .zip(station)
+            .and_then(|(last, station)| Route::stored(last, &station.facts)),
     };
     let expected = number(job.expected.as_ref(), "goodput_kbps");
-    let packets = running.map(|running| running.packets).filter(|packets| *packets > 0);
+    let packets = running
+        .map(|running| running.packets)
+        .filter(|packets| *packets > 0);
     let charts = [
-        (series::goodput(&course, expected), "Goodput from the first packet until then, by the network's clock."),
-        (series::arrived(&course, packets), match tries.len() {
-            0 | 1 => "Packets that are there.",
-            _ => "Packets that are there. Where it falls, another try began.",
-        }),
+        (
+            series::goodput(&course, expected),
+            "Goodput from the first packet until then, by the network's clock.",
+        ),
+        (
+            series::arrived(&course, packets),
+            match tries.len() {
+                0 | 1 => "Packets that are there.",
+                _ => "Packets that are there. Where it falls, another try began.",
+            },
+        ),
     ];
     html! {
         dl { (numbers(job, running)) }
@@ -65,7 +76,8 @@ pub(super) fn numbers(job: &StoredJob, running: Option<&Running>) -> Markup {
             @let round = if running.round > 0 { running.round.to_string() } else { none.clone() };
             (fact("Round", html! { (live("round", &round)) small { (rounds(hoped("rounds"), running.round)) } }))
             @let left = running.left_s().map_or(none, seconds);
-            (fact("Time left", html! { (live("left_s", &left)) (beside(hoped("time_s").map(|s| format!("{} in all", seconds(s))))) }))
+            @let whole = hoped("time_s").map(|s| format!("{} in all", seconds(s)));
+            (fact("Time left", html! { (live("left_s", &left)) (beside(whole)) }))
         } @else {
             @if let Some(kbps) = of("goodput_kbps") {
                 (fact("Goodput", html! { (rate(kbps)) (beside(hoped("goodput_kbps").map(rate))) }))
@@ -107,7 +119,10 @@ pub(super) fn rounds(expected: Option<f64>, round: u32) -> String {
 fn tried(one: &Value) -> Markup {
     let word = |key: &str| one.get(key).and_then(Value::as_str);
     let number = |key: &str| one.get(key).and_then(Value::as_u64).unwrap_or(0) as usize;
-    let paths = one.get("paths").and_then(Value::as_array).map_or(0, Vec::len);
+    let paths = one
+        .get("paths")
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len);
     html! {
         (word("protocol").unwrap_or_default()) ", " (count(number("hops"), "hop")) ", " (count(paths, "path")) ": "
         @match word("failure") { Some(why) => (why), None => "whole" }

@@ -13,7 +13,8 @@ use thalweg_host::store::{JobId, StoreError, StoredJob, Work};
 
 /// JSON of a job, such as its outcome.
 pub(super) fn parsed(json: Option<&String>) -> Value {
-    json.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    json.and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
 }
 
 pub(crate) fn job(

@@ -22,7 +22,10 @@ fn contrast(a: &str, b: &str) -> f64 {
 /// What the style makes of `colour` in the dark, as a fill.
 fn in_the_dark(colour: &str) -> String {
     let rule = format!("[fill=\"{colour}\"] {{ fill: ");
-    let dark = crate::page::STYLE.split("prefers-color-scheme: dark").nth(1).unwrap();
+    let dark = crate::page::STYLE
+        .split("prefers-color-scheme: dark")
+        .nth(1)
+        .unwrap();
     match dark.split(&rule).nth(1) {
         Some(rest) => rest.split([';', ' ']).next().unwrap().to_owned(),
         None => colour.to_owned(),

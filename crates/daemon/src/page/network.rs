@@ -30,7 +30,11 @@ pub(crate) fn network(
     let running = station.running();
     let route = running.and_then(|running| running.plan.clone());
     let route = route.as_deref().map(Route::of);
-    let wanted = shown.find.as_deref().map(str::trim).filter(|find| !find.is_empty());
+    let wanted = shown
+        .find
+        .as_deref()
+        .map(str::trim)
+        .filter(|find| !find.is_empty());
     let found = wanted.map_or(Vec::new(), |wanted| find(station, wanted));
     let look = Look {
         marked: match (&route, wanted) {
@@ -85,7 +89,9 @@ fn find(station: &StationState, wanted: &str) -> Vec<usize> {
         id.to_string() == wanted || label.is_some_and(|label| label.contains(wanted))
     };
     let all = place.ids.iter().enumerate();
-    all.filter(|(_, id)| is_it(id)).map(|(index, _)| index).collect()
+    all.filter(|(_, id)| is_it(id))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// What the map is to show. The script sends it as soon as something changes.
@@ -99,8 +105,9 @@ fn options(station: &StationState, shown: &MapQuery, look: &Look<'_>) -> Markup 
                     placeholder=(if has_names { "number or name" } else { "number" });
             }
             @if has_names {
-                label { input type="radio" name="captions" value="numbers" checked[look.captions == Captions::Numbers]; "Numbers" }
-                label { input type="radio" name="captions" value="names" checked[look.captions == Captions::Names]; "Names" }
+                @for (captions, value, name) in [(Captions::Numbers, "numbers", "Numbers"), (Captions::Names, "names", "Names")] {
+                    label { input type="radio" name="captions" value=(value) checked[look.captions == captions]; (name) }
+                }
             }
             label { input type="checkbox" name="links" value="on" checked[look.links == LinksShown::Yes]; "Links" }
             button.plain { "Show" }

@@ -167,16 +167,30 @@ fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
 /// Goodput and energy of a node's transfers.
 fn courses(transfers: &[StoredTransfer]) -> Markup {
     // Sessions are slow on purpose.
-    let fetched = transfers.iter().filter(|t| !t.record.protocol.starts_with("rcrt"));
+    let fetched = transfers
+        .iter()
+        .filter(|t| !t.record.protocol.starts_with("rcrt"));
     let mut fetched: Vec<_> = fetched
         .filter_map(|t| Some((age(seconds_of(&t.stored_at)?), &t.record)))
         .collect();
     fetched.sort_by(|a, b| b.0.total_cmp(&a.0));
     let goodput = fetched.iter().map(|(age, core)| (*age, core.goodput_kbps));
-    let energy = fetched.iter().filter_map(|(age, core)| Some((*age, core.energy_j?)));
+    let energy = fetched
+        .iter()
+        .filter_map(|(age, core)| Some((*age, core.energy_j?)));
     let charts = [
-        ("Goodput", "kbit/s", goodput.collect::<Vec<_>>(), "Goodput of each of its transfers."),
-        ("Energy", "J", energy.collect(), "Energy of all nodes that took part in each."),
+        (
+            "Goodput",
+            "kbit/s",
+            goodput.collect::<Vec<_>>(),
+            "Goodput of each of its transfers.",
+        ),
+        (
+            "Energy",
+            "J",
+            energy.collect(),
+            "Energy of all nodes that took part in each.",
+        ),
     ];
     html! {
         div.charts {
@@ -247,7 +261,10 @@ fn over_time(station: &StationState, index: usize) -> Result<Markup, StoreError>
     };
     let channels: Vec<_> = latest.links.channels().iter().collect();
     let head: Vec<String> = channels.iter().map(|c| format!("channel {c}")).collect();
-    let head: Vec<&str> = ["Survey"].into_iter().chain(head.iter().map(String::as_str)).collect();
+    let head: Vec<&str> = ["Survey"]
+        .into_iter()
+        .chain(head.iter().map(String::as_str))
+        .collect();
     let rows = html! {
         @for survey in surveys.iter().take(ROWS) {
             tr {

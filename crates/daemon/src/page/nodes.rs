@@ -84,7 +84,11 @@ fn placed(station: &StationState) -> Result<Vec<Placed>, StoreError> {
     };
     let rows = census::of(station)?.into_iter().enumerate();
     let rows = rows.map(|(index, row)| {
-        let far = if row.is_sink { Distance::Sink } else { distance(index) };
+        let far = if row.is_sink {
+            Distance::Sink
+        } else {
+            distance(index)
+        };
         (row, far)
     });
     Ok(rows.collect())
@@ -123,7 +127,11 @@ impl Column {
     ];
     /// The order of two nodes; what is not known comes last, but who was never heard or brought nothing comes first.
     fn compare(self, (a, a_far): &Placed, (b, b_far): &Placed) -> Ordering {
-        let volts = |row: &Row| row.health.battery.map_or(f64::INFINITY, |(level, _)| level.volts());
+        let volts = |row: &Row| {
+            row.health
+                .battery
+                .map_or(f64::INFINITY, |(level, _)| level.volts())
+        };
         let spent = |row: &Row| row.health.spent_j.unwrap_or(f64::NEG_INFINITY);
         let last = |row: &Row| row.last.as_ref().map(|last| last.at);
         match self {
@@ -137,52 +145,51 @@ impl Column {
     }
 }
 
+impl NodesQuery {
+    /// The address with this filter, column and order.
+    fn address(&self, station: &StationState, of: (Filter, Column, Order)) -> String {
+        let (filter, column, order) = of;
+        let (_, show, _) = Filter::ALL[filter as usize];
+        let (_, sort, _) = Column::ALL[column as usize];
+        let order = match order {
+            Order::Down => "down",
+            Order::Up => "up",
+        };
+        let of = query(station);
+        let and = if of.is_empty() { "?" } else { "&" };
+        format!("/nodes{of}{and}show={show}&sort={sort}&order={order}")
+    }
+}
+
 pub(crate) fn nodes(
     stations: &Stations,
     station: &StationState,
     shown: &NodesQuery,
 ) -> Result<String, StoreError> {
     let all = placed(station)?;
-    let address = |show: &str, sort: &str, order: &str| {
-        let of = query(station);
-        let and = if of.is_empty() { "?" } else { "&" };
-        format!("/nodes{of}{and}show={show}&sort={sort}&order={order}")
-    };
-    let (_, show, _) = Filter::ALL[shown.show as usize];
-    let (_, sort, _) = Column::ALL[shown.sort as usize];
-    let mut rows: Vec<&Placed> = all.iter().filter(|(row, _)| shown.show.takes(row)).collect();
+    let shows = |(row, _): &&Placed| shown.show.takes(row);
+    let mut rows: Vec<&Placed> = all.iter().filter(shows).collect();
     rows.sort_by(|a, b| shown.sort.compare(a, b).then(a.0.id.cmp(&b.0.id)));
     if shown.order == Order::Up {
         rows.reverse();
     }
-    let (before, order) = match shown.order {
-        Order::Down => ("up", "down"),
-        Order::Up => ("down", "up"),
-    };
     let content = html! {
         (choice(stations, station, "/nodes"))
-        nav.chips aria-label="Which nodes" {
-            @for (filter, key, name) in Filter::ALL {
-                @let found = all.iter().filter(|(row, _)| filter.takes(row)).count();
-                a href=(address(key, sort, order)) aria-current=[(filter == shown.show).then_some("true")] {
-                    (name) " " small { (found) }
-                }
-                " "
-            }
-        }
         div #nodes data-live {
+            nav.chips aria-label="Which nodes" {
+                @for (filter, _, name) in Filter::ALL {
+                    @let is_it = filter == shown.show;
+                    @let address = shown.address(station, (filter, shown.sort, shown.order));
+                    a href=(address) aria-current=[is_it.then_some("true")] {
+                        (name) " " small { (all.iter().filter(|(row, _)| filter.takes(row)).count()) }
+                    }
+                    " "
+                }
+            }
             @if rows.is_empty() { p { (nobody(shown.show, station)) } } @else {
                 div.scroll.nodes tabindex="0" role="region" aria-label="Nodes" {
                     table {
-                        thead { tr {
-                            @for (column, key, name) in Column::ALL {
-                                @let is_it = column == shown.sort;
-                                @let turned = if is_it { before } else { "down" };
-                                th aria-sort=[is_it.then_some(if order == "down" { "descending" } else { "ascending" })] {
-                                    a href=(address(show, key, turned)) { (name) @if is_it { (if order == "down" { " \u{2193}" } else { " \u{2191}" }) } }
-                                }
-                            }
-                        } }
+                        thead { tr { @for (column, _, name) in Column::ALL { (heading(station, shown, column, name)) } } }
                         tbody { @for row in rows { (line(station, row)) } }
                     }
                 }
@@ -190,6 +197,25 @@ pub(crate) fn nodes(
         }
     };
     page(stations, ("/nodes", "Nodes"), &content)
+}
+
+/// The heading of a column, which sorts by it; that of the present one turns the order.
+fn heading(station: &StationState, shown: &NodesQuery, column: Column, name: &str) -> Markup {
+    let is_it = column == shown.sort;
+    let turned = match (is_it, shown.order) {
+        (true, Order::Down) => Order::Up,
+        _ => Order::Down,
+    };
+    let rises = !matches!(column, Column::Hops | Column::Energy) == (shown.order == Order::Down);
+    let (sort, arrow) = match rises {
+        true => ("ascending", " \u{2191}"),
+        false => ("descending", " \u{2193}"),
+    };
+    html! {
+        th aria-sort=[is_it.then_some(sort)] {
+            a href=(shown.address(station, (shown.show, column, turned))) { (name) @if is_it { (arrow) } }
+        }
+    }
 }
 
 /// Why there is no node under a filter, and what to do.

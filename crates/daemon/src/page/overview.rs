@@ -16,7 +16,10 @@ fn tile(name: &str, value: impl Render, beside: impl Render) -> Markup {
 
 pub(crate) fn overview(stations: &Stations, station: &StationState) -> Result<String, StoreError> {
     let troubles = trouble::all(stations)?;
-    let is_new = stations.all().iter().all(|station| station.snapshot().is_none());
+    let is_new = stations
+        .all()
+        .iter()
+        .all(|station| station.snapshot().is_none());
     let heading = match troubles.len() {
         0 if is_new => "Ready: nothing is measured yet".to_owned(),
         0 => "\u{2713} All is well".to_owned(),
@@ -91,7 +94,9 @@ fn of_station(station: &StationState) -> Result<Markup, StoreError> {
 fn oldest(station: &StationState, rows: &[census::Row]) -> Markup {
     let of = query(station);
     let never = rows.iter().filter(|row| row.last.is_none()).count();
-    let last = rows.iter().filter_map(|row| Some((row, row.last.as_ref()?)));
+    let last = rows
+        .iter()
+        .filter_map(|row| Some((row, row.last.as_ref()?)));
     let Some((row, last)) = last.min_by_key(|(_, last)| last.at) else {
         return tile("Oldest object", "\u{2013}", "none came yet: fetch one");
     };
@@ -130,8 +135,11 @@ fn common(stations: &Stations) -> Result<Markup, StoreError> {
     let shared = stations.shared();
     let (objects, size) = shared.store().total()?;
     let disk = shared.disk_state();
-    let objects = html! { a href="/objects" { (count(objects as usize, "object")) } ", " (bytes(size)) };
-    let free = disk.free_bytes.map_or("\u{2013}".to_owned(), |free| format!("{} free", bytes(free)));
+    let objects =
+        html! { a href="/objects" { (count(objects as usize, "object")) } ", " (bytes(size)) };
+    let free = disk.free_bytes.map_or("\u{2013}".to_owned(), |free| {
+        format!("{} free", bytes(free))
+    });
     let free = html! { span.bad[disk.trouble().is_some()] { (free) } };
     let broker = match &shared.mqtt {
         None => tile("MQTT", "off", "no broker is configured"),

@@ -26,11 +26,21 @@ pub(super) fn plan(station: Option<&StationState>, job: &StoredJob) -> Markup {
         (
             "Route",
             hoped("hops").zip(hoped("paths")).map(|(hops, paths)| {
-                format!("{}, {}", count(hops as usize, "hop"), count(paths as usize, "path"))
+                format!(
+                    "{}, {}",
+                    count(hops as usize, "hop"),
+                    count(paths as usize, "path")
+                )
             }),
         ),
-        ("Packets", planned["packets"].as_u64().map(|n| n.to_string())),
-        ("Carried by", planned["protocol"].as_str().map(str::to_owned)),
+        (
+            "Packets",
+            planned["packets"].as_u64().map(|n| n.to_string()),
+        ),
+        (
+            "Carried by",
+            planned["protocol"].as_str().map(str::to_owned),
+        ),
     ];
     let route = station.and_then(|station| Route::stored(&planned, &station.facts));
     html! {

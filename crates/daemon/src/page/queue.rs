@@ -16,7 +16,11 @@ const DAY_MIN: i64 = 1_440;
 
 /// When the next window opens, in seconds since 1970; none where one is open, or there is none.
 pub(super) fn opens_at(transfers: &Transfers, now: i64) -> Option<i64> {
-    let is_open = |at: i64| transfers.limits_at(u64::try_from(at).unwrap_or(0)).is_some();
+    let is_open = |at: i64| {
+        transfers
+            .limits_at(u64::try_from(at).unwrap_or(0))
+            .is_some()
+    };
     if is_open(now) {
         return None;
     }

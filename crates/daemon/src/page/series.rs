@@ -35,11 +35,17 @@ pub(super) fn goodput(course: &[CoursePoint], expected: Option<f64>) -> Option<C
     let span = course.last()?.0;
     let (unit, length) = unit(span);
     let points = course.iter().filter(|(.., kbps)| *kbps > 0.0);
-    let points: Vec<Point> = points.map(|(s, _, kbps)| Point::new(s / length, *kbps)).collect();
+    let points: Vec<Point> = points
+        .map(|(s, _, kbps)| Point::new(s / length, *kbps))
+        .collect();
     if points.len() < 2 {
         return None;
     }
-    let mut chart = Chart::new("Goodput so far", format!("{unit} since the first packet"), "kbit/s");
+    let mut chart = Chart::new(
+        "Goodput so far",
+        format!("{unit} since the first packet"),
+        "kbit/s",
+    );
     (chart.width, chart.height) = (560, 260);
     let chart = chart.with("", Mark::Line, points);
     Some(match expected {

@@ -109,6 +109,14 @@ fn sources(
             }
         }
     };
-    let head = ["Node", "Wants, packets/s", "Rate", "Mean", "Packets", "Bytes", "Lost first"];
+    let head = [
+        "Node",
+        "Wants, packets/s",
+        "Rate",
+        "Mean",
+        "Packets",
+        "Bytes",
+        "Lost first",
+    ];
     html! { div.tall { (table("Nodes of the session", &head, &rows)) } }
 }

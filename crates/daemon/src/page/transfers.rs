@@ -61,7 +61,10 @@ pub(super) fn state(state: JobState) -> Markup {
 }
 
 /// Why `job` is still queued, where windows or limits are to blame; and when a window opens.
-pub(super) fn why_waiting(stations: &Stations, job: &StoredJob) -> Result<Option<Markup>, StoreError> {
+pub(super) fn why_waiting(
+    stations: &Stations,
+    job: &StoredJob,
+) -> Result<Option<Markup>, StoreError> {
     let why = stations.waiting()?.why(job);
     let station = stations.named(Some(&job.station)).ok();
     let opens = station.and_then(|station| queue::opens_at(&station.transfers, now()));
@@ -218,7 +221,9 @@ pub(super) fn history(stations: &Stations, jobs: &[StoredJob]) -> Markup {
         return html! { p { "None yet." } };
     }
     let rows = html! { @for job in jobs { (row(stations, job)) } };
-    let head = ["Job", "What", "State", "Goodput", "Took", "Rounds", "Brought", "Ended"];
+    let head = [
+        "Job", "What", "State", "Goodput", "Took", "Rounds", "Brought", "Ended",
+    ];
     table("Jobs that ended", &head, &rows)
 }
 

@@ -62,7 +62,9 @@ pub(super) fn all(stations: &Stations) -> Result<Vec<Trouble>, StoreError> {
     for station in stations.all() {
         if let Line::Down(why) = station.line() {
             let of = of(station);
-            let text = format!("The base station{of} is out of reach: {why}. It is tried again by itself.");
+            let text = format!(
+                "The base station{of} is out of reach: {why}. It is tried again by itself."
+            );
             all.push(everywhere(text));
         }
     }
@@ -114,7 +116,12 @@ fn of_nodes(station: &StationState, all: &mut Vec<Trouble>) -> Result<(), StoreE
         found.map(|row| row.id).collect::<Vec<_>>()
     };
     let silent = those(census::Row::is_silent);
-    add("Silent in the last survey", silent, shown("silent"), "Which?");
+    add(
+        "Silent in the last survey",
+        silent,
+        shown("silent"),
+        "Which?",
+    );
     let low = those(census::Row::is_low);
     add("Low battery", low, shown("battery"), "Which?");
     let failed = (station.store()).last_failed(station.network(), now() - RECENT_S)?;

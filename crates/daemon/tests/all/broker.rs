@@ -103,7 +103,10 @@ fn converse(mut line: TcpStream, answer: Answer, told: &Sender<Told>) -> io::Res
             8 => {
                 line.write_all(&[0x90, 4, body[0], body[1], 0, 0])?;
                 for (topic, payload, is_retained) in PRESSES {
-                    let mut message = vec![0x30 | u8::from(is_retained), (2 + topic.len() + payload.len()) as u8];
+                    let mut message = vec![
+                        0x30 | u8::from(is_retained),
+                        (2 + topic.len() + payload.len()) as u8,
+                    ];
                     message.extend((topic.len() as u16).to_be_bytes());
                     message.extend(topic.bytes().chain(payload.bytes()));
                     line.write_all(&message)?;
@@ -223,7 +226,7 @@ fn a_broker_that_knows_nothing_is_told_of_all_nodes() {
         "{node:?}"
     );
     let number = node.json()["message"].as_i64().unwrap();
-    let mut keys = || {
+    let keys = || {
         let device = next(&tells, "homeassistant/device/").json();
         assert_eq!(device["availability_topic"], first.topic);
         let components = device["components"].as_object().unwrap();
@@ -278,7 +281,12 @@ fn a_button_asks_once_and_only_where_buttons_are_allowed() {
         let daemon = Daemon::start(&config, network(1.0)).unwrap();
         let to = daemon.address();
         next(&tells, "homeassistant/device/");
-        let jobs = || get(to, "/api/jobs").json()["jobs"].as_array().unwrap().clone();
+        let jobs = || {
+            get(to, "/api/jobs").json()["jobs"]
+                .as_array()
+                .unwrap()
+                .clone()
+        };
         if allowed {
             until(to, 1, |job| job["kind"] == "fetch" && job["from"] == 17);
         }

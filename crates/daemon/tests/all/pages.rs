@@ -125,7 +125,6 @@ fn who_looks_for_nothing_in_particular_is_told_what_that_is() {
         ("/", "Ready: nothing is measured yet"),
         ("/transfers", "choose a node above"),
         ("/objects", "Fetch one"),
-        ("/log", "Nothing has happened yet"),
         ("/nodes?show=silent", "measure them"),
         ("/nodes/8", "Measure links now"),
         ("/map?find=nobody", "No node is called <strong>nobody"),
@@ -146,18 +145,33 @@ fn names_of_a_testbed_are_on_every_page_and_in_the_api() {
     testbed.labels.insert(kitchen, "<kitchen>".to_owned());
     let site = thalweg_testbeds::Site::new(testbed, super::client::SEED);
     let network = thalweg_simnet::networks::Simulated::new(site, 500.0, 2_000).unwrap();
-    let daemon = thalweg_daemon::Daemon::start(&super::client::config(dir.path()), network).unwrap();
+    let daemon =
+        thalweg_daemon::Daemon::start(&super::client::config(dir.path()), network).unwrap();
     let to = daemon.address();
-    let id = post(to, "{\"kind\": \"fetch\", \"from\": 17}").json()["id"].as_i64().unwrap();
+    let id = post(to, "{\"kind\": \"fetch\", \"from\": 17}").json()["id"]
+        .as_i64()
+        .unwrap();
     let job = until(to, id, |job| job["state"] == "done");
     assert_eq!(job["from_name"], "<kitchen>");
     let object = get(to, &format!("/api/objects/{}", job["object"])).json();
     assert_eq!(object["from_name"], "<kitchen>");
     assert_eq!(get(to, "/api/nodes/17").json()["node"]["name"], "<kitchen>");
     let job = format!("/jobs/{id}");
-    for path in ["/", "/map?captions=names", "/nodes", "/transfers", "/objects", "/log", "/nodes/17", &job] {
+    for path in [
+        "/",
+        "/map?captions=names",
+        "/nodes",
+        "/transfers",
+        "/objects",
+        "/log",
+        "/nodes/17",
+        &job,
+    ] {
         let page = get(to, path).text();
-        assert!(page.contains("&lt;kitchen&gt;") && !page.contains("<kitchen>"), "{path}");
+        assert!(
+            page.contains("&lt;kitchen&gt;") && !page.contains("<kitchen>"),
+            "{path}"
+        );
     }
     assert!(get(to, "/map?find=KITCH").text().contains("1 node found"));
 }

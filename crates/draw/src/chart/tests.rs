@@ -114,5 +114,8 @@ fn an_axis_says_where_it_begins_if_asked() {
     assert!(chart.to_svg().contains(">V, from 0</text>"));
     chart.base = Base::ToldLeast;
     let svg = chart.to_svg();
-    assert!(svg.contains(">V, from 2.8</text>") && !svg.contains(">0.0</text>"), "{svg}");
+    assert!(
+        svg.contains(">V, from 2.80</text>") && !svg.contains(">0.00</text>"),
+        "{svg}"
+    );
 }

@@ -99,6 +99,9 @@ fn a_slim_map_has_its_floors_below_each_other_within_its_width() {
     let svg = map.to_svg();
     assert!(svg.contains("viewBox=\"0 0 400 "), "{svg}");
     let (xs, ys) = (numbers(&svg, "cx=\""), numbers(&svg, "cy=\""));
-    assert!((xs[2] - xs[0]).abs() < 0.1 && ys[2] < ys[0], "{xs:?} {ys:?}");
+    assert!(
+        (xs[2] - xs[0]).abs() < 0.1 && ys[2] < ys[0],
+        "{xs:?} {ys:?}"
+    );
     assert!(xs.iter().all(|x| (0.0..400.0).contains(x)), "{xs:?}");
 }

@@ -408,7 +408,8 @@ impl Collector {
             participants: &observations.participants,
             on_time: observations.on_time,
             hops: &observations.hops,
-            failure: (carried.as_ref().ok()).and_then(|(outcome, _)| outcome.summary.failure.as_deref()),
+            failure: (carried.as_ref().ok())
+                .and_then(|(outcome, _)| outcome.summary.failure.as_deref()),
         };
         observer.end(network, &end)?;
         Ok(carried?)

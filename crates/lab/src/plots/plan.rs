@@ -1,6 +1,8 @@
 //! A plan: relays, their channels and groups, and paths.
 
-use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke, WIDTH};
+use thalweg_draw::map::{
+    Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke, WIDTH,
+};
 use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};
 use thalweg_planner::{Group, LinkQualities, Place as PlannedPlace, Plan, Prediction, Style};
 use thalweg_units::Channel;
