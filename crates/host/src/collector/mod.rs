@@ -83,6 +83,8 @@ pub struct TransferEnd<'a> {
     pub on_time: Duration,
     /// What it showed of hops, by the network's time.
     pub hops: &'a [HopObservation],
+    /// How it ended, where it failed.
+    pub failure: Option<&'a str>,
 }
 
 /// Stores what a collector brings, follows its progress, and may stop it.
@@ -424,6 +426,8 @@ impl Collector {
             participants: &observations.participants,
             on_time: observations.on_time,
             hops: &observations.hops,
+            failure: (carried.as_ref().ok())
+                .and_then(|(outcome, _)| outcome.summary.failure.as_deref()),
         };
         observer.end(network, &end)?;
         Ok(carried?)
