@@ -11,6 +11,7 @@ use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration};
 
 mod client;
+mod fault;
 mod firmware;
 mod plan;
 mod station;
@@ -18,6 +19,7 @@ mod sweep;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
+pub(crate) use fault::FaultArgs;
 pub(crate) use firmware::FirmwareArgs;
 pub(crate) use plan::PlanArgs;
 #[cfg(feature = "daemon")]
@@ -104,6 +106,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Sweep(SweepArgs),
     Reproduce(ReproduceArgs),
+    Fault(FaultArgs),
     Timeline(TimelineArgs),
     /// What a shell completes after `thalweg`.
     #[command(after_help = "\
