@@ -2,6 +2,50 @@ use std::ops::ControlFlow::Continue;
 use thalweg_fault::campaign::*;
 use thalweg_fault::*;
 fn main() {
+    let all: Vec<String> = std::env::args().collect();
+    if all[1] == "workload" {
+        return power::workload(
+            all[2].as_ref(),
+            (all[3].parse().unwrap(), 150),
+            &mut std::io::stdout().lock(),
+        )
+        .unwrap();
+    }
+    if all[1] == "power" {
+        let place = std::path::PathBuf::from(&all[2]);
+        let _ = std::fs::remove_dir_all(&place);
+        let folder = place.join("recorded");
+        std::fs::create_dir_all(&folder).unwrap();
+        let me = std::env::current_exe().unwrap();
+        let mut r = power::record(
+            &me,
+            &["workload", folder.to_str().unwrap(), &all[3]],
+            (&folder, &place.join("log")),
+        )
+        .unwrap();
+        if all.len() > 5 {
+            r.calls.retain(|c| !matches!(c, power::Call::Sync(_)));
+        }
+        let t = std::time::Instant::now();
+        let p = power::try_points(
+            (&r, &folder),
+            (all[4].parse().unwrap(), 1),
+            &place.join("after"),
+            &mut |_| Continue(()),
+        )
+        .unwrap();
+        println!(
+            "{} points {} calls {} lost {:?}",
+            p.tried,
+            p.calls,
+            p.lost.len(),
+            t.elapsed()
+        );
+        for l in p.lost.iter().take(20) {
+            println!("{l}");
+        }
+        return;
+    }
     let args: Vec<u64> = std::env::args()
         .skip(1)
         .take(2)

@@ -42,8 +42,9 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
     let rng = &mut stream(seed, "fault script", &[]);
     let nodes = rng.random_range(2..=8);
     let steps = steps(rng, nodes);
-    // Most strike during the first seconds, in which surveys and transfers run; some later.
-    let span_ms = *[2_000, 4_000, 8_000].choose(rng).unwrap_or(&4_000);
+    // A survey takes a second and a half, a transfer some hundred milliseconds: most strike then, some later.
+    let working_ms = 1_500 + 400 * steps.len() as u64;
+    let span_ms = working_ms * *[1, 1, 2, 4].choose(rng).unwrap_or(&1);
     let mut script = Script {
         seed,
         nodes,
@@ -65,7 +66,7 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
         fades: Vec::new(),
         strikes: Vec::new(),
     };
-    for _ in 0..rng.random_range(0..=6) {
+    for _ in 0..rng.random_range(0..=10) {
         let strike = strike(rng, nodes, span_ms);
         script.strikes.push(strike);
     }
@@ -116,12 +117,12 @@ fn links(rng: &mut Stream, nodes: u16) -> Vec<Link> {
 
 fn steps(rng: &mut Stream, nodes: u16) -> Vec<Step> {
     let mut steps = Vec::new();
-    for _ in 0..rng.random_range(1..=3) {
+    for _ in 0..rng.random_range(1..=4) {
         let bytes = match rng.random_range(0..10) {
             0 => 1,
             1 => rng.random_range(2..120),
-            2..=8 => rng.random_range(120..6_000),
-            _ => rng.random_range(6_000..40_000),
+            2..=8 => rng.random_range(120..12_000),
+            _ => rng.random_range(12_000..60_000),
         };
         let from = rng.random_range(2..=nodes);
         steps.push(Step::Fetch { from, bytes });
@@ -176,10 +177,9 @@ fn strike(rng: &mut Stream, nodes: u16, span_ms: u64) -> Strike {
 
 /// Something that an outsider does: at once, or a day later.
 fn act(rng: &mut Stream, script: &Script, span_ms: u64) -> Strike {
-    let day_ms = match rng.random_ratio(1, 10) {
-        true => 86_400_000,
-        false => 0,
-    };
+    // Nodes that rest would take long to simulate for a day.
+    let is_late = rng.random_ratio(1, 10) && script.idle == Idle::Listens;
+    let day_ms = if is_late { 86_400_000 } else { 0 };
     let at_ms = day_ms + rng.random_range(0..span_ms);
     let from = rng.random_range(2..=script.nodes);
     let kind = *KINDS.choose(rng).unwrap_or(&dispatch::FLOOD);

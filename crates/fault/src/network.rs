@@ -122,7 +122,7 @@ impl Field {
         };
         field.allow(0, May::Write);
         if let Some(rogue) = outsiders.rogue {
-            field.allow(rogue, May::Write);
+            field.allow(rogue, May::Ask);
         }
         Ok(field)
     }
@@ -249,13 +249,15 @@ impl Field {
 
     /// What must hold at every step.
     fn check(&mut self) {
-        for n in 0..self.ids.len() {
-            let node = self.ids[n];
+        let nodes = 0..self.ids.len();
+        for n in nodes.chain(self.outsiders.rogue) {
+            let node = id(n as u16 + 1);
             let did = self.shelf(n).and_then(|shelf| shelf.unordered());
             if let Some(did) = did {
                 self.breach.get_or_insert(Breach::Unordered { node, did });
             }
-            if n > 0 && self.ordered[n] < self.net.now() {
+            let is_node = (1..self.ids.len()).contains(&n);
+            if is_node && self.ordered[n] < self.net.now() {
                 self.allow(n, May::Nothing);
             }
         }
