@@ -11,6 +11,7 @@ use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration};
 
 mod client;
+mod fault;
 mod firmware;
 mod keys;
 mod plan;
@@ -19,6 +20,7 @@ mod sweep;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
+pub(crate) use fault::FaultArgs;
 pub(crate) use firmware::FirmwareArgs;
 pub(crate) use keys::KeysCommand;
 pub(crate) use plan::PlanArgs;
@@ -108,6 +110,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Sweep(SweepArgs),
     Reproduce(ReproduceArgs),
+    Fault(FaultArgs),
     Timeline(TimelineArgs),
     /// What a shell completes after `thalweg`.
     #[command(after_help = "\
