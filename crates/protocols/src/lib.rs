@@ -101,6 +101,7 @@ mod ring;
 mod rng;
 #[cfg(feature = "pipeline")]
 pub mod rouse;
+pub mod seals;
 #[cfg(feature = "tree")]
 pub mod stack;
 #[cfg(feature = "pipeline")]

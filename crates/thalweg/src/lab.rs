@@ -1,7 +1,7 @@
 //! Experiments: one, or all of a paper, with the networks, threads and kept rows that they share.
 //!
 //! Rows depend on an experiment and its seeds alone, whatever runs beside them. Time base: simulated time; rows that are
-//! kept live by the wall clock. Tests: `tests/lab.rs`, `crates/cli/tests/all/{report,resume}.rs`.
+//! kept live by the wall clock. Tests: `tests/all/lab.rs`, `crates/cli/tests/all/{report,resume}.rs`.
 
 mod sequence;
 

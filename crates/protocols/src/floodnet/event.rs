@@ -46,6 +46,8 @@ pub enum Refused {
     Radio(Refusal),
     /// Nothing was heard of the radio.
     Silent,
+    /// The network is secured, and this node has no number left for its floods.
+    NoNumber,
 }
 
 /// Events for the layer above.
