@@ -11,6 +11,7 @@ use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration};
 
 mod client;
+mod fault;
 mod firmware;
 mod keys;
 mod plan;
@@ -19,6 +20,7 @@ mod sweep;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
+pub(crate) use fault::FaultArgs;
 pub(crate) use firmware::FirmwareArgs;
 pub(crate) use keys::KeysCommand;
 pub(crate) use plan::PlanArgs;
@@ -108,6 +110,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Sweep(SweepArgs),
     Reproduce(ReproduceArgs),
+    Fault(FaultArgs),
     Timeline(TimelineArgs),
     /// What a shell completes after `thalweg`.
     #[command(after_help = "\
@@ -242,6 +245,15 @@ pub(crate) struct CollectArgs {
     /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
     #[arg(long, value_name = "NAME", requires = "gateway")]
     pub(crate) station: Option<String>,
+    /// Before the gateway's jobs of a lower one, -128 to 127.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "gateway",
+        allow_negative_numbers = true,
+        default_value_t = 0
+    )]
+    pub(crate) priority: i8,
     /// The gateway's token, in a file [default: what THALWEG_TOKEN holds in the environment].
     #[arg(long, value_name = "FILE", requires = "gateway")]
     pub(crate) token_file: Option<PathBuf>,
@@ -464,12 +476,16 @@ pub(crate) struct ReproduceArgs {
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a self-contained page, index.html, to this folder.
+    /// Write pages to this folder: index.html with all of it, and of each paper PAPER.md with its figures. What PAPER.json
+    /// there has of other results of that paper stays on its page.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
     /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Simulate nothing: take the rows that --out has written to this folder. Results without rows there are left out.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "seeds", "jobs"])]
+    pub(crate) rows: Option<PathBuf>,
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,

@@ -27,6 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let mut config = config(args)?;
     if args.check {
+        Daemon::check(&config, &stations(&mut config.clone(), args)?)?;
         return crate::output::print("the configuration is fine\n");
     }
     tracing_subscriber::fmt()
@@ -36,11 +37,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         // Standard error may be closed, and saying so there ends a thread.
         .log_internal_errors(false)
         .init();
-    let testbeds = testbeds(&mut config)?;
-    let mut stations = Vec::new();
-    for (of, testbed) in config.networks().iter().zip(testbeds) {
-        stations.push(station(of, testbed, args)?);
-    }
+    let stations = stations(&mut config, args)?;
     let stop = Interrupt::on_signals();
     let daemon = Daemon::start_all(&config, stations)?;
     let address = daemon.address();
@@ -59,6 +56,14 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::job("the gateway broke down")),
     }
+}
+
+/// The networks of `config`, with their testbeds.
+fn stations(config: &mut Config, args: &GatewayArgs) -> Result<Vec<Station>, Failure> {
+    let testbeds = testbeds(config)?;
+    let all = config.networks().iter().zip(testbeds);
+    all.map(|(of, testbed)| station(of, testbed, args))
+        .collect()
 }
 
 /// What systemd is told, where it began the gateway: that it serves, that it lives, that it ends.

@@ -11,6 +11,7 @@ mod collect;
 mod emulated;
 mod experiment;
 mod failure;
+mod fault;
 mod firmware;
 #[cfg(feature = "daemon")]
 mod gateway;
@@ -30,6 +31,7 @@ mod progress;
 mod protocols;
 mod report;
 mod reproduce;
+mod row_folder;
 mod run;
 mod runner;
 mod shown;
@@ -111,6 +113,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Sweep(args) => sweep::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Fault(args) => fault::run(args),
         Command::Timeline(args) => timeline::run(args),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { into } => manual::pages(into.as_deref()),

@@ -105,9 +105,9 @@ fn what_breaks_off_is_tried_over_other_plans_as_often_as_may_be() {
                 *plan,
             ))
         };
-        let next = |plan: &u32, tried: u32| (tried < 3).then_some(plan + 1);
-        let (outcome, plan, tried) =
-            over_plans(retry, Duration::from_secs(4), 10, run, next).unwrap();
+        let pause = Duration::from_secs(4);
+        let next = |plan: &u32, tried: u32| (tried < 3).then_some((plan + 1, pause));
+        let (outcome, plan, tried) = over_plans(retry, 10, run, next).unwrap();
         (
             outcome.summary.verified,
             plan,

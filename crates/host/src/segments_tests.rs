@@ -11,7 +11,6 @@ const TERMS: FetchTerms = FetchTerms {
         attempts: 3,
         mode: RetryMode::NewPlan,
     },
-    pause: PAUSE,
 };
 
 fn object(bytes: u32) -> Vec<u8> {
@@ -53,7 +52,8 @@ fn run_fetch(
     carry: impl FnMut(&u32, Attempt) -> CarryResult,
 ) -> Result<FetchResult<()>, &'static str> {
     let rest = |_: &u32| Duration::from_secs(1);
-    fetch(assembly, TERMS, 10, rest, carry, |plan, _| Some(plan + 1))
+    let next = |plan: &u32, _| Some((plan + 1, PAUSE));
+    fetch(assembly, TERMS, 10, rest, carry, next)
 }
 
 #[test]

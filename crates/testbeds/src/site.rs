@@ -47,6 +47,7 @@ pub struct Site {
 
 /// Why a testbed cannot be such a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SiteError {
     /// Its links are those of another radio, or of one where the board has two: testbed, the radio that
     /// they were measured with, the board that its nodes were to be.

@@ -8,7 +8,7 @@ use crate::battery::Batteries;
 use crate::building::Building;
 use crate::central;
 use crate::control;
-use crate::error::Problem;
+use crate::error::{NameError, Problem};
 use crate::trace::{Trace, TraceLink, Visits};
 use serde::Deserialize;
 use thalweg_medium::random::derive;
@@ -232,10 +232,22 @@ impl Testbed {
     pub fn label(&self, id: NodeId) -> Option<&str> {
         self.labels.get(&id).map(String::as_str)
     }
-    /// The nodes that are called `label`.
-    pub fn labelled(&self, label: &str) -> Vec<NodeId> {
+    /// The node that is called `name`.
+    ///
+    /// # Errors
+    /// Where none or more than one is.
+    pub fn called(&self, name: &str) -> Result<NodeId, NameError> {
         let nodes = self.nodes.iter().map(|node| node.id);
-        nodes.filter(|id| self.label(*id) == Some(label)).collect()
+        let nodes: Vec<NodeId> = nodes.filter(|id| self.label(*id) == Some(name)).collect();
+        let testbed = || self.name.clone();
+        match nodes[..] {
+            [id] => Ok(id),
+            [] => Err(NameError::NoNode(testbed())),
+            [..] => {
+                let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+                Err(NameError::Several(testbed(), nodes.join(", ")))
+            }
+        }
     }
     /// Node `id` for people: `12`, or `12 (pier-north)`.
     pub fn named(&self, id: NodeId) -> String {

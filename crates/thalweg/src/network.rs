@@ -1,4 +1,4 @@
-//! A network and the request to it. Tests: `tests/front_door.rs`.
+//! A network and the request to it. Tests: `tests/all/front_door.rs`.
 
 use crate::error::Error;
 use std::fs::File;

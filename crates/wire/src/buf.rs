@@ -6,6 +6,7 @@ use thalweg_units::NodeId;
 
 /// Why bytes are not the frame they were taken for, or a frame does not fit its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WireError {
     /// Fewer bytes than the fields need.
     Truncated,

@@ -7,6 +7,7 @@ mod bad_input;
 mod collect;
 mod docs;
 mod experiments;
+mod fault;
 mod firmware;
 #[cfg(feature = "daemon")]
 mod gateway;

@@ -92,6 +92,12 @@ impl NetworkConfig {
         port.map(|port| Address::parse(port, self.baud)).transpose()
     }
 
+    /// Whether its line leads to another machine.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let line = self.line().ok().flatten();
+        line.is_some_and(|address| address.is_elsewhere())
+    }
+
     /// The channels on which it is heard; none where it is not said which.
     fn heard_on(&self) -> Option<ChannelSet> {
         let own = self.channels.as_ref()?.iter().copied();

@@ -277,6 +277,7 @@ pub(super) fn run(
         network: &mut tree,
         stop: &|| station.is_interrupted(),
         before: &|_| Ok(None),
+        tick: &|_| {},
     };
     let ended = thalweg_host::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut store, stored) = session.finish(watched.now());

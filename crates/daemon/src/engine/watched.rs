@@ -1,4 +1,5 @@
-//! A network whose jobs can be interrupted, and whose floods have numbers of the store. Tests: with the daemon's.
+//! A network whose jobs can be interrupted, of which somebody is told the time, and whose floods have numbers of the
+//! store. Tests: with the daemon's.
 
 use thalweg_units::{Duration, NodeId};
 
@@ -17,6 +18,8 @@ pub(super) struct Watched<'a, F: Network> {
     pub(super) network: &'a mut F,
     /// Whether to stop.
     pub(super) stop: &'a dyn Fn() -> bool,
+    /// Called with the time, now and then.
+    pub(super) tick: &'a dyn Fn(NetworkTime),
     /// What is to be ordered before an order.
     pub(super) before: Before<'a, F>,
 }
@@ -60,6 +63,7 @@ impl<F: Network> Layered for Watched<'_, F> {
             if (self.stop)() {
                 return Ok(Notice::Cancelled);
             }
+            (self.tick)(self.network.now());
             let slice = until.min(self.network.now() + SLICE);
             match self.network.next(slice)? {
                 Notice::Nothing if slice < until => {}

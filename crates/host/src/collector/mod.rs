@@ -25,10 +25,10 @@ use crate::object::Proof;
 use crate::outcome::Outcome;
 use crate::recovery::{self, Reports, Sought, Turn};
 use crate::registry::Pipelined;
-use crate::segments::{self, Assembly, Attempt, Segment};
+use crate::segments::{self, Assembly, Attempt, Fault, Segment};
 use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::account::Account;
-use crate::transfer::pipeline::{settling, Order, TransferTerms};
+use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -83,6 +83,8 @@ pub struct TransferEnd<'a> {
     pub on_time: Duration,
     /// What it showed of hops, by the network's time.
     pub hops: &'a [HopObservation],
+    /// How it ended, where it failed.
+    pub failure: Option<&'a str>,
 }
 
 /// Stores what a collector brings, follows its progress, and may stop it.
@@ -121,8 +123,8 @@ pub struct Collector {
     transfers: u16,
     /// The end of a transfer that relays may not have left yet.
     broken: Option<NetworkTime>,
-    /// Whether the last transfer ended because its base station restarted or refused it.
-    station_lost: bool,
+    /// Why the last transfer brought nothing, where it did not.
+    fault: Option<Fault>,
     line_loss: LineLoss,
 }
 
@@ -133,7 +135,7 @@ impl Collector {
             description,
             transfers,
             broken: None,
-            station_lost: false,
+            fault: None,
             line_loss,
         }
     }
@@ -231,7 +233,10 @@ impl Collector {
     {
         let mut report = self.fetch_over(network, request, assembly, observer)?;
         let mut search = Search::new(request.patience, request.link_state.links());
-        while report.object.is_none() && request.has_last_resort() && !self.station_lost {
+        while report.object.is_none()
+            && request.has_last_resort()
+            && self.fault != Some(Fault::StationLost)
+        {
             let arrived = assembly.bytes();
             match self.fetch_rest(network, (request, &mut search), assembly, observer)? {
                 Some((rest, pause_s)) => report = rest.after(report, pause_s),
@@ -296,17 +301,32 @@ impl Collector {
         let source = self.description.id(request.plan.source);
         let sealing = self.sealing();
         assembly.prove_by(self.proof(source));
-        let station_lost = Cell::new(false);
-        let next = |last: &ProtocolPlan, tried| match request.goes_on() {
-            true => request.next_plan(source, tried, sealing),
+        let (fault, repeats) = (Cell::new(None), Cell::new(0));
+        let next = |last: &ProtocolPlan, tried: u32| match (fault.get(), request.goes_on()) {
+            // The plan is not to blame, and it is the fastest.
+            (Some(Fault::OtherBytes), _) if repeats.get() == 0 => {
+                repeats.set(1);
+                Some((last.clone(), settling(last.protocol.scheme)))
+            }
+            (_, true) => {
+                let plan = request.next_plan(source, tried - repeats.get(), sealing)?;
+                Some((plan, SETTLING))
+            }
             // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
-            false => station_lost.get().then(|| last.clone()),
+            (fault, false) => {
+                let is_lost = fault == Some(Fault::StationLost);
+                is_lost.then(|| (last.clone(), SETTLING))
+            }
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
         // A path hop by hop that brought a part and broke off may do so again: the next part takes another.
         let mut broken = 0;
-        let attempt = |choice: &ProtocolPlan, attempt: Attempt| {
+        let attempt = |choice: &ProtocolPlan, mut attempt: Attempt| {
             let mut choice = choice.clone();
+            attempt.after = fault.take().filter(|_| attempt.tried > 0);
+            if attempt.tried == 0 {
+                repeats.set(0);
+            }
             let is_broken = broken > 0 && attempt.tried == 0;
             if let (Pipelined::HOP_BY_HOP, true) = (choice.protocol, is_broken) {
                 let detour = request.over(Pipelined::HOP_BY_HOP, source, broken);
@@ -320,12 +340,12 @@ impl Collector {
             if carried.1.as_ref().is_some_and(is_short) {
                 broken = (broken + 1).min(DETOURS);
             }
-            station_lost.set(self.station_lost);
+            fault.set(self.fault);
             Ok::<_, K::Error>(carried)
         };
         let terms = request.fetch_terms();
         let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
-        Ok(request.report(brought, sealing))
+        Ok(request.report(brought, repeats.get(), sealing))
     }
 
     /// Fetches the object of `request` once more, by PIP over a path of the same plan, for comparison.
@@ -350,6 +370,7 @@ impl Collector {
         let attempt = Attempt {
             // Reported as a further try of the same object.
             tried: 1,
+            after: None,
             range: ObjectRange::ALL,
             number: 1,
             of: 1,
@@ -405,6 +426,8 @@ impl Collector {
             participants: &observations.participants,
             on_time: observations.on_time,
             hops: &observations.hops,
+            failure: (carried.as_ref().ok())
+                .and_then(|(outcome, _)| outcome.summary.failure.as_deref()),
         };
         observer.end(network, &end)?;
         Ok(carried?)

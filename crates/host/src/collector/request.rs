@@ -7,7 +7,7 @@ use crate::registry::Pipelined;
 use crate::segments::{FetchResult, FetchTerms};
 use crate::survey::SurveyCost;
 use crate::transfer::account::expected;
-use crate::transfer::pipeline::{TransferTerms, SETTLING};
+use crate::transfer::pipeline::TransferTerms;
 use std::sync::Arc;
 use thalweg_planner::Plan;
 use thalweg_units::{Channel, NodeId};
@@ -110,18 +110,26 @@ impl FetchRequest<'_> {
                 true => LAST_RESORT,
                 false => RETRY,
             },
-            pause: SETTLING,
         }
     }
-    /// The report of what was `brought`.
-    pub(super) fn report(&self, brought: FetchResult<Details>, sealing: Sealing) -> Report {
+    /// The report of what was `brought`, for which the first plan was taken `repeats` times more.
+    pub(super) fn report(
+        &self,
+        brought: FetchResult<Details>,
+        repeats: u32,
+        sealing: Sealing,
+    ) -> Report {
         let mut outcome = brought.outcome;
         if let Some(survey) = &self.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
         let (plan, first) = (&self.plan, self.first().protocol);
         let predicted = expected(plan, first.scheme).0.clone();
-        let more = (1..brought.plans).map(|_| self.further(sealing).name);
+        let again = |nth| nth <= repeats;
+        let more = (1..brought.plans).map(|nth| match again(nth) {
+            true => first.name,
+            false => self.further(sealing).name,
+        });
         Report {
             outcome,
             predicted_goodput_kbps: predicted.goodput_kbps,

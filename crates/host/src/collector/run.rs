@@ -7,6 +7,7 @@ use crate::job::{run, Failure, Watch};
 use crate::line::LineError;
 use crate::link_state::{hop_observations, HopObservation};
 use crate::network::{Network, NetworkFault, Notice};
+use crate::segments::Fault;
 use crate::transfer::hops::{hop_route, HopFetch};
 use crate::transfer::pipeline::{
     settling, Fetch, Fetched, Order, TransferJob, TransferTerms, SETTLING,
@@ -75,7 +76,12 @@ impl Collector {
         let began = network.now();
         let fetched = run(network, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
-        self.station_lost = matches!(fetched, Err(Failure::Restarted(_) | Failure::Refused(_)));
+        self.fault = match &fetched {
+            Ok(fetched) if fetched.segment.is_some() => None,
+            Ok(fetched) if fetched.complete.is_some() => Some(Fault::OtherBytes),
+            Err(Failure::Restarted(_) | Failure::Refused(_)) => Some(Fault::StationLost),
+            _ => Some(Fault::BrokeOff),
+        };
         let fetched = match fetched {
             Err(why) if is_retryable(&why) => {
                 let joules = ids.iter().map(|id| network.joules(*id)).collect();
@@ -84,8 +90,8 @@ impl Collector {
             fetched => fetched,
         };
         let now = network.now();
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.segment.is_some());
-        let is_settled = is_whole && settling(scheme).is_zero();
+        let has_all = matches!(&fetched, Ok(fetched) if fetched.complete.is_some());
+        let is_settled = has_all && settling(scheme).is_zero();
         self.broken = (!is_settled).then_some(now);
         // Nodes that missed the end listen for that much longer.
         let rest = match is_settled {

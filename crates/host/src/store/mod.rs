@@ -10,6 +10,8 @@ mod campaign;
 mod check;
 mod deletion;
 mod error;
+mod groups;
+mod history;
 mod hops;
 mod jobs;
 mod log;
@@ -37,6 +39,8 @@ pub use campaign::Lock;
 pub use deletion::Deleted;
 use error::Result;
 pub use error::{plain, StoreError};
+pub use groups::JobGroup;
+pub use history::{DayNoted, MOST_JOBS};
 pub use hops::{StoredHop, KEPT_HOPS};
 pub use jobs::{JobState, NewJob, StoredJob, Work};
 pub use log::{Level, Line, KEPT_LINES};
@@ -197,7 +201,8 @@ impl Store {
         self.rows(&sql, p, |row| stored(row, &self.objects))
     }
 
-    /// What `read` makes of each row that the query `sql` gives with `values`.
+    /// What `read` makes of each row that the query `sql` gives with `values`. A row that holds something else than it
+    /// should is told and left out: one that is damaged must not hide all others.
     fn rows<T>(
         &self,
         sql: &str,
@@ -207,9 +212,29 @@ impl Store {
         let query = || {
             let mut statement = self.db.prepare(sql)?;
             let rows = statement.query_map(values, read)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
+            rows.filter_map(|row| self.unless_damaged(row))
+                .collect::<rusqlite::Result<Vec<_>>>()
         };
         query().map_err(db_error(&self.database))
+    }
+
+    /// `row`, unless it holds something else than it should.
+    fn unless_damaged<T>(&self, row: rusqlite::Result<T>) -> Option<rusqlite::Result<T>> {
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+        };
+        match row {
+            Err(
+                why @ (FromSqlConversionFailure(..)
+                | IntegralValueOutOfRange(..)
+                | InvalidColumnType(..)
+                | Utf8Error(..)),
+            ) => {
+                tracing::warn!("{}: a damaged row: {why}", self.database.display());
+                None
+            }
+            row => Some(row),
+        }
     }
 
     /// Bytes that are free on the store's disk; none where the system does not say.
@@ -265,9 +290,9 @@ fn insert(
     }
     if let (Some(job), Some(_)) = (new.job, object) {
         tx.execute(
-            "UPDATE jobs SET state = 'done', transfer = ?2, outcome = ?3, ended_at = unixepoch()
+            "UPDATE jobs SET state = 'done', transfer = ?2, ended_at = unixepoch()
              WHERE id = ?1 AND state = 'running'",
-            params![job.0, id.0, new.report],
+            params![job.0, id.0],
         )?;
     }
     Ok(id)

@@ -113,7 +113,7 @@ impl Log {
                 None
             }
             mote::Event::Pipeline(event) => self.note_pipeline(clock, at, sink, event),
-            mote::Event::Floods(_) | mote::Event::Joined | mote::Event::Refused(_) => None,
+            _ => None,
         }
     }
 

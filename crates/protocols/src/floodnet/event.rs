@@ -36,6 +36,7 @@ pub enum Command<const NODES: usize = 256> {
 
 /// Why an order is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refused {
     /// An order is being carried out, here or by the sink of a measurement.
     Busy,
@@ -51,6 +52,7 @@ pub enum Refused {
 
 /// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// A flood of the application: on its initiator when it is on the air, on every other node
     /// when it has arrived. Its bytes are [`super::Floodnet::payload`].

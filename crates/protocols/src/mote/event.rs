@@ -63,6 +63,7 @@ impl<const NODES: usize> Command<NODES> {
 
 /// Why an order is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refused {
     /// Another order is being carried out, or this node takes part in another's.
     Busy,
@@ -78,6 +79,7 @@ pub enum Refused {
 
 /// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// Of link measurement and collection.
     Floods(floodnet::Event),

@@ -214,3 +214,7 @@ pub(super) fn handover(timing: &BoardTiming) -> Duration {
 pub(super) fn first_frame(timing: &BoardTiming) -> Duration {
     timing.turnaround + SFD_OFFSET
 }
+
+#[cfg(test)]
+#[path = "setup_tests.rs"]
+mod tests;

@@ -205,6 +205,7 @@ impl Session {
 
 /// Why a transfer cannot begin at this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetupError {
     /// Another one is under way.
     Busy,

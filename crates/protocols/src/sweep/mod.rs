@@ -50,6 +50,7 @@ pub struct Sweep<const NODES: usize = 256> {
 
 /// Why links cannot be measured so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SweepError {
     /// No node is to send.
     NoNodes,

@@ -31,6 +31,7 @@ use thalweg_wire::seal::frame::Sealing;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CollectError {
     /// The request cannot be planned.
     #[error(transparent)]

@@ -36,11 +36,33 @@ fn there_and_back(order: &Order) {
 fn event_there_and_back(event: Event) {
     let bytes = bytes_of(|w| event.emit(w));
     assert!(bytes.len() <= MAX_EVENT_BYTES);
+    if let Some(told) = told_length(bytes[0]) {
+        assert_eq!(bytes.len(), told, "docs/line.md tells of {event:?}");
+    }
     assert_eq!(Event::parse(&bytes), Ok(event));
     assert!(Event::parse(&bytes[..bytes.len() - 1]).is_err());
     let mut longer = bytes;
     longer.push(0);
     assert!(Event::parse(&longer).is_err());
+}
+
+/// The bytes of an event that begins with `first`, as the page of the line tells; none where they vary.
+fn told_length(first: u8) -> Option<usize> {
+    let page = include_str!("../../../../../docs/line.md");
+    let events = page.split("## Events").nth(1).unwrap();
+    let of = std::format!("| {first:x} |");
+    let row = events.lines().find(|line| line.contains(&of)).unwrap();
+    let fields = row.split('|').nth(3).unwrap();
+    if fields.contains(" each)") || fields.contains("0,") || fields.contains("0 busy") {
+        return None;
+    }
+    // "(8, ns)" has eight bytes, "(2)" two.
+    let lengths = fields.split('(').skip(1);
+    let lengths = lengths.filter_map(|rest| {
+        let digits = rest.split([')', ',']).next()?;
+        digits.parse::<usize>().ok()
+    });
+    Some(1 + lengths.sum::<usize>())
 }
 
 proptest! {
