@@ -217,6 +217,7 @@ pub(super) fn record(source: NodeId, bytes: u64) -> Summary {
         sink: node(1),
         bytes,
         verified: true,
+        sealed: false,
         goodput_kbps: 200.0,
         utilisation: None,
         rounds: 1,
