@@ -185,7 +185,10 @@ impl StationState {
                 .as_ref()
                 .and_then(|eligibility| eligibility.why(job));
             let waits = waits.map(|why| why.to_string());
-            self.emit("job", &view::job(job, running.as_slice(), waits));
+            self.emit(
+                "job",
+                &view::job(job, running.as_slice(), waits).named(&self.facts),
+            );
         }
     }
     /// The broker, where there is one.
@@ -236,6 +239,10 @@ impl StationState {
     pub(super) fn delete_old(&self) {
         self.shared.delete_old();
     }
+    /// As [`Shared::delete_beyond`].
+    pub(super) fn delete_beyond(&self) {
+        self.shared.delete_beyond();
+    }
     /// The store refused something.
     pub(super) fn note_store_fault(&self, why: &StoreError) {
         self.shared.disk.blame(why);
@@ -268,7 +275,13 @@ impl StationState {
         }
     }
 
-    /// Queues jobs.
+    /// So many jobs may wait: as many as are configured, beside an object of each node.
+    fn most_queued(&self) -> u32 {
+        let nodes = u32::try_from(self.facts.network.place.ids.len()).unwrap_or(u32::MAX);
+        self.transfers.queue.saturating_add(nodes)
+    }
+
+    /// Queues jobs; several are a group.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -284,7 +297,7 @@ impl StationState {
         }
         let queued = {
             let mut store = self.store();
-            let ids = store.submit(&jobs, self.transfers.queue)?;
+            let ids = store.submit(&jobs, self.most_queued())?;
             let queued = ids.into_iter().map(|id| store.job(id));
             queued.collect::<Result<Vec<_>, _>>()?
         };
@@ -319,6 +332,31 @@ impl StationState {
                 self.cancel_left(id, is_known)
             }
         }
+    }
+    /// Cancels those of group `id` that wait, and the one that runs. Says how many were cancelled, or will be.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn cancel_group(&self, id: JobId) -> Result<usize, StoreError> {
+        let queued = self.store().cancel_queued_of(id)?;
+        {
+            let mut live = self.live();
+            live.cut_off.retain(|job, _| !queued.contains(job));
+        }
+        for job in &queued {
+            self.emit_job(*job);
+        }
+        let running = self.running().map(|running| running.id);
+        let running = match running {
+            Some(running) => self.store().job(running)?,
+            None => None,
+        };
+        let mut cancelled = queued.len();
+        if let Some(job) = running.filter(|job| job.group == Some(id)) {
+            let done = self.cancel(job.id)?;
+            cancelled += usize::from(matches!(done, Cancel::Done | Cancel::Requested));
+        }
+        Ok(cancelled)
     }
     /// Ends a job whose row says that it runs, though nobody runs it.
     fn cancel_left(&self, id: JobId, is_known: bool) -> Result<Cancel, StoreError> {

@@ -35,7 +35,8 @@ proptest! {
         }
         if let Ok((kind, campaign)) = Kind::parse_tag(&mut Reader::new(&bytes)) {
             let frame = FrameBuf::build(|w| kind.emit(campaign, w)).unwrap();
-            prop_assert_eq!(frame[0], bytes[0]);
+            prop_assert_eq!(frame[0], bytes[0] & !0x08);
+            prop_assert_eq!(is_sealed(&bytes), frame[0] != bytes[0]);
         }
     }
 }

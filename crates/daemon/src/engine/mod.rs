@@ -73,6 +73,7 @@ pub(super) fn serve<N: Connector>(
             Ok(()) | Err(Stop::Interrupted | Stop::Blocked(_)) => {}
         }
         runner.station.write_ends();
+        runner.station.delete_old();
         let next = runner.station.next_job();
         match next {
             Ok(NextJob::Stop) => return,
@@ -198,10 +199,11 @@ struct Runner<N: Connector> {
 impl<N: Connector> Runner<N> {
     /// Runs `job`, and stores how it ended.
     fn work(&mut self, job: &StoredJob) {
+        let named = |node: &NodeId| self.station.facts.network.place.named(*node);
         let name = match &job.work {
             Work::Survey => format!("job {}: survey", job.id.0),
-            Work::Fetch { from } => format!("job {}: object of node {from}", job.id.0),
-            Work::Plan { from } => format!("job {}: plan for node {from}", job.id.0),
+            Work::Fetch { from } => format!("job {}: object of node {}", job.id.0, named(from)),
+            Work::Plan { from } => format!("job {}: plan for node {}", job.id.0, named(from)),
             Work::Session(request) => {
                 format!(
                     "job {}: session of {} nodes",
@@ -252,7 +254,7 @@ impl<N: Connector> Runner<N> {
             station.end_job(JobEnd { id, state, why });
         }
         station.finish_job(job.id);
-        station.delete_old();
+        station.delete_beyond();
         if matches!(station.line(), Line::Down(_)) {
             self.pause();
         }

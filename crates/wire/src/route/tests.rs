@@ -1,5 +1,6 @@
 extern crate std;
 use super::*;
+use crate::seal::frame::Sealing;
 use crate::FrameBuf;
 use core::num::NonZeroU16;
 use proptest::prelude::*;
@@ -48,6 +49,9 @@ fn routes() -> impl Strategy<Value = Route> {
                 }
                 if run.is_some() {
                     route.probe = Probe::First;
+                    if slim {
+                        route.sealing = Sealing::Sealed;
+                    }
                 }
                 route.phase = Phase::new(payload).unwrap();
                 route.expected = NonZeroU16::new(deadline_s);
