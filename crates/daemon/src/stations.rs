@@ -82,6 +82,7 @@ impl Worker {
 
 /// Why stations cannot be served.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StationError {
     /// There is none.
     #[error("no station is named")]

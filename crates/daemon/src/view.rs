@@ -135,6 +135,8 @@ pub(super) struct Object<'a> {
     /// The name of the file that was sent, where it was one.
     file: Option<&'a str>,
     protocol: &'a str,
+    /// Whether it travelled encrypted, with its node's tag.
+    sealed: bool,
     goodput_kbps: f64,
     duration_s: Option<f64>,
     rounds: u32,
@@ -156,6 +158,7 @@ pub(super) fn object(transfer: &StoredTransfer) -> Object<'_> {
         stored_at: &transfer.stored_at,
         file: transfer.file.as_deref(),
         protocol: &summary.protocol,
+        sealed: summary.sealed,
         goodput_kbps: summary.goodput_kbps,
         duration_s: Some(summary.duration_s).filter(|s| s.is_finite()),
         rounds: summary.rounds,

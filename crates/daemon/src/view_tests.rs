@@ -15,6 +15,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
         sink: from,
         bytes: 3,
         verified: true,
+        sealed: false,
         goodput_kbps: 1.0,
         utilisation: None,
         rounds: 1,

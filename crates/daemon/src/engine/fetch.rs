@@ -11,7 +11,7 @@ use thalweg_units::{Duration, NodeId};
 
 use super::stop::Stop;
 use super::survey::wall_time;
-use super::watched::Watched;
+use super::watched::{numbered, Watched};
 use super::{account, observations, plan, read_meters, Runner};
 use crate::limits::Blocked;
 use crate::running::CoursePoint;
@@ -74,6 +74,7 @@ impl<N: Connector> Runner<N> {
         let mut watched = Watched {
             network,
             stop: &|| station.is_interrupted(),
+            before: &|order| numbered(&station, order),
             tick: &|_| {},
         };
         let report = collector.fetch(&mut watched, &fetch_request, &mut assembly, &mut observer)?;

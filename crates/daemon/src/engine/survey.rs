@@ -12,7 +12,7 @@ use thalweg_planner::LinkQualities;
 use thalweg_units::{Duration as Span, NodeId, Restarts};
 
 use super::stop::Stop;
-use super::watched::Watched;
+use super::watched::{numbered, Watched};
 use super::{account, Runner};
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
@@ -99,6 +99,7 @@ impl<N: Connector> Runner<N> {
         let mut watched = Watched {
             network,
             stop: &|| station.is_interrupted(),
+            before: &|order| numbered(&station, order),
             tick: &|now| {
                 if let Some(Sweep { of, lasts, begun }) = sweep.get() {
                     let begun = begun.unwrap_or(now);

@@ -413,6 +413,7 @@ fn station_json(station: &StationState) -> Value {
         "nodes": facts.network.place.ids.len(),
         "protocol": station.transfers.protocol.name,
         "line": station.line(),
+        "secured": facts.network.keys.is_some(),
         "survey": survey,
     })
 }

@@ -98,6 +98,10 @@ fn facts(stations: &Stations, found: &StoredTransfer) -> Markup {
             (fact("From", html! { (node_link(stations, core.source, &core.testbed)) " of " (core.testbed) }))
             (fact("Size", html! { (bytes(core.bytes)) small { " (" (core.bytes) " B)" } }))
             (fact("Stored", when(&found.stored_at)))
+            (fact("Sealed", match core.sealed {
+                true => "yes: encrypted, and its node's own",
+                false => "no: anybody near could read it",
+            }))
             (fact("Goodput", rate(core.goodput_kbps)))
             (fact("Took", seconds(core.duration_s)))
             // A session has a tree, which changes.
