@@ -6,13 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
-use thalweg_daemon::config::{Config, NetworkConfig};
+use thalweg_daemon::config::{Config, NetworkConfig, SecurityConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
 use thalweg_host::line::AddressError;
 use thalweg_host::store::StoreError;
 use thalweg_simnet::motes::RunError;
 use thalweg_simnet::networks::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
+use thalweg_wire::seal::frame::Sealing;
 
 use crate::args::GatewayArgs;
 use crate::failure::Failure;
@@ -133,6 +134,11 @@ fn testbed(of: &NetworkConfig) -> Result<Testbed, Failure> {
 fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<Station, Failure> {
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, of.seed);
+    let site = match of.security {
+        SecurityConfig::Require => site.secured(Sealing::Sealed),
+        // As its file says.
+        SecurityConfig::Off => site,
+    };
     let line = of.line().map_err(|why| named_port(&why))?;
     let refused = |why: RunError| match &of.name {
         Some(name) => Failure::Input(format!("station \"{name}\": {why}")),

@@ -15,13 +15,14 @@ use thalweg_units::BatteryLevel;
 pub use super::disk::StoreConfig;
 pub use super::mqtt::MqttConfig;
 use super::secret;
-pub use station::NetworkConfig;
+pub use station::{NetworkConfig, SecurityConfig};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::store::plain;
 pub use window::{Hours, Limits, Window};
 
 /// Why a configuration is none.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("{}: cannot read: {}", .path.display(), plain(.source))]
@@ -221,6 +222,17 @@ impl Config {
     pub fn check(&self) -> Result<(), String> {
         if !self.stations.is_empty() && self.network != NetworkConfig::default() {
             return Err("`[network]` and `[[station]]`: one of them".to_owned());
+        }
+        let is_secured = |of: &&NetworkConfig| of.security == SecurityConfig::Require;
+        if let Some(of) = self.networks().iter().find(is_secured) {
+            if of.port.is_some() {
+                return Err("security: base stations behind a port have no keys yet; simulated networks have".to_owned());
+            }
+            let protocol = self.transfers.protocol;
+            if !protocol.is_sealed() {
+                let name = protocol.name;
+                return Err(format!("security: {name} is not sealed; thalweg is"));
+            }
         }
         for network in self.networks() {
             let port = network.port.as_deref().unwrap_or_default();

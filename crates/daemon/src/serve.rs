@@ -40,6 +40,7 @@ const BLOCKING: usize = 8;
 
 /// Why a daemon does not begin.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// Anyone could connect without a token.
     #[error("{0}: is not a loopback address; that takes a token in the configuration")]

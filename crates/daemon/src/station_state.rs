@@ -187,7 +187,10 @@ impl StationState {
                 .as_ref()
                 .and_then(|eligibility| eligibility.why(job));
             let waits = waits.map(|why| why.to_string());
-            self.emit("job", &view::job(job, running.as_slice(), waits));
+            self.emit(
+                "job",
+                &view::job(job, running.as_slice(), waits).named(&self.facts),
+            );
         }
     }
     /// The broker, where there is one.

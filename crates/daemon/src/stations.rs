@@ -16,10 +16,11 @@ use super::mqtt::MqttState;
 use super::running::Running;
 use super::shared::Shared;
 use super::station_state::{Cancel, StationState};
+use super::view;
 use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::PlanRequestError;
 use thalweg_host::network::NetworkTime;
-use thalweg_host::store::{JobGroup, JobId, Store, StoreError, StoredJob};
+use thalweg_host::store::{JobGroup, JobId, Store, StoreError, StoredJob, StoredTransfer};
 
 /// A network with its configuration.
 pub struct Station {
@@ -81,6 +82,7 @@ impl Worker {
 
 /// Why stations cannot be served.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StationError {
     /// There is none.
     #[error("no station is named")]
@@ -207,6 +209,27 @@ impl Stations {
             format!("station: expected one of {}", names.join(", "))
         };
         found.map(|station| &**station).ok_or_else(expected)
+    }
+    /// `job` as the API shows it, with the name of its node.
+    pub(super) fn job_view<'a>(
+        &'a self,
+        job: &'a StoredJob,
+        running: &[Running],
+        waits: Option<String>,
+    ) -> view::Job<'a> {
+        let shown = view::job(job, running, waits);
+        match self.named(Some(&job.station)) {
+            Ok(station) => shown.named(&station.facts),
+            Err(_) => shown,
+        }
+    }
+    /// `transfer`'s object, likewise.
+    pub(super) fn object_view<'a>(&'a self, transfer: &'a StoredTransfer) -> view::Object<'a> {
+        let shown = view::object(transfer);
+        match self.named(Some(&transfer.record.testbed)) {
+            Ok(station) => shown.named(&station.facts),
+            Err(_) => shown,
+        }
     }
     /// The station called `name` for a page, or the first without a name.
     pub(super) fn shown(&self, name: Option<&str>) -> Option<&StationState> {

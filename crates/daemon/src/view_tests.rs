@@ -15,6 +15,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
         sink: from,
         bytes: 3,
         verified: true,
+        sealed: false,
         goodput_kbps: 1.0,
         utilisation: None,
         rounds: 1,
@@ -79,6 +80,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
     let object = serde_json::to_value(object(&transfer)).unwrap();
     let node = Node {
         id: 3,
+        name: None,
         station: "a".into(),
         is_sink: false,
         place: None,

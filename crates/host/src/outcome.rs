@@ -27,6 +27,10 @@ pub struct Cold {
     pub cold_goodput_kbps: f64,
 }
 
+fn is_open(sealed: &bool) -> bool {
+    !sealed
+}
+
 /// What every transfer reports, as it is printed, stored and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -42,8 +46,11 @@ pub struct Summary {
     pub sink: NodeId,
     /// Bytes of the object, padding left out; of pipelines 0 where it did not arrive whole.
     pub bytes: u64,
-    /// Length and digest agree with the source's.
+    /// Length and digest agree with the source's; its tag, which nobody else can make, where it is sealed.
     pub verified: bool,
+    /// It travelled encrypted, and is the source's own. Left out where it is not.
+    #[serde(default, skip_serializing_if = "is_open")]
+    pub sealed: bool,
     /// Object bits per time from the beginning to the last data packet, in kbit/s; 0 for a transfer that
     /// failed (P3, section V).
     pub goodput_kbps: f64,

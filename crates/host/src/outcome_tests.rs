@@ -10,6 +10,7 @@ pub(crate) fn whole_and_failed() -> (Summary, Summary) {
         sink: NodeId::new(1).unwrap(),
         bytes: 59_000,
         verified: true,
+        sealed: false,
         goodput_kbps: 160.0,
         utilisation: Some(0.8),
         rounds: 2,
@@ -29,6 +30,7 @@ pub(crate) fn whole_and_failed() -> (Summary, Summary) {
     let failed = Summary {
         bytes: 0,
         verified: false,
+        sealed: false,
         goodput_kbps: 0.0,
         duration_s: 5.0,
         energy_j: Some(2.0),

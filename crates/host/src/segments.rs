@@ -6,7 +6,7 @@
 //! Tests: `segments_tests.rs`, `crates/simnet/tests/all/line/`.
 
 use crate::job::{Progress, Retry};
-use crate::object::digest;
+use crate::object::Proof;
 use crate::outcome::{over_plans, Outcome, Summary};
 use thalweg_planner::Plan;
 use thalweg_protocols::object::ObjectInfo;
@@ -39,6 +39,7 @@ impl Segment {
 
 /// Why an object is refused although its segments arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SegmentError {
     /// It is too long.
     #[error("an object of {0} bytes; at most {LARGEST} are taken")]
@@ -61,6 +62,7 @@ impl SegmentError {
 /// The segments of an object that have arrived, as one.
 #[derive(Debug, Default)]
 pub struct Assembly {
+    proof: Proof,
     object: Option<ObjectInfo>,
     bytes: Vec<u8>,
 }
@@ -77,6 +79,10 @@ impl Assembly {
             }
         }
         assembly
+    }
+    /// The object is whole by `proof`; by its digest otherwise.
+    pub fn prove_by(&mut self, proof: Proof) {
+        self.proof = proof;
     }
     /// Bytes of the object so far.
     pub fn bytes(&self) -> u64 {
@@ -103,12 +109,12 @@ impl Assembly {
             () if object != segment.object => Err(SegmentError::Changed),
             () if object.len > LARGEST => Err(SegmentError::TooLarge(object.len)),
             () if self.bytes.len() < len && !segment.bytes.is_empty() => return Ok(None),
-            () if self.bytes.len() == len && digest(&self.bytes) == object.digest => {
+            () if self.bytes.len() == len && self.proof.holds(&object.digest, &self.bytes) => {
                 Ok(Some(std::mem::take(&mut self.bytes)))
             }
             () => Err(SegmentError::Digest),
         };
-        *self = Self::default();
+        (self.object, self.bytes) = (None, Vec::new());
         whole
     }
 }

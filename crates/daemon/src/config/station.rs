@@ -49,6 +49,19 @@ pub struct NetworkConfig {
     /// The control channel, to which idle nodes listen: the nodes' own setting; the testbed's where none is named.
     #[serde(deserialize_with = "channel", alias = "control_channel")]
     pub control: Option<Channel>,
+    /// Whether its nodes have keys.
+    pub security: SecurityConfig,
+}
+
+/// Whether a network is secured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecurityConfig {
+    /// Nothing is sealed: anybody near can read, and order nodes about.
+    #[default]
+    Off,
+    /// What is not sealed is neither ordered nor believed.
+    Require,
 }
 
 impl Default for NetworkConfig {
@@ -64,6 +77,7 @@ impl Default for NetworkConfig {
             building: None,
             channels: None,
             control: None,
+            security: SecurityConfig::Off,
         }
     }
 }

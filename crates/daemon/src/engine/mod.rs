@@ -199,10 +199,11 @@ struct Runner<N: Connector> {
 impl<N: Connector> Runner<N> {
     /// Runs `job`, and stores how it ended.
     fn work(&mut self, job: &StoredJob) {
+        let named = |node: &NodeId| self.station.facts.network.place.named(*node);
         let name = match &job.work {
             Work::Survey => format!("job {}: survey", job.id.0),
-            Work::Fetch { from } => format!("job {}: object of node {from}", job.id.0),
-            Work::Plan { from } => format!("job {}: plan for node {from}", job.id.0),
+            Work::Fetch { from } => format!("job {}: object of node {}", job.id.0, named(from)),
+            Work::Plan { from } => format!("job {}: plan for node {}", job.id.0, named(from)),
             Work::Session(request) => {
                 format!(
                     "job {}: session of {} nodes",

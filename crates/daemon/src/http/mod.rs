@@ -77,10 +77,13 @@ const API: &[Route] = &[
 
 /// What browsers are shown.
 const PAGES: &[Route] = &[
-    ("get", "/", || get(pages::network)),
+    ("get", "/", || get(pages::overview)),
+    ("get", "/map", || get(pages::network)),
+    ("get", "/nodes", || get(pages::nodes)),
     ("get", "/transfers", || get(pages::transfers)),
     ("post", "/transfers", || post(pages::submit)),
     ("post", "/transfers/{id}/cancel", || post(pages::cancel)),
+    ("post", "/groups/{id}/cancel", || post(pages::cancel_group)),
     ("get", "/jobs/{id}", || get(pages::job)),
     ("get", "/objects", || get(pages::objects)),
     ("get", "/objects/{id}", || get(pages::object)),

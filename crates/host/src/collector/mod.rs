@@ -21,6 +21,7 @@ pub use run::Observations;
 use crate::job::{Failure, Progress, Watch};
 use crate::link_state::{HopObservation, PlanRequest};
 use crate::network::{Network, NetworkTime};
+use crate::object::Proof;
 use crate::outcome::Outcome;
 use crate::recovery::{self, Reports, Sought, Turn};
 use crate::registry::Pipelined;
@@ -35,6 +36,7 @@ use thalweg_planner::{Plan, Style};
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::{ObjectRange, Scheme};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Detours that a path hop by hop takes, at most.
 const DETOURS: u64 = 3;
@@ -81,6 +83,8 @@ pub struct TransferEnd<'a> {
     pub on_time: Duration,
     /// What it showed of hops, by the network's time.
     pub hops: &'a [HopObservation],
+    /// How it ended, where it failed.
+    pub failure: Option<&'a str>,
 }
 
 /// Stores what a collector brings, follows its progress, and may stop it.
@@ -135,6 +139,15 @@ impl Collector {
             line_loss,
         }
     }
+    /// Whether its network is secured: then only what is sealed is ordered and believed.
+    pub fn sealing(&self) -> Sealing {
+        self.description.sealing()
+    }
+    /// What shows that an object is the whole of node `source`'s.
+    fn proof(&self, source: NodeId) -> Proof {
+        let keys = self.description.keys.as_ref();
+        keys.map_or(Proof::Digest, |keys| keys.proof(source))
+    }
     /// A transfer ended at `at` without its relays hearing of it: they may still wait for packets.
     pub fn note_broken_transfer(&mut self, at: NetworkTime) {
         self.broken = Some(at);
@@ -185,6 +198,7 @@ impl Collector {
                 own.transfers
             };
             let reports = Reports {
+                sealing: description.sealing(),
                 ids,
                 sink: description.sink,
                 floor: description.place.floor,
@@ -285,6 +299,8 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let source = self.description.id(request.plan.source);
+        let sealing = self.sealing();
+        assembly.prove_by(self.proof(source));
         let (fault, repeats) = (Cell::new(None), Cell::new(0));
         let next = |last: &ProtocolPlan, tried: u32| match (fault.get(), request.goes_on()) {
             // The plan is not to blame, and it is the fastest.
@@ -292,7 +308,10 @@ impl Collector {
                 repeats.set(1);
                 Some((last.clone(), settling(last.protocol.scheme)))
             }
-            (_, true) => Some((request.next_plan(source, tried - repeats.get())?, SETTLING)),
+            (_, true) => {
+                let plan = request.next_plan(source, tried - repeats.get(), sealing)?;
+                Some((plan, SETTLING))
+            }
             // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
             (fault, false) => {
                 let is_lost = fault == Some(Fault::StationLost);
@@ -326,7 +345,7 @@ impl Collector {
         };
         let terms = request.fetch_terms();
         let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
-        Ok(request.report(brought, repeats.get()))
+        Ok(request.report(brought, repeats.get(), sealing))
     }
 
     /// Fetches the object of `request` once more, by PIP over a path of the same plan, for comparison.
@@ -378,6 +397,7 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut terms = request.terms(choice.protocol, attempt.range);
+        terms.sealing = self.sealing();
         if request.has_last_resort() && choice.protocol.scheme == Scheme::Thalweg {
             terms = terms.with_last_resort(&choice.plan);
         }
@@ -406,6 +426,8 @@ impl Collector {
             participants: &observations.participants,
             on_time: observations.on_time,
             hops: &observations.hops,
+            failure: (carried.as_ref().ok())
+                .and_then(|(outcome, _)| outcome.summary.failure.as_deref()),
         };
         observer.end(network, &end)?;
         Ok(carried?)
@@ -434,6 +456,7 @@ impl Collector {
             network: &self.description.place.name,
             ids,
             seed: self.description.draw.1,
+            sealing: terms.sealing,
         };
         let mut summary = account.of(plan, &fetched, (terms, &self.description.timing));
         let mut details = Details {

@@ -16,6 +16,7 @@ use crate::transfer::reroute::Reroute;
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::Scheme;
+use thalweg_wire::seal::frame::Sealing;
 
 /// How long to wait for a line that is down.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -39,11 +40,18 @@ impl Collector {
     {
         let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
         let (number, ids) = (self.transfers.wrapping_add(1), &self.description.place.ids);
+        if self.sealing() == Sealing::Sealed && scheme != Scheme::Thalweg {
+            let protocol = choice.protocol.name;
+            let line = format!("the network is secured, and {protocol} is not sealed");
+            return Err(Failure::Unfit(line));
+        }
         if scheme == Scheme::HopByHop {
             let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
             return self.run_job(network, job, scheme, watch, observations);
         }
+        let proof = self.proof(self.description.id(plan.source));
         let job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
+        let job = job.proved_by(proof);
         let fetched = self.run_job(network, job, scheme, watch, observations)?;
         let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
         let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));

@@ -47,6 +47,7 @@ pub enum Address {
 
 /// Why something is no address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// It is empty.
     #[error("wanted a serial port such as /dev/ttyUSB0, or tcp:HOST:PORT")]

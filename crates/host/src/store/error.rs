@@ -74,6 +74,9 @@ pub enum StoreError {
     /// The disk has too little left for another job.
     #[error("{0}: delete objects, or make room otherwise")]
     DiskLow(String),
+    /// All numbers of floods were used, or the clock is in another century.
+    #[error("no number is left for floods: is the clock right?")]
+    NoNumbers,
     /// A campaign was opened with other nodes than it was begun with.
     #[error("the campaign was begun with other nodes")]
     CampaignNodes,

@@ -335,6 +335,31 @@ impl Store {
         Ok(counts(&rows))
     }
 
+    /// The same of those that ended at `since` or later, in seconds since 1970; none of them is open.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn count_ended(&self, network: &str, since: i64) -> Result<[u64; 5]> {
+        let sql = "SELECT state, count(*) FROM jobs
+            WHERE network = ?1 AND ended_at >= ?2 GROUP BY state";
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(counts(&self.rows(sql, params![network, since], row)?))
+    }
+
+    /// Nodes of `network` whose last fetch that ended at `since` or later, in seconds since 1970, failed; with that job.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn last_failed(&self, network: &str, since: i64) -> Result<Vec<(NodeId, JobId)>> {
+        // Of the columns beside `max` those of its row are given.
+        let sql = "SELECT source, state, max(id) AS id FROM jobs
+            WHERE network = ?1 AND ended_at >= ?2 AND kind = 'fetch' AND state IN ('done', 'failed')
+            GROUP BY source HAVING state = 'failed' ORDER BY source";
+        self.rows(sql, params![network, since], |row| {
+            Ok((node(row, "source")?, JobId(row.get("id")?)))
+        })
+    }
+
     pub(super) fn select_jobs<P: rusqlite::Params>(
         &self,
         of: &str,

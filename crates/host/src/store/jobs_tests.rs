@@ -101,6 +101,27 @@ fn what_ran_when_the_process_ended_is_queued_again() {
 }
 
 #[test]
+fn a_fetch_that_failed_counts_until_its_node_delivers() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let mut end = |from: u16, state: JobState| {
+        let id = store.submit(&[fetch(from, 0)], 9).unwrap()[0];
+        begin(&mut store, "a").unwrap();
+        store.end_job(id, state, None, None).unwrap();
+        id
+    };
+    end(1, JobState::Failed);
+    let last = end(2, JobState::Failed);
+    end(1, JobState::Done);
+    end(2, JobState::Cancelled);
+    let failed = store.last_failed("a", 0).unwrap();
+    assert_eq!(failed, [(NodeId::new(2).unwrap(), last)]);
+    assert_eq!(store.count_ended("a", 0).unwrap(), [0, 0, 1, 2, 1]);
+    assert_eq!(store.last_failed("a", i64::MAX).unwrap(), []);
+    assert_eq!(store.count_ended("b", 0).unwrap(), [0; 5]);
+}
+
+#[test]
 fn a_damaged_row_hides_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();

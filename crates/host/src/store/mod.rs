@@ -15,6 +15,7 @@ mod history;
 mod hops;
 mod jobs;
 mod log;
+mod numbers;
 mod object;
 mod outbox;
 mod parts;
@@ -307,9 +308,9 @@ fn insert_one(
     tx.execute(
         "INSERT INTO transfers (protocol, testbed, source, sink, bytes, verified, goodput_kbps,
             utilisation, rounds, first_round_reliability, active_nodes, hops, paths, energy_j,
-            duration_s, seed, digest, object, baseline_of, report, file)
+            duration_s, seed, digest, object, baseline_of, report, file, sealed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-            ?19, ?20, ?21)",
+            ?19, ?20, ?21, ?22)",
         params![
             r.protocol,
             r.testbed,
@@ -332,6 +333,7 @@ fn insert_one(
             baseline_of.map(|id| id.0),
             report,
             file,
+            r.sealed,
         ],
     )?;
     Ok(TransferId(tx.last_insert_rowid()))
@@ -348,6 +350,7 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
             sink: node(row, "sink")?,
             bytes: row.get("bytes")?,
             verified: row.get("verified")?,
+            sealed: row.get("sealed")?,
             goodput_kbps: row.get::<_, Option<f64>>("goodput_kbps")?.unwrap_or(0.0),
             utilisation: row.get("utilisation")?,
             rounds: row.get("rounds")?,

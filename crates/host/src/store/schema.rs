@@ -186,6 +186,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE surveys DROP COLUMN apart_us;
 ",
+    // One row at most: the last number of a flood that was reserved. Whether an object travelled sealed.
+    "
+    CREATE TABLE numbers (last INTEGER NOT NULL) STRICT;
+    ALTER TABLE transfers ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0 CHECK (sealed IN (0, 1));
+",
     // What is asked every few seconds is counted as it changes; ages are days on which the daemon ran, by what came since.
     "
     CREATE TABLE totals (
@@ -250,6 +255,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     UPDATE jobs SET outcome = NULL WHERE kind = 'fetch' AND transfer IS NOT NULL;
     ALTER TABLE log ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
     ALTER TABLE log ADD COLUMN since INTEGER;
+",
+    // All that is asked of the jobs of a day is in the index.
+    "
+    CREATE INDEX jobs_by_end ON jobs (network, ended_at, state, kind, source, id) WHERE ended_at IS NOT NULL;
 ",
 ];
 

@@ -85,6 +85,7 @@ proptest! {
             there_and_back(&Command::Sweep(sweep));
         }
         there_and_back(&Command::Stop);
+        there_and_back(&Command::Numbers { from: room as u32, count: bits });
         let list: Vec<Channel> = Channel::all().take(usize::from(hops) + 1).collect();
         let channels = Channels::new(&list).unwrap();
         let id = |n| NodeId::new(n).unwrap();
@@ -133,6 +134,7 @@ proptest! {
             Floods::Refused(floodnet::Refused::Busy),
             Floods::Refused(floodnet::Refused::TooLong),
             Floods::Refused(floodnet::Refused::Silent),
+            Floods::Refused(floodnet::Refused::NoNumber),
             Floods::Refused(floodnet::Refused::Radio(Refusal::Late { by: time })),
             Floods::Refused(floodnet::Refused::Radio(Refusal::ChannelBusy)),
             Floods::Refused(floodnet::Refused::Radio(Refusal::Empty)),
@@ -201,6 +203,7 @@ fn every_reason_and_end_round_trips() {
         Refused::NotSink,
         Refused::BadRoute,
         Refused::TooLate,
+        Refused::Sealing,
     ] {
         event_there_and_back(Event::Refused(why));
     }
