@@ -11,6 +11,11 @@ fn main() {
         )
         .unwrap();
     }
+    if all[1] == "replay" {
+        let s = Script::parse(&std::fs::read_to_string(&all[2]).unwrap()).unwrap();
+        println!("{:?}", guarded(&s));
+        return;
+    }
     if all[1] == "power" {
         let place = std::path::PathBuf::from(&all[2]);
         let _ = std::fs::remove_dir_all(&place);

@@ -56,6 +56,47 @@ fn a_train_goes_on_by_its_clock_where_nobody_answers_and_ends() {
 }
 
 #[test]
+fn a_frame_that_lies_about_its_place_keeps_no_node_busy() {
+    let (mut train, mut now) = (train(), Instant::ZERO);
+    train.begin(now, MS(1), slots(0, &TELOSB));
+    // It listens, and hears a frame of its own train that should come eight slots later.
+    while train.poll_timeout().is_none() {
+        let Some((rouse, When::At(sfd))) = asked(&mut train) else {
+            panic!("it goes by its own clock")
+        };
+        now = sfd + air_time(BYTES).saturating_sub(SFD_OFFSET);
+        train.handle_radio(now, &RadioEvent::Sent { op: OP, sfd });
+        assert!(rouse.left > 0);
+    }
+    let (number, all) = (train.number, slots(0, &TELOSB));
+    let left = all - 2 - 8;
+    train.take(
+        now,
+        Rouse {
+            train: number,
+            left,
+        },
+        now,
+    );
+    // The radio refuses whatever is asked for too late, at the same instant.
+    let mut refused = Vec::new();
+    while let Some((rouse, When::AfterRx(gap))) = asked(&mut train) {
+        if gap > TELOSB.turnaround {
+            break;
+        }
+        refused.push(rouse.left);
+        assert!(refused.len() < usize::from(FLOOD), "{refused:?}");
+        let why = Refusal::Late { by: MS(5) };
+        train.handle_radio(now, &RadioEvent::Refused { op: OP, why });
+    }
+    assert!(refused.len() > 1, "{refused:?}");
+    assert!(
+        refused.windows(2).all(|pair| pair[0] > pair[1]),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn who_hears_a_frame_sends_in_all_slots_after_it_until_the_flood_ends() {
     let mut train = train();
     let sfd = Instant::ZERO + MS(100);
