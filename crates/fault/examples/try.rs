@@ -84,5 +84,5 @@ fn main() {
     for (s, b) in &t.breaches {
         println!("seed {s}: {b}");
     }
-    println!("{} scenarios {:.1}/s jobs {} done {} delivered {} events {} net {:.0} s slowest {:?} longest {:?} {:?}", t.scenarios, t.rate(), t.jobs, t.done, t.delivered, t.events, t.network_s, t.slowest, t.longest, t.by_kind());
+    println!("{} scenarios {:.1}/s jobs {} done {} delivered {} events {} net {:.0} s slowest {:?} longest {:?} {:?}", t.scenarios, t.rate(), t.jobs, t.done, t.delivered, t.events, t.network_s, t.slowest, t.longest, (Tally::by_kind(&t.breaches), Tally::by_kind(&t.unsecured)));
 }

@@ -3,6 +3,7 @@
 //! Nodes are 1, 2, ... in the file as in reports; node 1 is the base station. Time base: milliseconds of the network's time
 //! since the nodes were switched on. Invariant: a script that was read can be run. Tests: at the end.
 
+use crate::breach::BreachKind;
 use serde::{Deserialize, Serialize};
 use thalweg_units::Channel;
 
@@ -252,6 +253,25 @@ impl Script {
     pub fn has_outsider(&self) -> bool {
         let is_act = |strike: &Strike| matches!(strike.what, Fault::Outsider(_));
         self.strikes.iter().any(is_act)
+    }
+
+    /// Whether a breach of this kind is what frames without a keyed check allow: an outsider's word is taken, and so is a
+    /// frame in which a bit was flipped past the check sequence. Nothing excuses a panic, a node that is kept busy, a report
+    /// that contradicts itself; and nothing but an outsider an object that is not its node's, or does not come.
+    pub fn excuses(&self, kind: BreachKind) -> bool {
+        let is_flip = |strike: &Strike| match strike.what {
+            Fault::Frames { each, .. } => matches!(each, FrameFault::Flip { .. }),
+            _ => false,
+        };
+        match kind {
+            BreachKind::Unordered | BreachKind::Survey => {
+                self.has_outsider() || self.strikes.iter().any(is_flip)
+            }
+            BreachKind::Foreign | BreachKind::Undelivered | BreachKind::Overtime => {
+                self.has_outsider()
+            }
+            BreachKind::Panic | BreachKind::Stuck | BreachKind::Report | BreachKind::Meter => false,
+        }
     }
 
     fn check(&self) -> Result<(), ScriptError> {

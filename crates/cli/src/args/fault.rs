@@ -39,7 +39,7 @@ pub(crate) struct FaultArgs {
     /// Run nothing; print the scenario of --seed as a file for --replay.
     #[arg(long, requires = "seed")]
     pub(crate) script: bool,
-    /// Add an outsider, who replays and forges frames. What it breaks is counted, and is no failure: links are not secured.
+    /// Add an outsider, who replays and forges frames. What it breaks for want of a key is counted apart, and is no failure.
     #[arg(long)]
     pub(crate) outsider: bool,
     /// Go on after a seed that breaks something.
