@@ -11,6 +11,10 @@ fn main() {
         )
         .unwrap();
     }
+    if all[1] == "script" {
+        print!("{}", draw(all[2].parse().unwrap(), Whom::Nature).to_text());
+        return;
+    }
     if all[1] == "replay" {
         let s = Script::parse(&std::fs::read_to_string(&all[2]).unwrap()).unwrap();
         println!("{:?}", guarded(&s));

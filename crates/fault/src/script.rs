@@ -16,6 +16,9 @@ const MAX_MS: u64 = 30 * 86_400_000;
 /// The most steps, strikes and fades each.
 const MAX_ENTRIES: usize = 1_000;
 
+/// Links of this power or more lose next to nothing by themselves.
+pub(crate) const STRONG_DBM: f64 = -82.0;
+
 /// A scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,6 +256,20 @@ impl Script {
     pub fn has_outsider(&self) -> bool {
         let is_act = |strike: &Strike| matches!(strike.what, Fault::Outsider(_));
         self.strikes.iter().any(is_act)
+    }
+
+    /// Whether strong links lead from every node to the base station.
+    pub fn has_paths(&self) -> bool {
+        let mut reached = vec![1];
+        for _ in 0..self.nodes {
+            let strong = self.links.iter().filter(|link| link.dbm >= STRONG_DBM);
+            for (a, b) in strong.flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
+                if reached.contains(&a) && !reached.contains(&b) {
+                    reached.push(b);
+                }
+            }
+        }
+        reached.len() == usize::from(self.nodes)
     }
 
     /// Whether a breach of this kind is what frames without a keyed check allow: an outsider's word is taken, and so is a

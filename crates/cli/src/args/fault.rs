@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Try small networks in which everything goes wrong, and check what must hold all the same.
+/// Try small networks in which everything goes wrong, and check what must hold.
 ///
 /// A seed makes a network of two to eight nodes, objects to fetch, and what goes wrong meanwhile: frames that are lost,
 /// doubled, late or changed, nodes that die, restart or hear nothing, links that fade, foreign traffic. It runs packet by
