@@ -82,7 +82,12 @@ fn main() {
         after_breach: AfterBreach::GoOn,
     };
     let t = campaign(&c, &mut |t| {
-        eprintln!("{} {:.0}/s {:?}", t.scenarios, t.rate(), t.by_kind());
+        eprintln!(
+            "{} {:.0}/s {:?}",
+            t.scenarios,
+            t.rate(),
+            Tally::by_kind(&t.breaches)
+        );
         Continue(())
     });
     for (s, b) in &t.breaches {
