@@ -208,10 +208,14 @@ class Soak:
             except OSError:
                 pass
         try:
-            until(lambda: self.gateway.json("/healthz")["status"] == "degraded", "a full disk is told")
+            until(self.is_full, "a full disk is told")
             check(self.gateway.ask("POST", "/api/jobs", {"kind": "survey"})[0] == 507, "no job is taken on a full disk")
         finally:
             os.remove(filler)
+
+    def is_full(self):
+        health = self.gateway.json("/healthz")
+        return health["store"]["free_bytes"] < health["store"]["reserve_bytes"] and health["status"] == "degraded"
 
     def disturb(self, nth):
         """What happens in round `nth`, by its number and by chance."""
