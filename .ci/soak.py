@@ -325,8 +325,10 @@ class Soak:
             all += [told["id"] for told in part]
             before = f"&before={all[-1]}"
         check(set(all) <= set(self.objects), "no object came without a job of ours")
-        youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - KEEP_DAYS * ROUNDS_A_DAY}
-        check(youngest <= set(all), f"objects of the last {KEEP_DAYS} days are there: {len(youngest - set(all))} are not")
+        # The day to which the clock jumped counts as one.
+        days = KEEP_DAYS - 1
+        youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - days * ROUNDS_A_DAY}
+        check(youngest <= set(all), f"objects of the last {days} days are there: {len(youngest - set(all))} are not")
         most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY, self.rounds - 1) * (len(self.gateway.json("/api/nodes")["nodes"]) - 1)
         check(self.rounds <= KEEP_DAYS * ROUNDS_A_DAY or len(all) <= most, f"what is older is gone: {len(all)} objects, at most {most}")
         files = len(os.listdir(os.path.join(self.data, "objects")))
