@@ -4,7 +4,7 @@ clock goes on by six hours a round and jumps, the line is cut, either side is ki
 fills once. Nothing is lost, nothing comes twice, memory and database stay within bounds, and pages stay cheap.
 
     .ci/soak.py target/release/thalweg                    three days
-    .ci/soak.py target/release/thalweg --days 365 --testbed building100         the long form, some hours
+    .ci/soak.py target/release/thalweg --days 365 --testbed building100         the long form, more than a day
 
 Needs mosquitto and its clients, libfaketime for the clock, and root for a small disk; says what it went without.
 """
