@@ -131,7 +131,6 @@ fn a_testbed_may_demand_it() {
     let network = Network::of(testbed).random_object(500);
     assert!(network.collect(2).unwrap().summary().sealed);
     let p3 = network
-        .clone()
         .protocol("p3")
         .unwrap()
         .collect(2)
