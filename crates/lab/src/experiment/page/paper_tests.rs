@@ -56,7 +56,7 @@ fn a_file_gives_back_what_was_measured() {
         "{text}"
     );
     // What is measured again takes the place of what was known.
-    let again = results.clone().with(measurement(vec![of_bound(1, 0.66)]));
+    let again = results.with(measurement(vec![of_bound(1, 0.66)]));
     assert_eq!(again.results.len(), 2);
     assert_eq!(again.of("cit.fig5").unwrap().measured[0].value, 0.66);
 }
