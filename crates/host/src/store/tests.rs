@@ -466,7 +466,8 @@ fn a_store_of_the_first_format_is_read_on() {
         DROP TABLE outbox; DROP TABLE spent; DROP TABLE parts; DROP TABLE seen;
         DROP TRIGGER object_comes; DROP TRIGGER object_goes; DROP TRIGGER object_changes;
         DROP INDEX objects_by_node; DROP INDEX objects_by_name; DROP INDEX transfers_by_baseline;
-        DROP TABLE totals; DROP TABLE job_totals; DROP TABLE days;
+        DROP TABLE totals; DROP TABLE job_totals; DROP TABLE days; DROP TABLE numbers;
+        ALTER TABLE transfers DROP COLUMN sealed;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
