@@ -75,6 +75,7 @@ pub(super) fn record(source: NodeId, bytes: u64) -> Summary {
         sink: NodeId::new(1).unwrap_or(NodeId::MAX),
         bytes,
         verified: true,
+        sealed: false,
         goodput_kbps: 200.0,
         utilisation: None,
         rounds: 1,
