@@ -75,3 +75,26 @@ fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
     let again = Script::parse(&small.to_text()).unwrap();
     assert_eq!(guarded(&again).unwrap_err(), breach);
 }
+
+/// Scripts that broke something once, as they were printed.
+const FOUND: [&str; 1] = [
+    // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
+    r#"
+    seed = 4173
+    nodes = 3
+    board = "telosb"
+    idle = "rests"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 3, dbm = -77.0 }]
+    strike = [{ at_ms = 9538, node = 1, what = { frames = { count = 1, each = { flip = { bit = 65460 } } } } }]
+    "#,
+];
+
+#[test]
+fn what_was_found_holds_now() {
+    for script in FOUND {
+        let script = Script::parse(script).unwrap();
+        let ended = guarded(&script);
+        assert!(ended.is_ok(), "seed {}: {ended:?}", script.seed);
+    }
+}
