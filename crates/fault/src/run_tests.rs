@@ -57,10 +57,14 @@ fn a_node_that_nobody_hears_is_undelivered() {
 #[test]
 fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
     let mut script = draw(5, Whom::Nature);
-    let late = script.calm_ms() + 60_000;
+    // Long after the order for its object is over.
+    let late = script.calm_ms() + 700_000;
     let act = Act::Fetch { from: 2 };
-    // Node 2 may be asked for its object in the steps; then it may be read.
-    script.steps = vec![Step::Pause { ms: late + 20_000 }];
+    let fetch = Step::Fetch {
+        from: 2,
+        bytes: 500,
+    };
+    script.steps = vec![fetch, Step::Pause { ms: late + 20_000 }];
     script.strikes.push(strike(late, Fault::Outsider(act)));
     let (small, breach) = shrink(&script, |script| guarded(script).err()).unwrap();
     assert_eq!(breach.kind(), BreachKind::Unordered, "{breach}");
@@ -70,8 +74,31 @@ fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
         "{}",
         small.to_text()
     );
-    assert!(small.fades.is_empty() && small.links.is_empty());
+    assert!(small.fades.is_empty());
     // What is printed breaks the same.
     let again = Script::parse(&small.to_text()).unwrap();
     assert_eq!(guarded(&again).unwrap_err(), breach);
+}
+
+/// Scripts that broke something once, as they were printed.
+const FOUND: [&str; 1] = [
+    // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
+    r#"
+    seed = 4173
+    nodes = 3
+    board = "telosb"
+    idle = "rests"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 3, dbm = -77.0 }]
+    strike = [{ at_ms = 9538, node = 1, what = { frames = { count = 1, each = { flip = { bit = 65460 } } } } }]
+    "#,
+];
+
+#[test]
+fn what_was_found_holds_now() {
+    for script in FOUND {
+        let script = Script::parse(script).unwrap();
+        let ended = guarded(&script);
+        assert!(ended.is_ok(), "seed {}: {ended:?}", script.seed);
+    }
 }

@@ -5,6 +5,8 @@
 
 use crate::breach::BreachKind;
 use serde::{Deserialize, Serialize};
+use thalweg_sim::boards;
+use thalweg_simnet::motes::check_pipelines;
 use thalweg_units::Channel;
 
 /// The most nodes of a network.
@@ -298,6 +300,10 @@ impl Script {
                 "nodes: expected 2 to {MAX_NODES}, not {}",
                 self.nodes
             ));
+        }
+        let board = boards::load(&self.board).map_err(|why| ScriptError(why.to_string()))?;
+        if let Err(why) = check_pipelines(&board) {
+            return fail(format!("board {} carries no pipelines: {why}", self.board));
         }
         let counts = [
             self.links.len(),

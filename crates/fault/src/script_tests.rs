@@ -27,6 +27,8 @@ fn what_was_written_is_read_back() {
 fn what_cannot_be_run_is_one_line() {
     for (from, to, said) in [
         ("nodes = 3", "nodes = 1", "expected 2 to 16"),
+        ("telosb", "nonesuch", "no board"),
+        ("telosb", "mica2", "carries no pipelines"),
         ("nodes = 3", "nodes = \"a\"", "line 3"),
         ("seed = 7", "sed = 7", "unknown field `sed`"),
         (
