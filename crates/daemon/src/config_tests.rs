@@ -48,7 +48,7 @@ fn the_example_explains_every_key_and_has_the_defaults() {
     let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
     keys.sort_unstable();
     let known = "allow at_most baud building buttons bytes channels control data discovery energy_j_per_day history_days host hosts \
-        keep_bytes keep_days least_battery_v listen name password_file port port prefix protocol queue reserve_bytes resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
+        keep_bytes keep_days least_battery_v listen name password_file port port prefix protocol queue reserve_bytes resurvey_after_h security seed speed survey_when_idle testbed token token_file user windows";
     assert_eq!(keys.join(" "), known);
 }
 
