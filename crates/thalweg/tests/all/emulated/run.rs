@@ -50,7 +50,7 @@ pub(crate) fn motes20() -> Testbed {
 
 /// The same corridor, whose access points are on, and motes on channels of which they disturb three.
 pub(crate) fn beside_wifi() -> Testbed {
-    let quiet = include_str!("../../../../testbeds/motes20.toml");
+    let quiet = include_str!("../../../../../testbeds/motes20.toml");
     assert!(quiet.contains("wifi = false\n") && quiet.contains("sink = 1\n"));
     let text = quiet.replace("wifi = false\n", "").replace(
         "sink = 1\n",
