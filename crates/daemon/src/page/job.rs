@@ -1,21 +1,13 @@
 //! One job: the request, the progress, what came of it, its log.
 
 use maud::{html, Markup};
-use serde_json::Value;
 
-use super::map::{figure, Look, Marked, Route};
+use super::label::{bar, state, title};
 use super::text::when;
-use super::transfers::{bar, state, title};
 use super::{fact, fetched, forms, log, page, plan, session, transfers};
 use crate::station_state::StationState;
 use crate::stations::Stations;
 use thalweg_host::store::{JobId, StoreError, StoredJob, Work};
-
-/// JSON of a job, such as its outcome.
-pub(super) fn parsed(json: Option<&String>) -> Value {
-    json.and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default()
-}
 
 pub(crate) fn job(
     stations: &Stations,
@@ -98,13 +90,4 @@ fn failed(job: &StoredJob, why: &str) -> Markup {
 /// What a survey came to.
 fn surveyed(stations: &Stations, job: &StoredJob) -> Markup {
     html! { @if job.state.is_end() { (transfers::history(stations, std::slice::from_ref(job))) } }
-}
-
-/// A route on the map of a station.
-pub(super) fn drawn(station: Option<&StationState>, route: Option<&Route>) -> Markup {
-    html! {
-        @if let (Some(station), Some(route)) = (station, route) {
-            (figure(station, &Look::at(Marked::Route(route))))
-        }
-    }
 }

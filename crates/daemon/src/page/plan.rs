@@ -3,8 +3,8 @@
 use maud::{html, Markup};
 use serde_json::Value;
 
-use super::job::{drawn, parsed};
 use super::map::Route;
+use super::route::{drawn, parsed};
 use super::text::{count, rate, seconds};
 use super::{fact, table};
 use crate::station_state::StationState;

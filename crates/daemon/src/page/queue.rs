@@ -2,8 +2,8 @@
 
 use maud::{html, Markup};
 
+use super::label::name;
 use super::text::{count, seconds, when};
-use super::transfers::name;
 use super::{forms, ROWS};
 use crate::config::{Transfers, Window};
 use crate::station_state::now;

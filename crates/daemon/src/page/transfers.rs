@@ -2,63 +2,14 @@
 
 use maud::{html, Markup};
 
+use super::label::{bar, name, state};
 use super::text::{count, seconds, seconds_of, when};
-use super::{fact, fetched, forms, more, node_link, page, queue, series, table, ROWS};
+use super::{fact, fetched, forms, more, page, queue, series, table, ROWS};
 use crate::running::Running;
 use crate::station_state::now;
 use crate::stations::Stations;
 use crate::view::number;
 use thalweg_host::store::{JobId, JobState, StoreError, StoredJob, Work};
-
-/// What a job is to do, in words without links.
-pub(super) fn title(stations: &Stations, job: &StoredJob) -> String {
-    let of = match stations.is_only() {
-        true => String::new(),
-        false => format!("{}: ", job.station),
-    };
-    let place = stations.named(Some(&job.station)).ok();
-    let node = |id| match place {
-        Some(station) => super::named(station, id),
-        None => format!("node {id}"),
-    };
-    let what = match &job.work {
-        Work::Survey => "measure links".to_owned(),
-        Work::Fetch { from } => format!("object of {}", node(*from)),
-        Work::Plan { from } => format!("plan for {}", node(*from)),
-        Work::Session(request) => format!("session of {}", count(request.sources.len(), "node")),
-    };
-    of + &what
-}
-
-/// What a job is to do, in words.
-pub(super) fn name(stations: &Stations, job: &StoredJob) -> Markup {
-    html! {
-        @match &job.work {
-            Work::Survey => (title(stations, job)),
-            Work::Fetch { from } => {
-                @if !stations.is_only() { (job.station) ": " }
-                "object of " (node_link(stations, *from, &job.station))
-            }
-            Work::Plan { .. } | Work::Session(_) => {
-                a href=(format!("/jobs/{}", job.id.0)) { (title(stations, job)) }
-            }
-        }
-    }
-}
-
-/// A state in a word and a sign.
-pub(super) fn state(state: JobState) -> Markup {
-    let sign = match state {
-        JobState::Queued => "\u{2026}",
-        JobState::Running => "\u{25b6}",
-        JobState::Done => "\u{2713}",
-        JobState::Failed => "\u{2717}",
-        JobState::Cancelled => "\u{2013}",
-    };
-    html! {
-        span.state.bad[state == JobState::Failed] { span aria-hidden="true" { (sign) } " " (state.name()) }
-    }
-}
 
 /// Why `job` is still queued, where windows or limits are to blame; and when a window opens.
 pub(super) fn why_waiting(
@@ -74,17 +25,6 @@ pub(super) fn why_waiting(
             @if let Some(at) = opens { ", which opens at " (when(&crate::view::utc(at))) }
         }
     }))
-}
-
-/// A bar that shows how far a job is.
-pub(super) fn bar(running: &Running) -> Markup {
-    let id = running.id.0;
-    html! {
-        progress max="100" value=(format!("{:.1}", running.progress * 100.0)) data-job=(id) data-key="progress"
-            aria-label=(format!("Progress of job {id}")) {}
-        " "
-        span data-job=(id) data-key="phase" { (running.phase) }
-    }
 }
 
 /// What runs, on every page.

@@ -115,7 +115,7 @@ fn an_axis_says_where_it_begins_if_asked() {
     chart.base = Base::ToldLeast;
     let svg = chart.to_svg();
     assert!(
-        svg.contains(">V, from 2.80</text>") && !svg.contains(">0.00</text>"),
+        svg.contains(">V, from 2.800</text>") && !svg.contains(">0.00</text>"),
         "{svg}"
     );
 }
