@@ -28,8 +28,8 @@ pub struct NetworkConfig {
     /// The speed of the serial port.
     #[serde(deserialize_with = "baud")]
     pub baud: u32,
-    /// A testbed's name or file, which names the nodes and their board.
-    pub testbed: String,
+    /// A testbed's name or file, which names the nodes and their board; [`Self::testbed`] where none is named.
+    pub testbed: Option<String>,
     /// What draws everything random.
     pub seed: u64,
     /// A simulation is so many times as fast as real time.
@@ -56,7 +56,7 @@ impl Default for NetworkConfig {
         Self {
             port: None,
             baud: 1_000_000,
-            testbed: "indriya".to_owned(),
+            testbed: None,
             seed: 1,
             speed: 1.0,
             bytes: 59_000,
@@ -76,6 +76,20 @@ impl NetworkConfig {
     pub fn line(&self) -> Result<Option<Address>, AddressError> {
         let port = self.port.as_deref();
         port.map(|port| Address::parse(port, self.baud)).transpose()
+    }
+
+    /// The testbed's name or file.
+    ///
+    /// # Errors
+    /// Where a base station has a port and no testbed says which nodes are behind it.
+    pub fn testbed(&self) -> Result<&str, String> {
+        match (&self.testbed, &self.port) {
+            (Some(testbed), _) => Ok(testbed),
+            (None, None) => Ok("indriya"),
+            (None, Some(port)) => Err(format!(
+                "the base station at {port}: expected a `testbed` (--testbed) that names the nodes behind it"
+            )),
+        }
     }
 
     /// The channels on which it is heard; none where it is not said which.

@@ -218,8 +218,12 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut report = self.fetch_over(network, request, assembly, observer)?;
-        let mut search = Search::new(request.patience, request.link_state.links());
-        while report.object.is_none() && request.has_last_resort() && !self.station_lost {
+        let patience = request.patience.filter(|_| request.has_last_resort());
+        let Some(patience) = patience else {
+            return Ok(report);
+        };
+        let mut search = Search::new(patience, request.link_state.links());
+        while report.is_broken_off() && !self.station_lost {
             let arrived = assembly.bytes();
             match self.fetch_rest(network, (request, &mut search), assembly, observer)? {
                 Some((rest, pause_s)) => report = rest.after(report, pause_s),
@@ -362,7 +366,7 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut terms = request.terms(choice.protocol, attempt.range);
-        if request.has_last_resort() && choice.protocol.scheme == Scheme::Thalweg {
+        if request.has_last_resort() && choice.protocol.scheme != Scheme::HopByHop {
             terms = terms.with_last_resort(&choice.plan);
         }
         let id = |index| self.description.id(index);

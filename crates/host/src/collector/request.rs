@@ -36,8 +36,8 @@ pub struct FetchRequest<'a> {
     pub survey: Option<SurveyCost>,
     /// How often each plan is tried before another one is.
     pub retry: Retry,
-    /// How long links are measured again where all plans failed.
-    pub patience: Patience,
+    /// How long links are measured again where all plans failed; none where the caller does that.
+    pub patience: Option<Patience>,
 }
 
 impl FetchRequest<'_> {
@@ -129,6 +129,7 @@ impl FetchRequest<'_> {
                 _ => [first.name].into_iter().chain(more).collect(),
             },
             object: brought.object,
+            refused: brought.refused,
         }
     }
 }

@@ -338,7 +338,7 @@ fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_tr
         plan: Arc::new(link_state.plan(&plan_request).unwrap()),
         survey: None,
         retry: Retry::NEVER,
-        patience: Patience::of(Duration::ZERO),
+        patience: Some(Patience::of(Duration::ZERO)),
     };
     let mut fetch = |network: &mut Scripted| {
         let assembly = &mut Assembly::default();
