@@ -118,18 +118,8 @@ pub(crate) fn seed(value: Option<Bound<'_, PyAny>>) -> PyResult<u64> {
 
 fn node(name: &str, value: &Bound<'_, PyAny>, testbed: &Testbed) -> PyResult<NodeId> {
     if let Ok(label) = value.extract::<String>() {
-        let of = &testbed.name;
-        return match testbed.labelled(&label)[..] {
-            [id] => Ok(id),
-            [] => Err(input(
-                name,
-                &format!("{name}: {of} has no node called {label:?}"),
-            )),
-            [..] => {
-                let why = format!("{name}: {of} has several nodes called {label:?}; give a number");
-                Err(input(name, &why))
-            }
-        };
+        let unknown = |why| input(name, &format!("{name} {label:?}: {why}"));
+        return testbed.called(&label).map_err(unknown);
     }
     let node = value.extract().ok().and_then(|id| NodeId::new(id).ok());
     node.ok_or_else(|| unfit(name, "a node's number or label", value))

@@ -88,6 +88,7 @@ pub(crate) fn told(
             ("packets", 0, *packets)
         }
         Progress::Measuring { turn, of } => ("measuring links", u64::from(turn), u64::from(of)),
+        Progress::Sweeping { of, .. } => ("measuring links", 0, u64::from(of)),
         Progress::Collecting { complete, of } => {
             ("collecting link tables", u64::from(complete), u64::from(of))
         }

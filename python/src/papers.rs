@@ -57,6 +57,7 @@ impl Reproduced {
             to_come: &[],
             command,
             rows: None,
+            simulated_by: None,
         };
         page.html()
     }

@@ -13,7 +13,7 @@ import thalweg as tw
     [
         (lambda: tw.collect("line5", seed=-1), "seed", "seed: expected a whole number from 0"),
         (lambda: tw.collect("line5", source=77), None, "has no node 77"),
-        (lambda: tw.collect("line5", source="attic"), "source", "no node called"),
+        (lambda: tw.collect("line5", source="attic"), "source", "no node of this name"),
         (lambda: tw.collect("line5", protocol="p4"), "protocol", "no protocol is called"),
         (lambda: tw.collect("line5", channels=[27]), "channels", "a channel from 11 to 26, got 27"),
         (lambda: tw.collect("line5", channels=[26, 15, 26]), "channels", "channel 26 stands there twice"),

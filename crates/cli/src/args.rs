@@ -11,14 +11,18 @@ use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration};
 
 mod client;
+mod fault;
 mod firmware;
+mod keys;
 mod plan;
 mod station;
 mod sweep;
 mod testbed;
 
 pub(crate) use client::{At, JobsCommand, Remote};
+pub(crate) use fault::FaultArgs;
 pub(crate) use firmware::FirmwareArgs;
+pub(crate) use keys::KeysCommand;
 pub(crate) use plan::PlanArgs;
 #[cfg(feature = "daemon")]
 pub(crate) use station::GatewayArgs;
@@ -84,6 +88,8 @@ pub(crate) enum Command {
     Gateway(GatewayArgs),
     Basestation(BasestationArgs),
     Firmware(FirmwareArgs),
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// What protocols there are, and what each takes.
     Protocols {
         /// Print a JSON array.
@@ -104,6 +110,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Sweep(SweepArgs),
     Reproduce(ReproduceArgs),
+    Fault(FaultArgs),
     Timeline(TimelineArgs),
     /// What a shell completes after `thalweg`.
     #[command(after_help = "\
@@ -204,6 +211,9 @@ pub(crate) struct CollectArgs {
     /// [default: they have just been switched on].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
+    /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg).
+    #[arg(long, conflicts_with_all = ["all_nodes", "gateway", "port"])]
+    pub(crate) secure: bool,
     /// Measure links again for so long, in the network's time, where no route leads to a node or none that serves (thalweg,
     /// hop-by-hop) [default: 12h for a node that was heard of, or where links come and go; 30min for another, which is
     /// probably off].
@@ -235,6 +245,15 @@ pub(crate) struct CollectArgs {
     /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
     #[arg(long, value_name = "NAME", requires = "gateway")]
     pub(crate) station: Option<String>,
+    /// Before the gateway's jobs of a lower one, -128 to 127.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "gateway",
+        allow_negative_numbers = true,
+        default_value_t = 0
+    )]
+    pub(crate) priority: i8,
     /// The gateway's token, in a file [default: what THALWEG_TOKEN holds in the environment].
     #[arg(long, value_name = "FILE", requires = "gateway")]
     pub(crate) token_file: Option<PathBuf>,
@@ -457,12 +476,16 @@ pub(crate) struct ReproduceArgs {
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a self-contained page, index.html, to this folder.
+    /// Write pages to this folder: index.html with all of it, and of each paper PAPER.md with its figures. What PAPER.json
+    /// there has of other results of that paper stays on its page.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
     /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Simulate nothing: take the rows that --out has written to this folder. Results without rows there are left out.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "seeds", "jobs"])]
+    pub(crate) rows: Option<PathBuf>,
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,

@@ -153,8 +153,12 @@ fn finish(
         let silent = network::silent(testbed, report.missing());
         let mut text = shown::report(report, args.protocol.name, (testbed, &(ends + &silent)));
         if let Some(kept) = kept {
+            let sealed = match report.summary().sealed {
+                true => ", sealed",
+                false => "",
+            };
             text.push_str(&format!(
-                "\n{} bytes, whole, sha256 {}\nstored as {}\n",
+                "\n{} bytes, whole{sealed}, sha256 {}\nstored as {}\n",
                 report.summary().bytes,
                 kept.digest,
                 kept.path.display()

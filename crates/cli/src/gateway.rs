@@ -6,13 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
-use thalweg_daemon::config::{Config, NetworkConfig};
+use thalweg_daemon::config::{Config, NetworkConfig, SecurityConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
 use thalweg_host::line::AddressError;
 use thalweg_host::store::StoreError;
 use thalweg_simnet::motes::RunError;
 use thalweg_simnet::networks::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
+use thalweg_wire::seal::frame::Sealing;
 
 use crate::args::GatewayArgs;
 use crate::failure::Failure;
@@ -26,6 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let mut config = config(args)?;
     if args.check {
+        Daemon::check(&config, &stations(&mut config.clone(), args)?)?;
         return crate::output::print("the configuration is fine\n");
     }
     tracing_subscriber::fmt()
@@ -35,11 +37,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         // Standard error may be closed, and saying so there ends a thread.
         .log_internal_errors(false)
         .init();
-    let testbeds = testbeds(&mut config)?;
-    let mut stations = Vec::new();
-    for (of, testbed) in config.networks().iter().zip(testbeds) {
-        stations.push(station(of, testbed, args)?);
-    }
+    let stations = stations(&mut config, args)?;
     let stop = Interrupt::on_signals();
     let daemon = Daemon::start_all(&config, stations)?;
     let address = daemon.address();
@@ -58,6 +56,14 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::job("the gateway broke down")),
     }
+}
+
+/// The networks of `config`, with their testbeds.
+fn stations(config: &mut Config, args: &GatewayArgs) -> Result<Vec<Station>, Failure> {
+    let testbeds = testbeds(config)?;
+    let all = config.networks().iter().zip(testbeds);
+    all.map(|(of, testbed)| station(of, testbed, args))
+        .collect()
 }
 
 /// What systemd is told, where it began the gateway: that it serves, that it lives, that it ends.
@@ -128,6 +134,11 @@ fn testbed(of: &NetworkConfig) -> Result<Testbed, Failure> {
 fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<Station, Failure> {
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, of.seed);
+    let site = match of.security {
+        SecurityConfig::Require => site.secured(Sealing::Sealed),
+        // As its file says.
+        SecurityConfig::Off => site,
+    };
     let line = of.line().map_err(|why| named_port(&why))?;
     let refused = |why: RunError| match &of.name {
         Some(name) => Failure::Input(format!("station \"{name}\": {why}")),

@@ -11,12 +11,14 @@ mod collect;
 mod emulated;
 mod experiment;
 mod failure;
+mod fault;
 mod firmware;
 #[cfg(feature = "daemon")]
 mod gateway;
 mod gather;
 mod import;
 mod interrupt;
+mod keys;
 mod manual;
 mod network;
 mod objects;
@@ -29,6 +31,7 @@ mod progress;
 mod protocols;
 mod report;
 mod reproduce;
+mod row_folder;
 mod run;
 mod runner;
 mod shown;
@@ -98,6 +101,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Gateway(args) => gateway::run(args),
         Command::Basestation(args) => basestation::run(args),
         Command::Firmware(args) => firmware::run(args),
+        Command::Keys(command) => keys::run(command),
         Command::Jobs(command) => client::jobs(command),
         Command::Objects(command) => match &command.remote().gateway {
             Some(address) => client::objects(command, address),
@@ -109,6 +113,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Sweep(args) => sweep::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Fault(args) => fault::run(args),
         Command::Timeline(args) => timeline::run(args),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { into } => manual::pages(into.as_deref()),

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use thalweg_testbeds::{Assumed, Physics, SinkBy, Testbed};
+use thalweg_testbeds::{Assumed, NameError, Physics, SinkBy, Testbed};
 use thalweg_units::{Channel, Named, NodeId};
 
 use crate::failure::{one_line, Failure};
@@ -47,23 +47,13 @@ impl Ends {
 pub(crate) fn id(testbed: &Testbed, option: &str, node: &Node) -> Result<NodeId, Failure> {
     match node {
         Node::Number(id) => Ok(*id),
-        Node::Name(name) => {
-            let nodes = testbed.labelled(name);
-            let (name, of) = (one_line(name), &testbed.name);
-            match nodes[..] {
-                [id] => Ok(id),
-                [] => Err(Failure::Input(format!(
-                    "{option} {name}: {of} has no node of this name; `thalweg testbed show` has all"
-                ))),
-                [..] => {
-                    let numbers: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-                    Err(Failure::Input(format!(
-                        "{option} {name}: {of} has nodes {} of this name; give the number of one",
-                        numbers.join(", ")
-                    )))
-                }
-            }
-        }
+        Node::Name(name) => testbed.called(name).map_err(|why| {
+            let tip = match why {
+                NameError::NoNode(_) => "; `thalweg testbed show` has all",
+                NameError::Several(..) => "",
+            };
+            Failure::Input(format!("{option} {}: {why}{tip}", one_line(name)))
+        }),
     }
 }
 

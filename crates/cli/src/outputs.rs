@@ -18,6 +18,7 @@ pub(crate) enum Kind {
     Svg,
     Pcapng,
     Html,
+    Markdown,
     Json,
     /// As `testbed import` writes it.
     Csv,
@@ -31,7 +32,7 @@ impl Kind {
         match self {
             Self::Svg => "an SVG picture",
             Self::Pcapng => "a pcapng capture",
-            Self::Html => "a page",
+            Self::Html | Self::Markdown => "a page",
             Self::Json => "a JSON file",
             Self::Csv => "a CSV of links",
             Self::Image => "an image",
@@ -43,6 +44,7 @@ impl Kind {
             Self::Svg => b"<svg",
             Self::Pcapng => &[0x0a, 0x0d, 0x0d, 0x0a],
             Self::Html => b"<html",
+            Self::Markdown => b"# ",
             Self::Json => b"{",
             Self::Csv => b"# Links of",
             // Neither ELF nor HEX says whose it is: what is there stays, but for --force.

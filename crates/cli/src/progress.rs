@@ -241,6 +241,8 @@ impl Watch {
             Progress::Measuring { turn, of } => {
                 self.note_survey(label, "measuring links", ("nodes", turn, of));
             }
+            // It is over in a few seconds of the network's time, which a simulation skips.
+            Progress::Sweeping { .. } => {}
             Progress::Collecting { complete, of } => {
                 self.note_survey(label, "collecting link tables", ("tables", complete, of));
             }

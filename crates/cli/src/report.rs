@@ -1,13 +1,18 @@
-//! The page of `reproduce --report`, written again after each result. Tests: below, `tests/all/report.rs`.
+//! The pages of `reproduce --report`, written again after each result. Tests: below, `tests/all/report.rs`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use thalweg_lab::experiment::{Experiment, Page, Report};
+use thalweg_lab::experiment::{Experiment, Measurement, Page, PaperResults, Report};
 
 use crate::failure::Failure;
 use crate::output::write_file;
+use crate::outputs::{Kind, Outputs};
+use crate::run::make_folder;
 
 /// A page on the way.
 pub(crate) struct ReportPage {
@@ -15,6 +20,8 @@ pub(crate) struct ReportPage {
     command: String,
     /// The folder of rows as seen from the page's.
     rows: Option<String>,
+    /// Other versions of this program that made rows.
+    earlier: BTreeSet<String>,
 }
 
 impl ReportPage {
@@ -30,18 +37,86 @@ impl ReportPage {
             file: folder.join("index.html"),
             command: words.join(" "),
             rows,
+            earlier: BTreeSet::new(),
         }
+    }
+
+    /// Another version of this program made the rows, or some of them.
+    pub(crate) fn simulated_by(&mut self, version: &str) {
+        self.earlier.insert(version.to_owned());
     }
 
     /// Writes the page of `reports`, with `to_come` after them.
     pub(crate) fn write(&self, reports: &[Report], to_come: &[Experiment]) -> Result<(), Failure> {
+        let earlier: Vec<&str> = self.earlier.iter().map(String::as_str).collect();
+        let earlier = (!earlier.is_empty()).then(|| earlier.join(", "));
         let page = Page {
             reports,
             to_come,
             command: &self.command,
+            simulated_by: earlier.as_deref(),
             rows: self.rows.as_deref(),
         };
         write_file(&self.file, &page.html())
+    }
+}
+
+/// A page for each paper, with what earlier runs have measured of its other results.
+pub(crate) struct PaperPages {
+    folder: PathBuf,
+    experiments: Vec<Experiment>,
+    papers: BTreeMap<String, PaperResults>,
+}
+
+impl PaperPages {
+    /// The pages in `folder` of the papers of `wanted`. Nothing is written yet.
+    pub(crate) fn open(
+        folder: &Path,
+        wanted: &[Experiment],
+        outputs: &Outputs,
+    ) -> Result<Self, Failure> {
+        let mut papers = BTreeMap::new();
+        for paper in Experiment::papers(wanted) {
+            let file = |ending: &str| folder.join(format!("{paper}.{ending}"));
+            outputs.check("--report", &file("json"), Kind::Json)?;
+            outputs.check("--report", &file("md"), Kind::Markdown)?;
+            papers.insert(paper.to_owned(), known(&file("json"))?);
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            experiments: Experiment::built_in().map_err(Failure::job)?,
+            papers,
+        })
+    }
+
+    /// Writes the page of the paper of `report`, whose rows `version` of this program made.
+    pub(crate) fn write(&mut self, report: &Report, version: &str) -> Result<(), Failure> {
+        let Some(paper) = report.experiment.paper.as_deref() else {
+            return Ok(());
+        };
+        let known = self.papers.entry(paper.to_owned()).or_default();
+        *known = std::mem::take(known).with(Measurement::of(report, version));
+        let page = known.page(paper, &self.experiments).map_err(Failure::job)?;
+        let json = known.json().map_err(Failure::job)?;
+        let figures = self.folder.join(paper);
+        make_folder(&figures)?;
+        for (name, svg) in &report.figures {
+            let file = format!("{}-{name}.svg", report.experiment.id);
+            write_file(&figures.join(file), svg)?;
+        }
+        write_file(&self.folder.join(format!("{paper}.json")), &json)?;
+        write_file(&self.folder.join(format!("{paper}.md")), &page)
+    }
+}
+
+/// What `file` has of earlier runs; nothing where there is no file.
+fn known(file: &Path) -> Result<PaperResults, Failure> {
+    let refuse = |why: String| Failure::Input(format!("--report {}: {why}", file.display()));
+    match fs::read_to_string(file) {
+        Ok(text) => serde_json::from_str(&text)
+            .map_err(|why| refuse(format!("not as --report writes it: {why}"))),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(PaperResults::default()),
+        Err(why) => Err(refuse(format!("cannot be read: {why}"))),
     }
 }
 

@@ -1,6 +1,8 @@
 //! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
 
-use thalweg::{results_of, ExperimentRun, Extent};
+use std::path::Path;
+
+use thalweg::{results_of, Experiment, ExperimentRun, Extent};
 use thalweg_lab::experiment::Report;
 use thalweg_lab::results::{excused, short, span, Judged, Tally, Verdict};
 
@@ -8,7 +10,8 @@ use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::outputs::{Kind, Outputs};
-use crate::report::ReportPage;
+use crate::report::{PaperPages, ReportPage};
+use crate::row_folder;
 use crate::run::{json_lines, make_folder, write_report};
 use crate::runner::{lab, Runner};
 use crate::tables::text;
@@ -20,52 +23,20 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         false => Extent::Full,
     };
     let (experiments, left_out) = results_of(&args.what, extent)?;
-    check_outputs(args, experiments.iter().map(|e| &*e.id))?;
-    let lab = lab(args.out.as_deref(), args.jobs)?;
-    let runner = Runner::new(lab, args.say.verbosity());
-    if !left_out.is_empty() {
-        let left_out = left_out.join(", ");
-        runner.note(&format!("not of the quick subset unless named: {left_out}"));
-    }
-    let mut reports = Vec::new();
-    let page = (args.report.as_ref()).map(|folder| ReportPage::new(folder, args.out.as_deref()));
-    if let Some(page) = &page {
-        page.write(&reports, &experiments)?;
-    }
-    let runs = experiments.iter().map(|experiment| {
-        let mut run = ExperimentRun::new(experiment.clone())?;
-        if args.quick {
-            run = run.quick()?;
-        }
-        Ok(match args.seeds {
-            Some(seeds) => run.seeds(seeds.all()),
-            None => run,
-        })
-    });
+    let outputs = check_outputs(args, experiments.iter().map(|e| &*e.id))?;
+    let runs = experiments
+        .iter()
+        .map(|experiment| wanted(args, experiment));
     let runs: Vec<ExperimentRun> = runs.collect::<Result<_, thalweg::Error>>()?;
-    runner.each(&runs, |run, rows| {
-        runner.finish();
-        let report = run.judged(rows);
-        let printed = print(&match args.json {
-            true => json_lines(&report.results)?,
-            false => text(&report) + "\n",
-        });
-        if let Some(out) = &args.out {
-            let folder = out.join(&report.experiment.id);
-            make_folder(&folder)?;
-            write_report(&folder, &report, runner.lab.losses())?;
-        }
-        reports.push(report);
-        if let Some(page) = &page {
-            let left = experiments.get(reports.len()..);
-            page.write(&reports, left.unwrap_or_default())?;
-        }
-        printed
-    })?;
+    let mut presentation = Presentation::new(args, &experiments, &outputs)?;
+    match &args.rows {
+        Some(folder) => from_rows(folder, runs, &mut presentation)?,
+        None => simulate(args, &runs, &left_out, &mut presentation)?,
+    }
+    let reports = presentation.reports;
     if !args.json {
         print(&summary(&reports))?;
     }
-    runner.lab.forget();
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
     if args.check && !misses.is_empty() {
         let (count, list) = (misses.len(), misses.join("; "));
@@ -75,11 +46,124 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// `experiment` with the seeds that the options ask for.
+fn wanted(args: &ReproduceArgs, experiment: &Experiment) -> Result<ExperimentRun, thalweg::Error> {
+    let mut run = ExperimentRun::new(experiment.clone())?;
+    if args.quick {
+        run = run.quick()?;
+    }
+    Ok(match args.seeds {
+        Some(seeds) => run.seeds(seeds.all()),
+        None => run,
+    })
+}
+
+/// Simulates `runs`, and shows each result as it comes.
+fn simulate(
+    args: &ReproduceArgs,
+    runs: &[ExperimentRun],
+    left_out: &[String],
+    presentation: &mut Presentation<'_>,
+) -> Result<(), Failure> {
+    let lab = lab(args.out.as_deref(), args.jobs)?;
+    let runner = Runner::new(lab, args.say.verbosity());
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        runner.note(&format!("not of the quick subset unless named: {left_out}"));
+    }
+    runner.each(runs, |run, rows| {
+        runner.finish();
+        let report = run.judged(rows);
+        if let Some(out) = &args.out {
+            let folder = out.join(&report.experiment.id);
+            make_folder(&folder)?;
+            write_report(&folder, &report, runner.lab.losses())?;
+        }
+        presentation.take(report, env!("CARGO_PKG_VERSION"))
+    })?;
+    runner.lab.forget();
+    Ok(())
+}
+
+/// Shows what `folder` has of `runs`.
+fn from_rows(
+    folder: &Path,
+    runs: Vec<ExperimentRun>,
+    presentation: &mut Presentation<'_>,
+) -> Result<(), Failure> {
+    for run in runs {
+        if let Some((report, version)) = row_folder::report(folder, run)? {
+            presentation.take(report, &version)?;
+        }
+    }
+    match presentation.reports.is_empty() {
+        true => {
+            let line = format!("--rows {}: holds none of these results", folder.display());
+            Err(Failure::Input(line))
+        }
+        false => Ok(()),
+    }
+}
+
+/// What has come so far, printed and on the pages.
+struct Presentation<'a> {
+    args: &'a ReproduceArgs,
+    experiments: &'a [Experiment],
+    page: Option<ReportPage>,
+    pages: Option<PaperPages>,
+    reports: Vec<Report>,
+}
+
+impl<'a> Presentation<'a> {
+    fn new(
+        args: &'a ReproduceArgs,
+        experiments: &'a [Experiment],
+        outputs: &Outputs,
+    ) -> Result<Self, Failure> {
+        let folder = args.report.as_deref();
+        let rows = args.out.as_deref().or(args.rows.as_deref());
+        let page = folder.map(|folder| ReportPage::new(folder, rows));
+        if let Some(page) = &page {
+            page.write(&[], experiments)?;
+        }
+        let pages = folder.map(|folder| PaperPages::open(folder, experiments, outputs));
+        Ok(Self {
+            args,
+            experiments,
+            page,
+            pages: pages.transpose()?,
+            reports: Vec::new(),
+        })
+    }
+
+    /// Prints `report`, whose rows `version` of this program made, and writes the pages again.
+    fn take(&mut self, report: Report, version: &str) -> Result<(), Failure> {
+        let printed = print(&match self.args.json {
+            true => json_lines(&report.results)?,
+            false => text(&report) + "\n",
+        });
+        if let Some(pages) = &mut self.pages {
+            pages.write(&report, version)?;
+        }
+        self.reports.push(report);
+        if let Some(page) = &mut self.page {
+            if version != env!("CARGO_PKG_VERSION") {
+                page.simulated_by(version);
+            }
+            let reported = |e: &&Experiment| self.reports.iter().any(|r| r.experiment.id == e.id);
+            let left = self.experiments.iter().filter(|e| !reported(e));
+            let left: Vec<Experiment> = left.cloned().collect();
+            page.write(&self.reports, &left)?;
+        }
+        printed
+    }
+}
+
 /// Makes the folders that the options name, and checks that the results of `ids` may be written there.
 fn check_outputs<'a>(
     args: &ReproduceArgs,
     ids: impl Iterator<Item = &'a str>,
-) -> Result<(), Failure> {
+) -> Result<Outputs, Failure> {
     let outputs = Outputs::beside(args.force, []);
     if let Some(folder) = &args.report {
         make_folder(folder)?;
@@ -92,7 +176,7 @@ fn check_outputs<'a>(
             outputs.folder("--out", &folder)?;
         }
     }
-    Ok(())
+    Ok(outputs)
 }
 
 /// How many results lie within their bands, each kind apart, and which do not; each result's text says why. Then what to

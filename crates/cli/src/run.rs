@@ -182,7 +182,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 /// What a folder of rows is of.
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// The command and its options.
 fn command() -> Vec<String> {

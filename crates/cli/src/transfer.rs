@@ -7,6 +7,7 @@ use serde::Serialize;
 use thalweg::{Network, Object, Report, Summary, OBJECT_BYTES};
 use thalweg_host::store::{CampaignId, NewTransfer, Store, StoredObject};
 use thalweg_testbeds::Testbed;
+use thalweg_wire::seal::frame::Sealing;
 
 use crate::args::CollectArgs;
 use crate::failure::Failure;
@@ -28,6 +29,10 @@ pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
         .age(args.age)
         .idle(args.idle)
         .patience(args.patience)
+        .secured(match args.secure {
+            true => Sealing::Sealed,
+            false => Sealing::Open,
+        })
         .at(args.at)
         .losses(args.loss.clone())
         .control_channel(args.control_channel)?;

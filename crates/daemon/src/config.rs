@@ -6,6 +6,7 @@ mod window;
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
@@ -14,7 +15,7 @@ use thalweg_units::{BatteryLevel, Duration};
 pub use super::disk::StoreConfig;
 pub use super::mqtt::MqttConfig;
 use super::secret;
-pub use station::NetworkConfig;
+pub use station::{NetworkConfig, SecurityConfig};
 use thalweg_host::collector::Patience;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::store::plain;
@@ -25,6 +26,7 @@ const LONGEST_PATIENCE: std::time::Duration = std::time::Duration::from_secs(31_
 
 /// Why a configuration is none.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("{}: cannot read: {}", .path.display(), plain(.source))]
@@ -57,7 +59,10 @@ pub struct Config {
     /// A file whose first line is the token.
     pub(super) token_file: Option<PathBuf>,
     /// Names under which browsers reach the daemon, beside `localhost` and addresses.
+    #[serde(deserialize_with = "hosts")]
     pub hosts: Vec<String>,
+    /// Ways to base stations.
+    pub line: LineConfig,
     /// How transfers are made.
     pub transfers: Transfers,
     /// The network, where there is one: behind a base station's line, or simulated.
@@ -69,6 +74,14 @@ pub struct Config {
     pub mqtt: MqttConfig,
     /// What is kept, and how much of the disk is left alone.
     pub store: StoreConfig,
+}
+
+/// Ways to base stations. A line has no cipher and no password: who is on the way reads and orders what he likes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LineConfig {
+    /// Whether `tcp:` may lead to another machine.
+    pub allow: bool,
 }
 
 /// How transfers are made.
@@ -109,6 +122,7 @@ impl Default for Config {
             token: None,
             token_file: None,
             hosts: Vec::new(),
+            line: LineConfig::default(),
             transfers: Transfers::default(),
             network: NetworkConfig::default(),
             stations: Vec::new(),
@@ -172,6 +186,10 @@ impl Config {
         let wrong = |why: String| wrong_in(path, why);
         let text = fs::read_to_string(path).map_err(unread(path))?;
         let mut config = Self::parse(&text).map_err(wrong)?;
+        let mode = fs::metadata(path).map_err(unread(path))?.mode();
+        if config.token.is_some() && secret::is_for_all(mode) {
+            return Err(wrong(format!("it has the token, and {}", secret::FOR_ALL)));
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         config.data = folder.join(&config.data);
         if let Some(file) = config.token_file.take() {
@@ -212,6 +230,25 @@ impl Config {
     pub fn check(&self) -> Result<(), String> {
         if !self.stations.is_empty() && self.network != NetworkConfig::default() {
             return Err("`[network]` and `[[station]]`: one of them".to_owned());
+        }
+        let is_secured = |of: &&NetworkConfig| of.security == SecurityConfig::Require;
+        if let Some(of) = self.networks().iter().find(is_secured) {
+            if of.port.is_some() {
+                return Err("security: base stations behind a port have no keys yet; simulated networks have".to_owned());
+            }
+            let protocol = self.transfers.protocol;
+            if !protocol.is_sealed() {
+                let name = protocol.name;
+                return Err(format!("security: {name} is not sealed; thalweg is"));
+            }
+        }
+        for network in self.networks() {
+            let port = network.port.as_deref().unwrap_or_default();
+            if !self.line.allow && network.is_elsewhere() {
+                return Err(format!(
+                    "port \"{port}\" leads to another machine, and nothing protects a line: `[line] allow = true` takes it"
+                ));
+            }
         }
         station::check(&self.stations)
     }
@@ -299,6 +336,17 @@ fn patience<'de, D: Deserializer<'de>>(from: D) -> Result<Patience, D::Error> {
     let wrong = || serde::de::Error::custom("expected a time of at most a year, such as \"2h\"");
     let time = Duration::from_secs_f64(seconds.ok_or_else(wrong)?);
     Ok(Patience::of(time))
+}
+fn hosts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(from)?;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    let is_name = |name: &&String| (1..=253).contains(&name.len()) && name.chars().all(is_part);
+    match names.iter().find(|name| !is_name(name)) {
+        None => Ok(names),
+        Some(other) => Err(serde::de::Error::custom(format!(
+            "hosts: {other:?} is no name; expected such as \"gateway.example\", without scheme and port"
+        ))),
+    }
 }
 fn queue<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     within(from, 1..=10_000, "expected 1 to 10000 jobs")

@@ -49,7 +49,7 @@ fn the_example_explains_every_key_and_has_the_defaults() {
         .map(|(key, _)| key.trim_start_matches("# "));
     let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
     keys.sort_unstable();
-    let known = "at_most baud building bytes channels control data discovery energy_j_per_day host hosts \
+    let known = "allow at_most baud building buttons bytes channels control data discovery energy_j_per_day history_days host hosts \
         keep_bytes keep_days least_battery_v listen name password_file patience port port prefix protocol queue reserve_bytes resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
     assert_eq!(keys.join(" "), known);
 }
@@ -60,6 +60,17 @@ fn what_is_wrong_is_told_with_its_line() {
         ("listen = \"nowhere\"", "line 1"),
         ("\nlisten = 3", "line 2"),
         ("colour = 1", "unknown field `colour`"),
+        ("hosts = [\"http://a.example\"]", "without scheme and port"),
+        ("hosts = [\"a.example:8654\"]", "without scheme and port"),
+        ("hosts = [\"\"]", "without scheme and port"),
+        (
+            "[network]\nport = \"tcp:192.0.2.7:4000\"",
+            "`[line] allow = true`",
+        ),
+        (
+            "[network]\nport = \"tcp:station.example:4000\"",
+            "`[line] allow = true`",
+        ),
         ("token = \"short\"", "at least 16"),
         ("[transfers]\nwindows = [\"2-4\"]", "02:00-04:00"),
         (
@@ -128,8 +139,39 @@ fn a_token_may_be_in_a_file_and_is_not_printed() {
 }
 
 #[test]
+fn what_is_no_file_is_no_secret_and_a_token_is_for_its_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gateway.toml");
+    // A pipe would be waited for: a folder is told apart in the same place.
+    fs::create_dir(dir.path().join("token")).unwrap();
+    fs::write(&path, "token_file = \"token\"").unwrap();
+    let why = Config::read(&path).unwrap_err().to_string();
+    assert!(why.contains("token: is no file"), "{why}");
+    fs::write(&path, "token = \"0123456789abcdef\"").unwrap();
+    let may = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(&path, mode).unwrap();
+    };
+    may(0o644);
+    let why = Config::read(&path).unwrap_err().to_string();
+    assert!(why.contains("it has the token"), "{why}");
+    may(0o640);
+    assert!(Config::read(&path).unwrap().token.is_some());
+}
+
+#[test]
+fn lines_to_this_machine_need_no_leave() {
+    for here in ["127.0.0.1:1", "localhost:1", "[::1]:1", "127.8.0.1:1"] {
+        let text = format!("[network]\nport = \"tcp:{here}\"");
+        assert!(Config::parse(&text).is_ok(), "{here}");
+    }
+    let text = "[line]\nallow = true\n[network]\nport = \"tcp:192.0.2.7:4000\"";
+    assert!(Config::parse(text).is_ok());
+}
+
+#[test]
 fn nothing_is_kept_for_nothing() {
-    for key in ["keep_days", "keep_bytes"] {
+    for key in ["keep_days", "keep_bytes", "history_days"] {
         let parse = |number: u8| Config::parse(&format!("[store]\n{key} = {number}"));
         assert!(parse(0).unwrap_err().to_string().contains("nonzero"));
         assert!(parse(1).is_ok());

@@ -18,19 +18,26 @@ const READING: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreConfig {
-    /// Objects that are older, in days, are deleted; none by default. Zero is refused: who writes it wants to keep all.
+    /// Objects that are older, in days on which the daemon ran, are deleted; none by default. Zero is refused: who writes
+    /// it wants to keep all.
     pub keep_days: Option<NonZeroU32>,
     /// The oldest objects are deleted until all have so many bytes; none by default.
     pub keep_bytes: Option<NonZeroU64>,
+    /// So long are jobs that ended kept, and records of transfers whose object is gone; in the same days.
+    pub history_days: NonZeroU32,
     /// With fewer bytes free no job begins.
     pub reserve_bytes: u64,
 }
+
+/// A quarter of a year.
+const HISTORY_DAYS: NonZeroU32 = NonZeroU32::new(90).unwrap();
 
 impl Default for StoreConfig {
     fn default() -> Self {
         Self {
             keep_days: None,
             keep_bytes: None,
+            history_days: HISTORY_DAYS,
             reserve_bytes: 64 << 20,
         }
     }

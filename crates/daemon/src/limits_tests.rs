@@ -11,6 +11,7 @@ fn fetch(from: u16) -> StoredJob {
         work: Work::Fetch { from: id(from) },
         state: JobState::Queued,
         priority: 0,
+        group: None,
         asked_at: String::new(),
         begun_at: None,
         ended_at: None,

@@ -9,13 +9,15 @@ use std::sync::MutexGuard;
 use serde_json::json;
 use thalweg_units::NodeId;
 
+use super::mqtt::home::{self, Buttons};
 use super::mqtt::messages::{self, SurveyView};
-use super::mqtt::{status, Broker, Source};
+use super::mqtt::{status, Broker, Press, Source};
 use super::snapshot::LinkSnapshot;
 use super::station_state::{now, StationState};
 use super::stations::Stations;
 use thalweg_host::store::{
-    JobId, Level, Message, NewSurvey, NewTransfer, Store, StoreError, StoredObject, StoredTransfer,
+    day_of, JobId, Level, Message, NewSurvey, NewTransfer, Store, StoreError, StoredObject,
+    StoredTransfer, Work,
 };
 
 impl StationState {
@@ -28,9 +30,10 @@ impl StationState {
         new: &NewTransfer<'_>,
         object: &[u8],
     ) -> Result<StoredObject, StoreError> {
-        let snapshot = self.snapshot();
+        // Both before the store is locked for the writes.
+        let (snapshot, spent) = (self.snapshot(), self.spent_today());
         let messages_of =
-            |stored: &StoredTransfer| self.object_messages(stored, snapshot.as_deref());
+            |stored: &StoredTransfer| self.object_messages(stored, (snapshot.as_deref(), &spent));
         let stored = self.store().keep_and_queue(new, object, messages_of);
         self.wake_mqtt();
         stored.inspect_err(|why| self.note_store_fault(why))
@@ -46,9 +49,10 @@ impl StationState {
         new: &NewTransfer<'_>,
         object: &[u8],
     ) -> Result<StoredObject, StoreError> {
-        let snapshot = self.snapshot();
+        // Both before the store is locked for the writes.
+        let (snapshot, spent) = (self.snapshot(), self.spent_today());
         let messages_of =
-            |stored: &StoredTransfer| self.object_messages(stored, snapshot.as_deref());
+            |stored: &StoredTransfer| self.object_messages(stored, (snapshot.as_deref(), &spent));
         let stored = self.store().close_stream(of, new, object, messages_of);
         self.wake_mqtt();
         stored.inspect_err(|why| self.note_store_fault(why))
@@ -58,13 +62,14 @@ impl StationState {
     fn object_messages(
         &self,
         stored: &StoredTransfer,
-        snapshot: Option<&LinkSnapshot>,
+        (snapshot, spent): (Option<&LinkSnapshot>, &[(NodeId, f64)]),
     ) -> Vec<Message> {
         let Some(mqtt) = self.mqtt() else {
             return Vec::new();
         };
         let topics = mqtt.topics(self.network());
-        let mut messages = vec![messages::object(&topics, stored)];
+        let of = (&topics, &self.facts);
+        let mut messages = vec![messages::object(of, stored)];
         if let Ok(index) = self.facts.network.place.index_of(stored.record.source) {
             let survey = snapshot.map(|snapshot| SurveyView {
                 links: snapshot.link_state.links(),
@@ -72,8 +77,7 @@ impl StationState {
                 batteries: &snapshot.batteries,
                 at: snapshot.at,
             });
-            let of = (&topics, &self.facts);
-            messages.push(messages::node(of, index, survey, Some(stored)));
+            messages.push(messages::node(of, index, (survey, spent), Some(stored)));
         }
         messages
     }
@@ -110,12 +114,23 @@ impl StationState {
         };
         let topics = mqtt.topics(self.network());
         let of = (&topics, &self.facts);
+        let spent = store.spent_on(self.network(), day_of(now()))?;
         let ids = self.facts.network.place.ids.iter().enumerate();
         let messages = ids.map(|(index, id)| {
             let last = store.latest_of(self.network(), *id, 1)?;
-            Ok(messages::node(of, index, survey, last.first()))
+            Ok(messages::node(of, index, (survey, &spent), last.first()))
         });
         messages.collect()
+    }
+
+    /// What nodes have spent since midnight, UTC, in joules; nothing where no broker asks.
+    fn spent_today(&self) -> Vec<(NodeId, f64)> {
+        if self.mqtt().is_none() {
+            return Vec::new();
+        }
+        let spent = self.store().spent_on(self.network(), day_of(now()));
+        // What fails here fails again with the object.
+        spent.unwrap_or_default()
     }
 
     fn wake_mqtt(&self) {
@@ -144,8 +159,13 @@ impl StationState {
             if let Some(mqtt) = self.mqtt().filter(|mqtt| mqtt.config.discovery) {
                 let (topics, status) = (mqtt.topics(self.network()), status(&mqtt.config.prefix));
                 let of = (&topics, &self.facts);
+                let buttons = match mqtt.config.buttons {
+                    true => Buttons::On,
+                    false => Buttons::Off,
+                };
+                messages.push(home::base_station(of, &status, buttons));
                 let sources = self.facts.sources();
-                messages.extend(sources.map(|id| messages::discovery(of, id, &status)));
+                messages.extend(sources.map(|id| home::node(of, id, &status, buttons)));
             }
             store.queue_messages(&messages)?;
         }
@@ -156,6 +176,35 @@ impl StationState {
             if self.line() == line {
                 return Ok(());
             }
+        }
+    }
+}
+
+impl StationState {
+    /// A button asks for a job. One that waits or runs already is not asked for again.
+    fn press(&self, press: Press) {
+        let work = match press {
+            Press::Measure => Work::Survey,
+            Press::Fetch(from) if self.facts.sources().any(|node| node == from) => {
+                Work::Fetch { from }
+            }
+            Press::Fetch(_) => return,
+        };
+        let open = self.store().open_jobs(self.network());
+        let asked = open.and_then(|open| match open.iter().any(|job| job.work == work) {
+            true => Ok(Vec::new()),
+            false => self.submit(&[work], 0),
+        });
+        match asked {
+            Ok(jobs) => {
+                for job in jobs {
+                    self.log(
+                        Level::Info,
+                        &format!("job {}: asked by a button over MQTT", job.id.0),
+                    );
+                }
+            }
+            Err(why) => self.log(Level::Warning, &format!("a button over MQTT: {why}")),
         }
     }
 }
@@ -171,6 +220,32 @@ impl Source for Stations {
 
     fn on_all_sent(&self) {
         self.shared().emit("mqtt", &json!({ "waiting": 0 }));
+    }
+
+    fn buttons(&self) -> Vec<String> {
+        let mqtt = self.shared().mqtt.as_ref();
+        let Some(mqtt) = mqtt.filter(|mqtt| mqtt.config.buttons) else {
+            return Vec::new();
+        };
+        let topics = self.all().iter();
+        let topics = topics.flat_map(|station| mqtt.topics(station.network()).presses());
+        topics.collect()
+    }
+
+    fn on_press(&self, topic: &str) {
+        let Some(mqtt) = self
+            .shared()
+            .mqtt
+            .as_ref()
+            .filter(|mqtt| mqtt.config.buttons)
+        else {
+            return;
+        };
+        for station in self.all() {
+            if let Some(press) = mqtt.topics(station.network()).pressed(topic) {
+                station.press(press);
+            }
+        }
     }
 
     fn set_broker(&self, broker: Broker) {

@@ -12,6 +12,10 @@ use thalweg_host::transfer::session::SourceStatus;
 /// The most points of a transfer's course.
 const POINTS: usize = 240;
 
+/// A point of a transfer's course: seconds since the first packet by the wall's clock, packets by then, and the goodput
+/// so far in kbit/s by the network's.
+pub(super) type CoursePoint = (f64, u32, f64);
+
 /// The running job.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
@@ -22,8 +26,7 @@ pub(super) struct Running {
     pub(super) received: u32,
     pub(super) packets: u32,
     pub(super) rate_kbps: f64,
-    /// Seconds since the first packet, and packets by then.
-    pub(super) course: Vec<(f64, u32)>,
+    pub(super) course: Vec<CoursePoint>,
     pub(super) plan: Option<Arc<Plan>>,
     first: Option<Instant>,
     /// Sources of a session, as they fare.
@@ -57,7 +60,7 @@ impl Running {
 
     /// Seconds until all packets are there, at the rate so far by the wall's clock.
     pub(super) fn left_s(&self) -> Option<f64> {
-        let (s, received) = *self.course.last()?;
+        let (s, received, _) = *self.course.last()?;
         let (left, rate) = (self.packets.checked_sub(received)?, f64::from(received) / s);
         (s > 0.5 && received > 0).then(|| f64::from(left) / rate)
     }
@@ -100,6 +103,10 @@ impl Running {
                 self.phase = "planned".to_owned();
                 0.0
             }
+            Progress::Sweeping { of, .. } => {
+                self.phase = format!("measuring links of {of} nodes");
+                0.0
+            }
             Progress::Measuring { turn, of } => {
                 self.phase = format!("measuring links: node {} of {of}", turn + 1);
                 0.7 * share(f64::from(turn), f64::from(of))
@@ -139,7 +146,9 @@ impl Running {
                         nth % 2 == 0
                     });
                 }
-                self.course.push((first.elapsed().as_secs_f64(), received));
+                let at = (first.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+                let kbps = (self.rate_kbps * 10.0).round() / 10.0;
+                self.course.push((at, received, kbps));
                 share(f64::from(received), f64::from(self.packets))
             }
             Progress::Wave { .. } => 0.0,

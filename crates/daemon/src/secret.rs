@@ -1,6 +1,6 @@
 //! Files that hold a secret. Tests: `crates/daemon/src/config_tests.rs`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,13 @@ const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 /// No secret is longer, in bytes.
 const LONGEST: u64 = 4_096;
 
+/// Why a secret is not taken from a file.
+pub(crate) const FOR_ALL: &str = "everybody on this machine may read it: chmod 600 it";
+/// Whether everybody may read a file of this mode.
+pub(crate) const fn is_for_all(mode: u32) -> bool {
+    mode & 0o004 != 0
+}
+
 /// The first line of `file`: a credential of that name, where systemd handed one over, or a file relative to `folder` that
 /// others may not read.
 ///
@@ -22,6 +29,11 @@ pub(crate) fn first_line(folder: &Path, file: &Path) -> Result<String, (PathBuf,
     let path = credential
         .filter(|path| path.is_file())
         .unwrap_or_else(|| folder.join(file));
+    let is_else = fs::metadata(&path).is_ok_and(|meta| !meta.is_file());
+    if is_else {
+        // Opening a pipe waits for whoever writes into it.
+        return Err((path, "is no file".to_owned()));
+    }
     let read = || {
         let file = File::open(&path)?;
         let mode = file.metadata()?.mode();
@@ -30,10 +42,7 @@ pub(crate) fn first_line(folder: &Path, file: &Path) -> Result<String, (PathBuf,
         Ok((mode, text))
     };
     match read() {
-        Ok((mode, _)) if mode & 0o004 != 0 => {
-            let why = "everybody on this machine may read it: chmod 600 it".to_owned();
-            Err((path, why))
-        }
+        Ok((mode, _)) if is_for_all(mode) => Err((path, FOR_ALL.to_owned())),
         Ok((_, text)) => Ok(text.lines().next().unwrap_or_default().to_owned()),
         Err(why) => Err((path, format!("cannot read: {}", plain(&why)))),
     }

@@ -25,7 +25,7 @@ use super::http;
 use super::http::guard::Guard;
 use super::mqtt;
 use super::seats::Seats;
-use super::stations::{Station, StationError, Stations};
+use super::stations::{self, Station, StationError, Stations};
 use thalweg_host::connector::Connector;
 use thalweg_host::store::{plain, Level, Lock, Store, StoreError};
 
@@ -40,6 +40,7 @@ const BLOCKING: usize = 8;
 
 /// Why a daemon does not begin.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// Anyone could connect without a token.
     #[error("{0}: is not a loopback address; that takes a token in the configuration")]
@@ -82,14 +83,23 @@ impl Daemon {
         Self::start_all(config, vec![station])
     }
 
+    /// Whether `stations` could be served as `config` says; nothing is opened.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn check(config: &Config, stations: &[Station]) -> Result<(), StartError> {
+        if config.is_open() && config.token.is_none() {
+            return Err(StartError::NoToken(config.listen));
+        }
+        Ok(stations::check(stations)?)
+    }
+
     /// Begins to serve all of `stations`, each with a thread of its own.
     ///
     /// # Errors
     /// [`StartError`].
     pub fn start_all(config: &Config, stations: Vec<Station>) -> Result<Self, StartError> {
-        if config.is_open() && config.token.is_none() {
-            return Err(StartError::NoToken(config.listen));
-        }
+        Self::check(config, &stations)?;
         let address = config.listen;
         let refused = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(config.listen).map_err(refused)?;
@@ -109,7 +119,13 @@ impl Daemon {
             let line = format!("the gateway begins: {}", station.facts.about);
             station.log(Level::Info, &line);
         }
+        for network in config.networks().iter().filter(|n| n.is_elsewhere()) {
+            let port = network.port.as_deref().unwrap_or_default();
+            let line = format!("{port}: whoever is on that way reads and orders what he likes");
+            all.shared().log(Level::Warning, &line);
+        }
         all.shared().delete_old();
+        all.shared().delete_beyond();
         let workers = all.workers(stations)?;
         let (end, ends) = watch::channel(false);
         let mqtt_ends = end.subscribe();

@@ -2,18 +2,19 @@
 //!
 //! Invariants: one lock guards the store, held for a query or a write. Time base: wall clock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
 use tokio::sync::broadcast;
 
+use super::clock::now;
 use super::concurrency::Concurrency;
 use super::config::StoreConfig;
 use super::disk::{Disk, DiskState};
 use super::mqtt::MqttState;
-use thalweg_host::store::{Level, Store};
+use thalweg_host::store::{day_of, Deleted, Level, Store, StoreError};
 
 /// How many news a watcher may lag behind; a slower one is asked to reload.
 const NEWS: usize = 256;
@@ -58,6 +59,8 @@ pub(super) struct Shared {
     pub(super) disk: Disk,
     /// What jobs came to since the daemon began.
     pub(super) counts: Counts,
+    /// The day on which old things were last deleted, counted from 1970.
+    day: AtomicI64,
     pub(super) begun: Instant,
 }
 
@@ -66,6 +69,7 @@ impl Shared {
         Self {
             disk: Disk::new(config),
             counts: Counts::default(),
+            day: AtomicI64::new(i64::MIN),
             mqtt,
             store: Mutex::new(store),
             news: broadcast::Sender::new(NEWS),
@@ -82,27 +86,43 @@ impl Shared {
     pub(super) fn disk_state(&self) -> DiskState {
         self.disk.read(&self.store())
     }
-    /// Deletes what the configuration keeps no longer.
+    /// Once a day, forgets and deletes what the configuration keeps no longer by its age.
     pub(super) fn delete_old(&self) {
+        let today = day_of(now());
+        if self.day.swap(today, Ordering::Relaxed) == today {
+            return;
+        }
         let StoreConfig {
             keep_days,
-            keep_bytes,
+            history_days,
             ..
         } = *self.disk.config();
-        let deleted = {
+        let done = {
             let mut store = self.store();
-            let by_age = keep_days.map(|days| store.delete_older(days.get()));
-            let by_size = keep_bytes.map(|most| store.delete_beyond(most.get()));
-            [by_age, by_size]
+            let noted = store.note_day(today);
+            let forgotten = noted.and_then(|_| store.forget_older(history_days.get()));
+            forgotten.and_then(|_| {
+                keep_days.map_or(Ok(None), |days| store.delete_older(days.get()).map(Some))
+            })
         };
-        for deleted in deleted.into_iter().flatten() {
-            let Some(deleted) = self.disk.note(deleted).filter(|d| d.objects > 0) else {
-                continue;
-            };
-            let line = format!(
-                "{} old objects deleted, {} bytes",
-                deleted.objects, deleted.bytes
-            );
+        if done.is_err() {
+            // Another try, when the store can be written.
+            self.day.store(i64::MIN, Ordering::Relaxed);
+        }
+        self.note_deleted(done);
+    }
+    /// Deletes the oldest objects beyond the bytes that the configuration keeps.
+    pub(super) fn delete_beyond(&self) {
+        if let Some(most) = self.disk.config().keep_bytes {
+            let deleted = self.store().delete_beyond(most.get());
+            self.note_deleted(deleted.map(Some));
+        }
+    }
+    fn note_deleted(&self, deleted: Result<Option<Deleted>, StoreError>) {
+        let deleted = self.disk.note(deleted).flatten();
+        if let Some(deleted) = deleted.filter(|deleted| deleted.objects > 0) {
+            let (objects, bytes) = (deleted.objects, deleted.bytes);
+            let line = format!("{objects} old objects deleted, {bytes} bytes");
             self.log(Level::Info, &line);
         }
     }

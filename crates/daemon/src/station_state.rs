@@ -3,6 +3,7 @@
 //!
 //! Invariants: what is under way is in memory only, its beginning and end are rows. No thread holds both locks. Time base: wall clock.
 
+mod cancelling;
 mod link_waits;
 
 use std::cell::Cell;
@@ -195,7 +196,10 @@ impl StationState {
                 .as_ref()
                 .and_then(|eligibility| eligibility.why(job));
             let waits = waits.map(|why| why.to_string());
-            self.emit("job", &view::job(job, running.as_slice(), waits));
+            self.emit(
+                "job",
+                &view::job(job, running.as_slice(), waits).named(&self.facts),
+            );
         }
     }
     /// The broker, where there is one.
@@ -246,6 +250,10 @@ impl StationState {
     pub(super) fn delete_old(&self) {
         self.shared.delete_old();
     }
+    /// As [`Shared::delete_beyond`].
+    pub(super) fn delete_beyond(&self) {
+        self.shared.delete_beyond();
+    }
     /// The store refused something.
     pub(super) fn note_store_fault(&self, why: &StoreError) {
         self.shared.disk.blame(why);
@@ -278,7 +286,13 @@ impl StationState {
         }
     }
 
-    /// Queues jobs.
+    /// So many jobs may wait: as many as are configured, beside an object of each node.
+    fn most_queued(&self) -> u32 {
+        let nodes = u32::try_from(self.facts.network.place.ids.len()).unwrap_or(u32::MAX);
+        self.transfers.queue.saturating_add(nodes)
+    }
+
+    /// Queues jobs; several are a group.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -294,7 +308,7 @@ impl StationState {
         }
         let queued = {
             let mut store = self.store();
-            let ids = store.submit(&jobs, self.transfers.queue)?;
+            let ids = store.submit(&jobs, self.most_queued())?;
             let queued = ids.into_iter().map(|id| store.job(id));
             queued.collect::<Result<Vec<_>, _>>()?
         };
@@ -302,48 +316,6 @@ impl StationState {
         self.emit_jobs(&queued);
         self.wake.notify_all();
         Ok(queued)
-    }
-
-    /// Cancels a queued job, or asks the running one to end.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(super) fn cancel(&self, id: JobId) -> Result<Cancel, StoreError> {
-        let was_queued = self.store().cancel_queued(id)?;
-        if was_queued {
-            self.live().cut_off.remove(&id);
-            self.leave_links(id);
-            self.emit_job(id);
-            return Ok(Cancel::Done);
-        }
-        let mut live = self.live();
-        match live.running.as_mut().filter(|running| running.id == id) {
-            Some(running) => {
-                running.cancelled = true;
-                running.phase = "is being cancelled".to_owned();
-                Ok(Cancel::Requested)
-            }
-            None => {
-                // It ended, and the store does not know yet; or its row is all that is left of it.
-                let is_known = live.ends.iter().any(|end| end.id == id);
-                drop(live);
-                self.cancel_left(id, is_known)
-            }
-        }
-    }
-    /// Ends a job whose row says that it runs, though nobody runs it.
-    fn cancel_left(&self, id: JobId, is_known: bool) -> Result<Cancel, StoreError> {
-        let job = self.store().job(id)?;
-        if is_known || job.is_none_or(|job| job.state != JobState::Running) {
-            return Ok(Cancel::TooLate);
-        }
-        self.end_job(JobEnd {
-            id,
-            state: JobState::Cancelled,
-            why: None,
-        });
-        self.emit_job(id);
-        Ok(Cancel::Done)
     }
 
     /// Asks the station's thread to end.

@@ -4,7 +4,7 @@
 //! under its name; a single network has its testbed's name. Invariant: no two stations have one name. Time base: wall
 //! clock. Tests: `crates/daemon/tests/all/`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thalweg_units::Channel;
@@ -16,10 +16,11 @@ use super::mqtt::MqttState;
 use super::running::Running;
 use super::shared::Shared;
 use super::station_state::{Cancel, StationState};
+use super::view;
 use thalweg_host::connector::{Connector, Facts};
 use thalweg_host::link_state::PlanRequestError;
 use thalweg_host::network::NetworkTime;
-use thalweg_host::store::{JobId, Store, StoreError, StoredJob};
+use thalweg_host::store::{JobGroup, JobId, Store, StoreError, StoredJob, StoredTransfer};
 
 /// A network with its configuration.
 pub struct Station {
@@ -81,6 +82,7 @@ impl Worker {
 
 /// Why stations cannot be served.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StationError {
     /// There is none.
     #[error("no station is named")]
@@ -91,6 +93,25 @@ pub enum StationError {
     /// A network does not offer the channels that are named.
     #[error(transparent)]
     Channels(#[from] PlanRequestError),
+}
+
+/// Whether `stations` can be served together.
+///
+/// # Errors
+/// Why not.
+pub(super) fn check(stations: &[Station]) -> Result<(), StationError> {
+    let mut names = BTreeSet::new();
+    for served in stations {
+        let place = served.facts().network.place;
+        place.check_channels(served.channels.as_deref())?;
+        if !names.insert(place.name.clone()) {
+            return Err(StationError::Twice(place.name));
+        }
+    }
+    match names.is_empty() {
+        true => Err(StationError::None),
+        false => Ok(()),
+    }
 }
 
 /// What the limits hold back, by station.
@@ -127,22 +148,11 @@ impl Stations {
             config.store,
             MqttState::new(&config.mqtt).map(Arc::new),
         ));
-        let is_only = match stations {
-            [] => return Err(StationError::None),
-            [_] => true,
-            _ => false,
-        };
+        check(stations)?;
+        let is_only = stations.len() == 1;
         let mut states: Vec<Arc<StationState>> = Vec::new();
         for served in stations {
             let facts = served.facts();
-            facts
-                .network
-                .place
-                .check_channels(served.channels.as_deref())?;
-            let name = &facts.network.place.name;
-            if states.iter().any(|state| state.network() == name) {
-                return Err(StationError::Twice(name.clone()));
-            }
             let transfers: Transfers = config.transfers.clone();
             let of = (is_only, served.building.clone());
             let state = StationState::new(facts, transfers, of, shared.clone());
@@ -199,6 +209,27 @@ impl Stations {
             format!("station: expected one of {}", names.join(", "))
         };
         found.map(|station| &**station).ok_or_else(expected)
+    }
+    /// `job` as the API shows it, with the name of its node.
+    pub(super) fn job_view<'a>(
+        &'a self,
+        job: &'a StoredJob,
+        running: &[Running],
+        waits: Option<String>,
+    ) -> view::Job<'a> {
+        let shown = view::job(job, running, waits);
+        match self.named(Some(&job.station)) {
+            Ok(station) => shown.named(&station.facts),
+            Err(_) => shown,
+        }
+    }
+    /// `transfer`'s object, likewise.
+    pub(super) fn object_view<'a>(&'a self, transfer: &'a StoredTransfer) -> view::Object<'a> {
+        let shown = view::object(transfer);
+        match self.named(Some(&transfer.record.testbed)) {
+            Ok(station) => shown.named(&station.facts),
+            Err(_) => shown,
+        }
     }
     /// The station called `name` for a page, or the first without a name.
     pub(super) fn shown(&self, name: Option<&str>) -> Option<&StationState> {
@@ -301,5 +332,26 @@ impl Stations {
             Ok(station) => station.cancel(id),
             Err(_) => Ok(Cancel::TooLate),
         }
+    }
+    /// Cancels what is left of a group, and says how many jobs that were.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn cancel_group(&self, group: &JobGroup) -> Result<usize, StoreError> {
+        match self.named(Some(&group.station)) {
+            Ok(station) => station.cancel_group(group.group),
+            Err(_) => Ok(0),
+        }
+    }
+    /// The jobs of group `id`, as they are.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn jobs_of(&self, id: JobId) -> Result<Vec<StoredJob>, StoreError> {
+        let mut jobs = self.shared.store().jobs_of(id)?;
+        for station in &self.stations {
+            station.overlay(&mut jobs);
+        }
+        Ok(jobs)
     }
 }

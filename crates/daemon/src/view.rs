@@ -7,11 +7,12 @@ use serde_json::value::RawValue;
 use serde_json::Value;
 
 use thalweg_planner::{LinkQualities, Place};
+use thalweg_units::NodeId;
 
 use super::limits::Health;
 use super::running::Running;
 use thalweg_host::connector::Facts;
-use thalweg_host::store::{JobId, JobState, StoredJob, StoredTransfer, TransferId};
+use thalweg_host::store::{JobId, JobState, StoredJob, StoredTransfer, TransferId, Work};
 use thalweg_host::transfer::session::SourceStatus;
 
 /// A job.
@@ -19,6 +20,8 @@ use thalweg_host::transfer::session::SourceStatus;
 pub(super) struct Job<'a> {
     #[serde(flatten)]
     job: &'a StoredJob,
+    /// What its node is called, where it has a name.
+    from_name: Option<&'a str>,
     /// 0 to 1.
     progress: f64,
     /// What it is at.
@@ -48,6 +51,7 @@ pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running], waits: Option<Str
     let raw = |text: &Option<String>| text.clone().and_then(|t| RawValue::from_string(t).ok());
     Job {
         job,
+        from_name: None,
         progress: match (running, job.state.is_end()) {
             (Some(running), false) => (running.progress * 1e4).round() / 1e4,
             (_, true) if job.error.is_none() && job.state == JobState::Done => 1.0,
@@ -63,6 +67,22 @@ pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running], waits: Option<Str
         expected: raw(&job.expected),
         outcome: raw(&job.outcome),
         object: job.transfer.map(|id| id.0),
+    }
+}
+
+/// What node `id` is called, where it has a name.
+fn label(facts: &Facts, id: NodeId) -> Option<&str> {
+    facts.network.place.labels.get(&id).map(String::as_str)
+}
+
+impl<'a> Job<'a> {
+    /// With the name that its node has in the network of `facts`.
+    pub(super) fn named(mut self, facts: &'a Facts) -> Self {
+        self.from_name = match self.job.work {
+            Work::Fetch { from } | Work::Plan { from } => label(facts, from),
+            Work::Survey | Work::Session(_) => None,
+        };
+        self
     }
 }
 
@@ -106,6 +126,8 @@ pub(super) struct Object<'a> {
     id: i64,
     network: &'a str,
     from: u16,
+    /// What that node is called, where it has a name.
+    from_name: Option<&'a str>,
     bytes: u64,
     /// SHA-256 in hexadecimal.
     sha256: Option<&'a str>,
@@ -113,6 +135,8 @@ pub(super) struct Object<'a> {
     /// The name of the file that was sent, where it was one.
     file: Option<&'a str>,
     protocol: &'a str,
+    /// Whether it travelled encrypted, with its node's tag.
+    sealed: bool,
     goodput_kbps: f64,
     duration_s: Option<f64>,
     rounds: u32,
@@ -128,11 +152,13 @@ pub(super) fn object(transfer: &StoredTransfer) -> Object<'_> {
         id: transfer.id.0,
         network: &summary.testbed,
         from: summary.source.get(),
+        from_name: None,
         bytes: summary.bytes,
         sha256: transfer.digest.as_deref(),
         stored_at: &transfer.stored_at,
         file: transfer.file.as_deref(),
         protocol: &summary.protocol,
+        sealed: summary.sealed,
         goodput_kbps: summary.goodput_kbps,
         duration_s: Some(summary.duration_s).filter(|s| s.is_finite()),
         rounds: summary.rounds,
@@ -142,10 +168,21 @@ pub(super) fn object(transfer: &StoredTransfer) -> Object<'_> {
     }
 }
 
+impl<'a> Object<'a> {
+    /// With the name that its node has in the network of `facts`.
+    pub(super) fn named(mut self, facts: &'a Facts) -> Self {
+        let id = NodeId::new(self.from).ok();
+        self.from_name = id.and_then(|id| label(facts, id));
+        self
+    }
+}
+
 /// A node.
 #[derive(Debug, Serialize)]
 pub(super) struct Node {
     id: u16,
+    /// What it is called, where it has a name.
+    name: Option<String>,
     station: String,
     is_sink: bool,
     place: Option<Place>,
@@ -166,6 +203,7 @@ pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>
         .unwrap_or(facts.network.sink);
     Node {
         id: id.get(),
+        name: label(facts, id).map(str::to_owned),
         station: facts.network.place.name.clone(),
         is_sink: id == facts.network.sink,
         place: facts

@@ -15,6 +15,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
         sink: from,
         bytes: 3,
         verified: true,
+        sealed: false,
         goodput_kbps: 1.0,
         utilisation: None,
         rounds: 1,
@@ -47,6 +48,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
         work: Work::Fetch { from },
         state: JobState::Done,
         priority: 0,
+        group: None,
         asked_at: String::new(),
         begun_at: None,
         ended_at: None,
@@ -78,6 +80,7 @@ pub(crate) fn examples() -> ([Value; 2], Value, Value, Value) {
     let object = serde_json::to_value(object(&transfer)).unwrap();
     let node = Node {
         id: 3,
+        name: None,
         station: "a".into(),
         is_sink: false,
         place: None,

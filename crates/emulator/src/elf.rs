@@ -9,6 +9,7 @@ use std::ops::Range;
 
 /// Why a file is no program for this chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ElfError {
     /// It is no 32-bit little-endian ELF file for ARM.
     Format,

@@ -1,7 +1,7 @@
 //! Where a mote's time and charge went: what its parts did, as the simulator's meters have it.
 //!
-//! Time base: true time. Invariant: the radio's times sum to the processor's. Tests: `tests/two_chips.rs`, and
-//! `crates/thalweg/tests/emulated/sleep.rs`.
+//! Time base: true time. Invariant: the radio's times sum to the processor's. Tests: `tests/all/two_chips.rs`, and
+//! `crates/thalweg/tests/all/emulated/sleep.rs`.
 
 use thalweg_sim::{Currents, Energy};
 use thalweg_units::Duration;

@@ -12,6 +12,7 @@ use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 /// Something that not every radio, driver or simulated air does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Ability {
     /// [`RadioOp::Load`] and [`RadioOp::Transmit`].
     Load,
@@ -273,6 +274,7 @@ impl Wants {
 
 /// What a radio has not that an engine wants.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Lack {
     /// The radio itself.
     Radio,

@@ -39,6 +39,7 @@ const MAX_RADIOS: u8 = 4;
 
 /// An engine that would keep its host busy for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Livelock {
     /// It asks for operations, or gives events, without end.
     Drain,

@@ -6,6 +6,64 @@
 //! do ([`Caps`]), and drives the engine with a [`Driver`] into a [`Port`].
 //! Invariant: every operation ends in exactly one answer. Time base: the node's [`Instant`].
 //! `no_std`; the harness needs `std`.
+//!
+//! A host in thirty lines, around an engine that sends a beacon each second:
+//! ```
+//! # use thalweg_engine::{Cca, Engine, OpId, RadioOp, Wants, When};
+//! # use thalweg_units::Channel;
+//! # struct Beacon { due: Instant, sends: bool }
+//! # impl Engine for Beacon {
+//! #     type Command = ();
+//! #     type Event = ();
+//! #     fn wants(&self, radio: RadioId) -> Option<Wants> { (radio == RadioId(0)).then(|| Wants::of(&[])) }
+//! #     fn handle_command(&mut self, _now: Instant, _command: ()) {}
+//! #     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, _event: RadioEvent<'_>) {}
+//! #     fn handle_timeout(&mut self, _at: Instant) {
+//! #         (self.due, self.sends) = (self.due + Duration::from_secs(1), true);
+//! #     }
+//! #     fn poll_radio(&mut self) -> Option<Request<'_>> {
+//! #         let (mpdu, channel, when, cca) = (&[1, 2, 3], Channel::LAST, When::Now, Cca::Skip);
+//! #         let op = RadioOp::Stream { mpdu, channel, when, cca };
+//! #         core::mem::take(&mut self.sends).then(|| Request::new(OpId(1), op))
+//! #     }
+//! #     fn poll_timeout(&self) -> Option<Instant> { Some(self.due) }
+//! #     fn poll_event(&mut self) -> Option<()> { None }
+//! # }
+//! # let beacon = Beacon { due: Instant::ZERO, sends: false };
+//! use thalweg_engine::{Caps, Driver, Port, RadioEvent, RadioId, Request};
+//! use thalweg_units::{Duration, Instant};
+//!
+//! /// A chip that has sent each frame a millisecond later, and what it is yet to report.
+//! struct Chip { now: Instant, reports: Vec<(Instant, RadioEvent<'static>)>, frames: u32 }
+//!
+//! impl Port<()> for Chip {
+//!     fn submit(&mut self, request: Request<'_>) {
+//!         let (op, sfd) = (request.id, self.now + Duration::from_micros(352));
+//!         self.frames += 1;
+//!         self.reports.push((self.now + Duration::from_millis(1), RadioEvent::Sent { op, sfd }));
+//!     }
+//!     fn emit(&mut self, _event: ()) {}
+//! }
+//!
+//! let mut chip = Chip { now: Instant::ZERO, reports: Vec::new(), frames: 0 };
+//! let mut node = Driver::new(beacon, &[Caps::IDEAL]).expect("the chip does all that it wants");
+//! let mut due = node.start().drain(&mut chip);
+//! while chip.now < Instant::ZERO + Duration::from_secs(9) {
+//!     // Here firmware sleeps until its radio or its timer wakes it: each cause has its call, and a drain after it.
+//!     due = match (chip.reports.pop(), due.expect("an engine comes to rest")) {
+//!         (Some((at, report)), _) => {
+//!             chip.now = at;
+//!             node.radio(at, RadioId(0), report).drain(&mut chip)
+//!         }
+//!         (None, Some(at)) => {
+//!             chip.now = at;
+//!             node.timer(at).drain(&mut chip)
+//!         }
+//!         (None, None) => break,
+//!     };
+//! }
+//! assert_eq!(chip.frames, 10);
+//! ```
 #![no_std]
 
 #[cfg(any(test, feature = "harness"))]

@@ -287,6 +287,7 @@ impl<'a> Request<'a> {
 
 /// Why an operation was not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// Its time had passed, or could not be met any more, by this much.
     Late {

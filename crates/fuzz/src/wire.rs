@@ -1,10 +1,11 @@
 //! Every parser of frames: what parses is written back and parses to the same.
 
 use std::fmt::Debug;
-use thalweg_units::Duration;
+use thalweg_units::{Duration, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::pipeline::{Format, Head, Header, Kind, Nack, Request, MAX_PACKETS};
 use thalweg_wire::route::{Assembler, Route, WakeUpTurn, MAX_SEGMENT_BYTES};
+use thalweg_wire::seal::{frame, Key, SoftwareAes};
 use thalweg_wire::{addressed, flood, forward, hop, ifrc, rcrt, report, stream, sweep, tree};
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
@@ -23,6 +24,14 @@ fn again<T: PartialEq + Debug>(
     assert!(read(&room[..len]), "{one:?} is read as another");
 }
 
+/// What nobody sealed does not open.
+fn sealed(bytes: &[u8]) {
+    let (aes, key) = (&mut SoftwareAes::default(), Key::new([0x5a; 16]));
+    let node = NodeId::new(1).expect("it is an address");
+    assert_eq!(frame::open_flood(aes, &key, node, bytes), None);
+    assert_eq!(frame::open_control(aes, &key, bytes), None);
+}
+
 /// A frame, or a part of one.
 pub fn wire(bytes: &[u8]) {
     pipeline(bytes);
@@ -31,6 +40,7 @@ pub fn wire(bytes: &[u8]) {
         assert_eq!(*frame, *bytes);
     }
     let _ = flood::Kind::parse_tag(&mut Reader::new(bytes));
+    sealed(bytes);
     let _ = Beacon::parse(bytes);
     if let Ok(announce) = Announce::parse(bytes) {
         let read = |bytes: &[u8]| Announce::parse(bytes) == Ok(announce);

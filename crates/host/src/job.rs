@@ -88,6 +88,13 @@ pub enum Progress {
         /// Of how many.
         of: u16,
     },
+    /// A sweep begins. It has no events before its reports: how far it is follows from the time.
+    Sweeping {
+        /// Of how many nodes.
+        of: u16,
+        /// How long it takes when nothing goes wrong.
+        lasts: Duration,
+    },
     /// A round of the collection of link tables is over.
     Collecting {
         /// Complete tables.

@@ -16,6 +16,7 @@ pub mod object;
 pub mod outcome;
 pub mod recovery;
 pub mod registry;
+pub mod security;
 pub mod segments;
 pub mod store;
 pub mod survey;

@@ -35,6 +35,7 @@ const LONGEST: usize = 10;
 
 /// Why a request is refused, or cannot be planned. Nodes have the network's names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanRequestError {
     /// A node that the network does not have.
     #[error("{network}: has no node {node} (its lowest is {first}, its highest {last})")]

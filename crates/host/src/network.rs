@@ -26,6 +26,7 @@ pub enum Notice<V> {
 
 /// Why a network does not work.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NetworkFault {
     /// No base station has that name.
     #[error("node {0} is no base station")]

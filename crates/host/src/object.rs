@@ -6,13 +6,55 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
+use thalweg_wire::seal::object::ObjectKeys;
+use thalweg_wire::seal::SoftwareAes;
 
 /// The most bytes that a memory receives: all packets of a transfer, at the largest size.
 pub(crate) const MAX_BYTES: usize = MAX_PACKETS as usize * Format::Slim.max_payload() as usize;
 
+/// What shows that an object is whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// Its digest, which anybody can compute.
+    #[default]
+    Digest,
+    /// Its tag, under its node's keys: it is that node's, and travels encrypted.
+    Tag(ObjectKeys),
+}
+
+impl Proof {
+    /// Decrypts `bytes` in place, from `offset` on in the object of this `tag`. Objects with a digest are plain.
+    pub fn open(&self, tag: &[u8; 8], offset: u32, bytes: &mut [u8]) {
+        if let Self::Tag(keys) = self {
+            keys.apply(&mut SoftwareAes::default(), tag, offset, bytes);
+        }
+    }
+    /// Whether `object`, plain, is what its source said.
+    pub fn holds(&self, told: &[u8; 8], object: &[u8]) -> bool {
+        match self {
+            Self::Digest => digest(object) == *told,
+            Self::Tag(keys) => keys.is_whole(&mut SoftwareAes::default(), told, object),
+        }
+    }
+    /// What a source stores of `object`, to be sent.
+    fn sealed(&self, object: Arc<[u8]>) -> (Arc<[u8]>, ObjectInfo) {
+        let Self::Tag(keys) = self else {
+            let info = info(&object);
+            return (object, info);
+        };
+        let aes = &mut SoftwareAes::default();
+        let digest = keys.tag(aes, &object);
+        let len = u32::try_from(object.len()).unwrap_or(u32::MAX);
+        let mut sealed = object.to_vec();
+        keys.apply(aes, &digest, 0, &mut sealed);
+        (sealed.into(), ObjectInfo { len, digest })
+    }
+}
+
 /// One node's object memory: the object that it offers, and the one that it receives.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
+    proof: Proof,
     offered: Option<(Arc<[u8]>, ObjectInfo)>,
     received: Vec<u8>,
 }
@@ -33,10 +75,16 @@ pub fn info(object: &[u8]) -> ObjectInfo {
 }
 
 impl Memory {
-    /// Offers `object` from now on.
+    /// A memory whose objects are offered with this `proof`.
+    pub fn proving(proof: Proof) -> Self {
+        Self {
+            proof,
+            ..Self::default()
+        }
+    }
+    /// Offers `object` from now on: it is sealed here, where a mote writes it to flash.
     pub fn offer(&mut self, object: Arc<[u8]>) {
-        let info = info(&object);
-        self.offered = Some((object, info));
+        self.offered = Some(self.proof.sealed(object));
     }
     /// Stops offering.
     pub fn withdraw(&mut self) {
@@ -47,6 +95,7 @@ impl Memory {
     #[must_use]
     pub fn kept(&mut self) -> Self {
         Self {
+            proof: self.proof.clone(),
             offered: self.offered.take(),
             received: Vec::new(),
         }
@@ -99,6 +148,10 @@ impl ObjectStore for Memory {
 pub trait Holds {
     /// Its memory.
     fn memory(&mut self) -> &mut Memory;
+    /// It has restarted, and has what was in flash `before`.
+    fn resume(&mut self, before: &mut Self) {
+        *self.memory() = before.memory().kept();
+    }
     /// What it counted of its last transfer as a source of pipelines.
     fn source_counts(&self) -> Option<SourceCounts> {
         None

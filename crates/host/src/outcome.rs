@@ -27,6 +27,10 @@ pub struct Cold {
     pub cold_goodput_kbps: f64,
 }
 
+fn is_open(sealed: &bool) -> bool {
+    !sealed
+}
+
 /// What every transfer reports, as it is printed, stored and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -42,8 +46,11 @@ pub struct Summary {
     pub sink: NodeId,
     /// Bytes of the object, padding left out; of pipelines 0 where it did not arrive whole.
     pub bytes: u64,
-    /// Length and digest agree with the source's.
+    /// Length and digest agree with the source's; its tag, which nobody else can make, where it is sealed.
     pub verified: bool,
+    /// It travelled encrypted, and is the source's own. Left out where it is not.
+    #[serde(default, skip_serializing_if = "is_open")]
+    pub sealed: bool,
     /// Object bits per time from the beginning to the last data packet, in kbit/s; 0 for a transfer that
     /// failed (P3, section V).
     pub goodput_kbps: f64,
@@ -161,28 +168,27 @@ impl Summary {
 }
 
 /// Runs a transfer over the plan `first` and, as long as it does not arrive whole and `retry` allows it, over the
-/// plans that `next` makes from the plan before and the number of plans tried. The outcome includes time, energy and
-/// attempts of those that failed, and a `pause` before each that follows. Also returns how many plans were tried.
+/// plans that `next` makes from the plan before and the number of plans tried, each with the pause before it. The outcome
+/// includes time, energy and attempts of those that failed, and these pauses. Also returns how many plans were tried.
 ///
 /// # Errors
 /// Those of `run`, which takes a plan and the number of plans tried before.
 pub fn over_plans<P, X, T, E>(
     retry: Retry,
-    pause: Duration,
     first: P,
     mut run: impl FnMut(&P, u32) -> Result<(Outcome<X>, T), E>,
-    mut next: impl FnMut(&P, u32) -> Option<P>,
+    mut next: impl FnMut(&P, u32) -> Option<(P, Duration)>,
 ) -> Result<(Outcome<X>, T, u32), E> {
     let (mut plan, mut tried, mut failed) = (first, 0, None);
     loop {
         let (mut outcome, brought) = run(&plan, tried)?;
         tried += 1;
-        if let Some(failed) = &failed {
-            outcome.summary.add_failed(failed, pause.as_secs_f64());
+        if let Some((failed, pause)) = &failed {
+            (outcome.summary).add_failed(failed, Duration::as_secs_f64(*pause));
         }
         let again = !outcome.summary.verified && retry.allows(tried);
         match again.then(|| next(&plan, tried)).flatten() {
-            Some(again) => (plan, failed) = (again, Some(outcome.summary)),
+            Some((again, pause)) => (plan, failed) = (again, Some((outcome.summary, pause))),
             None => return Ok((outcome, brought, tried)),
         }
     }

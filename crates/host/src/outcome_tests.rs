@@ -10,6 +10,7 @@ pub(crate) fn whole_and_failed() -> (Summary, Summary) {
         sink: NodeId::new(1).unwrap(),
         bytes: 59_000,
         verified: true,
+        sealed: false,
         goodput_kbps: 160.0,
         utilisation: Some(0.8),
         rounds: 2,
@@ -29,6 +30,7 @@ pub(crate) fn whole_and_failed() -> (Summary, Summary) {
     let failed = Summary {
         bytes: 0,
         verified: false,
+        sealed: false,
         goodput_kbps: 0.0,
         duration_s: 5.0,
         energy_j: Some(2.0),
@@ -103,9 +105,9 @@ fn what_breaks_off_is_tried_over_other_plans_as_often_as_may_be() {
                 *plan,
             ))
         };
-        let next = |plan: &u32, tried: u32| (tried < 3).then_some(plan + 1);
-        let (outcome, plan, tried) =
-            over_plans(retry, Duration::from_secs(4), 10, run, next).unwrap();
+        let pause = Duration::from_secs(4);
+        let next = |plan: &u32, tried: u32| (tried < 3).then_some((plan + 1, pause));
+        let (outcome, plan, tried) = over_plans(retry, 10, run, next).unwrap();
         (
             outcome.summary.verified,
             plan,

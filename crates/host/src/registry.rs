@@ -50,6 +50,8 @@ pub enum OptionName {
     Policy,
     /// Whether nodes fail during a transfer.
     Scenario,
+    /// Whether nodes have keys.
+    Secure,
 }
 
 /// Whose idea it is.
@@ -200,10 +202,14 @@ impl Protocol {
     pub const fn takes(&self) -> &'static [OptionName] {
         use OptionName::{
             Age, AllNodes, Channels, Explain, Hops, Idle, Loss, Paths, Patience, Pcap, Plan,
-            Policy, Scenario, Sinks, Sources, Timeline,
+            Policy, Scenario, Secure, Sinks, Sources, Timeline,
         };
         match self.family {
             Family::Pipeline(of) => match of.measures_again() {
+                true if of.is_sealed() => &[
+                    Paths, Hops, Channels, Loss, Age, Idle, Patience, Pcap, Explain, AllNodes,
+                    Sinks, Plan, Secure,
+                ],
                 true => &[
                     Paths, Hops, Channels, Loss, Age, Idle, Patience, Pcap, Explain, AllNodes,
                     Sinks, Plan,
@@ -256,6 +262,10 @@ impl Pipelined {
     /// Whether links are measured again where no route leads to a node, or none that serves.
     pub const fn measures_again(self) -> bool {
         matches!(self.scheme, Scheme::Thalweg | Scheme::HopByHop)
+    }
+    /// Whether a secured network carries it: frames of papers have nothing sealed.
+    pub const fn is_sealed(self) -> bool {
+        matches!(self.scheme, Scheme::Thalweg)
     }
     /// P3 as published: what a broken transfer is tried again as.
     pub const P3: Self = Self::plain(P);

@@ -6,7 +6,7 @@
 //! Tests: `segments_tests.rs`, `crates/simnet/tests/all/line/`.
 
 use crate::job::{Progress, Retry};
-use crate::object::digest;
+use crate::object::Proof;
 use crate::outcome::{over_plans, Outcome, Summary};
 use thalweg_planner::Plan;
 use thalweg_protocols::object::ObjectInfo;
@@ -15,7 +15,7 @@ use thalweg_wire::route::{ObjectRange, PayloadSize};
 
 /// The largest object that is fetched, in bytes: it is held in memory until it is whole.
 pub const LARGEST: u32 = 64 << 20;
-/// How often a fetch starts over when its node turns out to have another object.
+/// How often a fetch starts over when its segments turn out to be no object: only the digest of the whole shows it.
 const RESTARTS: u32 = 1;
 
 /// What a transfer brought of an object.
@@ -39,6 +39,7 @@ impl Segment {
 
 /// Why an object is refused although its segments arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SegmentError {
     /// It is too long.
     #[error("an object of {0} bytes; at most {LARGEST} are taken")]
@@ -52,15 +53,16 @@ pub enum SegmentError {
 }
 
 impl SegmentError {
-    /// Whether starting over may help: the node's object, or stored segments of it, changed.
-    fn is_of_another_object(self, was_stored: bool) -> bool {
-        self == Self::Changed || (self == Self::Digest && was_stored)
+    /// Whether starting over may help: the node's object changed, or bytes of it, on the way or in the store.
+    const fn may_pass(self) -> bool {
+        matches!(self, Self::Changed | Self::Digest)
     }
 }
 
 /// The segments of an object that have arrived, as one.
 #[derive(Debug, Default)]
 pub struct Assembly {
+    proof: Proof,
     object: Option<ObjectInfo>,
     bytes: Vec<u8>,
 }
@@ -77,6 +79,10 @@ impl Assembly {
             }
         }
         assembly
+    }
+    /// The object is whole by `proof`; by its digest otherwise.
+    pub fn prove_by(&mut self, proof: Proof) {
+        self.proof = proof;
     }
     /// Bytes of the object so far.
     pub fn bytes(&self) -> u64 {
@@ -103,14 +109,25 @@ impl Assembly {
             () if object != segment.object => Err(SegmentError::Changed),
             () if object.len > LARGEST => Err(SegmentError::TooLarge(object.len)),
             () if self.bytes.len() < len && !segment.bytes.is_empty() => return Ok(None),
-            () if self.bytes.len() == len && digest(&self.bytes) == object.digest => {
+            () if self.bytes.len() == len && self.proof.holds(&object.digest, &self.bytes) => {
                 Ok(Some(std::mem::take(&mut self.bytes)))
             }
             () => Err(SegmentError::Digest),
         };
-        *self = Self::default();
+        (self.object, self.bytes) = (None, Vec::new());
         whole
     }
+}
+
+/// Why a transfer brought nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It broke off: links, relays, the source.
+    BrokeOff,
+    /// Its base station restarted or refused it.
+    StationLost,
+    /// All arrived, and is not what the source has: a byte changed on the way.
+    OtherBytes,
 }
 
 /// A transfer that is about to begin.
@@ -118,6 +135,8 @@ impl Assembly {
 pub struct Attempt {
     /// How many plans were tried before for this segment.
     pub tried: u32,
+    /// Why the one before brought nothing, where there was one.
+    pub after: Option<Fault>,
     /// Which bytes of the object.
     pub range: ObjectRange,
     /// The number of the segment, from 1.
@@ -183,8 +202,6 @@ pub struct FetchTerms {
     pub expected: u64,
     /// How often to try a segment.
     pub retry: Retry,
-    /// Before each try but the first.
-    pub pause: Duration,
 }
 
 impl FetchTerms {
@@ -198,6 +215,7 @@ impl FetchTerms {
         let number = range.offset / self.segment_bytes + 1;
         Attempt {
             tried: 0,
+            after: None,
             range,
             number,
             of: self.segments(bytes).max(number),
@@ -250,12 +268,10 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
     first: P,
     rest: impl Fn(&P) -> Duration,
     mut carry: impl FnMut(&P, Attempt) -> Result<(Outcome<D>, Option<Segment>), E>,
-    mut next: impl FnMut(&P, u32) -> Option<P>,
+    mut next: impl FnMut(&P, u32) -> Option<(P, Duration)>,
 ) -> Result<FetchResult<D>, E> {
     terms.segment_bytes = terms.segment_bytes.max(1);
     let (mut current, mut restarts, mut plans) = (first, 0, 0);
-    // Stored segments may have been damaged meanwhile: only the digest of the whole object shows it.
-    let was_stored = assembly.bytes() > 0;
     let mut totals = Totals {
         transfers: None,
         discarded: None,
@@ -268,8 +284,7 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
             current = plan.clone();
             carry(plan, Attempt { tried, ..attempt })
         };
-        let (outcome, segment, tried) =
-            over_plans(terms.retry, terms.pause, begin, run, &mut next)?;
+        let (outcome, segment, tried) = over_plans(terms.retry, begin, run, &mut next)?;
         plans = tried.max(plans);
         let mut outcome = totals.with(outcome, pause);
         let len = segment
@@ -285,7 +300,7 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
                 continue;
             }
             Some(Ok(object)) => object,
-            Some(Err(why)) if restarts < RESTARTS && why.is_of_another_object(was_stored) => {
+            Some(Err(why)) if restarts < RESTARTS && why.may_pass() => {
                 restarts += 1;
                 totals.discarded = Some((outcome.summary, rest(&current)));
                 continue;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::job::RetryMode;
+use crate::object::digest;
 use crate::outcome::tests::whole_and_failed;
 
 const PAUSE: Duration = Duration::from_secs(4);
@@ -10,7 +11,6 @@ const TERMS: FetchTerms = FetchTerms {
         attempts: 3,
         mode: RetryMode::NewPlan,
     },
-    pause: PAUSE,
 };
 
 fn object(bytes: u32) -> Vec<u8> {
@@ -52,7 +52,8 @@ fn run_fetch(
     carry: impl FnMut(&u32, Attempt) -> CarryResult,
 ) -> Result<FetchResult<()>, &'static str> {
     let rest = |_: &u32| Duration::from_secs(1);
-    fetch(assembly, TERMS, 10, rest, carry, |plan, _| Some(plan + 1))
+    let next = |plan: &u32, _| Some((plan + 1, PAUSE));
+    fetch(assembly, TERMS, 10, rest, carry, next)
 }
 
 #[test]
@@ -192,4 +193,66 @@ fn what_is_too_large_or_has_another_digest_is_nobodys_object() {
     // A source that sends nothing more before the end.
     let short = expected(|segment| segment.bytes.clear());
     assert_eq!(short, SegmentError::Digest.to_string());
+}
+
+/// An object of a secured network, in parts as they are decrypted, is whole by its tag alone.
+#[test]
+fn what_a_node_without_the_key_sends_is_no_object() {
+    let keys = crate::security::NetworkKeys::new(thalweg_wire::seal::MasterKey::new(
+        thalweg_wire::seal::Key::new([9; 16]),
+    ));
+    let (node, other) = (NodeId::new(7).unwrap(), NodeId::new(8).unwrap());
+    let mut memory = crate::object::Memory::proving(keys.proof(node));
+    let plain = object(250);
+    memory.offer(plain.clone().into());
+    let told = memory_info(&memory);
+    assert_ne!(told.digest, digest(&plain));
+    let parts = |memory: &crate::object::Memory, proof: &Proof| {
+        [0, 100, 200].map(|offset| {
+            let mut bytes = vec![0; 100.min(250 - offset as usize)];
+            thalweg_protocols::object::ObjectStore::read(memory, offset, &mut bytes);
+            proof.open(&told.digest, offset, &mut bytes);
+            Segment {
+                bytes,
+                object: told,
+            }
+        })
+    };
+    let assembled = |proof: Proof, parts: &[Segment]| {
+        let mut assembly = Assembly::default();
+        assembly.prove_by(proof);
+        let mut last = Ok(None);
+        for part in parts {
+            last = assembly.add(part.clone());
+        }
+        last
+    };
+    let right = parts(&memory, &keys.proof(node));
+    assert_eq!(assembled(keys.proof(node), &right), Ok(Some(plain.clone())));
+    // Not another node's, not decrypted, not by a digest, and not with a bit that somebody changed.
+    for (proof, sent) in [
+        (keys.proof(other), right.clone()),
+        (keys.proof(node), parts(&memory, &Proof::Digest)),
+        (Proof::Digest, right.clone()),
+    ] {
+        assert_eq!(assembled(proof, &sent), Err(SegmentError::Digest));
+    }
+    for part in 0..3 {
+        let mut changed = right.clone();
+        changed[part].bytes[17] ^= 4;
+        assert_eq!(
+            assembled(keys.proof(node), &changed),
+            Err(SegmentError::Digest)
+        );
+    }
+    // An attacker's own object, with a digest that anybody can compute.
+    let own = segment(&object(90), ObjectRange::ALL);
+    assert_eq!(
+        assembled(keys.proof(node), &[own]),
+        Err(SegmentError::Digest)
+    );
+}
+
+fn memory_info(memory: &crate::object::Memory) -> ObjectInfo {
+    thalweg_protocols::object::ObjectStore::info(memory)
 }

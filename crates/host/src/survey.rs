@@ -118,7 +118,9 @@ impl Survey {
                     false => Reports::Flooded,
                 };
                 let sweep = sweep.reporting(reports);
-                Ok((Command::Sweep(sweep), slot * (beacons * count)))
+                let pauses = u64::from(self.beacons.saturating_sub(1));
+                let pauses = Duration::from_millis(pause) * pauses;
+                Ok((Command::Sweep(sweep), slot * (beacons * count) + pauses))
             }
         }
     }
@@ -272,6 +274,8 @@ pub struct SurveyJob {
     kind: SurveyKind,
     measure: Option<Order>,
     nodes: NodeList<MAX_NODES>,
+    /// How long the measurement takes when nothing goes wrong.
+    measuring: Duration,
     /// Of the measurement; four times as long is waited for the collection.
     patience: Duration,
     state: State,
@@ -313,6 +317,7 @@ impl SurveyJob {
             kind: survey.kind,
             measure: Some(measure),
             nodes,
+            measuring,
             // Twice as long, and a minute: a bound, not a schedule.
             patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
@@ -467,6 +472,12 @@ impl Job for SurveyJob {
             (State::Idle, Some(measure)) => {
                 (self.state, self.ordered) = (State::Measuring, now);
                 self.until = now + self.patience;
+                if self.kind == SurveyKind::Sweep {
+                    self.progress = Some(Progress::Sweeping {
+                        of: self.tables.1,
+                        lasts: self.measuring,
+                    });
+                }
                 Step::Order(self.sink, measure)
             }
             (State::Measured, _) => {

@@ -16,7 +16,6 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
 /// Between the wake-up floods of two sinks, once the first has reached all nodes.
@@ -25,7 +24,7 @@ const APART: Duration = Duration::from_millis(8);
 /// From a sink's order to the next sink's: until the floods of `route` have reached all nodes.
 fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
     let config = floodnet::Config::default();
-    let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+    let bytes = route.wake_up_bytes();
     let before = route.segments().saturating_sub(1) as u64;
     flood_spacing(bytes, config.n_tx, timing) * before
         + flood_time(bytes, config.reach, config.n_tx, timing)
@@ -142,7 +141,7 @@ impl Wave {
             transfers: (routes.into_iter())
                 .map(|route| WaveTransfer {
                     wake_up: wake_up(&route, timing),
-                    log: Log::new(route.payload.bytes()),
+                    log: Log::new(route.payload.bytes(), route.range.offset),
                     route,
                     ended: None,
                     failure: None,

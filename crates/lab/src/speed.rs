@@ -40,9 +40,9 @@ const LEAST_RSSI: Dbm = Dbm(-88.0);
 const PAYLOAD_BYTES: usize = 57;
 
 const GIVEN: [(usize, &str); 3] = [
-    (40, include_str!("../../../bench/w1/w1_n40.csv")),
-    (139, include_str!("../../../bench/w1/w1_n139.csv")),
-    (1000, include_str!("../../../bench/w1/w1_n1000.csv")),
+    (40, include_str!("../w1/w1_n40.csv")),
+    (139, include_str!("../w1/w1_n139.csv")),
+    (1000, include_str!("../w1/w1_n1000.csv")),
 ];
 
 /// A node of the workload.
@@ -55,6 +55,7 @@ struct Place {
 
 /// Why there is no such workload.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpeedError {
     /// The topology's file is not one.
     #[error("bench/w1: line {0}: expected id, x, y, parent, hops and phase")]

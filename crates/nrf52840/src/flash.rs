@@ -15,6 +15,7 @@ const PATIENCE: u32 = 10_000_000;
 
 /// Why flash was not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FlashError {
     /// The radio is in use: later.
     InUse(Usage),

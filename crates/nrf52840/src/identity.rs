@@ -38,6 +38,7 @@ pub struct Identity {
 
 /// Why a record is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IdentityError {
     /// The page is erased: the image was not given an identity.
     Absent,

@@ -46,6 +46,8 @@ pub struct Layout {
     pub program: Area,
     /// The identity's page (`crate::identity`).
     pub identity: Area,
+    /// The keys' page (`crate::keys`), where there is one: recordings have all other pages beside a boot loader.
+    pub keys: Option<Area>,
     /// Room for a second program: an update, which the dongle's boot loader puts behind the first.
     pub second: Area,
     /// Recordings.
@@ -62,6 +64,7 @@ impl Layout {
         Self {
             program,
             identity,
+            keys: None,
             second,
             recordings: Area::from_to(second.end(), 0xE_A000),
         }
@@ -79,6 +82,7 @@ impl BootLoader {
                 program: Area::from_to(0, 0x3_0000),
                 second: Area::from_to(0x3_0000, 0x6_0000),
                 recordings: Area::from_to(0x6_0000, 0xF_E000),
+                keys: Some(Area::from_to(0xF_E000, 0xF_F000)),
                 identity: Area::from_to(0xF_F000, 0x10_0000),
             },
             // The MBR has the first page, the boot loader all from 0xE0000 on (Zephyr's board nrf52840dongle says both). An
@@ -87,6 +91,7 @@ impl BootLoader {
             Self::Dongle => Layout {
                 program: Area::from_to(0x1000, 0x3_1000),
                 identity: Area::from_to(0x3_1000, 0x3_2000),
+                keys: None,
                 second: Area::from_to(0x3_2000, 0x6_3000),
                 recordings: Area::from_to(0x6_3000, 0xE_0000),
             },
@@ -111,6 +116,7 @@ impl BootLoader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec;
 
     #[test]
     fn areas_are_apart_and_leave_the_boot_loader_its_own() {
@@ -119,10 +125,12 @@ mod tests {
             let Layout {
                 program,
                 identity,
+                keys,
                 second,
                 recordings,
             } = layout;
-            let mut areas = [program, identity, second, recordings];
+            let mut areas = vec![program, identity, second, recordings];
+            areas.extend(keys);
             areas.sort_by_key(|area| area.first);
             for pair in areas.windows(2) {
                 assert!(pair[0].end() <= pair[1].first, "{boot_loader:?}");
@@ -133,7 +141,7 @@ mod tests {
                 BootLoader::Uf2 => (0x2_6000, 0xE_A000),
                 BootLoader::Uf2S7 => (0x2_7000, 0xE_A000),
             };
-            assert!(areas[0].first >= first && areas[3].end() <= end);
+            assert!(areas[0].first >= first && areas[areas.len() - 1].end() <= end);
             assert!(areas.iter().all(|area| area.first % PAGE_BYTES == 0));
             assert_eq!(
                 BootLoader::of_program(layout.program.first),

@@ -18,6 +18,7 @@ pub mod fault;
 pub mod flash;
 pub mod host;
 pub mod identity;
+pub mod keys;
 pub mod layout;
 pub mod radio;
 pub mod random;

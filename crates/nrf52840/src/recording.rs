@@ -31,6 +31,7 @@ const AHEAD: u16 = 2;
 
 /// Why something is not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecordError {
     /// RAM is full, since flash could not be written for a while.
     BufferFull,

@@ -52,6 +52,7 @@ pub struct Hop {
 
 /// A measurement that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LinkError {
     /// A node that is not in the table.
     #[error("node {node} is not one of the {nodes} nodes (0 to {last})", last = nodes.saturating_sub(1))]

@@ -16,6 +16,7 @@ use thalweg_wire::hop::Calls;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// A node that is not in the table.
     #[error("node {node} is not one of the {nodes} nodes (0 to {last})", last = nodes.saturating_sub(1))]
@@ -95,6 +96,7 @@ pub enum PlanError {
 
 /// Why a list of nodes is no path of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PathFault {
     /// There is nothing to send over.
     #[error("expected at least a source and a sink")]

@@ -83,6 +83,7 @@ fn margin(radio: &impl Radio, one: (usize, usize), two: (usize, usize), on: Tuni
 
 /// Why there is no plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// Fewer than two channels for one of the radios.
     #[error("streams need at least two channels for each radio")]

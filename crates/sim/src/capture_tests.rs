@@ -1,4 +1,5 @@
 use super::*;
+use crate::tests::{net, run, Order};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -24,6 +25,67 @@ impl Write for Full {
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// What a file says of a packet: interface, epb_flags, end of its last symbol, fields of its TAP header, frame.
+type Packet = (u32, u32, u64, Vec<(u16, Vec<u8>)>, Vec<u8>);
+
+fn packets(bytes: &[u8]) -> Vec<Packet> {
+    let mut reader = PcapNgReader::new(bytes).unwrap();
+    let mut packets = Vec::new();
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.unwrap() else {
+            continue;
+        };
+        let [EnhancedPacketOption::Flags(flags)] = packet.options[..] else {
+            panic!("{:?}", packet.options);
+        };
+        let (fields, frame) = tap(&packet.data);
+        let end = packet.timestamp.as_nanos() as u64;
+        packets.push((packet.interface_id, flags, end, fields, frame));
+    }
+    packets
+}
+
+#[test]
+fn a_capture_of_a_run_that_hops_is_what_was_on_the_air() {
+    let (shared, mut net) = (Shared::default(), net(3));
+    let file = Pcapng::new(shared.clone(), 3, Scope::Receptions).unwrap();
+    net.capture(Some(Box::new(file))).unwrap();
+    let mut expected = Vec::new();
+    for (turn, channel) in (11..=26).chain([12, 26, 11]).enumerate() {
+        // Node 2 stays on channel 12.
+        run(&mut net, 10_000 * turn as u64 + 8_000);
+        net.command(1, Order::Listen(channel));
+        net.command(2, Order::Listen(12));
+        let began = 10_000 * (turn as u64 + 1);
+        run(&mut net, began);
+        let mpdu = vec![turn as u8; 3 + 6 * turn];
+        net.command(0, Order::SayOn(channel, mpdu.clone()));
+        // Turnaround 192 us, SFD 160 us later, two bytes of check sequence.
+        let (sfd, end) = (began + 352, began + 192 + 32 * (8 + mpdu.len() as u64));
+        let sent = vec![
+            (TLV_FCS, vec![1]),
+            (TLV_CHANNEL, vec![channel, 0, 0]),
+            (TLV_SFD_TIME, (sfd * 1_000).to_le_bytes().to_vec()),
+        ];
+        let mut heard = sent.clone();
+        heard.push((TLV_RSS, (-50.0f32).to_le_bytes().to_vec()));
+        heard.push((TLV_LQI, vec![110]));
+        let frame = [&mpdu[..], &mac::fcs(&mpdu).to_le_bytes()].concat();
+        let hears = [true, channel == 12];
+        expected.push((0, OUTBOUND, end * 1_000, sent, frame.clone()));
+        for node in (1..3).filter(|node| hears[*node as usize - 1]) {
+            expected.push((node, INBOUND, end * 1_000, heard.clone(), frame.clone()));
+        }
+    }
+    run(&mut net, 300_000);
+    net.take_capture().unwrap().flush().unwrap();
+    let told = packets(&shared.0.lock().unwrap());
+    assert_eq!(told.len(), expected.len());
+    for (told, expected) in told.iter().zip(&expected) {
+        assert_eq!(told, expected);
     }
 }
 
@@ -125,15 +187,8 @@ fn the_page_tells_the_second_radio_from_the_first() {
     let on = Tuning::Mhz900(Channel900::new(4).unwrap());
     file.frame(&Captured { on, ..sent(b"123") }).unwrap();
     file.flush().unwrap();
-    let bytes = shared.0.lock().unwrap().clone();
-    let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
-    let mut channel = None;
-    while let Some(block) = reader.next_block() {
-        if let Block::EnhancedPacket(packet) = block.unwrap() {
-            channel = tap(&packet.data).0.into_iter().nth(1);
-        }
-    }
-    assert_eq!(channel, Some((3, vec![4, 0, 2])));
+    let all = packets(&shared.0.lock().unwrap());
+    assert_eq!(all[0].3[1], (TLV_CHANNEL, vec![4, 0, 2]));
 }
 
 #[test]

@@ -44,6 +44,32 @@ fn nodes_draw_their_own() {
 }
 
 #[test]
+fn rates_scatter_as_the_model_says_and_offsets_over_their_whole_range() {
+    let model = ClockModel {
+        max_offset: Duration::from_secs(1),
+        drift_sigma_ppm: 10.0,
+        ..ClockModel::PERFECT
+    };
+    let (nodes, at) = (4_000, 1_000_000_000);
+    let clocks = || (0..nodes).map(|node| model.draw(3, node));
+    // Nanoseconds gained in a second, which are thousandths of a ppm.
+    let gain = |clock: Clock| (clock.value(at) - clock.value(0) - at) as f64 * 1e-3;
+    let n = nodes as f64;
+    let mean = clocks().map(gain).sum::<f64>() / n;
+    let square = clocks().map(|clock| gain(clock).powi(2)).sum::<f64>() / n;
+    assert!(mean.abs() < 0.5, "{mean} ppm");
+    assert!((square.sqrt() - 10.0).abs() < 0.4, "{} ppm", square.sqrt());
+    let offsets = || clocks().map(|clock| clock.offset as f64 * 1e-9);
+    let mean = offsets().sum::<f64>() / n;
+    assert!((mean - 0.5).abs() < 0.015, "{mean} s");
+    let (least, most) = (offsets().fold(1.0, f64::min), offsets().fold(0.0, f64::max));
+    assert!(
+        least < 0.01 && (0.99..1.0).contains(&most),
+        "{least} {most}"
+    );
+}
+
+#[test]
 fn a_node_that_restarts_counts_from_zero_with_the_same_crystal() {
     let model = ClockModel {
         max_offset: Duration::from_millis(5),

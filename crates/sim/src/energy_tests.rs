@@ -2,6 +2,26 @@
 
 use super::*;
 use crate::board::built_in as boards;
+use crate::SecondRadio;
+use thalweg_medium::chip::AT86RF212;
+use thalweg_units::Dbm;
+
+/// Each state draws ten times what the one before draws, so that each has its own digit in a charge.
+fn decimal() -> Board {
+    Board {
+        currents: Currents {
+            supply_v: 2.0,
+            radio_sleep_ma: 1.0,
+            radio_idle_ma: 10.0,
+            radio_calibrate_ma: 100.0,
+            radio_receive_ma: 1_000.0,
+            radio_transmit_ma: 10_000.0,
+            mcu_active_ma: 100_000.0,
+            mcu_low_power_ma: 1_000_000.0,
+        },
+        ..boards::telosb()
+    }
+}
 
 fn us(us: u64) -> SimTime {
     SimTime::from_nanos(us * 1000)
@@ -56,6 +76,70 @@ fn overlapping_work_is_counted_once() {
     let energy = meter.read(us(80), &boards::telosb());
     assert_eq!(energy.mcu_active, Duration::from_micros(40 + 20));
     assert_eq!(energy.elapsed(), Duration::from_micros(80));
+}
+
+#[test]
+fn each_state_is_charged_at_its_own_current() {
+    let (mut meter, second) = (Meter::new(), 1_000_000);
+    meter.mcu(us(0), us(6 * second));
+    for (from, state) in [
+        (1, RadioState::Idle),
+        (3, RadioState::Calibrate),
+        (6, RadioState::Receive),
+    ] {
+        meter.radio(us(from * second), state, [None; 2]);
+    }
+    let early = meter.read(us(8 * second), &decimal());
+    meter.radio(us(10 * second), RadioState::Transmit, [None; 2]);
+    let energy = meter.read(us(15 * second), &decimal());
+    // Asleep 1 s, then 2, 3, 4 and 5 s; the microcontroller runs 6 s of 15.
+    assert_eq!(energy.radio_charge_mc(), 54_321.0);
+    assert_eq!(energy.mcu_charge_mc(), 9_600_000.0);
+    assert_eq!(energy.radio_joules(), 2e-3 * 54_321.0);
+    assert_eq!(energy.joules(), 2e-3 * 9_654_321.0);
+    assert_eq!(energy.radio_on(), Duration::from_secs(14));
+    let runs = meter.read(us(15 * second), &with_radio());
+    assert_eq!(
+        runs.mcu_charge_mc(),
+        2_400_000.0,
+        "whenever the radio is on"
+    );
+    assert_eq!(energy.since(&early).radio_charge_mc(), 52_000.0);
+}
+
+fn with_radio() -> Board {
+    Board {
+        mcu: McuRuns::WithRadio,
+        ..decimal()
+    }
+}
+
+#[test]
+fn a_second_radio_draws_its_own_current_and_the_most_is_the_worst_state() {
+    let board = Board {
+        second: Some(SecondRadio {
+            chip: &AT86RF212,
+            tx_power: Dbm(3.0),
+            receive_ma: 7.0,
+            transmit_ma: 9.0,
+        }),
+        ..decimal()
+    };
+    assert_eq!(
+        board.with_second_radio().currents,
+        Currents {
+            radio_receive_ma: 7.0,
+            radio_calibrate_ma: 7.0,
+            radio_transmit_ma: 9.0,
+            ..board.currents
+        }
+    );
+    assert_eq!(board.currents.most_w(), 2e-3 * 110_000.0);
+    let quiet = Currents {
+        radio_transmit_ma: 0.0,
+        ..board.currents
+    };
+    assert_eq!(quiet.most_w(), 2e-3 * 101_000.0);
 }
 
 #[test]

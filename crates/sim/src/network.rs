@@ -21,6 +21,7 @@ use thalweg_units::{Instant, SimTime};
 
 /// A network could not be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NetworkError {
     /// Neither one board for all nodes nor one for each.
     #[error("{boards} boards for {nodes} nodes: give one for all, or one for each")]
@@ -60,6 +61,7 @@ pub enum NetworkError {
 
 /// A simulation could not go on.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimError {
     /// An engine keeps its node busy for ever.
     #[error("node {node}: {how}")]

@@ -6,6 +6,7 @@
 use thalweg_host::transfer::pipeline::MAX_NODES;
 use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::ObjectStore;
+use thalweg_protocols::seals::Guard;
 use thalweg_sim::Network;
 use thalweg_testbeds::{Battery, Site};
 
@@ -23,7 +24,10 @@ impl Powered {
     }
 
     /// Has each node of `net` measure its battery.
-    pub(crate) fn measure<S: ObjectStore>(&self, net: &mut Network<Mote<S, 160, MAX_NODES>>) {
+    pub(crate) fn measure<S: ObjectStore, G: Guard>(
+        &self,
+        net: &mut Network<Mote<S, 160, MAX_NODES, G>>,
+    ) {
         for (node, battery) in self.0.iter().enumerate() {
             if let Some(battery) = battery {
                 let coulombs = net.joules(node) / net.energy(node).currents.supply_v;

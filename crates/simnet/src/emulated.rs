@@ -2,7 +2,7 @@
 //!
 //! Behind the host's seam in this process ([`thalweg_host::line::SteppedNetwork`]), where time is the chips' own, or
 //! behind a line. Time base: true time of the emulated world. Invariant: same images, site and perturbation, same bytes.
-//! Tests: `crates/thalweg/tests/emulated/main.rs`, `.ci/emulated.py`.
+//! Tests: `crates/thalweg/tests/all/emulated/mod.rs`, `.ci/emulated.py`.
 
 use thalweg_emulator::elf::ElfError;
 use thalweg_emulator::network::{Flash, Line, Network};
@@ -21,6 +21,7 @@ const READY: SimTime = SimTime::from_nanos(3_000_000_000);
 
 /// Why there is no emulated network.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EmulatedError {
     /// The site's boards have another chip.
     #[error("{testbed} has boards {board:?}; only chips nRF52840 are emulated (board = \"nrf52840\" in the testbed's file)")]

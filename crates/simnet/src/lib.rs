@@ -17,4 +17,5 @@ pub mod motes;
 pub mod networks;
 mod offers;
 pub mod rcrt;
+pub mod security;
 pub mod streams;

@@ -5,18 +5,20 @@
 //! `crates/simnet/tests/all/robustness/`.
 
 use crate::battery::Powered;
+use crate::security::simulated_security;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_engine::{Engine, RadioId};
+use thalweg_engine::{BoardTiming, Engine, RadioId};
 use thalweg_host::collector::{
     clean_channels, Collector, Description, LineLoss, Observations, ProtocolPlan, Transfer,
 };
 use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
-use thalweg_host::object::Holds;
+use thalweg_host::object::{Holds, Memory};
 use thalweg_host::recovery::{self, Reports, Sought, Turn};
 use thalweg_host::registry::Pipelined;
+use thalweg_host::security::NetworkKeys;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
 use thalweg_host::waves::{Start, Wave, WaveResult};
@@ -85,7 +87,7 @@ pub fn check_pipelines(board: &Board) -> Result<(), String> {
         return Err(format!("its {name} has other frames, or another band"));
     }
     let config = floodnet::Config::default();
-    let node = Node::new(NodeId::MAX, config, board.timing, Default::default());
+    let node = node_of(config, board.timing, None)(NodeId::MAX);
     let wants = node.wants(RadioId(0));
     match wants.and_then(|wants| misfit(board, &wants)) {
         Some(misfit) => Err(format!("with its {name}, {misfit}")),
@@ -138,12 +140,18 @@ pub struct SimNetwork<E: Engine> {
     stations: Vec<usize>,
     /// Runs before each order.
     before_order: Option<BeforeOrder<E>>,
+    /// Says what is to be ordered before an order.
+    prelude: Option<Prelude<E>>,
     /// Is shown each order before nodes get it.
     on_order: Option<OrderHook<E>>,
 }
 
 /// What nodes do by themselves before an order is given.
 type BeforeOrder<E> = Box<dyn Fn(&mut Simulation<E>) + Send>;
+/// Says what is to be ordered before an order.
+type Prelude<E> = Box<
+    dyn Fn(&<E as Engine>::Command) -> Result<Option<<E as Engine>::Command>, NetworkFault> + Send,
+>;
 /// Is shown each order before nodes get it.
 type OrderHook<E> = Box<dyn FnMut(&mut Simulation<E>, &<E as Engine>::Command) + Send>;
 
@@ -167,12 +175,21 @@ impl<E: Engine> SimNetwork<E> {
             ids,
             stations: Vec::new(),
             before_order: None,
+            prelude: None,
             on_order: None,
         })
     }
     /// Has nodes do `what` before each order from now on.
     fn before_orders(&mut self, what: impl Fn(&mut Simulation<E>) + Send + 'static) {
         self.before_order = Some(Box::new(what));
+    }
+    /// Whoever orders sees to the numbers of a secured network's floods.
+    #[must_use]
+    pub(crate) fn numbered_by_caller(self) -> Self {
+        Self {
+            prelude: None,
+            ..self
+        }
     }
     /// Shows `hook` each order from now on; it replaces the hook before.
     pub(crate) fn watch_orders(&mut self, hook: Option<OrderHook<E>>) {
@@ -240,6 +257,10 @@ impl<E: Engine + Holds> Network for SimNetwork<E> {
         if let Some(hook) = &mut self.on_order {
             hook(&mut self.net, &order);
         }
+        let before = self.prelude.as_ref().map(|prelude| prelude(&order));
+        if let Some(before) = before.transpose()?.flatten() {
+            self.net.command(node, before);
+        }
         self.net.command(node, order);
         Ok(())
     }
@@ -280,7 +301,7 @@ impl<E: Engine + Holds> SimNetwork<E> {
         let ids = self.ids.clone();
         self.net.restart_with(Box::new(move |node, before| {
             let mut fresh = engine(ids[node]);
-            *fresh.memory() = before.memory().kept();
+            fresh.resume(before);
             fresh
         }));
     }
@@ -328,6 +349,7 @@ pub fn description(site: &Site, sink: NodeId, channels: Option<&[Channel]>) -> D
         channels: channels.map(<[Channel]>::to_vec).or_else(clean),
         timing: site.board.timing,
         draw: (stream, site.seed),
+        keys: simulated_security(site).map(|security| security.keys),
     }
 }
 
@@ -341,6 +363,19 @@ fn positions(site: &Site) -> Option<Vec<Place>> {
     };
     let ears = site.environment.ears.iter();
     ears.map(|ear| ear.placement.map(place)).collect()
+}
+
+/// What makes a node of `config` and `timing`, with its part of `keys` in a secured network.
+fn node_of(
+    config: floodnet::Config,
+    timing: BoardTiming,
+    keys: Option<Arc<NetworkKeys>>,
+) -> impl Fn(NodeId) -> Node + Clone + Send {
+    move |id| {
+        let memory = keys.as_ref().map(|keys| Memory::proving(keys.proof(id)));
+        let seals = keys.as_ref().map(|keys| keys.seals());
+        Node::guarded((id, seals), config, timing, memory.unwrap_or_default())
+    }
 }
 
 /// A site's nodes with one radio: they survey their links, and carry pipelines one after the other.
@@ -377,10 +412,13 @@ impl Motes {
         }
         let board = site.board.clone();
         let timing = board.timing;
-        let node = move |id| Node::new(id, config, timing, Default::default());
+        let security = simulated_security(site);
+        let keys = security.as_ref().map(|security| security.keys.clone());
+        let node = node_of(config, timing, keys);
         let rests = site.idle().is_some_and(|idle| idle >= rouse::AWAKE);
+        let made = node.clone();
         let first = move |id| {
-            let mut node = node(id);
+            let mut node = made(id);
             if rests {
                 node.set_idled();
             }
@@ -388,6 +426,9 @@ impl Motes {
         };
         let mut nodes = SimNetwork::of(site, &board, first, seed)?;
         nodes.restart_with(move |id| node(id).restarted());
+        if let Some(security) = security {
+            nodes.prelude = Some(Box::new(move |order| security.before(order)));
+        }
         if let Some(powered) = Powered::of(site) {
             nodes.before_orders(move |net| powered.measure(net));
         }
@@ -486,6 +527,7 @@ impl Motes {
         let control = self.collector.description().place.control;
         let collector = &mut self.collector;
         let reports = Reports {
+            sealing: collector.sealing(),
             ids: &ids,
             sink: ids[sink],
             floor: self.board.chip.noise_floor,

@@ -19,6 +19,7 @@ use thalweg_host::transfer::session::SessionRequest;
 use thalweg_medium::random::derive;
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 use crate::convergecast;
 use crate::motes::{description, Motes, RunError, SimNetwork};
@@ -61,14 +62,23 @@ impl Connector for Simulated {
         Facts {
             network: description(&self.site, testbed.sink, None),
             usual_bytes: u64::from(self.bytes),
-            about: match self.speed {
-                1.0 => format!("{}, {nodes} simulated nodes", testbed.name),
-                speed => format!(
-                    "{}, {nodes} simulated nodes at {speed} times real time",
-                    testbed.name
-                ),
+            about: {
+                let pace = match self.speed {
+                    1.0 => String::new(),
+                    speed => format!(" at {speed} times real time"),
+                };
+                let secured = match self.site.sealing() {
+                    Sealing::Sealed => ", secured",
+                    Sealing::Open => "",
+                };
+                format!("{}, {nodes} simulated nodes{pace}{secured}", testbed.name)
             },
-            sessions: Sessions::Carried,
+            sessions: match self.site.sealing() {
+                Sealing::Open => Sessions::Carried,
+                Sealing::Sealed => {
+                    Sessions::Lacking("the network is secured, and sessions are not sealed")
+                }
+            },
             spending: Spending::Metered,
         }
     }
@@ -78,7 +88,8 @@ impl Connector for Simulated {
         let seed = derive(self.site.seed, "gateway", &[]);
         let motes = Motes::open(&self.site, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
-        let mut nodes = motes.nodes;
+        // The daemon has numbers in its store.
+        let mut nodes = motes.nodes.numbered_by_caller();
         nodes.hear(&[testbed.sink_index()]);
         let recorders = Recorders {
             nodes,

@@ -20,6 +20,17 @@ pub struct TestbedError {
     pub others: Box<[(Location, Problem)]>,
 }
 
+/// Why a name stands for no node.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NameError {
+    /// No node of the testbed has it.
+    #[error("{0} has no node of this name")]
+    NoNode(String),
+    /// Nodes of these numbers have it.
+    #[error("{0} has nodes {1} of this name; give the number of one")]
+    Several(String, String),
+}
+
 /// Most problems of one file that are reported at once.
 pub const MAX_PROBLEMS: usize = 20;
 

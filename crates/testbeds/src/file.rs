@@ -9,6 +9,7 @@ use serde::Deserialize;
 use thalweg_medium::{BuildingModel, Placement, Position};
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 use crate::battery::Batteries;
 use crate::bounds::MAX_NODES;
@@ -34,6 +35,9 @@ struct File {
     sink: Option<u16>,
     channels: Option<Vec<u8>>,
     control_channel: Option<u8>,
+    /// Whether nodes have keys.
+    #[serde(default)]
+    security: Security,
     /// Whether planners know where nodes are.
     #[serde(default)]
     places: Places,
@@ -42,6 +46,24 @@ struct File {
     nodes: Option<Vec<NodeKeys>>,
     links: Option<LinkKeys>,
     propagation: Option<toml::Table>,
+}
+
+/// What a testbed's file says of its nodes' keys.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Security {
+    #[default]
+    Off,
+    Require,
+}
+
+impl From<Security> for Sealing {
+    fn from(security: Security) -> Self {
+        match security {
+            Security::Off => Self::Open,
+            Security::Require => Self::Sealed,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -189,6 +211,7 @@ impl Reader<'_> {
             labels,
             channels,
             control,
+            sealing: file.security.into(),
             sink,
             sink_by,
             places: file.places,

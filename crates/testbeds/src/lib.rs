@@ -47,7 +47,7 @@ pub use assumed::Assumed;
 pub use battery::{Batteries, Battery};
 pub use bounds::{MAX_NODES, MAX_ROWS};
 pub use building::{Building, Crowd, Numbering};
-pub use error::{Location, Problem, TestbedError, MAX_PROBLEMS};
+pub use error::{Location, NameError, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
 pub use links::LinkRow;
 pub use loss::{Loss, Losses};

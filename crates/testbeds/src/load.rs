@@ -13,6 +13,7 @@ use crate::reception::Reception;
 use crate::source::{is_stdin, name_of, open, read_toml, Kind, BUILT_IN};
 use crate::testbed::{Measured, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
+use thalweg_wire::seal::frame::Sealing;
 
 impl Testbed {
     /// The built-in testbeds' names.
@@ -68,6 +69,7 @@ impl Testbed {
         let testbed = Self {
             name: name.to_owned(),
             control: Self::control_of(nodes.len(), channels, &physics),
+            sealing: Sealing::Open,
             description,
             board_name: DEFAULT_BOARD.to_owned(),
             board: boards::telosb(),

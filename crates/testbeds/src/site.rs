@@ -13,6 +13,7 @@ use thalweg_medium::random::derive;
 use thalweg_medium::{BuildingModel, Change, EarId, Environment, MeasuredFrame, MeasuredLink};
 use thalweg_sim::Board;
 use thalweg_units::{Channel, Db, Dbm, Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Path loss at one metre is less in the 900 MHz band by 20 log10(2440 / 915).
 const LESS_AT_900: Db = Db(8.5);
@@ -38,12 +39,15 @@ pub struct Site {
     age: Duration,
     /// For how long its nodes have been idle, and asleep; none where they listen all the time.
     idle: Option<Duration>,
+    /// Whether its nodes have keys, and act on nothing that is not sealed.
+    sealing: Sealing,
     /// The environment before losses and time.
     calm: Arc<Environment>,
 }
 
 /// Why a testbed cannot be such a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SiteError {
     /// Its links are those of another radio, or of one where the board has two: testbed, the radio that
     /// they were measured with, the board that its nodes were to be.
@@ -95,6 +99,7 @@ impl Site {
     fn of_parts(testbed: Arc<Testbed>, board: Board, environment: Environment, seed: u64) -> Self {
         let environment = Arc::new(environment);
         Self {
+            sealing: testbed.sealing,
             testbed,
             board,
             seed,
@@ -126,6 +131,17 @@ impl Site {
         };
         let later = bare.with_losses(links, *psdu_bytes)?;
         Ok(Self { calm, ..later })
+    }
+
+    /// The same with nodes that have keys, or have none.
+    #[must_use]
+    pub const fn secured(mut self, sealing: Sealing) -> Self {
+        self.sealing = sealing;
+        self
+    }
+    /// Whether its nodes have keys, and act on nothing that is not sealed.
+    pub const fn sealing(&self) -> Sealing {
+        self.sealing
     }
 
     /// The same with nodes that sleep when idle, and have been idle for that long; none for nodes that listen all the

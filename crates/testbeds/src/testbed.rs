@@ -8,13 +8,14 @@ use crate::battery::Batteries;
 use crate::building::Building;
 use crate::central;
 use crate::control;
-use crate::error::Problem;
+use crate::error::{NameError, Problem};
 use crate::trace::{Trace, TraceLink, Visits};
 use serde::Deserialize;
 use thalweg_medium::random::derive;
 use thalweg_medium::{BuildingModel, MeasuredFrame, Placement, Variation};
 use thalweg_sim::{boards, Board, BoardError};
 use thalweg_units::{Channel, ChannelSet, Db, Dbm, Duration, Named, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// The board of nodes whose file names none.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
@@ -39,6 +40,8 @@ pub struct Testbed {
     /// The control channel, on which floods go and idle nodes listen: its file's, or 26, or on measured links that on
     /// which floods reach most nodes.
     pub control: Channel,
+    /// Whether its nodes have keys, and act on nothing that is not sealed.
+    pub sealing: Sealing,
     /// The node that data goes to by default; one of `nodes`.
     pub sink: NodeId,
     /// Why it is that node.
@@ -229,10 +232,22 @@ impl Testbed {
     pub fn label(&self, id: NodeId) -> Option<&str> {
         self.labels.get(&id).map(String::as_str)
     }
-    /// The nodes that are called `label`.
-    pub fn labelled(&self, label: &str) -> Vec<NodeId> {
+    /// The node that is called `name`.
+    ///
+    /// # Errors
+    /// Where none or more than one is.
+    pub fn called(&self, name: &str) -> Result<NodeId, NameError> {
         let nodes = self.nodes.iter().map(|node| node.id);
-        nodes.filter(|id| self.label(*id) == Some(label)).collect()
+        let nodes: Vec<NodeId> = nodes.filter(|id| self.label(*id) == Some(name)).collect();
+        let testbed = || self.name.clone();
+        match nodes[..] {
+            [id] => Ok(id),
+            [] => Err(NameError::NoNode(testbed())),
+            [..] => {
+                let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+                Err(NameError::Several(testbed(), nodes.join(", ")))
+            }
+        }
     }
     /// Node `id` for people: `12`, or `12 (pier-north)`.
     pub fn named(&self, id: NodeId) -> String {

@@ -1,5 +1,5 @@
 //! Objects of all nodes of a network: one after the other, or several at once into several base stations.
-//! Tests: `tests/whole_network.rs`, `crates/cli/tests/all/whole_network.rs`.
+//! Tests: `tests/all/whole_network.rs`, `crates/cli/tests/all/whole_network.rs`.
 
 use crate::{Error, Network};
 use std::ops::ControlFlow::{Break, Continue};

@@ -1,4 +1,4 @@
-//! Where base stations stand best, and what that brings beside the testbed's own. Tests: `tests/whole_network.rs`.
+//! Where base stations stand best, and what that brings beside the testbed's own. Tests: `tests/all/whole_network.rs`.
 
 use crate::rounds::Loads;
 use crate::{Error, Network};

@@ -18,6 +18,7 @@ pub enum ErrorKind {
 
 /// Why there is no result, in one line each.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The testbed's file; a line for each of its faults.
     #[error(transparent)]

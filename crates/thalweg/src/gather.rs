@@ -1,4 +1,4 @@
-//! Objects of many nodes at once, by a protocol that collects so: RCRT. Tests: `tests/whole_network.rs`,
+//! Objects of many nodes at once, by a protocol that collects so: RCRT. Tests: `tests/all/whole_network.rs`,
 //! `crates/cli/tests/all/whole_network.rs`.
 
 use crate::{Error, Network};

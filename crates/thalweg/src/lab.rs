@@ -1,7 +1,7 @@
 //! Experiments: one, or all of a paper, with the networks, threads and kept rows that they share.
 //!
 //! Rows depend on an experiment and its seeds alone, whatever runs beside them. Time base: simulated time; rows that are
-//! kept live by the wall clock. Tests: `tests/lab.rs`, `crates/cli/tests/all/{report,resume}.rs`.
+//! kept live by the wall clock. Tests: `tests/all/lab.rs`, `crates/cli/tests/all/{report,resume}.rs`.
 
 mod sequence;
 
@@ -145,6 +145,10 @@ impl ExperimentRun {
     /// What is run.
     pub const fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+    /// Whether it is the quick subset.
+    pub const fn extent(&self) -> Extent {
+        self.extent
     }
     /// With which seeds.
     pub fn with_seeds(&self) -> &[u64] {

@@ -1,4 +1,4 @@
-//! How long a network's batteries last if it is emptied again and again. Tests: `tests/whole_network.rs`.
+//! How long a network's batteries last if it is emptied again and again. Tests: `tests/all/whole_network.rs`.
 
 use crate::rounds::Loads;
 use crate::{Error, Network};

@@ -1,4 +1,4 @@
-//! A network and the request to it. Tests: `tests/front_door.rs`.
+//! A network and the request to it. Tests: `tests/all/front_door.rs`.
 
 use crate::error::Error;
 use std::fs::File;
@@ -24,6 +24,7 @@ use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
 use thalweg_wire::route::PayloadSize;
+use thalweg_wire::seal::frame::Sealing;
 
 /// The object of the papers' experiments: 500 packets of 118 bytes.
 pub const OBJECT_BYTES: u32 = 59_000;
@@ -46,6 +47,7 @@ pub struct Network {
     patience: Option<Duration>,
     at: Option<Duration>,
     losses: Vec<Loss>,
+    sealing: Sealing,
 }
 
 impl Network {
@@ -82,6 +84,7 @@ impl Network {
             patience: None,
             at: None,
             losses: Vec::new(),
+            sealing: Sealing::Open,
         }
     }
 
@@ -182,6 +185,12 @@ impl Network {
     #[must_use]
     pub fn patience(self, patience: Option<Duration>) -> Self {
         Self { patience, ..self }
+    }
+    /// Whether the simulated nodes have keys, drawn from the seed: then orders, requests and NACKs are sealed, and objects
+    /// travel encrypted (docs/security.md).
+    #[must_use]
+    pub fn secured(self, sealing: Sealing) -> Self {
+        Self { sealing, ..self }
     }
     /// When the survey is, after the beginning of a trace of several visits.
     #[must_use]
@@ -287,6 +296,11 @@ impl Network {
             (self.at.is_some(), "at", OptionName::Age),
             (self.idle.is_some(), "idle", OptionName::Idle),
             (self.patience.is_some(), "patience", OptionName::Patience),
+            (
+                self.sealing == Sealing::Sealed,
+                "secure",
+                OptionName::Secure,
+            ),
         ];
         let mut set = set.into_iter().filter(|(is_set, ..)| *is_set);
         set.try_for_each(|(_, option, what)| self.takes(option, what))
@@ -326,6 +340,11 @@ impl Network {
             None => site,
         };
         let site = site.idling(self.idle);
+        let site = match self.sealing {
+            Sealing::Sealed => site.secured(Sealing::Sealed),
+            // As its file says.
+            Sealing::Open => site,
+        };
         let site = site.with_losses(&self.losses, psdu)?;
         request.check(&site.testbed)?;
         Ok(site)

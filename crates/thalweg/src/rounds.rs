@@ -1,4 +1,4 @@
-//! The transfers of a round, one from every node, as the planner has them. Tests: `tests/whole_network.rs`.
+//! The transfers of a round, one from every node, as the planner has them. Tests: `tests/all/whole_network.rs`.
 
 use crate::{Error, Network};
 use std::collections::BTreeMap;

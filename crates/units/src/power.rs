@@ -138,6 +138,27 @@ mod tests {
     #[test]
     fn two_equal_powers_are_three_decibels_more() {
         let one = Dbm(-90.0).milliwatts();
-        assert!(((one + one).dbm() - Dbm(-90.0)).0 - 3.0103 < 1e-3);
+        let of_two = [one + one, one * 2.0, [one, one].into_iter().sum()];
+        for two in of_two {
+            assert!((two.dbm() - Dbm(-86.9897)).0.abs() < 1e-4, "{two:?}");
+            assert!((two / one - 2.0).abs() < 1e-12);
+        }
+        let mut rest = one;
+        rest += one;
+        rest -= one;
+        assert_eq!(rest, one);
+    }
+
+    #[test]
+    fn a_gain_is_added_and_a_loss_taken_off() {
+        let (level, ratio) = (Dbm(-80.0), Db(3.0));
+        assert_eq!((level + ratio, level - ratio), (Dbm(-77.0), Dbm(-83.0)));
+        assert_eq!(Dbm(-77.0) - level, ratio);
+        assert_eq!(
+            (ratio + Db(1.0), ratio - Db(1.0), -ratio),
+            (Db(4.0), Db(2.0), Db(-3.0))
+        );
+        assert!((ratio.factor() - 1.9953).abs() < 1e-4);
+        assert!((Db::from_factor(100.0).0 - 20.0).abs() < 1e-9);
     }
 }

@@ -46,7 +46,9 @@ proptest! {
         let _ = Beacon::parse(&bytes);
         if let Ok(announce) = Announce::parse(&bytes) {
             let content = FrameBuf::build(|w| announce.emit(w)).unwrap();
-            prop_assert_eq!(&*content, &bytes[..]);
+            // Whether it is sealed is no matter of the announcement.
+            prop_assert_eq!(content[0], bytes[0] & !0x08);
+            prop_assert_eq!(&content[1..], &bytes[1..]);
         }
     }
 }
@@ -56,4 +58,35 @@ fn an_interval_that_cannot_be_told_is_refused() {
     assert_eq!(steps(Duration::from_millis(100)), Ok(1000));
     assert_eq!(steps(Duration::from_micros(150)), Err(WireError::Malformed));
     assert_eq!(steps(Duration::from_secs(7)), Err(WireError::Malformed));
+}
+
+#[test]
+fn beacons_and_announcements_that_are_none_are_refused() {
+    // Frame control, number, dispatch, sender, campaign and channel.
+    let beacon = [0x01, 0x20, 7, dispatch::BEACON, 9, 0, 0x3f];
+    assert!(Beacon::parse(&beacon).is_ok());
+    for (at, byte) in [(0, 0x41), (1, 0x88), (3, dispatch::FLOOD), (5, 0xff)] {
+        let mut bad = beacon;
+        bad[at] = byte;
+        bad[4] = 0xff;
+        assert_eq!(Beacon::parse(&bad), Err(WireError::Malformed), "{at}");
+    }
+    // Campaign and kind, node, channels, beacons, interval.
+    let announce = [0x31, 9, 0, 1, 0, 1, 1, 0];
+    assert!(Announce::parse(&announce).is_ok());
+    for (at, byte) in [(0, 0x32), (0, 0x3f), (3, 0), (5, 0), (6, 0)] {
+        let mut bad = announce;
+        bad[at] = byte;
+        assert_eq!(Announce::parse(&bad), Err(WireError::Malformed), "{at}");
+    }
+    let longer = [0x31, 9, 0, 1, 0, 1, 1, 0, 0];
+    assert_eq!(Announce::parse(&longer), Err(WireError::Malformed));
+    for short in 0..announce.len() {
+        let parsed = Announce::parse(&announce[..short]);
+        assert_eq!(parsed, Err(WireError::Truncated), "{short}");
+    }
+    for short in 0..beacon.len() {
+        let parsed = Beacon::parse(&beacon[..short]);
+        assert_eq!(parsed, Err(WireError::Truncated), "{short}");
+    }
 }

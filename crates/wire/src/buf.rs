@@ -6,6 +6,7 @@ use thalweg_units::NodeId;
 
 /// Why bytes are not the frame they were taken for, or a frame does not fit its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WireError {
     /// Fewer bytes than the fields need.
     Truncated,
@@ -194,6 +195,17 @@ impl FrameBuf {
     pub fn from_slice(bytes: &[u8]) -> Result<Self, WireError> {
         Self::build(|w| w.bytes(bytes).map(|_| ()))
     }
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] beyond [`MAX_MPDU`] bytes in all; nothing changes then.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let (from, len) = (usize::from(self.len), usize::from(self.len) + bytes.len());
+        let room = self.bytes.get_mut(from..len);
+        room.ok_or(WireError::NoRoom)?.copy_from_slice(bytes);
+        self.len = len as u8;
+        Ok(())
+    }
     /// Makes it a copy of `bytes`, in place: within a relay's gap another copy counts.
     ///
     /// # Errors
@@ -253,6 +265,9 @@ mod tests {
         assert_eq!(&*frame, &[1, 2, 3]);
         frame.copy_from(&[4]).unwrap();
         assert_eq!(frame, FrameBuf::from_slice(&[4]).unwrap());
+        assert_eq!(frame.append(&[0; 125]), Err(WireError::NoRoom));
+        frame.append(&[5]).unwrap();
+        assert_eq!(&*frame, &[4, 5]);
         frame.rebuild(|w| w.u16(0x0706).map(|_| ())).unwrap();
         assert_eq!(frame, FrameBuf::from_slice(&[6, 7]).unwrap());
         frame.rebuild(|w| w.u8(1).map(|_| ())).unwrap();

@@ -6,6 +6,7 @@
 //! so all nodes that send in one slot send the same bytes. Tests: `flood_tests.rs`.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
+use crate::seal::frame::TRAILER_BYTES;
 use crate::{dispatch, mac, phy};
 use thalweg_units::NodeId;
 
@@ -19,6 +20,9 @@ pub const MAX_RELAY: u8 = 31;
 pub const MAX_N_TX: u8 = 7;
 
 const RELAY_AT: usize = HEADER_BYTES - 1;
+/// In the first byte of a content: it is sealed ([`crate::seal::frame`]). Nodes without keys know no such kind.
+const SEALED_BIT: u8 = 0x08;
+const KIND_BITS: u8 = 0x07;
 
 /// How often each node sends a flood's frame: N_tx, 1..=7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,6 +137,32 @@ pub fn patch_relay(frame: &mut FrameBuf, relay: u8) {
     }
 }
 
+/// Whether a flood's `content` says that it is sealed.
+pub fn is_sealed(content: &[u8]) -> bool {
+    content.first().is_some_and(|first| first & SEALED_BIT != 0)
+}
+/// Has a `content` say so.
+pub(crate) fn mark_sealed(content: &mut FrameBuf) -> Result<(), WireError> {
+    // The number that follows is four bytes.
+    match content.len() {
+        0..=4 => Err(WireError::Truncated),
+        _ => {
+            content[0] |= SEALED_BIT;
+            Ok(())
+        }
+    }
+}
+/// A flood's `content` without what seals it.
+pub fn opened_content(content: &[u8]) -> &[u8] {
+    match is_sealed(content) {
+        true => {
+            let len = content.len().saturating_sub(TRAILER_BYTES);
+            content.get(..len).unwrap_or_default()
+        }
+        false => content,
+    }
+}
+
 /// What a flood carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -170,8 +200,8 @@ impl Campaign {
     }
 }
 
-/// The first byte of a flood's content has campaign (high four bits; 0 of [`Kind::Application`]) and
-/// kind (low four bits).
+/// The first byte of a flood's content has campaign (high four bits; 0 of [`Kind::Application`]), whether it is
+/// sealed, and kind (low three bits).
 impl Kind {
     const ALL: [Self; 6] = [
         Self::Application,
@@ -185,7 +215,7 @@ impl Kind {
     /// Reads that byte.
     pub fn parse_tag(r: &mut Reader<'_>) -> Result<(Self, Campaign), WireError> {
         let byte = r.u8()?;
-        let kind = Self::ALL.get(usize::from(byte & 0x0f));
+        let kind = Self::ALL.get(usize::from(byte & KIND_BITS));
         let kind = *kind.ok_or(WireError::Malformed)?;
         Ok((kind, Campaign::new(byte >> 4)))
     }

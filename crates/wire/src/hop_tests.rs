@@ -147,3 +147,71 @@ proptest! {
         let _ = HopRoute::parse(&mut Reader::new(&bytes));
     }
 }
+
+#[test]
+fn frames_with_an_impossible_field_are_refused() {
+    let parse = |bytes: &[u8]| Frame::parse(bytes).map(drop);
+    let block = Block {
+        base: 16,
+        count: 3,
+        place: Place::Within,
+    };
+    let poll = Frame::Poll {
+        transfer: 900,
+        by: 3,
+        block,
+    }
+    .frame()
+    .unwrap();
+    assert_eq!((parse(&poll), block.all()), (Ok(()), 0b111));
+    let short = Frame::Call {
+        to: 0,
+        route: route(2),
+    }
+    .frame()
+    .unwrap();
+    let long = Frame::Call {
+        to: 0,
+        route: route(33),
+    }
+    .frame()
+    .unwrap();
+    // MAC header, dispatch; of a call the position that is called, transfer, count, payload, range, nodes.
+    let (count, nodes) = (7, 17);
+    for (good, at, byte, why) in [
+        (&poll, 3, dispatch::BEACON, "another frame"),
+        (&poll, 9, 0, "no packet"),
+        (&poll, 9, BLOCK + 1, "more than a block"),
+        (&poll, 10, 2, "no place"),
+        (&short, 4, 2, "the sink is not called"),
+        (&short, count, 1, "no route"),
+        (&short, count, 62, "too long a route"),
+        (&short, count + 1, 0, "no payload"),
+        (&short, nodes + 1, 0xff, "no node"),
+        (&short, nodes + 7, 0x1f, "a channel of no node"),
+        (&long, nodes + 1, 0xff, "no lowest address"),
+        (&long, nodes + 2, 17, "addresses of 17 bits"),
+        (&long, long.len() - 1, 0xff, "bits behind the last"),
+    ] {
+        let mut bad = *good;
+        bad[at] = byte;
+        if why == "no lowest address" || why == "no node" {
+            bad[at - 1] = 0xff;
+        }
+        assert_eq!(parse(&bad), Err(WireError::Malformed), "{why}");
+    }
+    for good in [&poll, &short, &long] {
+        let longer = [&good[..], &[0]].concat();
+        assert_eq!(parse(&longer), Err(WireError::Malformed));
+    }
+    let data = Frame::Data {
+        transfer: 1,
+        by: 0,
+        number: 1,
+        payload: &[3; MAX_PAYLOAD as usize],
+    };
+    let longer = [&data.frame().unwrap()[..], &[3]].concat();
+    assert_eq!(parse(&longer), Err(WireError::Malformed));
+    assert_eq!(route(2).channel(1), Channel::new(15).unwrap());
+    assert_eq!(route(2).channel(9), Channel::new(26).unwrap(), "the sink's");
+}

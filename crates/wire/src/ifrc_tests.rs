@@ -40,3 +40,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn states_that_are_none_are_refused() {
+    let own = |bits| [bits, 9, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0];
+    let child = |id: u8, bits| [HAS_CHILD | SLOW_START, 9, 0, 7, 0, id, id, bits, 9, 0, 7, 0];
+    for good in [
+        own(SLOW_START | 4),
+        own(HAS_THRESHOLD),
+        child(1, SLOW_START),
+    ] {
+        assert!(Control::parse(&good).is_ok());
+        let longer = [&good[..], &[0]].concat();
+        assert_eq!(Control::parse(&longer), Err(WireError::Malformed));
+    }
+    // No phase, five thresholds crossed, both of a child, and a child that is no node.
+    for bad in [
+        own(0),
+        own(SLOW_START | 5),
+        child(1, 0),
+        child(1, SLOW_START | 5),
+        child(0xff, SLOW_START),
+    ] {
+        assert_eq!(Control::parse(&bad), Err(WireError::Malformed), "{bad:?}");
+    }
+}

@@ -115,3 +115,47 @@ fn sixteen_neighbours_on_four_channels_take_58_bytes() {
     assert_eq!(build(&[stranger]), Err(WireError::Malformed));
     assert_eq!(build(&[]), Err(WireError::Malformed));
 }
+
+#[test]
+fn reports_that_are_none_are_refused() {
+    let parameters = crate::sweep::tests::four_channels();
+    let head = |rows, battery| Levels {
+        campaign: parameters.campaign,
+        rows,
+        battery,
+    };
+    // Behind one row of four bytes: nothing, a count of restarts, none, or too much.
+    let one = head(1, None);
+    let restarts = |rows: &[u8]| one.restarts(&parameters, rows);
+    let (none, bad) = (Ok(None), Err(WireError::Malformed));
+    assert_eq!((restarts(&[0; 4]), restarts(&[0; 3])), (none, none));
+    assert_eq!(restarts(&[0, 0, 0, 0, 1]), Ok(Restarts::of_code(1)));
+    assert_eq!(restarts(&[0, 0, 0, 0, 0x20]), bad);
+    assert_eq!(restarts(&[0, 0, 0, 0, 1, 1]), bad);
+    let parse = |bytes: &[u8]| Levels::parse(&mut Reader::new(bytes));
+    assert_eq!(parse(&[0x15, 1]), Ok(one));
+    assert_eq!(parse(&[0x13, 1]), Err(WireError::Malformed));
+    assert_eq!(parse(&[0x15, 0x81]), Err(WireError::Truncated));
+    let row = |place: u8, parameters: &Parameters| {
+        Levels::row(0, parameters, &[place, 0, 0, 0]).map(|row| row.neighbour.get())
+    };
+    assert_eq!(row(5, &parameters), Ok(6));
+    let first = NodeId::MAX;
+    let high = Parameters {
+        first,
+        ..parameters
+    };
+    assert_eq!(row(0, &high), Ok(NodeId::MAX.get()));
+    assert_eq!(row(1, &high), Err(WireError::Malformed));
+    let build = |rows, neighbour| {
+        let cells = [None; Channel::COUNT];
+        let neighbour = NodeId::new(neighbour).unwrap();
+        let all = core::iter::repeat_n(Row { neighbour, cells }, usize::from(rows));
+        let mut room = [0; 600];
+        let w = &mut Writer::new(&mut room);
+        head(rows, None).emit(&parameters, (all, None), w)
+    };
+    assert_eq!((build(127, 139), build(1, 1)), (Ok(()), Ok(())));
+    assert_eq!(build(1, 140), Err(WireError::Malformed), "it has no slot");
+    assert_eq!(build(128, 1), Err(WireError::Malformed));
+}

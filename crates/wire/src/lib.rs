@@ -26,6 +26,7 @@ pub mod rcrt;
 pub mod report;
 pub mod rouse;
 pub mod route;
+pub mod seal;
 pub mod stream;
 pub mod sweep;
 pub mod tree;

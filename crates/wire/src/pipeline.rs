@@ -310,6 +310,27 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     Ok(())
 }
 
+/// What a MIC of an emitted request or NACK is over: its header without the hop, filled up with zeros, and its body up to
+/// where relays write.
+///
+/// # Errors
+/// [`WireError`] where `mpdu` is no such frame.
+pub(crate) fn sealed_part(mpdu: &[u8]) -> Result<([u8; HEADER_BYTES], &[u8]), WireError> {
+    let format = Format::of(mpdu).ok_or(WireError::Malformed)?;
+    let kind = Head::parse(mpdu)?.kind;
+    let (head, mut body) =
+        (mpdu.split_at_checked(format.header_bytes())).ok_or(WireError::Truncated)?;
+    let mut header = [0; HEADER_BYTES];
+    header[..head.len()].copy_from_slice(head);
+    set_hop(&mut header, 0)?;
+    match kind {
+        Kind::Request => body = body.get(..REQUEST_BODY_BYTES).ok_or(WireError::Truncated)?,
+        Kind::Nack => {}
+        Kind::Data => return Err(WireError::Malformed),
+    }
+    Ok((header, body))
+}
+
 /// Has an emitted slim data frame call its group's alternate relays, which send it on beside the others. Other frames
 /// stay as they are.
 pub fn call(mpdu: &mut [u8]) {

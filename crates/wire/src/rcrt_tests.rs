@@ -126,3 +126,93 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn messages_that_are_none_are_refused() {
+    // Kind, flow, connection, then the fields.
+    let open = [OPEN, 0x25, 1, 0, 2, 9, 0];
+    let data = [DATA, 0x25, 1, 9, 0, 0, 2];
+    let echoed = [DATA | ECHOES, 0x25, 1, 9, 0, 0, 2, 7, 44, 1];
+    let finish = [
+        FINISH | PROVES,
+        0x25,
+        1,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ];
+    for good in [&open[..], &data, &echoed, &finish] {
+        assert!(Up::parse(good).is_ok(), "{good:?}");
+        for short in 0..good.len() {
+            assert_eq!(
+                Up::parse(&good[..short]),
+                Err(WireError::Truncated),
+                "{good:?} {short}"
+            );
+        }
+    }
+    for (kind, fields) in [
+        (OPEN | ASKS, &open[1..]),
+        (OPEN | ECHOES, &open[1..]),
+        (OPEN | PROVES, &open[1..]),
+        (FINISH | ASKS, &finish[1..]),
+        (FINISH | 0x80, &finish[1..]),
+        (ACCEPT, &[0x25, 1, 0, 0, 2, 9, 0, 1, 0]),
+        (8, &[0x25, 1]),
+    ] {
+        let bad = [&[kind], fields].concat();
+        assert_eq!(Up::parse(&bad), Err(WireError::Malformed), "{kind:#x}");
+    }
+    for good in [&open[..], &finish] {
+        let longer = [good, &[0]].concat();
+        assert_eq!(Up::parse(&longer), Err(WireError::Malformed), "{good:?}");
+    }
+    let feedback = |nacks: usize| {
+        [
+            &[FEEDBACK, 0x25, 1, 7, 0, 2, 9, 0, 44, 1][..],
+            &[3; 40][..nacks],
+        ]
+        .concat()
+    };
+    for (nacks, good) in [
+        (0, true),
+        (1, false),
+        (2, true),
+        (20, true),
+        (21, false),
+        (22, false),
+    ] {
+        let parsed = Down::parse(&feedback(nacks)).map(drop);
+        let expected = if good {
+            Ok(())
+        } else {
+            Err(WireError::Malformed)
+        };
+        assert_eq!(parsed, expected, "{nacks}");
+    }
+    for short in 0..10 {
+        let feedback = feedback(0);
+        let parsed = Down::parse(&feedback[..short]);
+        assert_eq!(parsed, Err(WireError::Truncated), "{short}");
+    }
+    for kind in [FINISHED, REFUSE, UNKNOWN] {
+        assert!(Down::parse(&[kind, 0x25, 1]).is_ok());
+        assert_eq!(Down::parse(&[kind, 0x25, 1, 0]), Err(WireError::Malformed));
+        assert_eq!(Down::parse(&[kind, 0x25]), Err(WireError::Truncated));
+        assert_eq!(
+            Down::parse(&[kind | ASKS, 0x25, 1]),
+            Err(WireError::Malformed)
+        );
+    }
+}

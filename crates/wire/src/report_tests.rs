@@ -68,3 +68,49 @@ proptest! {
         let _ = Row::parse(&mut Reader::new(&bytes));
     }
 }
+
+#[test]
+fn reports_and_schedules_that_are_none_are_refused() {
+    let parse = |bytes: &[u8]| Report::parse(&mut Reader::new(bytes)).map(|report| report.frame);
+    assert_eq!(parse(&[0x33, 1, 2]), Ok(1));
+    for (bad, why) in [
+        (&[0x34, 1, 2][..], "another kind"),
+        (&[0x33, 2, 2], "a frame beyond the last"),
+        (&[0x33, 0, 0], "no frame"),
+        (&[0x33, 0x81, 2, 0x40], "restarts that are none"),
+    ] {
+        assert_eq!(parse(bad), Err(WireError::Malformed), "{why}");
+    }
+    for short in [&[0x33, 1][..], &[0x33, 1, 0x82], &[0x33, 0x81, 2]] {
+        assert_eq!(parse(short), Err(WireError::Truncated), "{short:?}");
+    }
+    let emit = |frame, frames| {
+        let (campaign, health) = (Campaign::new(3), Health::UNTOLD);
+        let report = Report {
+            campaign,
+            frame,
+            frames,
+            health,
+        };
+        FrameBuf::build(|w| report.emit(w)).map(drop)
+    };
+    assert_eq!(emit(126, 127), Ok(()));
+    for (frame, frames) in [(2, 2), (0, 0), (0, 128), (127, 128)] {
+        assert_eq!(
+            emit(frame, frames),
+            Err(WireError::Malformed),
+            "{frame} {frames}"
+        );
+    }
+    let schedule = |bytes: &[u8]| Schedule::parse(&mut Reader::new(bytes)).map(|s| s.floor);
+    assert_eq!(schedule(&[0x32, 0, 0, 0, 0, 7]), Ok(7));
+    assert_eq!(schedule(&[0x33, 0, 0, 0, 0, 7]), Err(WireError::Malformed));
+    let row = |bytes: &[u8]| Row::parse(&mut Reader::new(bytes)).map(|row| row.bytes());
+    assert_eq!(row(&[9, 0, 1, 0x80, 3, 200, 4, 201]), Ok(8));
+    assert_eq!(row(&[9, 0, 1, 0x80, 3, 200, 4]), Err(WireError::Truncated));
+    assert_eq!(
+        row(&[0xff, 0xff, 0, 0]),
+        Err(WireError::Malformed),
+        "no node"
+    );
+}

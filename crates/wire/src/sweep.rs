@@ -356,10 +356,9 @@ pub(crate) mod tests {
         }
     }
 
-    #[test]
-    fn stretches_follow_each_other_and_sweeps_pause() {
+    pub(crate) fn four_channels() -> Parameters {
         let channel = |n| Channel::new(n).unwrap();
-        let parameters = Parameters {
+        Parameters {
             campaign: Campaign::new(1),
             first: NodeId::new(1).unwrap(),
             span: 138,
@@ -372,7 +371,81 @@ pub(crate) mod tests {
             reports: Reports::Flooded,
             report_bytes: 64,
             floor: -86,
+        }
+    }
+
+    #[test]
+    fn sweeps_that_cannot_be_are_refused() {
+        let beacon = Beacon {
+            from: NodeId::new(7).unwrap(),
+            parameters: four_channels(),
+            stretch: 7,
+            slot: 138,
         };
+        let good = FrameBuf::build(|w| beacon.emit(w, 0)).unwrap();
+        assert_eq!(Beacon::parse(&good), Ok(beacon));
+        for (at, bytes, why) in [
+            (3, &[dispatch::BEACON][..], "another frame"),
+            (7, &[0xff, 0xff], "no first address"),
+            (9, &[0xfe, 0xff], "addresses beyond the last"),
+            (11, &[0, 0], "no slot"),
+            (11, &[140, 0], "more slots than addresses"),
+            (13, &[0, 0], "no channel"),
+            (15, &[0], "no sweep"),
+            (15, &[16], "sixteen sweeps"),
+            (16, &[0], "slots of no time"),
+            (16, &[255, 0xff, 0xff], "longer than a minute"),
+            (19, &[0, 0], "reports in no time"),
+            (2, &[8], "a stretch behind the last"),
+            (23, &[139, 0], "a slot behind the last"),
+        ] {
+            let mut bad = good;
+            bad[at..at + bytes.len()].copy_from_slice(bytes);
+            if why == "longer than a minute" {
+                bad[15] = 15;
+            }
+            assert_eq!(Beacon::parse(&bad), Err(WireError::Malformed), "{why}");
+        }
+        for short in 0..good.len() {
+            let parsed = Beacon::parse(&good[..short]);
+            assert_eq!(parsed, Err(WireError::Truncated), "{short}");
+        }
+        let emitted = |beacon: Beacon| FrameBuf::build(|w| beacon.emit(w, 0)).map(drop);
+        let slots = Parameters {
+            slots: 140,
+            ..beacon.parameters
+        };
+        for bad in [
+            Beacon {
+                stretch: 8,
+                ..beacon
+            },
+            Beacon {
+                slot: 139,
+                ..beacon
+            },
+            Beacon {
+                parameters: slots,
+                ..beacon
+            },
+        ] {
+            assert_eq!(emitted(bad), Err(WireError::Malformed));
+        }
+        let announcement = Announcement {
+            parameters: slots,
+            until: Duration::ZERO,
+            from: beacon.from,
+            rank: 0,
+            nodes: &[],
+        };
+        let emitted = FrameBuf::build(|w| announcement.emit(w)).map(drop);
+        assert_eq!(emitted, Err(WireError::Malformed));
+    }
+
+    #[test]
+    fn stretches_follow_each_other_and_sweeps_pause() {
+        let channel = |n| Channel::new(n).unwrap();
+        let parameters = four_channels();
         assert_eq!(parameters.stretch(), Duration::from_millis(280));
         assert_eq!(parameters.begin(4), Duration::from_millis(4 * 280 + 100));
         assert_eq!(parameters.measuring(), Duration::from_millis(8 * 280 + 100));

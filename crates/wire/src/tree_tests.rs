@@ -83,3 +83,59 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn frames_that_are_none_are_refused() {
+    let link = Header {
+        sequence: 9,
+        to: None,
+        from: id(3),
+    };
+    let none = core::iter::empty();
+    let beacon = FrameBuf::build(|w| Beacon::emit(w, link, [0], &[], none)).unwrap();
+    let parse = |bytes: &[u8]| Repr::parse(bytes).map(drop);
+    assert_eq!(parse(&beacon), Ok(()));
+    for (at, byte, why) in [
+        (0, 0x02, WireError::Malformed),
+        (9, dispatch::BEACON, WireError::Malformed),
+        (11, 5 << 5, WireError::Malformed),
+        (11, 1 << 5, WireError::Truncated),
+        (11, 1, WireError::Truncated),
+    ] {
+        let mut bad = beacon;
+        bad[at] = byte;
+        assert_eq!(parse(&bad), Err(why), "{at} {byte}");
+    }
+    let (stamp, route) = ([0], None);
+    let lqi = FrameBuf::build(|w| LqiBeacon { link, stamp, route }.emit(w)).unwrap();
+    let notice = FrameBuf::build(|w| Notice { link, stamp }.emit(w)).unwrap();
+    for frame in [beacon, lqi, notice] {
+        for short in 0..frame.len() {
+            assert_eq!(parse(&frame[..short]), Err(WireError::Truncated), "{short}");
+        }
+    }
+    let route = Route {
+        sink: id(6),
+        sequence: 12,
+        cost: 40,
+        parent: id(7),
+    };
+    let quality = LinkQuality {
+        neighbour: id(1),
+        received: 200,
+    };
+    let emit = |routes, links| {
+        let links = core::iter::repeat_n(quality, links);
+        let mut room = [0; 300];
+        Beacon::emit(
+            &mut Writer::new(&mut room),
+            link,
+            [0],
+            &[route; 5][..routes],
+            links,
+        )
+    };
+    assert_eq!(emit(MAX_ROUTES, MAX_LINKS), Ok(()));
+    assert_eq!(emit(MAX_ROUTES + 1, 0), Err(WireError::NoRoom));
+    assert_eq!(emit(0, MAX_LINKS + 1), Err(WireError::NoRoom));
+}

@@ -19,13 +19,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The files below `folder`, without hidden folders and what cargo builds.
+/// The files below `folder`, without hidden folders, what cargo builds, and links to other folders of the repository (by
+/// which a crate's package has data that lies beside the crates).
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        if name == "target" || name.starts_with('.') {
+        if name == "target" || name.starts_with('.') || path.is_symlink() {
             continue;
         }
         match path.is_dir() {

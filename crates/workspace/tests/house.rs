@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
-const FLOORS: [(&str, &str); 21] = [
+const FLOORS: [(&str, &str); 22] = [
     ("units", ""),
     ("wire", "units"),
     ("engine", "units wire"),
@@ -22,7 +22,7 @@ const FLOORS: [(&str, &str); 21] = [
     ("sim", "units wire engine medium"),
     // It knows no protocol and no driver: what runs on its chips is an image.
     ("emulator", "units medium sim"),
-    ("testbeds", "units medium sim"),
+    ("testbeds", "units wire medium sim"),
     ("draw", "units"),
     // Neither sim nor medium nor testbeds: what runs beside a real network simulates none.
     ("host", "units wire engine protocols planner"),
@@ -30,6 +30,10 @@ const FLOORS: [(&str, &str); 21] = [
     (
         "simnet",
         "units wire engine protocols nrf52840 planner medium sim emulator testbeds draw host",
+    ),
+    (
+        "fault",
+        "units wire engine protocols planner medium sim host simnet",
     ),
     (
         "lab",
@@ -41,7 +45,7 @@ const FLOORS: [(&str, &str); 21] = [
     ),
     (
         "cli",
-        "units wire engine protocols planner medium sim testbeds draw host daemon simnet lab thalweg emulator nrf52840",
+        "units wire engine protocols planner medium sim testbeds draw host daemon simnet fault lab thalweg emulator nrf52840",
     ),
     (
         PYTHON,

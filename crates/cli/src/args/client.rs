@@ -36,6 +36,7 @@ Examples:
   thalweg jobs list
   thalweg jobs follow 7 --gateway http://gateway.example:8654 --token-file token
   thalweg jobs cancel 7 8
+  thalweg jobs cancel --group 9
 
 `thalweg collect --gateway URL --from NODE` asks for one.")]
 pub(crate) enum JobsCommand {
@@ -64,11 +65,14 @@ pub(crate) enum JobsCommand {
     /// Cancel jobs; one that runs ends a moment later.
     Cancel {
         /// Their numbers.
-        #[arg(value_name = "JOB", required = true)]
+        #[arg(value_name = "JOB", required_unless_present = "group")]
         jobs: Vec<i64>,
+        /// All jobs that were asked for at once with this one, which is the first of them.
+        #[arg(long, value_name = "JOB", conflicts_with = "jobs")]
+        group: Option<i64>,
         #[command(flatten)]
         at: At,
-        /// Print a JSON array of the jobs as they are then.
+        /// Print a JSON array of the jobs as they are then; of a group what the gateway tells of it.
         #[arg(long)]
         json: bool,
     },

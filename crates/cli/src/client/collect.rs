@@ -44,7 +44,7 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
     let interrupt = Interrupt::on_signals();
     let mut jobs = Vec::new();
     for network in &networks {
-        match order(&client, network, &from) {
+        match order(&client, network, (&from, args.priority)) {
             Ok(more) => jobs.extend(more),
             Err(why) => {
                 // All or none, as far as the gateway can be reached.
@@ -122,9 +122,15 @@ fn chosen(args: &CollectArgs, all: Vec<Network>) -> Result<Vec<Network>, Failure
     }
 }
 
-/// Orders the objects of nodes `from` of `network`.
-fn order(client: &Client, network: &Network, from: &Value) -> Result<Vec<Job>, Trouble> {
-    let request = json!({ "kind": "fetch", "from": from, "station": network.name });
+/// Orders the objects of nodes `from` of `network`, with a priority.
+fn order(
+    client: &Client,
+    network: &Network,
+    (from, priority): (&Value, i8),
+) -> Result<Vec<Job>, Trouble> {
+    let station = &network.name;
+    let request =
+        json!({ "kind": "fetch", "from": from, "station": station, "priority": priority });
     let answer = client.post("/api/jobs", &request)?;
     if answer.get("jobs").is_none() {
         return Ok(vec![client.understood(answer)?]);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::follow::{show as show_progress, Follower, News};
 use super::http::{Client, Trouble};
-use super::model::{Job, Jobs, State};
+use super::model::{Group, Job, Jobs, State};
 use crate::args::{At, JobsCommand, Say};
 use crate::failure::{one_line, Failure};
 use crate::interrupt::Interrupt;
@@ -17,7 +17,15 @@ pub(crate) fn run(command: &JobsCommand) -> Result<(), Failure> {
     match command {
         JobsCommand::List { limit, at, json } => list(&client(at)?, *limit, *json),
         JobsCommand::Show { job, at, json } => show(&client(at)?, *job, *json),
-        JobsCommand::Cancel { jobs, at, json } => cancel(&client(at)?, jobs, *json),
+        JobsCommand::Cancel {
+            jobs,
+            group,
+            at,
+            json,
+        } => match group {
+            Some(group) => cancel_group(&client(at)?, *group, *json),
+            None => cancel(&client(at)?, jobs, *json),
+        },
         JobsCommand::Follow {
             jobs,
             at,
@@ -39,11 +47,13 @@ fn list(client: &Client, limit: u16, json: bool) -> Result<(), Failure> {
     let jobs = answer.jobs.into_iter().map(|job| client.understood(job));
     let jobs: Vec<Job> = jobs.collect::<Result<_, _>>()?;
     let mut table = Table::of(&[
-        ">id", "kind", ">node", "state", ">done, %", "asked at", "note",
+        ">id", ">group", "kind", ">node", "state", ">done, %", "asked at", "note",
     ]);
     for job in &jobs {
         table.row([
             job.id.to_string(),
+            job.group
+                .map_or_else(|| "-".to_owned(), |id| id.to_string()),
             one_line(&job.kind),
             job.node(),
             job.state.name().to_owned(),
@@ -94,6 +104,7 @@ fn show(client: &Client, id: i64, json: bool) -> Result<(), Failure> {
         ("node", Some(job.node()).filter(|node| node != "-")),
         ("state", Some(state)),
         ("priority", Some(job.priority.to_string())),
+        ("group", job.group.map(|id| id.to_string())),
         ("asked at", Some(one_line(&job.asked_at))),
         ("begun at", text(&job.begun_at)),
         ("ended at", text(&job.ended_at)),
@@ -136,6 +147,26 @@ fn cancel(client: &Client, ids: &[i64], json: bool) -> Result<(), Failure> {
         }
     }
     failed.map_or(Ok(()), |why| Err(Failure::from(why).after_result()))
+}
+
+fn cancel_group(client: &Client, group: i64, json: bool) -> Result<(), Failure> {
+    let answer = client.delete(&format!("/api/groups/{group}"))?;
+    if json {
+        return print_json(&answer);
+    }
+    let group: Group = client.understood(answer)?;
+    let of = |state: State| group.states.get(state.name()).copied().unwrap_or(0);
+    print(&format!(
+        "group {}: {} cancelled, {} done before, {} failed{}\n",
+        group.group,
+        of(State::Cancelled),
+        of(State::Done),
+        of(State::Failed),
+        match of(State::Running) {
+            0 => "",
+            _ => "; the one that runs is being cancelled",
+        }
+    ))
 }
 
 /// Shows `ids` until they have ended; all jobs where none is named.

@@ -1,5 +1,7 @@
 //! Jobs and objects in a gateway's JSON; only the keys that are used here.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,6 +19,8 @@ pub(super) struct Job {
     pub(super) from: Option<Value>,
     pub(super) state: State,
     pub(super) priority: i8,
+    /// The first of those that were asked for with it.
+    pub(super) group: Option<i64>,
     pub(super) asked_at: String,
     pub(super) begun_at: Option<String>,
     pub(super) ended_at: Option<String>,
@@ -96,6 +100,14 @@ pub(super) struct Object {
     pub(super) protocol: String,
     pub(super) goodput_kbps: f64,
     pub(super) duration_s: Option<f64>,
+}
+
+/// A group of jobs.
+#[derive(Debug, Deserialize)]
+pub(super) struct Group {
+    pub(super) group: i64,
+    /// How many of its jobs are in each state.
+    pub(super) states: BTreeMap<String, u64>,
 }
 
 /// A list of jobs.

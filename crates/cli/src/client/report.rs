@@ -101,6 +101,8 @@ pub(super) fn json(client: &Client, job: &Job, stored: &Stored) -> Value {
         ),
     ];
     if let Some(object) = value.as_object_mut() {
+        // The job's page draws these.
+        object.retain(|key, _| !matches!(key.as_str(), "tries" | "course"));
         object.extend(more.map(|(key, value)| (key.to_owned(), value)));
     }
     value

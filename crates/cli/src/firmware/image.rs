@@ -126,28 +126,33 @@ impl Image {
     pub(crate) fn elf(&self) -> &[u8] {
         &self.elf
     }
-    /// As Intel HEX: extended linear addresses, data, the end.
+    /// As Intel HEX.
     pub(crate) fn hex(&self) -> String {
-        let mut text = String::new();
-        let mut upper = None;
-        for (mut at, mut rest) in self.parts() {
-            while !rest.is_empty() {
-                // A line does not cross into the next 64 kB.
-                let here = LINE.min(0x1_0000 - (at & 0xFFFF) as usize);
-                let (line, left) = rest.split_at(here.min(rest.len()));
-                if upper != Some(at >> 16) {
-                    upper = Some(at >> 16);
-                    let [_, _, high, low] = (at >> 16).to_be_bytes();
-                    record(&mut text, 0, 4, &[high, low]);
-                }
-                record(&mut text, at as u16, 0, line);
-                at += line.len() as u32;
-                rest = left;
-            }
-        }
-        record(&mut text, 0, 1, &[]);
-        text
+        intel_hex(self.parts())
     }
+}
+
+/// `parts` of flash, each at its address, as Intel HEX: extended linear addresses, data, the end.
+pub(crate) fn intel_hex<'p>(parts: impl IntoIterator<Item = (u32, &'p [u8])>) -> String {
+    let mut text = String::new();
+    let mut upper = None;
+    for (mut at, mut rest) in parts {
+        while !rest.is_empty() {
+            // A line does not cross into the next 64 kB.
+            let here = LINE.min(0x1_0000 - (at & 0xFFFF) as usize);
+            let (line, left) = rest.split_at(here.min(rest.len()));
+            if upper != Some(at >> 16) {
+                upper = Some(at >> 16);
+                let [_, _, high, low] = (at >> 16).to_be_bytes();
+                record(&mut text, 0, 4, &[high, low]);
+            }
+            record(&mut text, at as u16, 0, line);
+            at += line.len() as u32;
+            rest = left;
+        }
+    }
+    record(&mut text, 0, 1, &[]);
+    text
 }
 
 /// Whether parts in order are apart, each within one area of the image's.

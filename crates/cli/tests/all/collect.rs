@@ -56,6 +56,47 @@ fn json_is_one_object_with_the_promised_keys_and_the_same_again() {
 }
 
 #[test]
+fn a_secured_network_brings_a_sealed_object_and_refuses_what_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = [
+        "collect",
+        "--testbed",
+        "line5",
+        "--bytes",
+        "2000",
+        "--secure",
+    ];
+    let with = |more: &[&str]| {
+        thalweg(dir.path(), &[&here[..], more].concat())
+            .output()
+            .unwrap()
+    };
+    let text = String::from_utf8(run(dir.path(), &here).stdout).unwrap();
+    assert!(text.contains("2000 bytes, whole, sealed, sha256"), "{text}");
+    let report: Value = serde_json::from_slice(&with(&["--json"]).stdout).unwrap();
+    assert_eq!(
+        (&report["sealed"], &report["verified"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(report["baseline"], Value::Null);
+    for more in [
+        &["--protocol", "p3"][..],
+        &["--protocol", "pip"],
+        &["--protocol", "rcrt"],
+        &["--all-nodes"],
+        &["--gateway", "http://127.0.0.1:1"],
+    ] {
+        let refused = with(more);
+        assert_eq!(refused.status.code(), Some(2), "{more:?}: {refused:?}");
+        assert_eq!(
+            String::from_utf8(refused.stderr).unwrap().lines().count(),
+            1,
+            "{more:?}"
+        );
+    }
+}
+
+#[test]
 fn losses_are_explained_where_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let plain = ["collect", "--testbed", "pair", "--bytes", "2000"];

@@ -25,6 +25,10 @@ fn basestation() {
     insta::assert_snapshot!(help(&["basestation", "--help"]));
 }
 #[test]
+fn fault() {
+    insta::assert_snapshot!(help(&["fault", "--help"]));
+}
+#[test]
 fn firmware() {
     insta::assert_snapshot!(help(&["firmware", "--help"]));
 }

@@ -7,11 +7,13 @@ mod bad_input;
 mod collect;
 mod docs;
 mod experiments;
+mod fault;
 mod firmware;
 #[cfg(feature = "daemon")]
 mod gateway;
 mod help;
 mod imports;
+mod keys;
 mod line;
 mod networks;
 mod objects;

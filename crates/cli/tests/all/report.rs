@@ -139,3 +139,86 @@ fn variants_have_a_table_of_their_own() {
     let picture = papers.find("<figure").unwrap();
     assert!(picture < papers.find("<table").unwrap());
 }
+
+#[test]
+fn a_papers_page_is_made_of_kept_rows_and_keeps_what_was_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| thalweg(dir.path(), args);
+    let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
+    let first = [
+        "reproduce",
+        "ff.bounds",
+        "--report",
+        "page",
+        "--out",
+        "rows",
+    ];
+    assert_eq!(run(&first).0, 0);
+    let page = read("page/fastforward.md");
+    let line = "| bound (transceivers 1) | 117.4 kbit/s | 117.4 | 116.2 to 118.6 | within |";
+    assert!(page.contains(line), "{page}");
+    assert!(
+        page.contains("`thalweg run ff.bounds`: seed 1, 2 rows"),
+        "{page}"
+    );
+    // The same rows give the same page; of another result of the paper there are none yet.
+    let again = [
+        "reproduce",
+        "fastforward",
+        "--rows",
+        "rows",
+        "--report",
+        "again",
+    ];
+    let (status, _, errors) = run(&again);
+    assert_eq!(status, 0, "{errors}");
+    assert_eq!(read("again/fastforward.md"), page);
+    // What comes later stands beside what was there, with its figures.
+    let later = ["reproduce", "ff.twostreams", "--quick", "--report", "page"];
+    assert_eq!(run(&later).0, 0);
+    let page = read("page/fastforward.md");
+    assert!(page.contains(line) && page.contains("`thalweg reproduce ff.twostreams --quick`"));
+    let cit = [
+        "reproduce",
+        "cit.fig6",
+        "--seeds",
+        "1..2",
+        "--report",
+        "page",
+    ];
+    assert_eq!(run(&cit).0, 0);
+    assert!(read("page/cit.md").contains("](cit/cit.fig6-fig6.svg)"));
+    assert!(read("page/cit/cit.fig6-fig6.svg").starts_with("<svg"));
+}
+
+#[test]
+fn rows_and_pages_of_something_else_are_refused_in_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str]| {
+        let (status, _, errors) = thalweg(dir.path(), args);
+        assert_eq!((status, errors.lines().count()), (2, 1), "{errors}");
+        errors
+    };
+    let rows = |folder: &str| refused(&["reproduce", "ff.bounds", "--rows", folder]);
+    assert!(rows("nowhere").contains("holds none of these results"));
+    let folder = dir.path().join("rows/ff.bounds");
+    fs::create_dir_all(&folder).unwrap();
+    assert!(rows("rows").contains("manifest.json: cannot be read"));
+    fs::write(folder.join("manifest.json"), "{}").unwrap();
+    assert!(rows("rows").contains("not as --out writes it"));
+    let run = ["run", "ff.bounds", "--out", "rows/ff.bounds", "--force"];
+    assert_eq!(thalweg(dir.path(), &run).0, 0);
+    let manifest = folder.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(
+        &manifest,
+        text.replace("\"data_bytes\": 133", "\"data_bytes\": 99"),
+    )
+    .unwrap();
+    assert!(rows("rows").contains("holds rows of data_bytes = 99"));
+    // A page of somebody else's stays.
+    fs::create_dir_all(dir.path().join("page")).unwrap();
+    fs::write(dir.path().join("page/fastforward.md"), "# Mine\n").unwrap();
+    let page = ["reproduce", "ff.bounds", "--report", "page"];
+    assert!(refused(&page).contains("is not a page of this program"));
+}

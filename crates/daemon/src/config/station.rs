@@ -49,6 +49,19 @@ pub struct NetworkConfig {
     /// The control channel, to which idle nodes listen: the nodes' own setting; the testbed's where none is named.
     #[serde(deserialize_with = "channel", alias = "control_channel")]
     pub control: Option<Channel>,
+    /// Whether its nodes have keys.
+    pub security: SecurityConfig,
+}
+
+/// Whether a network is secured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecurityConfig {
+    /// Nothing is sealed: anybody near can read, and order nodes about.
+    #[default]
+    Off,
+    /// What is not sealed is neither ordered nor believed.
+    Require,
 }
 
 impl Default for NetworkConfig {
@@ -64,6 +77,7 @@ impl Default for NetworkConfig {
             building: None,
             channels: None,
             control: None,
+            security: SecurityConfig::Off,
         }
     }
 }
@@ -90,6 +104,11 @@ impl NetworkConfig {
                 "the base station at {port}: expected a `testbed` (--testbed) that names the nodes behind it"
             )),
         }
+    }
+    /// Whether its line leads to another machine.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let line = self.line().ok().flatten();
+        line.is_some_and(|address| address.is_elsewhere())
     }
 
     /// The channels on which it is heard; none where it is not said which.

@@ -6,12 +6,14 @@
 use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 
+use serde::Serialize;
 use thalweg_units::NodeId;
 
 use super::stop::Stop;
 use super::survey::wall_time;
-use super::watched::Watched;
+use super::watched::{numbered, Watched};
 use super::{account, observations, plan, read_meters, Runner};
+use crate::running::CoursePoint;
 use crate::shared::Counts;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, Attempt as FailedAttempt, StationState};
@@ -20,7 +22,7 @@ use thalweg_host::connector::Connector;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::Network;
-use thalweg_host::segments::{Assembly, Attempt};
+use thalweg_host::segments::{Assembly, Attempt, Fault};
 use thalweg_host::store::{JobId, Level, NewTransfer, StoredJob};
 use thalweg_host::transfer::pipeline::TransferTerms;
 
@@ -75,21 +77,80 @@ impl<N: Connector> Runner<N> {
             name,
             spent: Vec::new(),
             before: 0,
+            tries: Vec::new(),
         };
         let (network, collector) = self.connection()?;
         let mut watched = Watched {
             network,
             stop: &|| station.is_interrupted(),
+            before: &|order| numbered(&station, order),
+            tick: &|_| {},
         };
         let report = collector.fetch(&mut watched, &fetch_request, &mut assembly, &mut observer)?;
+        let course = station
+            .running()
+            .map_or(Vec::new(), |running| running.course);
+        let fetched = Fetched {
+            report: &report,
+            tries: &observer.tries,
+            course: &course,
+        };
         if request.protocol.measures_again() && report.is_broken_off() {
             let why = (failure(&report), assembly.bytes());
             return match no_way(&station, job.id, (node, &snapshot), why) {
-                stop @ Stop::Failed(_) => finish(&station, (job, name), &report).or(Err(stop)),
+                stop @ Stop::Failed(_) => finish(&station, (job, name), &fetched).or(Err(stop)),
                 stop => Err(stop),
             };
         }
-        finish(&station, (job, name), &report)
+        finish(&station, (job, name), &fetched)
+    }
+}
+
+/// So many tries of a job are kept, the last ones.
+const TRIES: usize = 16;
+
+/// A report, and what the job's page shows of its transfers.
+#[derive(Serialize)]
+struct Fetched<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    tries: &'a [Try],
+    course: &'a [CoursePoint],
+}
+
+/// A transfer of a job: its route, and how it ended.
+#[derive(Serialize)]
+struct Try {
+    protocol: &'static str,
+    source: u16,
+    hops: usize,
+    /// Node-distinct paths, source and base station included.
+    paths: Vec<Vec<u16>>,
+    /// All nodes that take part.
+    relays: Vec<u16>,
+    /// Why it failed, where it did.
+    failure: Option<String>,
+}
+
+impl Try {
+    fn of(station: &StationState, choice: &ProtocolPlan) -> Self {
+        let ids = &station.facts.network.place.ids;
+        let id = |index: &usize| ids.get(*index).map_or(u16::MAX, |id| id.get());
+        let plan = &choice.plan;
+        Self {
+            protocol: choice.protocol.name,
+            source: id(&plan.source),
+            hops: plan.hops,
+            paths: (plan.paths.iter())
+                .map(|path| path.iter().map(id).collect())
+                .collect(),
+            relays: plan
+                .active_nodes()
+                .iter()
+                .map(|(node, _)| id(node))
+                .collect(),
+            failure: None,
+        }
     }
 }
 
@@ -124,10 +185,11 @@ fn failure(report: &Report) -> String {
 fn finish(
     station: &StationState,
     (job, name): (&StoredJob, &str),
-    report: &Report,
+    fetched: &Fetched<'_>,
 ) -> Result<(), Stop> {
+    let report = fetched.report;
     let summary = &report.outcome.summary;
-    let json = serde_json::to_string(report).unwrap_or_default();
+    let json = serde_json::to_string(fetched).unwrap_or_default();
     let new = NewTransfer {
         record: summary,
         baseline: None,
@@ -138,6 +200,7 @@ fn finish(
     };
     let Some(object) = &report.object else {
         station.store().note(&new)?;
+        station.store().set_outcome(job.id, &json)?;
         return Err(Stop::Failed(failure(report)));
     };
     // With its job's end, or neither.
@@ -161,6 +224,8 @@ struct StoreObserver<'a> {
     spent: Vec<(NodeId, f64)>,
     /// Packets of the object that came before it.
     before: u32,
+    /// The transfers so far.
+    tries: Vec<Try>,
 }
 
 impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
@@ -181,7 +246,20 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
             }
             _ => {
                 Counts::add(&self.station.counts().retries, 1);
-                let line = format!("{name}: broke off; another plan is tried");
+                let last = self.tries.last().and_then(|last| last.failure.as_deref());
+                let why = match attempt.after {
+                    Some(Fault::OtherBytes) => {
+                        "what arrived has another digest; it is fetched again".to_owned()
+                    }
+                    Some(Fault::StationLost) => {
+                        "the base station lost it; it is fetched again".to_owned()
+                    }
+                    Some(Fault::BrokeOff) | None => {
+                        let why = last.map_or(String::new(), |why| format!(" ({why})"));
+                        format!("broke off{why}; another plan is tried")
+                    }
+                };
+                let line = format!("{name}: {why}");
                 self.station.log(Level::Warning, &line);
             }
         }
@@ -189,6 +267,10 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
         self.before = attempt.range.offset / payload;
         let packets = attempt.bytes.div_ceil(u64::from(payload)) as u32;
         self.station.set_plan(&choice.plan, packets);
+        if self.tries.len() == TRIES {
+            self.tries.remove(0);
+        }
+        self.tries.push(Try::of(self.station, choice));
         self.spent = read_meters(network, self.station);
         Ok(())
     }
@@ -199,6 +281,9 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
         Continue(())
     }
     fn end(&mut self, network: &mut F, end: &TransferEnd<'_>) -> Result<(), Stop> {
+        if let Some(last) = self.tries.last_mut() {
+            last.failure = end.failure.map(str::to_owned);
+        }
         let after = read_meters(network, self.station);
         account(
             self.station,

@@ -73,6 +73,7 @@ pub(super) fn serve<N: Connector>(
             Ok(()) | Err(Stop::Interrupted | Stop::Blocked(_)) => {}
         }
         runner.station.write_ends();
+        runner.station.delete_old();
         let next = runner.station.next_job();
         match next {
             Ok(NextJob::Stop) => return,
@@ -253,7 +254,7 @@ impl<N: Connector> Runner<N> {
             station.leave_links(job.id);
         }
         station.finish_job(job.id);
-        station.delete_old();
+        station.delete_beyond();
         if matches!(station.line(), Line::Down(_)) {
             self.pause();
         }

@@ -35,6 +35,7 @@ fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
             channels: None,
             timing: BoardTiming::IDEAL,
             draw: (|seed, _, _| rand_pcg::Pcg64Mcg::new(u128::from(seed)), 1),
+            keys: None,
         },
         usual_bytes: 1,
         about: String::new(),

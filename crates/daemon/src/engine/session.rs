@@ -211,6 +211,7 @@ fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), S
         bytes: object.len() as u64,
         // In order and without a gap, but its source sends no digest.
         verified: false,
+        sealed: false,
         goodput_kbps: if took_s > 0.0 { goodput.kbps() } else { 0.0 },
         utilisation: None,
         rounds: 1,
@@ -275,6 +276,8 @@ pub(super) fn run(
     let mut watched = Watched {
         network: &mut tree,
         stop: &|| station.is_interrupted(),
+        before: &|_| Ok(None),
+        tick: &|_| {},
     };
     let ended = thalweg_host::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut store, stored) = session.finish(watched.now());

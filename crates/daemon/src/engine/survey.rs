@@ -1,7 +1,8 @@
 //! The daemon's surveys: measure the links, store them, and plan with them from then on.
 //!
-//! Time base: the network's; the wall clock for how old links are.
+//! Time base: the network's; the wall clock for how old links are. Tests: `survey_tests.rs`, `crates/daemon/tests/all/`.
 
+use std::cell::Cell;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,11 +12,12 @@ use thalweg_planner::LinkQualities;
 use thalweg_units::{Duration as Span, NodeId, Restarts};
 
 use super::stop::Stop;
-use super::watched::Watched;
+use super::watched::{numbered, Watched};
 use super::{account, plan, Runner};
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
 use thalweg_host::connector::{Connector, Facts};
+use thalweg_host::job::Progress;
 use thalweg_host::link_state::{LinkState, PastSurvey, MAX_SURVEYS};
 use thalweg_host::network::{Network, NetworkTime};
 use thalweg_host::recovery::Sought;
@@ -107,9 +109,32 @@ impl<N: Connector> Runner<N> {
         station.begin_phase((0.0, share));
         let spent = self.spent();
         let (network, collector) = self.connection()?;
-        let stop = &|| station.is_interrupted();
-        let mut watched = Watched { network, stop };
+        let sweep = Cell::new(None);
+        let mut watched = Watched {
+            network,
+            stop: &|| station.is_interrupted(),
+            before: &|order| numbered(&station, order),
+            tick: &|now| {
+                if let Some(Sweep { of, lasts, begun }) = sweep.get() {
+                    let begun = begun.unwrap_or(now);
+                    sweep.set(Some(Sweep {
+                        of,
+                        lasts,
+                        begun: Some(begun),
+                    }));
+                    station.progress(swept(of, now.since(begun), lasts));
+                }
+            },
+        };
         let mut watch = |progress| {
+            sweep.set(match progress {
+                Progress::Sweeping { of, lasts } => Some(Sweep {
+                    of,
+                    lasts,
+                    begun: None,
+                }),
+                _ => None,
+            });
             station.progress(progress);
             Continue(())
         };
@@ -209,6 +234,25 @@ impl<N: Connector> Runner<N> {
     }
 }
 
+/// A sweep under way.
+#[derive(Clone, Copy)]
+struct Sweep {
+    of: u16,
+    lasts: Span,
+    /// When it was first seen, by the network's time.
+    begun: Option<NetworkTime>,
+}
+
+/// How far a sweep over `of` nodes is after `time` of what it lasts: as many nodes' turns.
+fn swept(of: u16, time: Span, lasts: Span) -> Progress {
+    let share = time.as_secs_f64() / lasts.as_secs_f64().max(1e-9);
+    let turn = (share * f64::from(of)) as u16;
+    Progress::Measuring {
+        turn: turn.min(of.saturating_sub(1)),
+        of,
+    }
+}
+
 /// Which nodes of a network of `facts` said nothing, for the end of a line; nothing where all did.
 fn silent(facts: &Facts, missing: &[NodeId]) -> String {
     let place = &facts.network.place;
@@ -236,3 +280,7 @@ fn log_restarts(
         station.log(Level::Warning, &line);
     }
 }
+
+#[cfg(test)]
+#[path = "survey_tests.rs"]
+mod tests;

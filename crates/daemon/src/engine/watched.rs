@@ -1,17 +1,46 @@
-//! A network whose jobs can be interrupted. Tests: with the daemon's.
+//! A network whose jobs can be interrupted, of which somebody is told the time, and whose floods have numbers of the
+//! store. Tests: with the daemon's.
 
-use thalweg_units::Duration;
+use thalweg_units::{Duration, NodeId};
 
 use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
+use thalweg_host::security::{has_floods, NUMBERS};
+use thalweg_host::transfer::pipeline::Order;
+
+use crate::clock::now;
+use crate::station_state::StationState;
 
 /// How often to check for an interruption, in network time.
 const SLICE: Duration = Duration::from_millis(200);
 
 /// A network that reports [`Notice::Cancelled`] once `stop` says so.
-pub(super) struct Watched<'a, F> {
+pub(super) struct Watched<'a, F: Network> {
     pub(super) network: &'a mut F,
     /// Whether to stop.
     pub(super) stop: &'a dyn Fn() -> bool,
+    /// Called with the time, now and then.
+    pub(super) tick: &'a dyn Fn(NetworkTime),
+    /// What is to be ordered before an order.
+    pub(super) before: Before<'a, F>,
+}
+
+/// What is to be ordered before an order, if anything is.
+type Before<'a, F> =
+    &'a dyn Fn(&<F as Network>::Order) -> Result<Option<<F as Network>::Order>, NetworkFault>;
+
+/// The numbers of the floods of `order`, reserved in the store of `station`; none in a network that is not secured.
+pub(super) fn numbered(
+    station: &StationState,
+    order: &Order,
+) -> Result<Option<Order>, NetworkFault> {
+    let is_secured = station.facts.network.keys.is_some();
+    if !is_secured || !has_floods(order) {
+        return Ok(None);
+    }
+    let reserved = station.store().reserve_numbers(NUMBERS, now());
+    let from = reserved.map_err(|why| NetworkFault::Broken(Box::new(why)))?;
+    let count = NUMBERS;
+    Ok(Some(Order::Numbers { from, count }))
 }
 
 impl<F: Network> Layered for Watched<'_, F> {
@@ -23,11 +52,18 @@ impl<F: Network> Layered for Watched<'_, F> {
     fn inner_mut(&mut self) -> &mut F {
         self.network
     }
+    fn pass_on(&mut self, station: NodeId, order: F::Order) -> Result<(), NetworkFault> {
+        if let Some(first) = (self.before)(&order)? {
+            self.network.order(station, first)?;
+        }
+        self.network.order(station, order)
+    }
     fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<F>, NetworkFault> {
         loop {
             if (self.stop)() {
                 return Ok(Notice::Cancelled);
             }
+            (self.tick)(self.network.now());
             let slice = until.min(self.network.now() + SLICE);
             match self.network.next(slice)? {
                 Notice::Nothing if slice < until => {}

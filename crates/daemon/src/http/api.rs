@@ -46,6 +46,7 @@ pub(super) struct JobsPart {
     before: Option<i64>,
     limit: Option<u32>,
     station: Option<String>,
+    group: Option<i64>,
 }
 
 /// Of which station.
@@ -58,6 +59,10 @@ pub(super) struct StationQuery {
 impl PageQuery {
     fn limit(&self) -> u32 {
         limit(self.limit)
+    }
+    /// Older than which number, and how many.
+    pub(super) fn bounds(&self) -> (Option<i64>, u32) {
+        (self.before, self.limit())
     }
 }
 
@@ -169,16 +174,22 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
             Some(name) => vec![stations.of(Some(name))?],
             None => stations.list(),
         };
-        let open = match part.before {
-            None => stations.open_jobs(&of)?,
-            Some(_) => Vec::new(),
-        };
         let before = part.before.map(JobId);
-        let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
+        let (open, ended) = match (part.group, before) {
+            (Some(group), _) => (stations.jobs_of(JobId(group))?, Vec::new()),
+            (None, None) => {
+                let open = stations.open_jobs(&of)?;
+                (open, stations.ended_jobs(&of, before, limit(part.limit))?)
+            }
+            (None, Some(_)) => {
+                let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
+                (Vec::new(), ended)
+            }
+        };
         let running = stations.running();
         let all = open.iter().chain(&ended);
         let waiting = stations.waiting()?;
-        let job_json = |job| view::job(job, &running, waiting.why(job));
+        let job_json = |job| stations.job_view(job, &running, waiting.why(job));
         let all: Vec<_> = all.map(job_json).collect();
         Ok(Json(json!({ "jobs": all })).into_response())
     })
@@ -249,7 +260,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
             }
             session::queue(station, session_request, priority)
         });
-        return one(&jobs.await?);
+        return one(&app, &jobs.await?);
     }
     if request.is_of_session() {
         let why = "sources, policy, demand, demands and duration_s are a session's";
@@ -267,7 +278,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
             let jobs = app.with_station(station, move |station| {
                 queue(station, (kind, &[node]), priority)
             });
-            return one(&jobs.await?);
+            return one(&app, &jobs.await?);
         }
         (_, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
         (_, Some(From::Word(word))) if word == "all" => None,
@@ -283,14 +294,17 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     });
     let jobs = jobs.await?;
     if kind == "survey" {
-        return one(&jobs);
+        return one(&app, &jobs);
     }
-    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[], None)).collect();
-    Ok((StatusCode::CREATED, Json(json!({ "jobs": jobs }))).into_response())
+    let group = jobs.first().and_then(|job| job.group).map(|id| id.0);
+    let job_view = |job| app.stations.job_view(job, &[], None);
+    let jobs: Vec<_> = jobs.iter().map(job_view).collect();
+    let answer = json!({ "group": group, "jobs": jobs });
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
 /// The one job that was made.
-fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
+fn one(app: &App, jobs: &[thalweg_host::store::StoredJob]) -> Answer {
     let Some(job) = jobs.first() else {
         return Err(Refusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -298,14 +312,19 @@ fn one(jobs: &[thalweg_host::store::StoredJob]) -> Answer {
         ));
     };
     let at = [(header::LOCATION, format!("/api/jobs/{}", job.id.0))];
-    Ok((StatusCode::CREATED, at, Json(view::job(job, &[], None))).into_response())
+    Ok((
+        StatusCode::CREATED,
+        at,
+        Json(app.stations.job_view(job, &[], None)),
+    )
+        .into_response())
 }
 
 /// Job `id` as it is.
 fn job_json(stations: &Stations, id: i64) -> Result<Value, Refusal> {
     let job = stations.job(JobId(id))?;
     let job = job.ok_or_else(|| Refusal::not_found(format!("there is no job {id}")))?;
-    let job_json = serde_json::to_value(view::job(
+    let job_json = serde_json::to_value(stations.job_view(
         &job,
         &stations.running(),
         stations.waiting()?.why(&job),
@@ -339,7 +358,7 @@ pub(super) async fn objects(State(app): State<App>, part: Query<PageQuery>) -> A
     app.with_stations(move |stations| {
         let before = part.before.map(TransferId);
         let all = stations.shared().store().latest(before, part.limit())?;
-        let all: Vec<_> = all.iter().map(view::object).collect();
+        let all: Vec<_> = all.iter().map(|one| stations.object_view(one)).collect();
         Ok(Json(json!({ "objects": all })).into_response())
     })
     .await
@@ -350,7 +369,7 @@ pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answe
         let found = stations.shared().store().transfer(TransferId(id))?;
         let found = found.filter(|found| found.object.is_some());
         let found = found.ok_or_else(|| Refusal::not_found(format!("there is no object {id}")))?;
-        Ok(Json(view::object(&found)).into_response())
+        Ok(Json(stations.object_view(&found)).into_response())
     })
     .await
 }
@@ -394,6 +413,7 @@ fn station_json(station: &StationState) -> Value {
         "nodes": facts.network.place.ids.len(),
         "protocol": station.transfers.protocol.name,
         "line": station.line(),
+        "secured": facts.network.keys.is_some(),
         "survey": survey,
     })
 }

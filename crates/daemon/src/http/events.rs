@@ -12,7 +12,6 @@ use futures_util::stream::{self, StreamExt};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{App, Refusal};
-use crate::view;
 
 /// So often a line is sent where there is no news, so that both sides see that the other is there.
 const BEAT: Duration = Duration::from_secs(15);
@@ -28,7 +27,8 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
         let mut open_jobs = Vec::new();
         for one in &running {
             let job = stations.shared().store().job(one.id)?;
-            let job = job.map(|job| serde_json::to_string(&view::job(&job, &running, None)));
+            let job =
+                job.map(|job| serde_json::to_string(&stations.job_view(&job, &running, None)));
             open_jobs.extend(job.and_then(Result::ok));
         }
         Ok(open_jobs)

@@ -10,6 +10,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
+use thalweg_units::NodeId;
+
 use crate::limits::Health;
 use crate::mqtt::Broker;
 use crate::station_state::{Line, StationState};
@@ -50,24 +52,16 @@ fn jobs(stations: &Stations) -> Result<Vec<(String, f64)>, Refusal> {
     Ok(all)
 }
 
-/// A value of each node of each station that has one.
-fn each_node(
-    stations: &Stations,
-    value: impl Fn(&Health) -> Option<f64>,
-) -> Result<Vec<(String, f64)>, Refusal> {
+/// A node's labels, and how it is.
+type NodeHealth = (String, Health);
+
+/// How the nodes of all stations are.
+fn healths(stations: &Stations) -> Result<Vec<NodeHealth>, Refusal> {
     let mut all = Vec::new();
     for station in stations.all() {
-        for (id, health) in station
-            .facts
-            .network
-            .place
-            .ids
-            .iter()
-            .zip(station.health()?)
-        {
-            let label = || labels(station, &[format!("node=\"{id}\"")]);
-            all.extend(value(&health).map(|value| (label(), value)));
-        }
+        let ids = &station.facts.network.place.ids;
+        let label = |id: &NodeId| labels(station, &[format!("node=\"{id}\"")]);
+        all.extend(ids.iter().map(label).zip(station.health()?));
     }
     Ok(all)
 }
@@ -92,7 +86,7 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
     let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
     let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
     let ages = each(stations, |s| Some(s.snapshot()?.age_s() as f64));
-    let rate = |s: &StationState| s.running().map_or(0.0, |job| job.rate_kbps);
+    let rate = |s: &StationState| s.running().map_or(0.0, |job| job.rate_kbps * 125.0);
     let rates = each(stations, |s| Some(rate(s)));
     Ok([
         gauge("thalweg_up_seconds", "Since the daemon began.", up),
@@ -130,7 +124,7 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
             ages,
         ),
         gauge(
-            "thalweg_transfer_kbps",
+            "thalweg_transfer_bytes_per_second",
             "Goodput of the transfer that runs.",
             rates,
         ),
@@ -179,21 +173,27 @@ fn counters(stations: &Stations) -> [Metric; 5] {
 
 /// Metrics of nodes.
 fn of_nodes(stations: &Stations) -> Result<[Metric; 3], Refusal> {
-    let volts = each_node(stations, |node| Some(node.battery?.0.volts()))?;
-    let joules = each_node(stations, |node| node.spent_j)?;
-    let left_alone = each_node(stations, |node| node.left_alone.map(|_| 1.0))?;
+    let all = healths(stations)?;
+    let each = |value: fn(&Health) -> Option<f64>| {
+        let of = |(label, health): &NodeHealth| Some((label.clone(), value(health)?));
+        all.iter().filter_map(of).collect()
+    };
     let energy = "What nodes have spent since midnight, UTC, or at most where no meter is read.";
     Ok([
         gauge(
             "thalweg_node_battery_volts",
             "Batteries of nodes, as they told last.",
-            volts,
+            each(|node| Some(node.battery?.0.volts())),
         ),
-        gauge("thalweg_node_energy_today_joules", energy, joules),
+        gauge(
+            "thalweg_node_energy_today_joules",
+            energy,
+            each(|node| node.spent_j),
+        ),
         gauge(
             "thalweg_node_left_alone",
             "1 of nodes that limits leave alone.",
-            left_alone,
+            each(|node| node.left_alone.map(|_| 1.0)),
         ),
     ])
 }

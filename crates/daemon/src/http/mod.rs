@@ -6,6 +6,7 @@
 mod api;
 mod content;
 mod events;
+mod groups;
 pub(super) mod guard;
 mod metrics;
 mod pages;
@@ -58,6 +59,9 @@ const API: &[Route] = &[
     ("get", "/api/jobs/{id}", || get(api::job)),
     ("delete", "/api/jobs/{id}", || delete(api::cancel)),
     ("get", "/api/jobs/{id}/rates", || get(session::rates)),
+    ("get", "/api/groups", || get(groups::groups)),
+    ("get", "/api/groups/{id}", || get(groups::group)),
+    ("delete", "/api/groups/{id}", || delete(groups::cancel)),
     ("get", "/api/objects", || get(api::objects)),
     ("get", "/api/objects/{id}", || get(api::object)),
     ("delete", "/api/objects/{id}", || delete(api::delete_object)),
@@ -73,10 +77,13 @@ const API: &[Route] = &[
 
 /// What browsers are shown.
 const PAGES: &[Route] = &[
-    ("get", "/", || get(pages::network)),
+    ("get", "/", || get(pages::overview)),
+    ("get", "/map", || get(pages::network)),
+    ("get", "/nodes", || get(pages::nodes)),
     ("get", "/transfers", || get(pages::transfers)),
     ("post", "/transfers", || post(pages::submit)),
     ("post", "/transfers/{id}/cancel", || post(pages::cancel)),
+    ("post", "/groups/{id}/cancel", || post(pages::cancel_group)),
     ("get", "/jobs/{id}", || get(pages::job)),
     ("get", "/objects", || get(pages::objects)),
     ("get", "/objects/{id}", || get(pages::object)),
@@ -156,12 +163,29 @@ async fn worded(request: Request, next: Next) -> Response {
         .unwrap_or_default();
     let why = match serde_json::from_slice::<ErrorBody<'_>>(&text) {
         Ok(body) => body.error.into_owned(),
-        Err(_) => String::from_utf8_lossy(&text).into_owned(),
+        Err(_) => plain_words(&String::from_utf8_lossy(&text)),
     };
     match is_page {
         true => (status, Html(page::refused(&why))).into_response(),
         false => Refusal::new(status, why).into_response(),
     }
+}
+
+/// What the library says of a path or a query, without the words of a programmer.
+fn plain_words(text: &str) -> String {
+    let before = [
+        "Invalid URL: ",
+        "Failed to deserialize query string: ",
+        "Failed to deserialize form body: ",
+    ];
+    let said = before
+        .iter()
+        .fold(text, |text, words| text.strip_prefix(words).unwrap_or(text));
+    let number = said.strip_prefix("Cannot parse `").and_then(|rest| {
+        let (value, _) = rest.split_once("` to a `")?;
+        Some(format!("{value:?} is no number that can stand here"))
+    });
+    number.unwrap_or_else(|| said.to_owned())
 }
 
 /// Passes a request on with its whole body, which is short and comes soon: who sends it slowly holds a seat.
@@ -206,7 +230,7 @@ impl Refusal {
 impl From<StoreError> for Refusal {
     fn from(why: StoreError) -> Self {
         let status = match why {
-            StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+            StoreError::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
             StoreError::DiskLow(_) => StatusCode::INSUFFICIENT_STORAGE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };

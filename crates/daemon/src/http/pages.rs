@@ -14,7 +14,7 @@ use super::{api, session, App, Refusal};
 use crate::page;
 use crate::station_state::{now, StationState};
 use crate::stations::Stations;
-use thalweg_host::store::{digest_of, JobId, TransferId, Work};
+use thalweg_host::store::{digest_of, JobId, TransferId};
 
 type Answer = Result<Response, Refusal>;
 
@@ -60,7 +60,7 @@ pub(super) struct StationQuery {
     station: Option<String>,
 }
 
-pub(super) async fn network(
+pub(super) async fn overview(
     State(app): State<App>,
     headers: HeaderMap,
     of: Query<StationQuery>,
@@ -68,7 +68,33 @@ pub(super) async fn network(
     render(&app, headers, move |stations| {
         let station = stations.shown(of.station.as_deref());
         station
-            .map(|station| page::network(stations, station))
+            .map(|station| page::overview(stations, station))
+            .transpose()
+    })
+    .await
+}
+pub(super) async fn network(
+    State(app): State<App>,
+    headers: HeaderMap,
+    shown: Query<page::MapQuery>,
+) -> Answer {
+    render(&app, headers, move |stations| {
+        let station = stations.shown(shown.station.as_deref());
+        station
+            .map(|station| page::network(stations, station, &shown))
+            .transpose()
+    })
+    .await
+}
+pub(super) async fn nodes(
+    State(app): State<App>,
+    headers: HeaderMap,
+    shown: Query<page::NodesQuery>,
+) -> Answer {
+    render(&app, headers, move |stations| {
+        let station = stations.shown(shown.station.as_deref());
+        station
+            .map(|station| page::nodes(stations, station, &shown))
             .transpose()
     })
     .await
@@ -204,10 +230,9 @@ pub(super) async fn submit(State(app): State<App>, Form(form): Form<SessionForm>
         }
         queued => queued?,
     };
+    // One job has a page, where it moves.
     let to = match queued.as_slice() {
-        [job] if !matches!(job.work, Work::Survey | Work::Fetch { .. }) => {
-            format!("/jobs/{}", job.id.0)
-        }
+        [job] => format!("/jobs/{}", job.id.0),
         _ => "/transfers".to_owned(),
     };
     Ok(Redirect::to(&to).into_response())
@@ -250,6 +275,18 @@ pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answe
     // One that has ended meanwhile is seen to have.
     app.with_stations(move |stations| Ok(stations.cancel(JobId(id))?))
         .await?;
+    Ok(Redirect::to("/transfers").into_response())
+}
+
+pub(super) async fn cancel_group(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    // One that has ended meanwhile is seen to have.
+    app.with_stations(move |stations| {
+        let group = stations.shared().store().group(JobId(id))?;
+        Ok(group
+            .map(|group| stations.cancel_group(&group))
+            .transpose()?)
+    })
+    .await?;
     Ok(Redirect::to("/transfers").into_response())
 }
 

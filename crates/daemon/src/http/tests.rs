@@ -28,6 +28,42 @@ fn the_description_has_every_route_and_no_other() {
 }
 
 #[test]
+fn the_description_has_every_status_that_comes_before_a_handler() {
+    let text: serde_json::Value = serde_json::from_str(api::DESCRIPTION).unwrap();
+    for (path, methods) in text["paths"].as_object().unwrap() {
+        let of_path = &methods["parameters"];
+        for (method, what) in methods.as_object().unwrap() {
+            if method == "parameters" {
+                continue;
+            }
+            // The guard, the body, a thread that broke down.
+            let mut statuses = vec!["408", "413", "421", "500"];
+            if path != "/healthz" {
+                statuses.push("401");
+            }
+            if method != "get" {
+                statuses.push("403");
+            }
+            if of_path.is_array() || what["parameters"].is_array() {
+                statuses.push("400");
+            }
+            for status in statuses {
+                let told = &what["responses"][status];
+                assert!(told.is_object(), "{method} {path}: {status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_library_says_of_a_number_is_said_plainly() {
+    let said = "Invalid URL: Cannot parse `x` to a `i64`";
+    assert_eq!(plain_words(said), "\"x\" is no number that can stand here");
+    let said = "Failed to deserialize query string: unknown field `a`";
+    assert_eq!(plain_words(said), "unknown field `a`");
+}
+
+#[test]
 fn the_description_has_the_keys_that_are_told() {
     let text: serde_json::Value = serde_json::from_str(api::DESCRIPTION).unwrap();
     let keys = |name: &str| -> BTreeSet<String> {

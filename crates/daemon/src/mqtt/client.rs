@@ -1,13 +1,14 @@
 //! The thread that sends waiting messages: batch after batch, each once the one before is acknowledged.
 //!
 //! Invariants: a row goes only after its acknowledgement, in order; a broker that does not answer is left and
-//! visited again, each time after a longer pause. Nothing that a broker sends is acted upon. Time base: wall clock.
+//! visited again, each time after a longer pause. Of what a broker sends only presses of buttons are acted upon, where they
+//! are allowed. Time base: wall clock.
 
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use rumqttc::{AsyncClient, ConnectionError, Event, EventLoop, LastWill, MqttOptions};
-use rumqttc::{NetworkOptions, Outgoing, Packet, QoS};
+use rumqttc::{NetworkOptions, Outgoing, Packet, QoS, SubscribeFilter};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout_at, Instant};
 
@@ -45,7 +46,14 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn on_all_sent(&self);
     /// Sets the state of the broker.
     fn set_broker(&self, broker: Broker);
+    /// The topics of buttons; none where they are not allowed.
+    fn buttons(&self) -> Vec<String>;
+    /// Somebody pressed the button of `topic`.
+    fn on_press(&self, topic: &str);
 }
+
+/// What Home Assistant sends to the topic of a button that is pressed.
+const PRESS: &[u8] = b"PRESS";
 
 /// Sends what waits until `ends` says so or is gone.
 ///
@@ -103,7 +111,8 @@ impl<S: Source> Visitor<S> {
     }
 
     async fn run_connection(&mut self) -> Result<std::convert::Infallible, String> {
-        let (client, mut events) = AsyncClient::new(self.options(), usize::from(BATCH));
+        // A batch, and what is asked of the broker before it.
+        let (client, mut events) = AsyncClient::new(self.options(), usize::from(BATCH) + 1);
         let mut network = NetworkOptions::new();
         network.set_connection_timeout(CONNECTING_S);
         events.set_network_options(network);
@@ -111,7 +120,12 @@ impl<S: Source> Visitor<S> {
             Event::Incoming(Packet::ConnAck(answer)) => answer.session_present,
             _ => return Err("it does not speak MQTT".to_owned()),
         };
-        let mut line = Line::new(client, events);
+        let source = self.source.clone();
+        let mut line = Line::new(
+            client,
+            events,
+            Box::new(move |topic| source.on_press(topic)),
+        );
         self.source.set_broker(Broker::Connected);
         // A broker that forgot us has forgotten states as well.
         if self.is_first || !has_session {
@@ -125,6 +139,7 @@ impl<S: Source> Visitor<S> {
         )?;
         self.wait_acknowledged(&mut line, Batch::new(vec![None]))
             .await?;
+        line.listen(self.source.buttons())?;
         let mut has_sent = false;
         loop {
             let waiting = self.source.store().waiting(u32::from(BATCH));
@@ -184,6 +199,7 @@ impl<S: Source> Visitor<S> {
 struct Line {
     client: AsyncClient,
     events: mpsc::Receiver<Result<Event, ConnectionError>>,
+    on_press: Box<dyn Fn(&str)>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -194,7 +210,7 @@ impl Drop for Line {
 }
 
 impl Line {
-    fn new(client: AsyncClient, mut events: EventLoop) -> Self {
+    fn new(client: AsyncClient, mut events: EventLoop, on_press: Box<dyn Fn(&str)>) -> Self {
         let (sender, receiver) = mpsc::channel(2 * usize::from(BATCH));
         let task = tokio::spawn(async move {
             loop {
@@ -209,16 +225,36 @@ impl Line {
         Self {
             client,
             events: receiver,
+            on_press,
             task,
         }
     }
 
     /// What happens next.
     async fn event(&mut self) -> Result<Event, String> {
-        match self.events.recv().await {
-            Some(event) => event.map_err(|why| reason(&why)),
-            None => Err("the line is closed".to_owned()),
+        let event = match self.events.recv().await {
+            Some(event) => event.map_err(|why| reason(&why))?,
+            None => return Err("the line is closed".to_owned()),
+        };
+        if let Event::Incoming(Packet::Publish(told)) = &event {
+            // One that the broker kept was pressed some time ago.
+            if told.payload == PRESS && !told.retain {
+                (self.on_press)(&told.topic);
+            }
         }
+        Ok(event)
+    }
+
+    /// Has the broker pass on what comes under `topics`. What comes while this line is down is lost: nobody waits for a
+    /// button's effect for hours.
+    fn listen(&self, topics: Vec<String>) -> Result<(), String> {
+        if topics.is_empty() {
+            return Ok(());
+        }
+        let filters = topics.into_iter();
+        let filters = filters.map(|topic| SubscribeFilter::new(topic, QoS::AtMostOnce));
+        let asked = self.client.try_subscribe_many(filters);
+        asked.map_err(|why| why.to_string())
     }
 
     fn send(&self, topic: &str, keep: Retention, payload: String) -> Result<(), String> {

@@ -29,6 +29,8 @@ pub struct MqttConfig {
     pub prefix: String,
     /// Whether to announce devices to Home Assistant.
     pub discovery: bool,
+    /// Whether messages of the broker may ask for surveys and objects, as buttons of Home Assistant do.
+    pub buttons: bool,
 }
 
 #[derive(Clone, Default)]
@@ -50,6 +52,7 @@ impl Default for MqttConfig {
             password: Password::default(),
             prefix: "thalweg".to_owned(),
             discovery: false,
+            buttons: false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Messages as JSON: objects, states of nodes, and devices for Home Assistant.
+//! Messages as JSON: objects and states of nodes; `home` has the devices for Home Assistant.
 //!
 //! An object's message is what the API says of it; its `id` is the message's number. A state holds the number
 //! of its message. Tests: `messages_tests.rs`.
@@ -29,19 +29,20 @@ pub(crate) struct SurveyView<'a> {
 }
 
 /// The object that `transfer` brought.
-pub(crate) fn object(topics: &Topics, transfer: &StoredTransfer) -> Message {
+pub(crate) fn object((topics, facts): (&Topics, &Facts), transfer: &StoredTransfer) -> Message {
     Message {
         topic: topics.objects(transfer.record.source),
-        payload: written(&view::object(transfer)),
+        payload: written(&view::object(transfer).named(facts)),
         keep: Retention::All,
     }
 }
 
-/// How node number `index` is; `last` is the last transfer that brought an object of it.
+/// How node number `index` is; `last` is the last transfer that brought an object of it, `spent` what nodes have spent
+/// since midnight, UTC.
 pub(crate) fn node(
     (topics, facts): (&Topics, &Facts),
     index: usize,
-    survey: Option<SurveyView<'_>>,
+    (survey, spent): (Option<SurveyView<'_>>, &[(NodeId, f64)]),
     last: Option<&StoredTransfer>,
 ) -> Message {
     let id = facts
@@ -68,7 +69,8 @@ pub(crate) fn node(
         // Such times sort as text.
         "seen_at": surveyed.max(delivered),
         "battery_v": battery.map(|(_, level)| level.volts()),
-        "last_object": last.map(view::object),
+        "energy_today_j": spent.iter().find(|(node, _)| *node == id).map(|(_, joules)| joules),
+        "last_object": last.map(|last| view::object(last).named(facts)),
         "links": links,
         "links_left_out": left_out,
     });
@@ -93,44 +95,6 @@ fn best(mut links: Vec<view::Link>) -> (Vec<view::Link>, usize) {
     (links, left_out)
 }
 
-/// Announces `node` to Home Assistant: a device with three sensors.
-pub(crate) fn discovery((topics, facts): (&Topics, &Facts), node: NodeId, status: &str) -> Message {
-    let device = topics.device(node);
-    let sensor = |key: &str, name: &str, class: &str, value: &str| {
-        json!({
-            "platform": "sensor",
-            "unique_id": format!("{device}_{key}"),
-            "name": name,
-            "device_class": class,
-            "value_template": format!("{{{{ {value} }}}}"),
-        })
-    };
-    let of_last = |key: &str| format!("(value_json.last_object or {{}}).{key} | default(None)");
-    let mut bytes = sensor("bytes", "Last object", "data_size", &of_last("bytes"));
-    bytes["unit_of_measurement"] = "B".into();
-    let config = json!({
-        "device": {
-            "identifiers": [device],
-            "name": format!("{} node {node}", facts.network.place.name),
-            "manufacturer": "Thalweg",
-        },
-        "origin": { "name": "thalweg", "sw_version": env!("CARGO_PKG_VERSION") },
-        "components": {
-            "seen": sensor("seen", "Last seen", "timestamp", "value_json.seen_at"),
-            "stored": sensor("stored", "Last object stored", "timestamp", &of_last("stored_at")),
-            "bytes": bytes,
-        },
-        "state_topic": topics.node(node),
-        "availability_topic": status,
-        "qos": 1,
-    });
-    Message {
-        topic: Topics::discovery(&device),
-        payload: written(&config),
-        keep: Retention::Newest,
-    }
-}
-
 /// What is sent of a message that waits: states with the number of their row.
 pub(super) fn payload(waiting: &Waiting) -> String {
     let Message {
@@ -147,7 +111,7 @@ pub(super) fn payload(waiting: &Waiting) -> String {
     }
 }
 
-fn written(what: &impl Serialize) -> String {
+pub(super) fn written(what: &impl Serialize) -> String {
     // The daemon's messages have text keys, so this does not fail.
     serde_json::to_string(what).unwrap_or_default()
 }

@@ -12,6 +12,15 @@ const HOME: &str = "homeassistant";
 /// The longest segment of a name; a digest keeps names distinct that are cut.
 const LONGEST: usize = 64;
 
+/// What a button asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Press {
+    /// A survey.
+    Measure,
+    /// The object of a node.
+    Fetch(NodeId),
+}
+
 /// The topics of a network.
 #[derive(Debug, Clone)]
 pub(crate) struct Topics {
@@ -39,7 +48,32 @@ impl Topics {
     pub(crate) fn under(&self, topic: &str) -> String {
         format!("{}/{topic}", self.root)
     }
-    /// What `node` is called among all devices of a home.
+    /// Asks for the object of `node`.
+    pub(super) fn fetch(&self, node: NodeId) -> String {
+        format!("{}/fetch", self.node(node))
+    }
+    /// Asks for a survey.
+    pub(super) fn measure(&self) -> String {
+        self.under("measure")
+    }
+    /// What a broker is asked to pass on: [`Self::measure`], and [`Self::fetch`] of every node.
+    pub(crate) fn presses(&self) -> [String; 2] {
+        [self.measure(), self.under("nodes/+/fetch")]
+    }
+    /// What a message under `topic` asks for.
+    pub(crate) fn pressed(&self, topic: &str) -> Option<Press> {
+        if topic == self.measure() {
+            return Some(Press::Measure);
+        }
+        let rest = topic.strip_prefix(&self.under("nodes/"))?;
+        let node = rest.strip_suffix("/fetch")?.parse().ok()?;
+        Some(Press::Fetch(NodeId::new(node).ok()?))
+    }
+    /// What the base station is called among all devices of a home.
+    pub(super) fn gateway(&self) -> String {
+        format!("thalweg_{}", self.id)
+    }
+    /// What `node` is called there.
     pub(super) fn device(&self, node: NodeId) -> String {
         format!("thalweg_{}_{node}", self.id)
     }

@@ -19,6 +19,28 @@ fn a_plain_name_stays_as_it_is() {
     assert_ne!(topics.device(node), odd.device(node));
 }
 
+#[test]
+fn a_button_is_known_by_its_topic_alone() {
+    let topics = Topics::new("a", "b");
+    let node = NodeId::new(7).unwrap();
+    assert_eq!(topics.pressed(&topics.measure()), Some(Press::Measure));
+    assert_eq!(
+        topics.pressed(&topics.fetch(node)),
+        Some(Press::Fetch(node))
+    );
+    for other in [
+        "a/b/nodes/x/fetch",
+        "a/b/nodes/99999/fetch",
+        "a/b/nodes/7",
+        "a/c/measure",
+        "a/b/measure/7",
+        "",
+    ] {
+        assert_eq!(topics.pressed(other), None, "{other}");
+    }
+    assert_eq!(topics.presses(), ["a/b/measure", "a/b/nodes/+/fetch"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() })]
 

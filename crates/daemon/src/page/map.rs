@@ -1,25 +1,67 @@
-//! Maps of the network: links, hops from the base station, a route, the links of one node.
+//! Maps of the network: hops from the base station, names, links, a route, the links of one node.
+//!
+//! Each map is drawn twice, for screens and for phones; the style shows one of the two. For the keyboard a map is one
+//! stop, from which the script's arrows lead to nodes; without scripts the page of nodes leads to them. Tests: `map_tests.rs`.
 
 use std::collections::VecDeque;
 
+use maud::{html, Markup, PreEscaped};
 use serde_json::Value;
-use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
-use thalweg_draw::style::{BY_HOPS, FAINT, IDLE, LINK, OTHER_LINK, PAPER, SINK, SOURCE};
+use thalweg_draw::map::{
+    Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke, WIDTH,
+};
+use thalweg_draw::style::{FAINT, IDLE, LINK, OTHER_LINK, PAPER, SINK, SOURCE};
 use thalweg_planner::{LinkQualities, Plan};
 use thalweg_units::{Channel, NodeId};
 
+use super::query;
+use crate::station_state::StationState;
 use thalweg_host::connector::Facts;
+
+/// Width of the map of a phone, in pixels.
+const SLIM: f64 = 400.0;
+/// Colours by hops from the base station, the nearest first. Each differs from the ground of a floor by a contrast of 3 or
+/// more, also where the style turns it for the dark.
+const BY_HOPS: [&str; 7] = [
+    "#0b2545", "#134b80", "#1b7a9e", "#1f8467", "#6b7a12", "#a3620f", "#b04a33",
+];
+/// A node before links are measured.
+const UNMEASURED: &str = "#6f7b87";
+/// More nodes than these have no room for numbers inside.
+const ROOMY: usize = 150;
+/// More nodes than these have no room for them on a phone.
+const ROOMY_ON_PHONE: usize = 30;
 
 /// The share of frames that a good link carries.
 pub(super) const GOOD: f64 = 0.9;
 /// Links that carry a smaller share are not drawn.
 const DRAWN: f64 = 0.5;
 
+/// What stands at nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Captions {
+    /// Numbers, where there is room.
+    #[default]
+    Numbers,
+    /// Names, where nodes have some.
+    Names,
+}
+
+/// Whether links are drawn that belong to nothing that is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum LinksShown {
+    /// They hide nodes.
+    #[default]
+    No,
+    /// Somebody asked for them.
+    Yes,
+}
+
 /// What is marked.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Marked<'a> {
-    /// Nothing.
-    Nothing,
+    /// The nodes that somebody looks for.
+    Found(&'a [usize]),
     /// The nodes of a transfer.
     Route(&'a Route),
     /// A node and its links.
@@ -43,21 +85,27 @@ impl Route {
             paths: plan.paths.clone(),
         }
     }
-    /// The route of a plan in a job's outcome; none where its nodes are not in `facts`.
-    pub(super) fn of_planned(planned: &Value, facts: &Facts) -> Option<Self> {
+    /// The route that a job's outcome has, of a plan or of a transfer; none where its nodes are not in `facts`.
+    pub(super) fn stored(outcome: &Value, facts: &Facts) -> Option<Self> {
         let index = |node: &Value| {
             let id = NodeId::new(u16::try_from(node.as_u64()?).ok()?).ok()?;
             facts.network.place.index_of(id).ok()
         };
         let nodes = |list: &Value| list.as_array()?.iter().map(index).collect::<Option<_>>();
-        let paths = planned.get("paths")?.as_array()?;
+        let paths = outcome.get("paths")?.as_array()?;
         let paths: Vec<Vec<usize>> = paths.iter().map(nodes).collect::<Option<_>>()?;
-        let groups = planned.get("stages")?.as_array()?.iter();
-        let groups = groups.flat_map(|stage| [stage.get("odd"), stage.get("even")]);
-        let active: Vec<Vec<usize>> = groups.flatten().map(nodes).collect::<Option<_>>()?;
+        let active = match outcome.get("relays") {
+            Some(relays) => nodes(relays)?,
+            None => {
+                let groups = outcome.get("stages")?.as_array()?.iter();
+                let groups = groups.flat_map(|stage| [stage.get("odd"), stage.get("even")]);
+                let active: Vec<Vec<usize>> = groups.flatten().map(nodes).collect::<Option<_>>()?;
+                active.concat()
+            }
+        };
         Some(Self {
-            source: index(planned.get("source")?)?,
-            active: active.concat(),
+            source: index(outcome.get("source")?)?,
+            active,
             paths,
         })
     }
@@ -86,16 +134,72 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
     hops
 }
 
+/// The colour of a node so many hops away, where the farthest is `deepest` hops away.
+fn by_hops(hops: usize, deepest: usize) -> &'static str {
+    let most = BY_HOPS.len() - 1;
+    let step = match deepest {
+        _ if hops == 0 => return SINK,
+        0 | 1 => 0,
+        // As far apart as the network's own depth allows.
+        _ => ((hops - 1) * most + (deepest - 1) / 2) / (deepest - 1),
+    };
+    BY_HOPS[step.min(most)]
+}
+
+/// What a map shows.
+pub(super) struct Look<'a> {
+    pub(super) marked: Marked<'a>,
+    pub(super) captions: Captions,
+    pub(super) links: LinksShown,
+}
+
+impl<'a> Look<'a> {
+    /// `marked`, with numbers and without other links.
+    pub(super) fn at(marked: Marked<'a>) -> Self {
+        Self {
+            marked,
+            captions: Captions::default(),
+            links: LinksShown::default(),
+        }
+    }
+}
+
+/// The map of a station.
+pub(super) fn figure(station: &StationState, look: &Look<'_>) -> Markup {
+    let snapshot = station.snapshot();
+    let links = snapshot.as_ref().map(|snapshot| {
+        let state = &snapshot.link_state;
+        (state.links(), state.routing_channel())
+    });
+    let query = query(station);
+    // Links of SVG are left out of the keyboard's way; the frame is its only stop.
+    let drawn = |width: f64| {
+        let svg = map((&station.facts, &query), links, look, width).to_svg();
+        PreEscaped(svg.replace("<a href", "<a tabindex=\"-1\" href"))
+    };
+    html! {
+        div.map tabindex="0" role="group" aria-label="Map: arrow keys lead from node to node, Enter opens one" {
+            div.broad { (drawn(WIDTH)) }
+            div.slim { (drawn(SLIM)) }
+        }
+    }
+}
+
 /// What a node of a map depends on.
 struct NodeStyle<'a> {
-    marked: Marked<'a>,
+    facts: &'a Facts,
+    look: &'a Look<'a>,
     /// The nodes that are marked.
     active: Vec<usize>,
     sink: usize,
     /// Hops from the base station; none before links are measured.
     hops: Option<Vec<Option<usize>>>,
-    /// Whether there are too many nodes for a name in each.
-    is_small: bool,
+    /// Hops of the farthest.
+    deepest: usize,
+    /// Whether a number fits into a node.
+    is_roomy: bool,
+    /// Whether there are so many that even the circles have to be small.
+    is_dense: bool,
     /// How addresses of nodes end.
     query: &'a str,
 }
@@ -109,33 +213,45 @@ impl NodeStyle<'_> {
             (_, None, Some(_)) => "no good link towards the base station".to_owned(),
             (_, None, None) => "links not measured yet".to_owned(),
         };
-        format!("node {id}: {place}")
+        format!("node {}: {place}", self.facts.network.place.named(id))
+    }
+    fn caption(&self, id: NodeId, is_marked: bool) -> (Caption, String) {
+        let label = self.facts.network.place.labels.get(&id);
+        match (self.look.captions, label) {
+            (Captions::Names, Some(label)) => (Caption::Small, label.clone()),
+            _ if self.is_roomy || is_marked => (Caption::Inside, id.to_string()),
+            _ => (Caption::Nowhere, id.to_string()),
+        }
     }
     fn node(&self, index: usize, id: NodeId) -> Node {
         let hops = self.hops.as_ref();
         let hops = hops.and_then(|hops| hops.get(index).copied().flatten());
         let (is_sink, is_active) = (index == self.sink, self.active.contains(&index));
-        let (is_route, is_source) = match self.marked {
+        let (is_route, is_source) = match self.look.marked {
             Marked::Route(route) => (true, route.source == index),
             _ => (false, false),
         };
+        let is_idle = is_route && !is_active;
         let fill = match (hops, &self.hops) {
-            _ if is_route && !is_active => IDLE,
-            (Some(hops), _) => BY_HOPS[hops.min(BY_HOPS.len() - 1)],
+            _ if is_idle => IDLE,
+            (Some(hops), _) => by_hops(hops, self.deepest),
             (None, Some(_)) => PAPER,
-            (None, None) => IDLE,
+            (None, None) if is_sink => SINK,
+            (None, None) => UNMEASURED,
         };
         let (edge, stroke) = match hops.is_none() && self.hops.is_some() && !is_sink {
             true => (FAINT, Stroke::Dashed),
+            false if is_idle => (FAINT, Stroke::Solid),
             false => (PAPER, Stroke::Solid),
         };
-        let (caption, radius) = match is_active || is_sink || !self.is_small {
-            true => (Caption::Inside, 10.0),
-            false => (Caption::Nowhere, 5.0),
-        };
+        let (caption, name) = self.caption(id, is_active || is_sink);
         Node {
+            radius: match caption {
+                Caption::Inside if self.is_dense => 8.0,
+                Caption::Inside => 10.0,
+                _ => 5.0,
+            },
             caption,
-            radius,
             edge,
             stroke,
             shape: if is_source {
@@ -150,59 +266,79 @@ impl NodeStyle<'_> {
             },
             leads_to: Some(format!("/nodes/{id}{}", self.query)),
             hint: self.hint(index, id, hops),
-            ..Node::new(id.to_string(), fill)
+            ..Node::new(name, fill)
         }
     }
 }
 
-/// The legend of a map with `marked`, and with links where there are some.
-fn legend(marked: Marked<'_>, has_links: bool) -> Vec<Key> {
-    let mut legend = Vec::new();
-    if has_links {
-        let about = "0 to 6 hops to the base station, or more";
-        legend.push(Key::marks(Shape::Circle, &BY_HOPS, about));
+/// The legend of a map; `deepest` is none before links are measured.
+fn legend(look: &Look<'_>, deepest: Option<usize>) -> Vec<Key> {
+    let mut legend = vec![Key::ring(SINK, "base station")];
+    if let Some(deepest) = deepest.filter(|deepest| *deepest > 0) {
+        let colours: Vec<&str> = (1..=deepest.min(BY_HOPS.len()))
+            .map(|hops| by_hops(hops, deepest.min(BY_HOPS.len())))
+            .collect();
+        let about = match deepest {
+            1 => "1 hop away".to_owned(),
+            deepest => format!("1 to {deepest} hops away"),
+        };
+        legend.push(Key::marks(Shape::Circle, &colours, about));
     }
-    legend.push(Key::ring(SINK, "base station"));
-    match marked {
+    let line = |name| Key::line(LINK, 1.5, Stroke::Solid, name);
+    match look.marked {
         Marked::Route(_) => {
             legend.push(Key::marks(Shape::Square, &[FAINT], "has the object"));
             legend.push(Key::line(OTHER_LINK, 3.0, Stroke::Solid, "route"));
             legend.push(Key::marks(Shape::Circle, &[IDLE], "has no part in it"));
         }
-        Marked::Node(_) => legend.push(Key::ring(SOURCE, "this node")),
-        Marked::Nothing => {}
+        Marked::Node(_) => {
+            legend.push(Key::ring(SOURCE, "this node"));
+            if deepest.is_some() {
+                legend.push(line("carries half of its frames or more, both ways"));
+            }
+        }
+        Marked::Found([]) => {}
+        Marked::Found(_) => legend.push(Key::ring(SOURCE, "found")),
     }
-    if has_links {
-        let name = match marked {
-            Marked::Node(_) => "its links that carry half of their frames or more, both ways",
-            _ => "link that carries half of its frames or more, both ways",
-        };
-        legend.push(Key::line(LINK, 1.5, Stroke::Solid, name));
+    if look.links == LinksShown::Yes && deepest.is_some() {
+        legend.push(line("link that carries half of its frames or more"));
     }
     legend
 }
 
-/// The network, with its links on a channel once they are measured; addresses of nodes end with `query`.
-pub(super) fn map(
+/// The network in a picture of that width, with its links on a channel once they are measured; addresses of nodes end
+/// with `query`.
+fn map(
     (facts, query): (&Facts, &str),
     links: Option<(&LinkQualities, Channel)>,
-    marked: Marked<'_>,
+    look: &Look<'_>,
+    width: f64,
 ) -> Map {
     let (ids, sink) = (&facts.network.place.ids, facts.network.sink_index());
+    let far = links.map(|(links, channel)| hops(links, sink, channel));
+    let deepest = far.iter().flatten().flatten().copied().max();
     let style = NodeStyle {
-        marked,
-        active: match marked {
+        facts,
+        look,
+        active: match look.marked {
             Marked::Route(route) => route.active.clone(),
             Marked::Node(node) => vec![node],
-            Marked::Nothing => Vec::new(),
+            Marked::Found(nodes) => nodes.to_vec(),
         },
         sink,
-        hops: links.map(|(links, channel)| hops(links, sink, channel)),
-        is_small: ids.len() > 60,
+        deepest: deepest.unwrap_or(0),
+        is_roomy: ids.len() <= if width < WIDTH { ROOMY_ON_PHONE } else { ROOMY },
+        is_dense: ids.len() > 60 || width < WIDTH,
+        hops: far,
         query,
     };
-    let mut drawn = links.map_or(Vec::new(), |of| link_lines(of, marked));
-    if let Marked::Route(route) = marked {
+    let mut drawn = match (links, look.marked, look.links) {
+        (Some(of), Marked::Node(_), _) | (Some(of), _, LinksShown::Yes) => {
+            link_lines(of, look.marked)
+        }
+        _ => Vec::new(),
+    };
+    if let Marked::Route(route) = look.marked {
         drawn.extend(paths(route));
     }
     let positions = facts.network.positions.as_ref().map(|positions| {
@@ -222,7 +358,7 @@ pub(super) fn map(
     };
     let subtitle = match links {
         Some((links, channel)) => format!(
-            "channel {channel}: {} links heard; follow a node for its own",
+            "{} links heard on channel {channel}",
             links.summary(channel).heard_pairs
         ),
         None => "links not measured yet".to_owned(),
@@ -231,10 +367,11 @@ pub(super) fn map(
     Map {
         title: facts.network.place.name.clone(),
         subtitle,
+        width,
         places,
         nodes: nodes.map(|(index, id)| style.node(index, *id)).collect(),
         links: drawn,
-        legend: legend(marked, links.is_some()),
+        legend: legend(look, links.map(|_| style.deepest)),
         charts: Vec::new(),
     }
 }
@@ -258,7 +395,7 @@ fn link_lines((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -
     let ink = match marked {
         Marked::Node(_) => 1.0,
         Marked::Route(_) => ink * 0.5,
-        Marked::Nothing => ink,
+        Marked::Found(_) => ink,
     };
     let hint = |a: usize, b: usize| {
         let (to, back) = (links.prr(a, b, channel), links.prr(b, a, channel));
@@ -304,3 +441,7 @@ fn columns(nodes: usize) -> Vec<(String, Vec<usize>)> {
         .map(|part| (String::new(), part.to_vec()))
         .collect()
 }
+
+#[cfg(test)]
+#[path = "map_tests.rs"]
+mod tests;

@@ -1,12 +1,12 @@
-//! One node: its links, channel by channel and over time, and what it delivered.
+//! One node: its links, channel by channel and over time, its battery, and what it delivered.
 
-use std::fmt::Write as _;
-
+use maud::{html, Markup};
+use thalweg_draw::chart::Base;
 use thalweg_units::{Channel, NodeId};
 
-use super::map::{hops, map, Marked, GOOD};
-use super::text::{seconds, seconds_of, when};
-use super::{fetch_form, objects, page, query, series};
+use super::map::{figure, hops, Look, Marked, GOOD};
+use super::text::{age, ago, seconds_of, when};
+use super::{fact, forms, named, objects, page, query, series, table};
 use crate::station_state::{now, StationState};
 use crate::stations::Stations;
 use thalweg_host::connector::Spending;
@@ -22,76 +22,6 @@ const CHANNELS: usize = 8;
 const DRAWN: u32 = 50;
 const OBJECTS: usize = 10;
 
-/// The facts of `node`, which is number `index`, as a list of definitions; `last` is its last transfer.
-fn facts(
-    station: &StationState,
-    (index, node): (usize, NodeId),
-    last: Option<&StoredTransfer>,
-) -> Result<String, StoreError> {
-    let (network, snapshot) = (&station.facts.network, station.snapshot());
-    let mut list = String::new();
-    let mut fact = |name: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = write!(list, "<div><dt>{name}</dt><dd>{value}</dd></div>");
-    };
-    if let Some(snapshot) = &snapshot {
-        let link_state = &snapshot.link_state;
-        let far = hops(
-            link_state.links(),
-            link_state.sink(),
-            link_state.routing_channel(),
-        );
-        let far = far.get(index).copied().flatten();
-        let far = far.map_or("no good link".to_owned(), |hops| hops.to_string());
-        if node != network.sink {
-            fact("Hops to the base station", far);
-        }
-        let seen = match snapshot.missing.contains(&node) {
-            true => "did not answer the last survey".to_owned(),
-            false => format!(
-                "in the survey {} ago",
-                seconds((now() - snapshot.at).max(0) as f64)
-            ),
-        };
-        fact("Last seen", seen);
-        if let Some((_, restarts)) = snapshot.restarts.iter().find(|(of, _)| *of == node) {
-            fact("Restarted", restarts.to_string());
-        }
-    }
-    let health = station.health()?.get(index).copied().unwrap_or_default();
-    if let Some((level, at)) = health.battery {
-        let ago = seconds((now() - at).max(0) as f64);
-        fact("Battery", format!("{level} <small>{ago} ago</small>"));
-    }
-    if let Some(joules) = health.spent_j {
-        fact("Energy today (UTC)", format!("{joules:.2} J"));
-    }
-    if let Some(why) = health.left_alone {
-        let why = format!("neither source nor relay: it {why}");
-        fact("Left alone", super::text::escape(&why));
-    }
-    if let Some(last) = last {
-        let at = when(&last.stored_at);
-        fact(
-            "Last object (UTC)",
-            format!("<a href=\"/objects/{}\">{at}</a>", last.id.0),
-        );
-        if let Some(joules) = last.record.energy_j {
-            let nodes = last.record.active_nodes;
-            fact(
-                "Energy of its last transfer",
-                format!("{joules:.2} J <small>of {nodes} nodes</small>"),
-            );
-        }
-    }
-    let spots = network.positions.as_ref();
-    if let Some(spot) = spots.and_then(|spots| spots.get(index)) {
-        let place = format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor);
-        fact("Place", place);
-    }
-    Ok(list)
-}
-
 pub(crate) fn node(
     stations: &Stations,
     station: &StationState,
@@ -104,52 +34,83 @@ pub(crate) fn node(
         return Ok(None);
     };
     let transfers = station.store().latest_of(station.network(), node, DRAWN)?;
-    let list = facts(station, (index, node), transfers.first())?;
-    let snapshot = station.snapshot();
-    let link_state = snapshot.as_ref().map(|snapshot| &snapshot.link_state);
-    let links = link_state.map(|link_state| (link_state.links(), link_state.routing_channel()));
-    let form = match node == network.sink {
-        true => "<p>This is the base station: objects come here.</p>".to_owned(),
-        false => format!(
-            "<div class=\"row\">{}</div>",
-            fetch_form(&[station], Some(id))
-        ),
+    let content = html! {
+        @if node == network.sink { p { "This is the base station: objects come here." } }
+        @else { div.row { (forms::fetch(&[station], Some(id))) } }
+        dl { (facts(station, (index, node), transfers.first())?) }
+        (figure(station, &Look::at(Marked::Node(index))))
+        (neighbours(station, index))
+        (over_time(station, index)?)
+        (power(station, node)?)
+        h2 { "Objects" }
+        (courses(&transfers))
+        (objects::list(stations, &transfers[..transfers.len().min(OBJECTS)]))
     };
-    let content = format!(
-        "{form}<dl>{list}</dl>\
-         <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
-         {}<h2>Objects</h2>{}{}",
-        map(
-            (&station.facts, &query(station)),
-            links,
-            Marked::Node(index)
-        )
-        .to_svg(),
-        neighbours(station, index),
-        over_time(station, index)?,
-        power(station, node)?,
-        courses(&transfers),
-        objects::table(
-            &transfers[..transfers.len().min(OBJECTS)],
-            stations.is_only()
-        )
-    );
+    let title = named(station, node).replacen("node", "Node", 1);
     let title = match station.is_only {
-        true => format!("Node {id}"),
-        false => format!("Node {id} of {}", station.network()),
+        true => title,
+        false => format!("{title} of {}", station.network()),
     };
-    page(stations, ("/", &title), &content).map(Some)
+    page(stations, ("/nodes", &title), &content).map(Some)
+}
+
+/// The facts of a node, of that index; `last` is its last transfer.
+fn facts(
+    station: &StationState,
+    (index, node): (usize, NodeId),
+    last: Option<&StoredTransfer>,
+) -> Result<Markup, StoreError> {
+    let (network, snapshot) = (&station.facts.network, station.snapshot());
+    let health = station.health()?.get(index).copied().unwrap_or_default();
+    let far = snapshot.as_ref().map(|snapshot| {
+        let state = &snapshot.link_state;
+        let far = hops(state.links(), state.sink(), state.routing_channel());
+        far.get(index).copied().flatten()
+    });
+    let spots = network.positions.as_ref();
+    Ok(html! {
+        @if let (Some(snapshot), Some(far)) = (&snapshot, far) {
+            @if node != network.sink {
+                (fact("Hops to the base station", far.map_or("no good link".to_owned(), |hops| hops.to_string())))
+            }
+            @if snapshot.missing.contains(&node) {
+                (fact("Last seen", html! { span.bad { "did not answer the last survey" } }))
+            } @else { (fact("Last seen", format!("in the survey {}", ago(snapshot.at)))) }
+            @if let Some((_, restarts)) = snapshot.restarts.iter().find(|(of, _)| *of == node) {
+                (fact("Restarted", restarts.to_string()))
+            }
+        }
+        @if let Some((level, at)) = health.battery {
+            (fact("Battery", html! { (level.to_string()) small { " " (ago(at)) } }))
+        }
+        @if let Some(joules) = health.spent_j { (fact("Energy today (UTC)", format!("{joules:.2} J"))) }
+        @if let Some(why) = health.left_alone {
+            (fact("Left alone", format!("neither source nor relay: it {why}")))
+        }
+        @if let Some(last) = last {
+            (fact("Last object", html! { a href=(format!("/objects/{}", last.id.0)) { (when(&last.stored_at)) } }))
+            @if let Some(joules) = last.record.energy_j {
+                @let nodes = last.record.active_nodes;
+                (fact("Energy of its last transfer", html! { (format!("{joules:.2} J")) small { " of " (nodes) " nodes" } }))
+            }
+        }
+        @if let Some(spot) = spots.and_then(|spots| spots.get(index)) {
+            (fact("Place", format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor)))
+        }
+    })
 }
 
 /// Its links both ways: on the channel on which routes are sought, and on the best.
-fn neighbours(station: &StationState, index: usize) -> String {
+fn neighbours(station: &StationState, index: usize) -> Markup {
     let Some(snapshot) = station.snapshot() else {
-        return String::new();
+        return html! {
+            h2 { "Links" }
+            p { "They are not measured yet." }
+            (forms::survey(station, "Measure links now"))
+        };
     };
-    let (links, channel) = (
-        snapshot.link_state.links(),
-        snapshot.link_state.routing_channel(),
-    );
+    let state = &snapshot.link_state;
+    let (links, channel) = (state.links(), state.routing_channel());
     let others = (0..links.nodes()).filter_map(|other| {
         let ratio = |channel| {
             links
@@ -163,27 +124,35 @@ fn neighbours(station: &StationState, index: usize) -> String {
     let mut others: Vec<_> = others.collect();
     others.sort_by(|a, b| b.1 .1.total_cmp(&a.1 .1).then(a.0.cmp(&b.0)));
     if others.is_empty() {
-        return "<h2>Links</h2><p>It hears nobody, or nobody hears it.</p>".to_owned();
+        return html! {
+            h2 { "Links" }
+            p { "It hears nobody, or nobody hears it. Is it on? Is another node within its reach?" }
+        };
     }
-    let (mut rows, of) = (String::new(), query(station));
-    for (other, (on, ratio)) in others {
-        let id = links.id(other);
-        let power = links.rssi(other, index, on);
-        let power = power.map_or("\u{2013}".to_owned(), |p| format!("{:.0} dBm", p.0));
-        let _ = write!(
-            rows,
-            "<tr><td><a href=\"/nodes/{id}{of}\">node {id}</a></td><td>{:.2}</td><td>{:.2}</td>\
-             <td>{ratio:.2} <small>on channel {on}</small></td><td>{power}</td></tr>",
-            links.prr(index, other, channel),
-            links.prr(other, index, channel)
-        );
+    let rows = html! {
+        @for (other, (on, ratio)) in others {
+            @let power = links.rssi(other, index, on);
+            tr {
+                td {
+                    @if let Some(id) = station.facts.network.place.ids.get(other) {
+                        a href=(format!("/nodes/{id}{}", query(station))) { (named(station, *id)) }
+                    }
+                }
+                td { (format!("{:.2}", links.prr(index, other, channel))) }
+                td { (format!("{:.2}", links.prr(other, index, channel))) }
+                td { (format!("{ratio:.2}")) small { " on channel " (on.number()) } }
+                td { (power.map_or("\u{2013}".to_owned(), |p| format!("{:.0} dBm", p.0))) }
+            }
+        }
+    };
+    let on = |way: &str| format!("{way}, channel {channel}");
+    let (there, back) = (on("There"), on("Back"));
+    let head = ["With", &there, &back, "Best, both ways", "Hears it at"];
+    html! {
+        h2 { "Links" }
+        p.faint { "Shares of frames that arrive, from the last survey." }
+        div.tall { (table("Links", &head, &rows)) }
     }
-    format!(
-        "<h2>Links</h2><p class=\"faint\">Shares of frames that arrive, from the last survey.</p>\
-         <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-label=\"Links\"><table><thead><tr>\
-         <th>With</th><th>There, channel {channel}</th><th>Back, channel {channel}</th><th>Best, both ways</th>\
-         <th>Hears it at</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    )
 }
 
 /// Neighbours over links that are good both ways.
@@ -196,137 +165,129 @@ fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
 }
 
 /// Goodput and energy of a node's transfers.
-fn courses(transfers: &[StoredTransfer]) -> String {
+fn courses(transfers: &[StoredTransfer]) -> Markup {
     // Sessions are slow on purpose.
     let fetched = transfers
         .iter()
-        .rev()
         .filter(|t| !t.record.protocol.starts_with("rcrt"));
-    let fetched: Vec<_> = fetched
-        .filter_map(|t| Some((seconds_of(&t.stored_at)?, &t.record)))
+    let mut fetched: Vec<_> = fetched
+        .filter_map(|t| Some((age(seconds_of(&t.stored_at)?), &t.record)))
         .collect();
-    if fetched.len() < 2 {
-        return String::new();
-    }
-    let age = |at: i64| (now() - at).max(0) as f64;
-    let goodput = fetched
-        .iter()
-        .map(|(at, core)| (age(*at), core.goodput_kbps));
+    fetched.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let goodput = fetched.iter().map(|(age, core)| (*age, core.goodput_kbps));
     let energy = fetched
         .iter()
-        .filter_map(|(at, core)| Some((age(*at), core.energy_j?)));
-    let chart = |title, unit, points: Vec<(f64, f64)>, about| match points.len() {
-        0 | 1 => String::new(),
-        _ => {
-            let lines = vec![(String::new(), points)];
-            series::framed(&series::before_now((title, unit), lines), about)
-        }
-    };
-    format!(
-        "<div class=\"charts\">{}{}</div>",
-        chart(
+        .filter_map(|(age, core)| Some((*age, core.energy_j?)));
+    let charts = [
+        (
             "Goodput",
             "kbit/s",
-            goodput.collect(),
-            "Goodput of each of its transfers."
+            goodput.collect::<Vec<_>>(),
+            "Goodput of each of its transfers.",
         ),
-        chart(
+        (
             "Energy",
             "J",
             energy.collect(),
-            "Energy of all nodes that took part in each."
-        )
-    )
+            "Energy of all nodes that took part in each.",
+        ),
+    ];
+    html! {
+        div.charts {
+            @for (title, unit, points, about) in charts {
+                @if points.len() > 1 {
+                    (series::framed(&series::before_now((title, unit), vec![(String::new(), points)]), about))
+                }
+            }
+        }
+    }
 }
 
 /// A node's battery over the last surveys, and what it spent day by day.
-fn power(station: &StationState, node: NodeId) -> Result<String, StoreError> {
+fn power(station: &StationState, node: NodeId) -> Result<Markup, StoreError> {
     let network = (station.network(), station.facts.network.sink);
     let surveys = station.store().batteries(network, SURVEYS)?;
     let levels = surveys.iter().rev().filter_map(|(at, batteries)| {
         let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
-        Some(((now() - at).max(0) as f64, level.volts()))
+        Some((age(*at), level.volts()))
     });
     let levels: Vec<(f64, f64)> = levels.collect();
     let today = day_of(now());
     let days = station.store().spent_by(station.network(), node)?;
-    let rows = days.iter().take(ROWS).map(|(day, joules)| {
-        let day = match today - day {
-            0 => "today".to_owned(),
-            1 => "yesterday".to_owned(),
-            days => format!("{days} days ago"),
-        };
-        format!("<tr><td>{day}</td><td>{joules:.2} J</td></tr>")
-    });
-    let rows: String = rows.collect();
-    let mut text = String::new();
-    if levels.len() > 1 {
-        let lines = vec![(String::new(), levels)];
-        let chart = series::before_now(("Battery", "V"), lines);
-        text.push_str("<h2>Battery</h2>");
-        text.push_str(&series::framed(
-            &chart,
-            "What it told of its battery, survey by survey.",
-        ));
-    }
-    if !rows.is_empty() {
-        let what = match station.facts.spending {
-            Spending::Metered => {
-                "What it has spent each day (UTC) in surveys, floods, as a source and as a relay."
+    let what = match station.facts.spending {
+        Spending::Metered => {
+            "What it has spent each day (UTC) in surveys, floods, as a source and as a relay."
+        }
+        Spending::AtMost { .. } => {
+            "What it can have spent at most each day (UTC) in surveys and sessions, as a source and as a relay. Nobody \
+             reads its meter: it counts as on for as long as that lasted."
+        }
+    };
+    let rows = html! {
+        @for (day, joules) in days.iter().take(ROWS) {
+            tr {
+                td { @match today - day { 0 => "today", 1 => "yesterday", days => { (days) " days ago" } } }
+                td { (format!("{joules:.2} J")) }
             }
-            Spending::AtMost { .. } => {
-                "What it can have spent at most each day (UTC) in surveys and sessions, as a source and as a relay. Nobody \
-                 reads its meter: it counts as on for as long as that lasted."
-            }
-        };
-        text.push_str(&format!(
-            "<h2>Energy</h2><p class=\"faint\">{what}</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Energy\"><table><thead><tr>\
-             <th>Day</th><th>Spent</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        ));
-    }
-    Ok(text)
+        }
+    };
+    Ok(html! {
+        @if levels.len() > 1 {
+            @let chart = series::before_now(("Battery", "V"), vec![(String::new(), levels)]);
+            h2 { "Battery" }
+            // Its volts are never near zero: their changes would not be seen from there.
+            (series::framed(
+                &thalweg_draw::chart::Chart { base: Base::ToldLeast, ..chart },
+                "What it told of its battery, survey by survey.",
+            ))
+        }
+        @if !days.is_empty() {
+            h2 { "Energy" }
+            p.faint { (what) }
+            (table("Energy", &["Day", "Spent"], &rows))
+        }
+    })
 }
 
 /// Good links on each channel, survey by survey.
-fn over_time(station: &StationState, index: usize) -> Result<String, StoreError> {
+fn over_time(station: &StationState, index: usize) -> Result<Markup, StoreError> {
     let facts = &station.facts;
     let network = (station.network(), facts.network.sink);
     let surveys = station
         .store()
         .surveys(network, facts.network.place.ids.len(), SURVEYS)?;
     let Some(latest) = surveys.first() else {
-        return Ok(String::new());
+        return Ok(html! {});
     };
     let channels: Vec<_> = latest.links.channels().iter().collect();
-    let head: String = channels
-        .iter()
-        .map(|c| format!("<th>channel {c}</th>"))
+    let head: Vec<String> = channels.iter().map(|c| format!("channel {c}")).collect();
+    let head: Vec<&str> = ["Survey"]
+        .into_iter()
+        .chain(head.iter().map(String::as_str))
         .collect();
-    let mut rows = String::new();
-    for survey in surveys.iter().take(ROWS) {
-        let age = seconds((now() - survey.measured_at).max(0) as f64);
-        let count = |channel: &Channel| format!("<td>{}</td>", good(survey, index, *channel));
-        let counts: String = channels.iter().map(count).collect();
-        let _ = write!(rows, "<tr><td>{age} ago</td>{counts}</tr>");
-    }
-    let line = |channel: &Channel| {
-        let points = surveys.iter().rev().map(|survey| {
-            let age = (now() - survey.measured_at).max(0) as f64;
-            (age, good(survey, index, *channel) as f64)
-        });
-        (format!("channel {channel}"), points.collect())
-    };
-    let chart = match surveys.len() {
-        0 | 1 => String::new(),
-        _ => {
-            let lines = channels.iter().take(CHANNELS).map(line).collect();
-            let chart = series::before_now(("Good links", "neighbours"), lines);
-            series::framed(&chart, "Neighbours over good links, channel by channel.")
+    let rows = html! {
+        @for survey in surveys.iter().take(ROWS) {
+            tr {
+                td { (ago(survey.measured_at)) }
+                @for channel in &channels { td { (good(survey, index, *channel)) } }
+            }
         }
     };
-    Ok(format!(
-        "<h2>Good links over time</h2><p class=\"faint\">Neighbours with which 0.9 of all frames arrive, both \
-         ways, survey by survey.</p>{chart}<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Good links over time\">\
-         <table><thead><tr><th>Survey</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>",
-    ))
+    let line = |channel: &Channel| {
+        let points = surveys.iter().rev();
+        let points = points.map(|s| (age(s.measured_at), good(s, index, *channel) as f64));
+        (format!("channel {channel}"), points.collect())
+    };
+    Ok(html! {
+        h2 { "Good links over time" }
+        p.faint { "Neighbours with which 0.9 of all frames arrive, both ways, survey by survey." }
+        @if surveys.len() > 1 {
+            @let lines = channels.iter().take(CHANNELS).map(line).collect();
+            (series::framed(
+                &series::before_now(("Good links", "neighbours"), lines),
+                "Neighbours over good links, channel by channel.",
+            ))
+        }
+        (table("Good links over time", &head, &rows))
+    })
 }

@@ -1,9 +1,23 @@
 // Keeps the page up to date: one event stream. A job's progress is put where it is shown; when more has
-// changed, the page is asked for anew and its parts marked data-live are replaced. All works without this.
+// changed, the page is asked for again and its parts marked data-live are replaced. Times are shown by the reader's
+// clock, and a map's nodes are reached by arrow keys. All works without this.
 'use strict';
 const status = document.getElementById('link');
 const states = new Map();
 let wait = 0;
+
+// Times by the reader's clock: the server tells them in UTC, and says so.
+function localize(root) {
+  const two = (n) => String(n).padStart(2, '0');
+  for (const e of root.querySelectorAll('time[datetime]')) {
+    const at = new Date(e.getAttribute('datetime'));
+    if (isNaN(at)) continue;
+    const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
+    const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two);
+    e.textContent = day + ' ' + clock.slice(0, e.classList.contains('exact') ? 3 : 2).join(':');
+    e.title = at.toString();
+  }
+}
 
 // What in a part can have the focus.
 function focusable(part) {
@@ -16,6 +30,7 @@ async function refresh() {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
     if (!answer.ok || answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    localize(fresh);
     for (const old of document.querySelectorAll('[data-live]')) {
       const now = fresh.getElementById(old.id);
       if (!now || old.innerHTML === now.innerHTML) continue;
@@ -31,7 +46,8 @@ async function refresh() {
       now.querySelectorAll('details').forEach((e, n) => { if (open[n]) e.open = true; });
       if (held) {
         const link = held.getAttribute('href');
-        const same = link && [...now.querySelectorAll('a')].find((e) => e.getAttribute('href') === link);
+        const shown = (e) => e.getAttribute('href') === link && e.getClientRects().length;
+        const same = link && [...now.querySelectorAll('a')].find(shown);
         const again = same || focusable(now)[turn];
         if (again) again.focus({ preventScroll: true });
       }
@@ -39,6 +55,7 @@ async function refresh() {
         if (scrolled[n]) [e.scrollLeft, e.scrollTop] = scrolled[n];
       });
     }
+    ring();
   } catch { /* the stream says when the gateway is back */ }
 }
 
@@ -58,7 +75,10 @@ function job(told) {
     round: told.round,
     left_s: told.left_s === null ? null : seconds(told.left_s),
   };
-  for (const place of document.querySelectorAll(`[data-job="${Number(told.id)}"]`)) {
+  const places = document.querySelectorAll(`[data-job="${Number(told.id)}"]`);
+  // A job that begins has no bar yet.
+  if (told.state === 'running' && !places.length) soon(50);
+  for (const place of places) {
     const value = shown[place.dataset.key];
     if (value === null || value === undefined) continue;
     if (place.tagName === 'PROGRESS') place.value = value;
@@ -69,6 +89,49 @@ function job(told) {
   else if (told.state === 'running') soon(3000);
   states.set(told.id, state);
   if (states.size > 500) states.delete(states.keys().next().value);
+}
+
+// A map is one stop; from it arrows lead to the next node in their direction.
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+addEventListener('keydown', (e) => {
+  const map = e.target.closest && e.target.closest('.map');
+  if (!map) return;
+  if (e.key === 'Escape') map.focus();
+  const way = ARROWS[e.key];
+  if (!way) return;
+  e.preventDefault();
+  const middle = (node) => {
+    const box = node.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  const nodes = [...map.querySelectorAll('a')].filter((a) => a.getClientRects().length);
+  const box = map.getBoundingClientRect();
+  const from = e.target === map ? [way[0] < 0 ? box.right : box.x, way[1] < 0 ? box.bottom : box.y] : middle(e.target);
+  // Along the arrow, and not much aside.
+  const cost = (node) => {
+    const [x, y] = middle(node).map((v, n) => v - from[n]);
+    const along = x * way[0] + y * way[1];
+    return along < 1 ? Infinity : along + 2 * Math.abs(x * way[1] + y * way[0]);
+  };
+  const next = nodes.filter((node) => node !== e.target).sort((a, b) => cost(a) - cost(b))[0];
+  if (next && cost(next) < Infinity) next.focus();
+});
+
+// What a map shows is sent as it changes; while somebody types, what matches is ringed at once.
+const options = document.getElementById('options');
+function ring() {
+  if (!options) return;
+  const wanted = options.elements.find.value.trim().toLowerCase();
+  for (const node of document.querySelectorAll('.map a')) {
+    const name = node.getAttribute('aria-label').split(':')[0].toLowerCase();
+    const [, number, label] = /^node (\d+)(?: \((.*)\))?$/.exec(name) || [];
+    const matches = wanted && (number === wanted || (label && label.includes(wanted)));
+    node.classList.toggle('found', Boolean(matches));
+  }
+}
+if (options) {
+  options.addEventListener('change', (e) => { if (e.target.type !== 'search') options.requestSubmit(); });
+  options.addEventListener('input', ring);
 }
 
 let events = null;
@@ -108,8 +171,11 @@ function connect() {
   }
 }
 
+localize(document);
 if (status) {
   document.addEventListener('visibilitychange', () => (document.hidden ? leave() : connect()));
+  // Ages grow without an event.
+  setInterval(() => { if (!document.hidden) soon(0); }, 60000);
   addEventListener('pagehide', leave);
   addEventListener('pageshow', connect);
   connect();

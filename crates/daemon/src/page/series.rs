@@ -1,9 +1,10 @@
 //! Courses over time as pictures: lines that dashes, marks and names tell apart, not colours alone. Tests:
 //! `series_tests.rs`.
 
-use thalweg_draw::chart::{Chart, Mark, Point};
+use maud::{html, Markup, PreEscaped};
+use thalweg_draw::chart::{Base, Chart, Mark, Point, ReferenceAt};
 
-use super::text::escape;
+use crate::running::CoursePoint;
 use thalweg_host::store::Sample;
 use thalweg_host::transfer::session::SourceStatus;
 
@@ -20,13 +21,49 @@ fn unit(span: f64) -> (&'static str, f64) {
     }
 }
 
-/// A chart, with its text for those who do not see it.
-pub(super) fn framed(chart: &Chart, about: &str) -> String {
-    format!(
-        "<figure class=\"chart\">{}<figcaption>{}</figcaption></figure>",
-        chart.to_svg(),
-        escape(about)
-    )
+/// A chart, with its text for those who do not see it. It says where its axis begins.
+pub(super) fn framed(chart: &Chart, about: &str) -> Markup {
+    let mut chart = chart.clone();
+    if chart.base == Base::Zero {
+        chart.base = Base::ToldZero;
+    }
+    html! { figure.chart { (PreEscaped(chart.to_svg())) figcaption { (about) } } }
+}
+
+/// The goodput of a transfer over its time, beside what was expected; none before there is a line.
+pub(super) fn goodput(course: &[CoursePoint], expected: Option<f64>) -> Option<Chart> {
+    let span = course.last()?.0;
+    let (unit, length) = unit(span);
+    let points = course.iter().filter(|(.., kbps)| *kbps > 0.0);
+    let points: Vec<Point> = points
+        .map(|(s, _, kbps)| Point::new(s / length, *kbps))
+        .collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let mut chart = Chart::new(
+        "Goodput so far",
+        format!("{unit} since the first packet"),
+        "kbit/s",
+    );
+    (chart.width, chart.height) = (560, 260);
+    let chart = chart.with("", Mark::Line, points);
+    Some(match expected {
+        Some(kbps) => chart.beside(format!("expected: {kbps:.0}"), ReferenceAt::Level(kbps)),
+        None => chart,
+    })
+}
+
+/// Packets of a transfer over its time; none before there is a line.
+pub(super) fn arrived(course: &[CoursePoint], packets: Option<u32>) -> Option<Chart> {
+    let span = course.last().filter(|_| course.len() > 1)?.0;
+    let (unit, length) = unit(span);
+    let title = packets.map_or("Packets".to_owned(), |all| format!("Packets of {all}"));
+    let mut chart = Chart::new(title, format!("{unit} since the first packet"), "packets");
+    (chart.width, chart.height) = (560, 260);
+    let points = course.iter();
+    let points = points.map(|(s, received, _)| Point::new(s / length, f64::from(*received)));
+    Some(chart.with("", Mark::Line, points))
 }
 
 /// Values over the time before now: names, and for each when, in seconds before now, and what.

@@ -1,18 +1,32 @@
 //! Values as people read them. Tests: `text_tests.rs`.
 
-/// `text` as it stands in HTML.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace(|c: char| c.is_control() && c != '\n', " ")
+use maud::{html, Markup};
+
+use crate::station_state::now;
+
+/// `2026-11-23T05:13:15Z` to the minute. Scripts show it by the reader's clock.
+pub(super) fn when(at: &str) -> Markup {
+    time(at, 16)
 }
 
-/// `2026-11-23T05:13:15Z` as `2026-11-23 05:13:15`, to be read by programs too.
-pub(super) fn when(at: &str) -> String {
-    let shown = at.replace('T', " ").replace('Z', "");
-    format!("<time datetime=\"{at}\">{shown}</time>")
+/// The same to the second.
+pub(super) fn when_exactly(at: &str) -> Markup {
+    time(at, 19)
+}
+
+fn time(at: &str, length: usize) -> Markup {
+    let shown = at.get(..length).unwrap_or(at).replace('T', " ");
+    html! { time.nowrap.exact[length > 16] datetime=(at) { (shown) " UTC" } }
+}
+
+/// How long ago it was `at`, in seconds since 1970.
+pub(super) fn ago(at: i64) -> String {
+    format!("{} ago", seconds(age(at)))
+}
+
+/// The same in seconds; a time to come is now.
+pub(super) fn age(at: i64) -> f64 {
+    (now() - at).max(0) as f64
 }
 
 /// Seconds since 1970 of a time in the store's format.
@@ -55,7 +69,8 @@ pub(super) fn bytes(n: u64) -> String {
     match n {
         0..10_000 => format!("{n} B"),
         10_000..10_000_000 => format!("{:.1} kB", n as f64 / 1e3),
-        _ => format!("{:.1} MB", n as f64 / 1e6),
+        10_000_000..10_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        _ => format!("{:.1} GB", n as f64 / 1e9),
     }
 }
 

@@ -3,11 +3,16 @@
 use super::*;
 
 #[test]
-fn what_strangers_wrote_is_no_markup() {
-    assert_eq!(
-        escape("<a href=\"x\">&\u{7}"),
-        "&lt;a href=&quot;x&quot;&gt;&amp; "
+fn times_say_their_zone_and_are_no_markup() {
+    let shown = when("2026-11-23T05:13:15Z").into_string();
+    assert!(
+        shown.contains("datetime=\"2026-11-23T05:13:15Z\">2026-11-23 05:13 UTC</time>"),
+        "{shown}"
     );
+    assert!(when_exactly("2026-11-23T05:13:15Z")
+        .into_string()
+        .contains("05:13:15 UTC"));
+    assert!(!when("<b>\"").into_string().contains("<b>"));
 }
 
 #[test]

@@ -53,6 +53,16 @@ fn broker(answers: Vec<Answer>) -> (SocketAddr, Receiver<Told>) {
     (address, tells)
 }
 
+/// What a broker passes on to whoever subscribes: topic, payload, whether it had kept that.
+const PRESSES: [(&str, &str, bool); 6] = [
+    ("thalweg/floor21/nodes/4/fetch", "PRESS", true),
+    ("thalweg/floor21/nodes/6/fetch", "press me", false),
+    ("thalweg/floor21/nodes/1/fetch", "PRESS", false),
+    ("thalweg/floor21/nodes/99/fetch", "PRESS", false),
+    ("thalweg/floor21/nodes/17/fetch", "PRESS", false),
+    ("thalweg/floor21/nodes/17/fetch", "PRESS", false),
+];
+
 fn converse(mut line: TcpStream, answer: Answer, told: &Sender<Told>) -> io::Result<()> {
     loop {
         let mut kind = [0];
@@ -88,6 +98,19 @@ fn converse(mut line: TcpStream, answer: Answer, told: &Sender<Told>) -> io::Res
                     is_retained,
                 };
                 told.send(one).map_err(io::Error::other)?;
+            }
+            // It subscribes: what it may not act upon comes first, then the press of a button.
+            8 => {
+                line.write_all(&[0x90, 4, body[0], body[1], 0, 0])?;
+                for (topic, payload, is_retained) in PRESSES {
+                    let mut message = vec![
+                        0x30 | u8::from(is_retained),
+                        (2 + topic.len() + payload.len()) as u8,
+                    ];
+                    message.extend((topic.len() as u16).to_be_bytes());
+                    message.extend(topic.bytes().chain(payload.bytes()));
+                    line.write_all(&message)?;
+                }
             }
             12 => line.write_all(&[0xd0, 0])?,
             _ => return Ok(()),
@@ -180,7 +203,7 @@ fn what_a_broker_did_not_acknowledge_is_told_again_also_by_the_next_daemon() {
     until_told(to, |mqtt| {
         *mqtt == serde_json::json!({ "broker": "connected", "waiting": 0 })
     });
-    assert!(get(to, "/").text().contains("MQTT: connected"));
+    assert!(get(to, "/").text().contains("<dt>MQTT</dt><dd>connected"));
     assert!(get(to, "/metrics")
         .text()
         .contains("thalweg_mqtt_waiting 0"));
@@ -203,13 +226,15 @@ fn a_broker_that_knows_nothing_is_told_of_all_nodes() {
         "{node:?}"
     );
     let number = node.json()["message"].as_i64().unwrap();
-    let device = next(&tells, "homeassistant/device/").json();
-    assert_eq!(device["availability_topic"], first.topic);
-    let sensors = device["components"].as_object().unwrap();
-    assert_eq!(
-        sensors.keys().collect::<Vec<_>>(),
-        ["bytes", "seen", "stored"]
-    );
+    let keys = || {
+        let device = next(&tells, "homeassistant/device/").json();
+        assert_eq!(device["availability_topic"], first.topic);
+        let components = device["components"].as_object().unwrap();
+        components.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys(), ["line"], "the base station");
+    let sensors = ["battery", "bytes", "energy", "goodput", "seen", "stored"];
+    assert_eq!(keys(), sensors);
 
     let object = fetch(daemon.address(), 17);
     let told = next(&tells, "/objects/17").json();
@@ -243,4 +268,29 @@ fn what_is_no_broker_is_told_to_be_none_and_the_daemon_works() {
     fetch(to, 17);
     until_told(to, |mqtt| mqtt["waiting"].as_u64() > Some(0));
     assert!(daemon.runs());
+}
+
+#[test]
+fn a_button_asks_once_and_only_where_buttons_are_allowed() {
+    for allowed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let (address, tells) = broker(vec![Answer::Acknowledged]);
+        let mut config = telling(config(dir.path()), address);
+        config.mqtt.buttons = allowed;
+        // So slow that the job is open when it is asked for again.
+        let daemon = Daemon::start(&config, network(1.0)).unwrap();
+        let to = daemon.address();
+        next(&tells, "homeassistant/device/");
+        let jobs = || {
+            get(to, "/api/jobs").json()["jobs"]
+                .as_array()
+                .unwrap()
+                .clone()
+        };
+        if allowed {
+            until(to, 1, |job| job["kind"] == "fetch" && job["from"] == 17);
+        }
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(jobs().len(), usize::from(allowed), "{:?}", jobs());
+    }
 }

@@ -1,9 +1,11 @@
 //! The daemon over a real socket: jobs, objects, events, who may ask, what outlives it.
 #![allow(clippy::unwrap_used)]
 
+mod altered;
 mod broker;
 mod client;
 mod disk;
+mod groups;
 mod limits;
 mod pages;
 mod sessions;
@@ -128,6 +130,7 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
+    metrics_are_named_as_prometheus_wants_and_the_dashboard_knows_them(&metrics);
     // What is known already is not measured again.
     let id = post(to, "{\"kind\": \"fetch\", \"from\": 4}").json()["id"]
         .as_i64()
@@ -135,6 +138,26 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     until(to, id, |job| job["state"] == "done");
     let log = get(to, "/api/log").json().to_string();
     assert_eq!(log.matches("links measured").count(), 1, "{log}");
+}
+
+/// By the rules of `promtool check metrics`.
+fn metrics_are_named_as_prometheus_wants_and_the_dashboard_knows_them(metrics: &str) {
+    for line in metrics.lines().filter_map(|l| l.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
+        assert!(metrics.contains(&format!("# HELP {name} ")), "{name}");
+    }
+    let dashboard = include_str!("../../../../docs/examples/grafana.json");
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let names = dashboard.match_indices("thalweg_").map(|(at, _)| {
+        let rest = &dashboard[at..];
+        &rest[..rest.find(|c| !is_name(c)).unwrap()]
+    });
+    let names: std::collections::BTreeSet<&str> = names.collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        assert!(metrics.contains(&format!("# TYPE {name} ")), "{name}");
+    }
 }
 
 #[test]

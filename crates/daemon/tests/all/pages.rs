@@ -46,17 +46,18 @@ fn pages_say_what_there_is_and_need_nothing_from_elsewhere() {
         .iter()
         .sum();
     let (picture, table) = (format!("/objects/{object}"), format!("/objects/{csv}"));
+    let job = format!("/jobs/{id}");
     for (path, parts) in [
         (
             "/",
-            &[
-                "Links were measured",
-                "<svg",
-                "Fetch the object of",
-                "/nodes/8",
-            ][..],
+            &["All is well", "20 of 20", "Fetch the object of", "2 done"][..],
         ),
+        ("/map", &["Links were measured", "<svg", "/nodes/8"]),
+        ("/map?find=8&links=on", &["1 node found", "found</text>"]),
+        ("/nodes?sort=object", &["/nodes/8", "Last object", "ago"]),
+        ("/nodes?show=battery", &["least_battery_v"]),
         ("/transfers", &["done", "expected", "kbit/s", "/objects/"]),
+        (&job, &["Tries", "whole", "has the object", "kbit/s over"]),
         ("/objects", &["2 objects", "node 8", "Download"]),
         (&picture, &["Preview: picture", "<img", "SHA-256"]),
         (&table, &["Preview: table", "<svg", "x_mg", "<td>"]),
@@ -109,7 +110,68 @@ fn pages_say_what_there_is_and_need_nothing_from_elsewhere() {
             .filter(|link| link.starts_with('/'))
             .collect::<std::collections::BTreeSet<_>>();
         for link in ours {
+            let link = &*link.replace("&amp;", "&");
             assert_eq!(get(to, link).status, 200, "{path} leads to {link}");
         }
     }
+}
+
+#[test]
+fn who_looks_for_nothing_in_particular_is_told_what_that_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path(), 500.0);
+    let to = daemon.address();
+    for (path, part) in [
+        ("/", "Ready: nothing is measured yet"),
+        ("/transfers", "choose a node above"),
+        ("/objects", "Fetch one"),
+        ("/nodes?show=silent", "measure them"),
+        ("/nodes/8", "Measure links now"),
+        ("/map?find=nobody", "No node is called <strong>nobody"),
+    ] {
+        let page = get(to, path).text();
+        assert!(page.contains(part), "{path}: {part}");
+        // Nobody has to act, so nothing has the colour of that.
+        assert!(!page.contains("class=\"bad"), "{path}");
+    }
+    assert_eq!(get(to, "/nodes?sort=nonsense").status, 400);
+}
+
+#[test]
+fn names_of_a_testbed_are_on_every_page_and_in_the_api() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut testbed = thalweg_testbeds::Testbed::load("floor21").unwrap();
+    let kitchen = thalweg_units::NodeId::new(17).unwrap();
+    testbed.labels.insert(kitchen, "<kitchen>".to_owned());
+    let site = thalweg_testbeds::Site::new(testbed, super::client::SEED);
+    let network = thalweg_simnet::networks::Simulated::new(site, 500.0, 2_000).unwrap();
+    let daemon =
+        thalweg_daemon::Daemon::start(&super::client::config(dir.path()), network).unwrap();
+    let to = daemon.address();
+    let id = post(to, "{\"kind\": \"fetch\", \"from\": 17}").json()["id"]
+        .as_i64()
+        .unwrap();
+    let job = until(to, id, |job| job["state"] == "done");
+    assert_eq!(job["from_name"], "<kitchen>");
+    let object = get(to, &format!("/api/objects/{}", job["object"])).json();
+    assert_eq!(object["from_name"], "<kitchen>");
+    assert_eq!(get(to, "/api/nodes/17").json()["node"]["name"], "<kitchen>");
+    let job = format!("/jobs/{id}");
+    for path in [
+        "/",
+        "/map?captions=names",
+        "/nodes",
+        "/transfers",
+        "/objects",
+        "/log",
+        "/nodes/17",
+        &job,
+    ] {
+        let page = get(to, path).text();
+        assert!(
+            page.contains("&lt;kitchen&gt;") && !page.contains("<kitchen>"),
+            "{path}"
+        );
+    }
+    assert!(get(to, "/map?find=KITCH").text().contains("1 node found"));
 }

@@ -81,7 +81,7 @@ fn stations_have_queues_nodes_and_channels_of_their_own() {
         let jobs = get(to, &format!("/api/jobs?station={station}")).json();
         assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1);
         brought.push(done["object"].clone());
-        let page = get(to, &format!("/?station={station}")).text();
+        let page = get(to, &format!("/map?station={station}")).text();
         assert!(page.contains(&format!("/nodes/17?station={station}")));
         let page = get(to, &format!("/nodes/17?station={station}")).text();
         assert!(page.contains(&format!("Node 17 of {station}")));

@@ -22,6 +22,8 @@ pub struct Chart {
     pub y_label: String,
     /// The horizontal axis.
     pub x_axis: XAxis,
+    /// Where the vertical axis begins.
+    pub base: Base,
     /// What was measured.
     pub series: Vec<Series>,
     /// What it is held against.
@@ -30,6 +32,18 @@ pub struct Chart {
     pub width: u32,
     /// Height of the picture in pixels, at least 160.
     pub height: u32,
+}
+
+/// Where the vertical axis begins. A chart that says so has it beside the axis's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Base {
+    /// At zero, without a word.
+    #[default]
+    Zero,
+    /// At zero, and says so.
+    ToldZero,
+    /// Below the least value, and says where: for values that are never near zero, such as a battery's.
+    ToldLeast,
 }
 
 /// What the horizontal axis counts.
@@ -134,6 +148,7 @@ impl Chart {
             x_label: x_label.into(),
             y_label: y_label.into(),
             x_axis: XAxis::Linear,
+            base: Base::Zero,
             series: Vec::new(),
             references: Vec::new(),
             width: 720,

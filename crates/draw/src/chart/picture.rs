@@ -2,7 +2,7 @@
 
 use super::axis::{label, rounded_ends, Grain, Scale};
 use super::mark;
-use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis};
+use super::{Base, Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis};
 use crate::span;
 use crate::style::{self, FAINT, GRID, INK, REFERENCE};
 use crate::svg::{fill, text_width, Anchor, Svg};
@@ -99,7 +99,12 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
     let y_grain = Grain::of(ys.clone());
     let x_grain = Grain::of(points(chart).map(|p| p.x));
     let (low, high) = span(ys);
-    let (low, high) = rounded_ends(low.min(0.0), high.max(0.0), Y_TICKS, y_grain);
+    let (low, high) = match chart.base {
+        // One value alone has an axis around it.
+        Base::ToldLeast if high > low => (low, high),
+        _ => (low.min(0.0), high.max(0.0)),
+    };
+    let (low, high) = rounded_ends(low, high, Y_TICKS, y_grain);
     let ticks = Scale::new(low, high, 0.0, 1.0).ticks(Y_TICKS, y_grain);
     let room = |label: &str, room: f64| if label.is_empty() { 0.0 } else { room };
     let ticks_width = widest(ticks.iter().map(|t| &t.1));
@@ -178,7 +183,14 @@ fn y_axis(svg: &mut Svg, chart: &Chart, frame: &Frame) {
     }
     if !chart.y_label.is_empty() {
         let at = (24.0, frame.middle());
-        svg.turned_text(at, Anchor::Middle, 12.0, -90.0, &chart.y_label);
+        let (first, last) = frame.y.ends();
+        let from = match chart.base {
+            Base::Zero => String::new(),
+            Base::ToldZero | Base::ToldLeast if first == 0.0 => ", from 0".to_owned(),
+            Base::ToldZero | Base::ToldLeast => format!(", from {}", label(first, last - first)),
+        };
+        let name = format!("{}{from}", chart.y_label);
+        svg.turned_text(at, Anchor::Middle, 12.0, -90.0, &name);
     }
 }
 

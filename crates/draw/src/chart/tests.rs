@@ -103,3 +103,19 @@ fn ten_series_are_told_apart_without_colour() {
     assert_eq!(count(&lines, "<circle"), 3);
     assert_eq!(count(&lines, "<path"), 27);
 }
+
+#[test]
+fn an_axis_says_where_it_begins_if_asked() {
+    let volts = [2.91, 2.84, 2.80].into_iter().enumerate();
+    let volts = volts.map(|(x, y)| Point::new(x as f64, y));
+    let mut chart = Chart::new("", "", "V").with("", Mark::Line, volts);
+    assert!(chart.to_svg().contains(">V</text>"));
+    chart.base = Base::ToldZero;
+    assert!(chart.to_svg().contains(">V, from 0</text>"));
+    chart.base = Base::ToldLeast;
+    let svg = chart.to_svg();
+    assert!(
+        svg.contains(">V, from 2.80</text>") && !svg.contains(">0.00</text>"),
+        "{svg}"
+    );
+}

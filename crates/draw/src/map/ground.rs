@@ -1,6 +1,6 @@
 //! From places to pixels: a panel for each floor or column, and where nodes stand in it.
 
-use super::{layout, Place, Places, HEAD, MARGIN, WIDTH};
+use super::{layout, margin, Place, Places, HEAD, SLIM};
 use crate::span;
 
 /// Between two floors, one above the other.
@@ -26,11 +26,12 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    pub(super) fn of(places: &Places) -> Self {
+    /// The ground of `places` in a picture `width` pixels wide.
+    pub(super) fn of(places: &Places, width: f64) -> Self {
         match places {
-            Places::Known(places) => Self::of_floors(places),
-            Places::ByLinks { neighbours, order } => Self::of_links(neighbours, order),
-            Places::Columns(columns) => Self::of_columns(columns),
+            Places::Known(places) => Self::of_floors(places, width),
+            Places::ByLinks { neighbours, order } => Self::of_links(neighbours, order, width),
+            Places::Columns(columns) => Self::of_columns(columns, width),
         }
     }
 
@@ -41,21 +42,25 @@ impl Ground {
 
     /// A panel for each floor: long ones below each other, the top floor on top, others beside each
     /// other.
-    fn of_floors(placed: &[Place]) -> Self {
+    fn of_floors(placed: &[Place], picture: f64) -> Self {
         let (left, right) = span(placed.iter().map(|p| p.x_m));
         let (low, high) = span(placed.iter().map(|p| p.y_m));
         let (length, width) = ((right - left).max(0.1), (high - low).max(0.1));
         let mut floors: Vec<u16> = placed.iter().map(|p| p.floor).collect();
         floors.sort_unstable();
         floors.dedup();
-        let (rows, columns) = match length >= 1.5 * width {
+        let is_slim = picture < SLIM;
+        let (rows, columns) = match is_slim || length >= 1.5 * width {
             true => (floors.len() as f64, 1.0),
             false => (1.0, floors.len() as f64),
         };
-        let whole = WIDTH - 2.0 * MARGIN;
+        let whole = picture - 2.0 * margin(picture);
         let panel = (whole - (columns - 1.0) * PANEL_GAP) / columns;
         let inner = panel - 2.0 * INSET;
-        let most = (MAX_STRIPS - (rows - 1.0) * FLOOR_GAP).max(rows * MIN_STRIP) / rows;
+        let most = match is_slim {
+            true => inner,
+            false => (MAX_STRIPS - (rows - 1.0) * FLOOR_GAP).max(rows * MIN_STRIP) / rows,
+        };
         // One row of nodes needs no stretching.
         let is_row = width < 1.0;
         let upright = if is_row { f64::INFINITY } else { most / width };
@@ -67,9 +72,10 @@ impl Ground {
         let corner = |rank: usize| match rows > 1.0 {
             true => {
                 let above = rows - 1.0 - rank as f64;
-                (MARGIN, HEAD + above * (strip + 2.0 * INSET + FLOOR_GAP))
+                let y = HEAD + above * (strip + 2.0 * INSET + FLOOR_GAP);
+                (margin(picture), y)
             }
-            false => (MARGIN + rank as f64 * (panel + PANEL_GAP), HEAD),
+            false => (margin(picture) + rank as f64 * (panel + PANEL_GAP), HEAD),
         };
         let name = |floor: &u16| match floors.len() {
             1 => String::new(),
@@ -92,11 +98,11 @@ impl Ground {
         }
     }
 
-    fn of_links(neighbours: &[Vec<usize>], order: &[usize]) -> Self {
-        let (inner, inset) = (WIDTH - 2.0 * MARGIN, 24.0);
+    fn of_links(neighbours: &[Vec<usize>], order: &[usize], width: f64) -> Self {
+        let (inner, inset) = (width - 2.0 * margin(width), 24.0);
         let places = layout::places(neighbours, order).into_iter();
         let at = |(x, y): (f64, f64)| {
-            let x = MARGIN + inset + x * (inner - 2.0 * inset);
+            let x = margin(width) + inset + x * (inner - 2.0 * inset);
             Some((x, HEAD + inset + y * (MAX_STRIPS - 2.0 * inset)))
         };
         Self {
@@ -107,13 +113,13 @@ impl Ground {
         }
     }
 
-    fn of_columns(columns: &[(String, Vec<usize>)]) -> Self {
+    fn of_columns(columns: &[(String, Vec<usize>)], picture: f64) -> Self {
         let most = columns.iter().flat_map(|(_, nodes)| nodes).max();
         let mut places = vec![None; most.map_or(0, |most| most + 1)];
-        let width = (WIDTH - 2.0 * MARGIN) / columns.len().max(1) as f64;
+        let width = (picture - 2.0 * margin(picture)) / columns.len().max(1) as f64;
         let mut panels = Vec::new();
         for (rank, (name, nodes)) in columns.iter().enumerate() {
-            let x = MARGIN + width * rank as f64;
+            let x = margin(picture) + width * rank as f64;
             let inner = width - PANEL_GAP;
             panels.push((name.clone(), [x, HEAD, inner, MAX_STRIPS]));
             let row = MAX_STRIPS / nodes.len().max(1) as f64;

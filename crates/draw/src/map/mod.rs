@@ -1,6 +1,6 @@
 //! Maps: nodes at their places, floor by floor, links between them, a legend, charts below.
 //!
-//! Places are metres, the picture is 1000 pixels wide; how far an axis is stretched stands beside
+//! Places are metres; how far an axis is stretched stands beside
 //! the scale bar. Without places, nodes are drawn by their links or in columns.
 //! Tests: `tests.rs`; how a map looks is judged by eye.
 
@@ -14,15 +14,16 @@ use crate::style::{ink_on, AREA, EDGE, FAINT, INK, PAPER};
 use crate::svg::{fill, text_width, Anchor, Svg};
 use ground::Ground;
 
-/// Width of a map, pixels.
-const WIDTH: f64 = 1000.0;
-const MARGIN: f64 = 36.0;
+/// Width of a map unless somebody says, pixels.
+pub const WIDTH: f64 = 1000.0;
+/// Below this width floors lie below each other, and there is hardly a margin.
+const SLIM: f64 = 600.0;
 /// Space above the ground for the title.
 const HEAD: f64 = 76.0;
 /// From one line of the legend to the next.
 const LINE: f64 = 18.0;
-/// Where the legend begins beside a scale bar.
-const BESIDE_BAR: f64 = MARGIN + 250.0;
+/// Where the legend begins beside a scale bar, from the margin.
+const BESIDE_BAR: f64 = 250.0;
 /// Height of the charts.
 const CHART_HEIGHT: f64 = 230.0;
 
@@ -33,6 +34,8 @@ pub struct Map {
     pub title: String,
     /// A second, smaller line.
     pub subtitle: String,
+    /// Its width, in pixels.
+    pub width: f64,
     /// Where its nodes are.
     pub places: Places,
     /// Its nodes, by index; smaller ones lie below larger ones.
@@ -124,6 +127,8 @@ pub enum Caption {
     Inside,
     /// Beside it.
     Beside,
+    /// Beside it, small: where many nodes have one.
+    Small,
 }
 
 /// A node's shape.
@@ -261,22 +266,36 @@ impl Sign {
     }
 }
 
+/// Around a map of this width.
+fn margin(width: f64) -> f64 {
+    if width < SLIM {
+        8.0
+    } else {
+        36.0
+    }
+}
+
 impl Map {
     /// The map as one `<svg>` element.
     pub fn to_svg(&self) -> String {
-        let ground = Ground::of(&self.places);
-        let top = HEAD + ground.height + 18.0;
-        let left = ground.scale.map_or(MARGIN, |_| BESIDE_BAR);
-        let keys = self.key_places(left, top);
+        let ground = Ground::of(&self.places, self.width);
+        let (margin, top) = (margin(self.width), HEAD + ground.height + 18.0);
+        // Beside the scale bar, or below it where there is no room.
+        let (left, first) = match ground.scale {
+            Some(_) if self.width < SLIM => (margin, top + LINE),
+            Some(_) => (margin + BESIDE_BAR, top),
+            None => (margin, top),
+        };
+        let keys = self.key_places(left, first);
         let bottom = keys.last().map_or(top, |(_, y)| *y);
         let below = self.charts.first().map_or(0.0, |_| CHART_HEIGHT);
         let mut svg = match self.nodes.iter().any(|node| node.leads_to.is_some()) {
-            true => Svg::group(WIDTH, bottom + 26.0 + below, &self.title),
-            false => Svg::new(WIDTH, bottom + 26.0 + below, &self.title),
+            true => Svg::group(self.width, bottom + 26.0 + below, &self.title),
+            false => Svg::new(self.width, bottom + 26.0 + below, &self.title),
         };
         let bold = fill(INK) + " font-weight=\"600\"";
-        svg.styled_text((MARGIN, 30.0), Anchor::Start, 18.0, &bold, &self.title);
-        svg.text((MARGIN, 50.0), Anchor::Start, 12.0, FAINT, &self.subtitle);
+        svg.styled_text((margin, 30.0), Anchor::Start, 18.0, &bold, &self.title);
+        svg.text((margin, 50.0), Anchor::Start, 12.0, FAINT, &self.subtitle);
         for (name, panel) in &ground.panels {
             let style = format!("fill=\"{AREA}\" stroke=\"{EDGE}\" rx=\"6\"");
             svg.rect(*panel, &style, None);
@@ -288,7 +307,7 @@ impl Map {
         self.draw_links(&mut svg, &ground);
         self.draw_nodes(&mut svg, &ground);
         if let Some(scale) = ground.scale {
-            scale_bar(&mut svg, scale, top);
+            scale_bar(&mut svg, scale, (margin, top));
         }
         for (key, (x, y)) in self.legend.iter().zip(keys) {
             key.sign.draw(&mut svg, x, y - 4.0);
@@ -304,7 +323,7 @@ impl Map {
         let (mut x, mut y) = (left, top);
         let place = |key: &Key| {
             let width = key.sign.width() + text_width(&key.name, 11.0);
-            if x > left && x + width > WIDTH - MARGIN {
+            if x > left && x + width > self.width - margin(self.width) {
                 (x, y) = (left, y + LINE);
             }
             x += width + 16.0;
@@ -364,6 +383,10 @@ impl Map {
                     let at = (at.0, at.1 + 3.2);
                     svg.text(at, Anchor::Middle, size, ink_on(ground), &node.name);
                 }
+                Caption::Small => {
+                    let at = (at.0 + node.radius + 2.0, at.1 + 3.0);
+                    svg.text(at, Anchor::Start, 9.0, INK, &node.name);
+                }
                 Caption::Beside => {
                     let ink = node.ring.unwrap_or(INK);
                     let style = format!(
@@ -381,7 +404,7 @@ impl Map {
     }
 
     fn draw_charts(&self, svg: &mut Svg, top: f64) {
-        let width = (WIDTH - 2.0 * 16.0) / self.charts.len().max(1) as f64;
+        let width = (self.width - 2.0 * 16.0) / self.charts.len().max(1) as f64;
         for (at, chart) in self.charts.iter().enumerate() {
             let mut chart = chart.clone();
             (chart.width, chart.height) = (width as u32, CHART_HEIGHT as u32);
@@ -412,16 +435,16 @@ fn mark(svg: &mut Svg, shape: Shape, at: (f64, f64), radius: f64, style: &str, h
 }
 
 /// The longest round length of at most 180 pixels; `along` and `across` are pixels a metre.
-fn scale_bar(svg: &mut Svg, (along, across): (f64, f64), y: f64) {
+fn scale_bar(svg: &mut Svg, (along, across): (f64, f64), (left, y): (f64, f64)) {
     const METRES: [f64; 12] = [
         1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.1,
     ];
     let fits = METRES.into_iter().find(|m| m * along <= 180.0);
     let bar = fits.unwrap_or(0.1);
-    let end = MARGIN + bar * along;
+    let end = left + bar * along;
     let stroke = format!("stroke=\"{INK}\" stroke-width=\"1.5\"");
-    svg.line((MARGIN, y - 4.0), (end, y - 4.0), &stroke);
-    for x in [MARGIN, end] {
+    svg.line((left, y - 4.0), (end, y - 4.0), &stroke);
+    for x in [left, end] {
         svg.line((x, y - 8.0), (x, y), &stroke);
     }
     let stretched = across / along;

@@ -8,6 +8,7 @@ fn map(places: Places, nodes: usize) -> Map {
     Map {
         title: "T".into(),
         subtitle: "<s>".into(),
+        width: WIDTH,
         places,
         nodes: (0..nodes).map(|n| Node::new(n.to_string(), SINK)).collect(),
         links: (1..nodes).map(|n| Link::new(n - 1, n, LINK)).collect(),
@@ -87,4 +88,20 @@ fn large_nodes_lie_on_small_ones_and_links_below() {
     assert!(svg.contains(">a link</text>") && svg.contains(">0</text>"));
     assert!(!svg.contains(">1</text>"));
     assert_eq!(svg, map.to_svg());
+}
+
+#[test]
+fn a_slim_map_has_its_floors_below_each_other_within_its_width() {
+    let places = [(0.0, 0.0, 0), (9.0, 9.0, 0), (0.0, 0.0, 1)];
+    let places = places.map(|(x, y, floor)| place(x, y, floor));
+    let mut map = map(Places::Known(places.to_vec()), 3);
+    map.width = 400.0;
+    let svg = map.to_svg();
+    assert!(svg.contains("viewBox=\"0 0 400 "), "{svg}");
+    let (xs, ys) = (numbers(&svg, "cx=\""), numbers(&svg, "cy=\""));
+    assert!(
+        (xs[2] - xs[0]).abs() < 0.1 && ys[2] < ys[0],
+        "{xs:?} {ys:?}"
+    );
+    assert!(xs.iter().all(|x| (0.0..400.0).contains(x)), "{xs:?}");
 }

@@ -1,6 +1,6 @@
 //! Arithmetic of the ARM architecture as plain functions: ARMv7-M ARM, A2.2.1 and A7.4.2.
 //!
-//! Nothing here knows a register. Tests: lock-step in `tests/lockstep.rs`.
+//! Nothing here knows a register. Tests: lock-step in `tests/all/lockstep.rs`.
 
 /// A sum with what it does to the flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

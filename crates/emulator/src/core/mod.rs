@@ -3,7 +3,7 @@
 //! Each instruction is a row of a table (`narrow.rs`, `wide.rs`) with the function that does it; a row is looked up
 //! once for each place in flash. Time base: processor cycles, of which [`Costs`] says how many an instruction takes.
 //! Faults run their handlers (`faults.rs`); an instruction that is not modelled stops the core ([`Stop`]). Not modelled:
-//! rounding modes but the nearest, flush to zero, the cumulative exception flags of `FPSCR`, debug. Tests: `tests/lockstep.rs`, `core_tests.rs`.
+//! rounding modes but the nearest, flush to zero, the cumulative exception flags of `FPSCR`, debug. Tests: `tests/all/lockstep.rs`, `core_tests.rs`.
 
 mod access;
 mod alu;

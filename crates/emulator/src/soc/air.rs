@@ -92,7 +92,7 @@ pub enum Carrier {
     Present,
 }
 
-/// What FRAMESTART means while receiving, on which sources differ (see `tests/babblesim.rs`).
+/// What FRAMESTART means while receiving, on which sources differ (see `tests/all/babblesim.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameStart {
     /// The delimiter has ended.

@@ -2,7 +2,7 @@
 //!
 //! [`Devices`] is what the core's bus leads to; [`Soc`] is the same without a core, for drivers that run on the host.
 //! Time base: cycles of the 64 MHz clock since power-on. Events happen at their own cycle, in order, also where the
-//! processor looks later. Tests: `tests/babblesim.rs`, `tests/devices.rs`.
+//! processor looks later. Tests: `tests/all/babblesim.rs`, `tests/all/devices.rs`.
 
 mod air;
 mod clock;

@@ -1,7 +1,7 @@
 //! How soon after a frame software has the transmitter's next start armed: a relay has a gap's time for it.
 //!
 //! From RADIO.PHYEND to the PPI channel that triggers TXEN being enabled. Time base: whole microseconds, rounded down.
-//! What starts later than [`ANSWER`] after a frame is no answer to it. Tests: `tests/relays.rs`,
+//! What starts later than [`ANSWER`] after a frame is no answer to it. Tests: `tests/all/relays.rs`,
 //! `.ci/emulated.py`.
 
 use super::events::MICROSECOND;

@@ -1,9 +1,12 @@
 //! A network as it is configured: what a collector knows of it before anything is measured.
 
 use crate::link_state::{Draw, LinkState, Place, CLEAN_CHANNELS};
+use crate::security::NetworkKeys;
+use std::sync::Arc;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::{LinkQualities, Place as Position};
 use thalweg_units::{Channel, ChannelSet, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// A network as it is configured, before anything is measured.
 #[derive(Debug, Clone)]
@@ -20,9 +23,18 @@ pub struct Description {
     pub timing: BoardTiming,
     /// Draws what a plan leaves to chance, under a seed.
     pub draw: (Draw, u64),
+    /// Its keys, where it is secured.
+    pub keys: Option<Arc<NetworkKeys>>,
 }
 
 impl Description {
+    /// Whether the network is secured.
+    pub const fn sealing(&self) -> Sealing {
+        match &self.keys {
+            Some(_) => Sealing::Sealed,
+            None => Sealing::Open,
+        }
+    }
     /// The channels that a survey measures.
     pub(super) fn measured_channels(&self) -> ChannelSet {
         match &self.channels {

@@ -21,13 +21,14 @@ pub use run::Observations;
 use crate::job::{Failure, Progress, Watch};
 use crate::link_state::{HopObservation, PlanRequest};
 use crate::network::{Network, NetworkTime};
+use crate::object::Proof;
 use crate::outcome::Outcome;
 use crate::recovery::{self, Reports, Sought, Turn};
 use crate::registry::Pipelined;
-use crate::segments::{self, Assembly, Attempt, Segment};
+use crate::segments::{self, Assembly, Attempt, Fault, Segment};
 use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::account::Account;
-use crate::transfer::pipeline::{settling, Order, TransferTerms};
+use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use thalweg_planner::{Plan, Style};
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::{ObjectRange, Scheme};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Detours that a path hop by hop takes, at most.
 const DETOURS: u64 = 3;
@@ -81,6 +83,8 @@ pub struct TransferEnd<'a> {
     pub on_time: Duration,
     /// What it showed of hops, by the network's time.
     pub hops: &'a [HopObservation],
+    /// How it ended, where it failed.
+    pub failure: Option<&'a str>,
 }
 
 /// Stores what a collector brings, follows its progress, and may stop it.
@@ -119,8 +123,8 @@ pub struct Collector {
     transfers: u16,
     /// The end of a transfer that relays may not have left yet.
     broken: Option<NetworkTime>,
-    /// Whether the last transfer ended because its base station restarted or refused it.
-    station_lost: bool,
+    /// Why the last transfer brought nothing, where it did not.
+    fault: Option<Fault>,
     line_loss: LineLoss,
 }
 
@@ -131,9 +135,18 @@ impl Collector {
             description,
             transfers,
             broken: None,
-            station_lost: false,
+            fault: None,
             line_loss,
         }
+    }
+    /// Whether its network is secured: then only what is sealed is ordered and believed.
+    pub fn sealing(&self) -> Sealing {
+        self.description.sealing()
+    }
+    /// What shows that an object is the whole of node `source`'s.
+    fn proof(&self, source: NodeId) -> Proof {
+        let keys = self.description.keys.as_ref();
+        keys.map_or(Proof::Digest, |keys| keys.proof(source))
     }
     /// A transfer ended at `at` without its relays hearing of it: they may still wait for packets.
     pub fn note_broken_transfer(&mut self, at: NetworkTime) {
@@ -185,6 +198,7 @@ impl Collector {
                 own.transfers
             };
             let reports = Reports {
+                sealing: description.sealing(),
                 ids,
                 sink: description.sink,
                 floor: description.place.floor,
@@ -223,7 +237,7 @@ impl Collector {
             return Ok(report);
         };
         let mut search = Search::new(patience, request.link_state.links());
-        while report.is_broken_off() && !self.station_lost {
+        while report.is_broken_off() && self.fault != Some(Fault::StationLost) {
             let arrived = assembly.bytes();
             match self.fetch_rest(network, (request, &mut search), assembly, observer)? {
                 Some((rest, pause_s)) => report = rest.after(report, pause_s),
@@ -286,17 +300,34 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let source = self.description.id(request.plan.source);
-        let station_lost = Cell::new(false);
-        let next = |last: &ProtocolPlan, tried| match request.goes_on() {
-            true => request.next_plan(source, tried),
+        let sealing = self.sealing();
+        assembly.prove_by(self.proof(source));
+        let (fault, repeats) = (Cell::new(None), Cell::new(0));
+        let next = |last: &ProtocolPlan, tried: u32| match (fault.get(), request.goes_on()) {
+            // The plan is not to blame, and it is the fastest.
+            (Some(Fault::OtherBytes), _) if repeats.get() == 0 => {
+                repeats.set(1);
+                Some((last.clone(), settling(last.protocol.scheme)))
+            }
+            (_, true) => {
+                let plan = request.next_plan(source, tried - repeats.get(), sealing)?;
+                Some((plan, SETTLING))
+            }
             // A protocol of one path goes on over the same plan, if its base station was lost and the path was not to blame.
-            false => station_lost.get().then(|| last.clone()),
+            (fault, false) => {
+                let is_lost = fault == Some(Fault::StationLost);
+                is_lost.then(|| (last.clone(), SETTLING))
+            }
         };
         let rest = |choice: &ProtocolPlan| settling(choice.protocol.scheme);
         // A path hop by hop that brought a part and broke off may do so again: the next part takes another.
         let mut broken = 0;
-        let attempt = |choice: &ProtocolPlan, attempt: Attempt| {
+        let attempt = |choice: &ProtocolPlan, mut attempt: Attempt| {
             let mut choice = choice.clone();
+            attempt.after = fault.take().filter(|_| attempt.tried > 0);
+            if attempt.tried == 0 {
+                repeats.set(0);
+            }
             let is_broken = broken > 0 && attempt.tried == 0;
             if let (Pipelined::HOP_BY_HOP, true) = (choice.protocol, is_broken) {
                 let detour = request.over(Pipelined::HOP_BY_HOP, source, broken);
@@ -310,12 +341,13 @@ impl Collector {
             if carried.1.as_ref().is_some_and(is_short) {
                 broken = (broken + 1).min(DETOURS);
             }
-            station_lost.set(self.station_lost);
+            fault.set(self.fault);
             Ok::<_, K::Error>(carried)
         };
         let terms = request.fetch_terms();
-        let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
-        Ok(request.report(brought))
+        let brought =
+            segments::fetch(assembly, terms, request.first(sealing), rest, attempt, next)?;
+        Ok(request.report(brought, repeats.get(), sealing))
     }
 
     /// Fetches the object of `request` once more, by PIP over a path of the same plan, for comparison.
@@ -335,11 +367,12 @@ impl Collector {
         self.broken.get_or_insert(network.now());
         let choice = ProtocolPlan {
             protocol: Pipelined::PIP,
-            ..request.first()
+            ..request.first(self.sealing())
         };
         let attempt = Attempt {
             // Reported as a further try of the same object.
             tried: 1,
+            after: None,
             range: ObjectRange::ALL,
             number: 1,
             of: 1,
@@ -366,6 +399,7 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut terms = request.terms(choice.protocol, attempt.range);
+        terms.sealing = self.sealing();
         if request.has_last_resort() && choice.protocol.scheme != Scheme::HopByHop {
             terms = terms.with_last_resort(&choice.plan);
         }
@@ -394,6 +428,8 @@ impl Collector {
             participants: &observations.participants,
             on_time: observations.on_time,
             hops: &observations.hops,
+            failure: (carried.as_ref().ok())
+                .and_then(|(outcome, _)| outcome.summary.failure.as_deref()),
         };
         observer.end(network, &end)?;
         Ok(carried?)
@@ -422,6 +458,7 @@ impl Collector {
             network: &self.description.place.name,
             ids,
             seed: self.description.draw.1,
+            sealing: terms.sealing,
         };
         let mut summary = account.of(plan, &fetched, (terms, &self.description.timing));
         let mut details = Details {

@@ -7,11 +7,12 @@ use crate::registry::Pipelined;
 use crate::segments::{FetchResult, FetchTerms};
 use crate::survey::SurveyCost;
 use crate::transfer::account::expected;
-use crate::transfer::pipeline::{TransferTerms, SETTLING};
+use crate::transfer::pipeline::TransferTerms;
 use std::sync::Arc;
 use thalweg_planner::Plan;
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::ObjectRange;
+use thalweg_wire::seal::frame::Sealing;
 
 /// A transfer that breaks off is begun again over another plan.
 pub const RETRY: Retry = Retry {
@@ -41,8 +42,16 @@ pub struct FetchRequest<'a> {
 }
 
 impl FetchRequest<'_> {
-    pub(super) fn first(&self) -> ProtocolPlan {
-        ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol)
+    pub(super) fn first(&self, sealing: Sealing) -> ProtocolPlan {
+        let choice = ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol);
+        match (sealing, choice.protocol) {
+            // P3's rounds are not sealed.
+            (Sealing::Sealed, Pipelined::P3_BEST) => ProtocolPlan {
+                protocol: self.plan_request.protocol,
+                ..choice
+            },
+            _ => choice,
+        }
     }
     /// Whether a path hop by hop follows where a transfer breaks off.
     pub(super) fn has_last_resort(&self) -> bool {
@@ -58,11 +67,13 @@ impl FetchRequest<'_> {
         })
     }
     /// What carries what is left where a transfer breaks off.
-    fn further(&self) -> Pipelined {
-        match self.has_last_resort() {
-            true => Pipelined::HOP_BY_HOP,
+    fn further(&self, sealing: Sealing) -> Pipelined {
+        match (self.has_last_resort(), sealing) {
+            // Nothing else is sealed.
+            (_, Sealing::Sealed) => self.plan_request.protocol,
+            (true, Sealing::Open) => Pipelined::HOP_BY_HOP,
             // As published, over as many paths as there are, with other halves: a node of the first plan may be gone.
-            false => Pipelined::P3,
+            (false, Sealing::Open) => Pipelined::P3,
         }
     }
     /// Whether other plans follow where a transfer breaks off.
@@ -70,10 +81,15 @@ impl FetchRequest<'_> {
         self.has_last_resort() || self.plan_request.protocol.has_paths()
     }
     /// The plan after `tried` others from node `source`.
-    pub(super) fn next_plan(&self, source: NodeId, tried: u32) -> Option<ProtocolPlan> {
-        let is_hops = self.first().protocol == Pipelined::HOP_BY_HOP;
-        let of_other = u32::from(self.has_last_resort() && !is_hops);
-        self.over(self.further(), source, u64::from(tried - of_other))
+    pub(super) fn next_plan(
+        &self,
+        source: NodeId,
+        tried: u32,
+        sealing: Sealing,
+    ) -> Option<ProtocolPlan> {
+        let further = self.further(sealing);
+        let is_other = self.first(sealing).protocol != further && self.has_last_resort();
+        self.over(further, source, u64::from(tried - u32::from(is_other)))
     }
     /// The plan of that number by `protocol` from node `source`.
     pub(super) fn over(
@@ -102,18 +118,26 @@ impl FetchRequest<'_> {
                 true => LAST_RESORT,
                 false => RETRY,
             },
-            pause: SETTLING,
         }
     }
-    /// The report of what was `brought`.
-    pub(super) fn report(&self, brought: FetchResult<Details>) -> Report {
+    /// The report of what was `brought`, for which the first plan was taken `repeats` times more.
+    pub(super) fn report(
+        &self,
+        brought: FetchResult<Details>,
+        repeats: u32,
+        sealing: Sealing,
+    ) -> Report {
         let mut outcome = brought.outcome;
         if let Some(survey) = &self.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
-        let (plan, first) = (&self.plan, self.first().protocol);
+        let (plan, first) = (&self.plan, self.first(sealing).protocol);
         let predicted = expected(plan, first.scheme).0.clone();
-        let more = (1..brought.plans).map(|_| self.further().name);
+        let again = |nth| nth <= repeats;
+        let more = (1..brought.plans).map(|nth| match again(nth) {
+            true => first.name,
+            false => self.further(sealing).name,
+        });
         Report {
             outcome,
             predicted_goodput_kbps: predicted.goodput_kbps,

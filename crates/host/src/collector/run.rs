@@ -7,6 +7,7 @@ use crate::job::{run, Failure, Watch};
 use crate::line::LineError;
 use crate::link_state::{hop_observations, HopObservation};
 use crate::network::{Network, NetworkFault, Notice};
+use crate::segments::Fault;
 use crate::transfer::hops::{hop_route, HopFetch};
 use crate::transfer::pipeline::{
     settling, Fetch, Fetched, Order, TransferJob, TransferTerms, SETTLING,
@@ -15,6 +16,7 @@ use crate::transfer::reroute::Reroute;
 use thalweg_protocols::mote::Event;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::Scheme;
+use thalweg_wire::seal::frame::Sealing;
 
 /// How long to wait for a line that is down.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,11 +40,18 @@ impl Collector {
     {
         let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
         let (number, ids) = (self.transfers.wrapping_add(1), &self.description.place.ids);
+        if self.sealing() == Sealing::Sealed && scheme != Scheme::Thalweg {
+            let protocol = choice.protocol.name;
+            let line = format!("the network is secured, and {protocol} is not sealed");
+            return Err(Failure::Unfit(line));
+        }
         if scheme == Scheme::HopByHop {
             let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
             return self.run_job(network, job, scheme, watch, observations);
         }
+        let proof = self.proof(self.description.id(plan.source));
         let job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
+        let job = job.proved_by(proof);
         let fetched = self.run_job(network, job, scheme, watch, observations)?;
         let bytes = fetched.segment.as_ref().map_or(0, |part| part.bytes.len());
         let packets = (bytes as u32).div_ceil(u32::from(terms.payload.bytes()));
@@ -67,7 +76,12 @@ impl Collector {
         let began = network.now();
         let fetched = run(network, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
-        self.station_lost = matches!(fetched, Err(Failure::Restarted(_) | Failure::Refused(_)));
+        self.fault = match &fetched {
+            Ok(fetched) if fetched.segment.is_some() => None,
+            Ok(fetched) if fetched.complete.is_some() => Some(Fault::OtherBytes),
+            Err(Failure::Restarted(_) | Failure::Refused(_)) => Some(Fault::StationLost),
+            _ => Some(Fault::BrokeOff),
+        };
         let fetched = match fetched {
             Err(why) if is_retryable(&why) => {
                 let joules = ids.iter().map(|id| network.joules(*id)).collect();
@@ -76,8 +90,8 @@ impl Collector {
             fetched => fetched,
         };
         let now = network.now();
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.segment.is_some());
-        let is_settled = is_whole && settling(scheme).is_zero();
+        let has_all = matches!(&fetched, Ok(fetched) if fetched.complete.is_some());
+        let is_settled = has_all && settling(scheme).is_zero();
         self.broken = (!is_settled).then_some(now);
         // Nodes that missed the end listen for that much longer.
         let rest = match is_settled {

@@ -43,6 +43,7 @@ type Order = Command<NODES>;
 
 /// Why a line does not work.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LineError {
     /// There is no such line, or another program has it.
     #[error("{address}: cannot be opened: {why}")]

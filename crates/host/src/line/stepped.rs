@@ -1,7 +1,7 @@
 //! A base station in this process, whose time passes only as its host has it: emulated chips, without a wall clock.
 //!
 //! The same session as over a line ([`super::conversation`]). Time base: the station's network's. Invariant: same
-//! station, same orders, same bytes, however slow the computer. Tests: `crates/thalweg/tests/emulated/main.rs`.
+//! station, same orders, same bytes, however slow the computer. Tests: `crates/thalweg/tests/all/emulated/mod.rs`.
 
 use super::conversation::Conversation;
 use super::{check_session, lock, written, LineError, LineNotice, Shared, BYTES_PATIENCE};

@@ -2,7 +2,7 @@
 //! time. Tests: at the end, and `crates/simnet/tests/all/line/`.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,6 +47,7 @@ pub enum Address {
 
 /// Why something is no address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// It is empty.
     #[error("wanted a serial port such as /dev/ttyUSB0, or tcp:HOST:PORT")]
@@ -74,6 +75,19 @@ impl Address {
                     _ => Err(AddressError::NoPort),
                 }
             }
+        }
+    }
+
+    /// Whether it leads to another machine, as far as its text says: a name other than `localhost` may.
+    pub fn is_elsewhere(&self) -> bool {
+        let Self::Tcp(address) = self else {
+            return false;
+        };
+        let host = address.rsplit_once(':').map_or("", |(host, _)| host);
+        let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        match ip {
+            Ok(ip) => !ip.to_canonical().is_loopback(),
+            Err(_) => !host.eq_ignore_ascii_case("localhost"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Plans over paths that are given. Tests: `crates/thalweg/tests/front_door.rs`, `crates/planner/tests/all/plans.rs`.
+//! Plans over paths that are given. Tests: `crates/thalweg/tests/all/front_door.rs`, `crates/planner/tests/all/plans.rs`.
 
 use super::{longest, LinkState, PlanRequest, PlanRequestError};
 use thalweg_planner::{Assignment, Plan, Style};

@@ -60,8 +60,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn last_deliveries(&self, testbed: &str) -> Result<Vec<(NodeId, String, TransferId)>> {
-        let sql = "SELECT source, strftime('%Y-%m-%dT%H:%M:%SZ', max(stored_at), 'unixepoch') AS at, max(id) AS id
-            FROM transfers WHERE object IS NOT NULL AND testbed = ?1 GROUP BY source ORDER BY source";
+        // From one node to the next by the index, however many objects each has.
+        let sql = "WITH RECURSIVE sources (source) AS (
+                SELECT min(source) FROM transfers WHERE object IS NOT NULL AND testbed = ?1
+                UNION ALL
+                SELECT (SELECT min(source) FROM transfers
+                    WHERE object IS NOT NULL AND testbed = ?1 AND source > sources.source)
+                FROM sources WHERE source IS NOT NULL)
+            SELECT source, id, strftime('%Y-%m-%dT%H:%M:%SZ', stored_at, 'unixepoch') AS at
+            FROM transfers WHERE id IN (SELECT (SELECT max(id) FROM transfers
+                WHERE object IS NOT NULL AND testbed = ?1 AND source = sources.source) FROM sources)
+            ORDER BY source";
         self.rows(sql, [testbed], |row| {
             Ok((
                 node(row, "source")?,
@@ -76,9 +85,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn total(&self) -> Result<(u64, u64)> {
-        let sql = "SELECT count(*), ifnull(sum(bytes), 0) FROM transfers WHERE object IS NOT NULL";
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        (self.db.query_row(sql, [], row)).map_err(db_error(&self.database))
+        Ok((self.counted("objects")?, self.counted("bytes")?))
+    }
+
+    /// What the database's triggers have counted.
+    pub(super) fn counted(&self, name: &str) -> Result<u64> {
+        let sql = "SELECT max(value, 0) FROM totals WHERE name = ?1";
+        let value = self.db.query_row(sql, [name], |row| row.get(0));
+        value.map_err(db_error(&self.database))
     }
 }
 

@@ -30,15 +30,17 @@ impl Store {
         self.delete_files(found)
     }
 
-    /// Deletes objects that were stored more than `days` days ago.
+    /// Deletes objects that are older than the last `days` days on which the daemon ran ([`Store::note_day`]).
     ///
     /// # Errors
     /// [`super::StoreError`].
     pub fn delete_older(&mut self, days: u32) -> Result<Deleted> {
+        let Some((before, _)) = self.first_of_days(days)? else {
+            return Ok(Deleted::default());
+        };
         let sql = "SELECT object, max(bytes) FROM transfers WHERE object IS NOT NULL
-            GROUP BY object HAVING max(stored_at) < unixepoch() - ?1";
-        let age = i64::from(days) * 86_400;
-        let found = self.rows(sql, [age], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            GROUP BY object HAVING max(id) < ?1";
+        let found = self.rows(sql, [before], |row| Ok((row.get(0)?, row.get(1)?)))?;
         self.delete_files(found)
     }
 
@@ -47,6 +49,10 @@ impl Store {
     /// # Errors
     /// [`super::StoreError`].
     pub fn delete_beyond(&mut self, most: u64) -> Result<Deleted> {
+        // Several transfers of one object count each here, so that this is seldom wrong and never too late.
+        if self.total()?.1 <= most {
+            return Ok(Deleted::default());
+        }
         let sql = "SELECT object, max(bytes) FROM transfers WHERE object IS NOT NULL
             GROUP BY object ORDER BY max(id) DESC";
         let all: Vec<(String, u64)> = self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -63,26 +69,40 @@ impl Store {
         if files.is_empty() {
             return Ok(Deleted::default());
         }
+        let mut named = Vec::with_capacity(files.len());
         let tx = self.begin()?;
         for (name, _) in &files {
-            let sql = "UPDATE transfers SET object = NULL WHERE object = ?1";
-            tx.execute(sql, params![name])
-                .map_err(db_error(&self.database))?;
+            let sql = "UPDATE transfers SET object = NULL WHERE object = ?1 RETURNING id";
+            named.push(self.rows(sql, params![name], |row| row.get::<_, i64>(0))?);
         }
         tx.commit().map_err(db_error(&self.database))?;
         let mut deleted = Deleted::default();
-        for (name, bytes) in files {
+        let mut refused = None;
+        for ((name, bytes), ids) in files.iter().zip(&named) {
             // A database of somebody else's may name anything.
-            if !object::is_plain(&name) {
+            if !object::is_plain(name) {
                 continue;
             }
-            let path = self.objects.join(&name);
-            let removed = fs::remove_file(&path).or_else(object::gone_is_fine);
-            removed.map_err(object::io_error("delete", &path))?;
+            let path = self.objects.join(name);
+            if let Err(why) = fs::remove_file(&path).or_else(object::gone_is_fine) {
+                self.name_again(name, ids)?;
+                refused = Some(object::io_error("delete", &path)(why));
+                continue;
+            }
             deleted.objects += 1;
             deleted.bytes += bytes;
         }
-        Ok(deleted)
+        refused.map_or(Ok(deleted), Err)
+    }
+
+    /// Transfers `ids` have the object `name` after all.
+    fn name_again(&mut self, name: &str, ids: &[i64]) -> Result<()> {
+        let tx = self.begin()?;
+        for id in ids {
+            let sql = "UPDATE transfers SET object = ?1 WHERE id = ?2";
+            (tx.execute(sql, params![name, id])).map_err(db_error(&self.database))?;
+        }
+        tx.commit().map_err(db_error(&self.database))
     }
 }
 

@@ -67,14 +67,56 @@ fn the_oldest_go_until_the_rest_fits_and_the_youngest_stays() {
 }
 
 #[test]
-fn what_is_old_goes() {
+fn what_is_old_goes_by_days_on_which_the_daemon_ran() {
     let dir = tempfile::tempdir().unwrap();
-    let mut store = store(dir.path(), &[10, 20, 30]);
-    let age = "UPDATE transfers SET stored_at = unixepoch() - 10 * 86400 WHERE id < 3";
-    store.db.execute(age, []).unwrap();
-    assert_eq!(store.delete_older(11).unwrap(), Deleted::default());
-    assert_eq!(store.delete_older(9).unwrap().objects, 2);
-    assert_eq!(left(&store), (vec![3], 1));
+    let mut store = Store::open(dir.path()).unwrap();
+    // The clock jumps: a year ahead, and back.
+    for (n, day) in [100, 101, 466, 102, 102, 101].into_iter().enumerate() {
+        store.note_day(day).unwrap();
+        let object = [n as u8; 10];
+        store
+            .keep(&new(&record(n as u16 + 1, &object)), &object)
+            .unwrap();
+    }
+    // 100, 101, 466, 102: today, and three days before.
+    assert_eq!(store.delete_older(3).unwrap(), Deleted::default());
+    assert_eq!(store.delete_older(2).unwrap().objects, 1);
+    assert_eq!(left(&store), (vec![2, 3, 4, 5, 6], 5));
+    assert_eq!(store.delete_older(1).unwrap().objects, 1);
+    assert_eq!(left(&store), (vec![3, 4, 5, 6], 4));
+}
+
+#[test]
+fn an_object_that_came_again_is_as_young_as_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    for day in 1..=3 {
+        store.note_day(day).unwrap();
+        store.keep(&new(&record(1, b"same")), b"same").unwrap();
+    }
+    assert_eq!(store.delete_older(1).unwrap(), Deleted::default());
+}
+
+#[test]
+fn what_the_folder_does_not_give_up_stays_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = store(dir.path(), &[10, 20]);
+    // A folder in a file's place: not even root removes it so.
+    let path = store
+        .transfer(TransferId(1))
+        .unwrap()
+        .unwrap()
+        .object
+        .unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let why = store.delete_beyond(1).unwrap_err().to_string();
+    assert!(why.contains("cannot delete"), "{why}");
+    assert_eq!(left(&store), (vec![1, 2], 2));
+    assert_eq!(store.total().unwrap(), (2, 30));
+    fs::remove_dir(&path).unwrap();
+    assert_eq!(store.delete_beyond(1).unwrap().objects, 1);
+    assert_eq!(store.total().unwrap(), (1, 20));
 }
 
 #[test]

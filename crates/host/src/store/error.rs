@@ -61,12 +61,22 @@ pub enum StoreError {
     /// Another process is at the campaign.
     #[error("{}: another process fetches the same objects; wait for it, or take another folder", .0.display())]
     Locked(PathBuf),
-    /// The queue has as many jobs as it may.
-    #[error("the queue is full: {0} jobs wait already")]
-    QueueFull(u32),
+    /// The queue has no room for all jobs that were asked for.
+    #[error("{asked} more jobs do not fit: {waiting} wait already, and at most {most} may")]
+    QueueFull {
+        /// Jobs that were asked for.
+        asked: usize,
+        /// Jobs that wait.
+        waiting: u64,
+        /// Jobs that may wait.
+        most: u32,
+    },
     /// The disk has too little left for another job.
     #[error("{0}: delete objects, or make room otherwise")]
     DiskLow(String),
+    /// All numbers of floods were used, or the clock is in another century.
+    #[error("no number is left for floods: is the clock right?")]
+    NoNumbers,
     /// A campaign was opened with other nodes than it was begun with.
     #[error("the campaign was begun with other nodes")]
     CampaignNodes,

@@ -1,8 +1,8 @@
 //! Jobs of the daemon: a row each, from the moment somebody asks for one.
 //!
 //! Invariants: at most [`Store::submit`]'s bound are queued in a network; a job that was running when its
-//! process ended is queued again by [`Store::resume_jobs`]; of jobs that ended [`KEPT`] are kept. Time base:
-//! wall clock. Tests: `jobs_tests.rs`.
+//! process ended is queued again by [`Store::resume_jobs`]; `history` says how long jobs that ended are kept. Time
+//! base: wall clock. Tests: `jobs_tests.rs`.
 
 use rusqlite::{params, Row};
 use serde::{Deserialize, Serialize, Serializer};
@@ -11,9 +11,6 @@ use thalweg_units::NodeId;
 use super::{db_error, node, sessions, unreadable, Result, Store, StoreError};
 use super::{JobId, TransferId};
 use crate::transfer::session::SessionRequest;
-
-/// Jobs that ended, of which so many are kept; what they brought stays.
-const KEPT: u32 = 1_000;
 
 /// What a job is to do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -123,6 +120,8 @@ pub struct StoredJob {
     pub state: JobState,
     /// Before those of a lower one.
     pub priority: i8,
+    /// The first of those that were asked for with it, where there are several.
+    pub group: Option<JobId>,
     /// When it was asked for, as `2026-11-23T05:13:15Z`.
     pub asked_at: String,
     /// When it began, if it has.
@@ -143,14 +142,25 @@ pub struct StoredJob {
 }
 
 impl Store {
-    /// Queues `jobs`, all or none: no network may have more than `most` in its queue.
+    /// Queues `jobs` of one network, all or none: it may not have more than `most` in its queue. Several are a group.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::Database`].
     pub fn submit(&mut self, jobs: &[NewJob<'_>], most: u32) -> Result<Vec<JobId>> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
-        let mut ids = Vec::with_capacity(jobs.len());
+        let waiting = "SELECT count(*) FROM jobs WHERE network = ?1 AND state = 'queued'";
+        let network = jobs.first().map_or("", |job| job.network);
+        let waiting: u64 = (tx.query_row(waiting, [network], |row| row.get(0))).map_err(&fail)?;
+        let asked = jobs.len();
+        if waiting + asked as u64 > u64::from(most) {
+            return Err(StoreError::QueueFull {
+                asked,
+                waiting,
+                most,
+            });
+        }
+        let mut ids = Vec::with_capacity(asked);
         for job in jobs {
             let (source, terms) = match &job.work {
                 Work::Survey => (None, None),
@@ -158,19 +168,15 @@ impl Store {
                 Work::Session(request) => (None, Some(sessions::written(request).map_err(&fail)?)),
             };
             let sql = "INSERT INTO jobs (network, kind, source, terms, priority, state)
-                SELECT ?1, ?2, ?3, ?4, ?5, 'queued'
-                WHERE (SELECT count(*) FROM jobs WHERE network = ?1 AND state = 'queued') < ?6";
-            let kind = job.work.kind();
-            let values = params![job.network, kind, source, terms, job.priority, most];
-            if tx.execute(sql, values).map_err(&fail)? == 0 {
-                return Err(StoreError::QueueFull(most));
-            }
+                VALUES (?1, ?2, ?3, ?4, ?5, 'queued')";
+            let values = params![job.network, job.work.kind(), source, terms, job.priority];
+            tx.execute(sql, values).map_err(&fail)?;
             ids.push(JobId(tx.last_insert_rowid()));
         }
-        let sql = "DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND id NOT IN
-            (SELECT id FROM jobs WHERE state NOT IN ('queued', 'running')
-             ORDER BY id DESC LIMIT ?1) AND id NOT IN (SELECT job FROM streams)";
-        tx.execute(sql, [KEPT]).map_err(&fail)?;
+        if let [first, _, ..] = ids[..] {
+            let sql = "UPDATE jobs SET batch = ?1 WHERE id >= ?1";
+            tx.execute(sql, [first.0]).map_err(&fail)?;
+        }
         sessions::forget_old(&tx).map_err(&fail)?;
         tx.commit().map_err(&fail)?;
         Ok(ids)
@@ -199,10 +205,11 @@ impl Store {
             let sql = format!(
                 "SELECT *, {} FROM jobs WHERE network = ?1 AND state = 'queued'
                  ORDER BY priority DESC, id",
-                times()
+                derived()
             );
             let mut statement = self.db.prepare(&sql)?;
-            let mut queue = statement.query_map([network], stored)?;
+            let queue = statement.query_map([network], stored)?;
+            let mut queue = queue.filter_map(|job| self.unless_damaged(job));
             let first = queue.find(|job| job.as_ref().map_or(true, &may));
             first.transpose()
         };
@@ -323,27 +330,62 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn count_jobs(&self, network: &str) -> Result<[u64; 5]> {
-        let sql = "SELECT count(*) FROM jobs WHERE network = ?1 AND state = ?2";
-        let mut counts = [0; 5];
-        for (state, count) in JobState::ALL.iter().zip(&mut counts) {
-            let counted = self
-                .db
-                .query_row(sql, [network, state.name()], |row| row.get(0));
-            *count = counted.map_err(db_error(&self.database))?;
-        }
-        Ok(counts)
+        let sql = "SELECT state, value FROM job_totals WHERE network = ?1";
+        let rows = self.rows(sql, [network], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(counts(&rows))
     }
 
-    fn select_jobs<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredJob>> {
-        let sql = format!("SELECT *, {} FROM jobs {of}", times());
+    /// The same of those that ended at `since` or later, in seconds since 1970; none of them is open.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn count_ended(&self, network: &str, since: i64) -> Result<[u64; 5]> {
+        let sql = "SELECT state, count(*) FROM jobs
+            WHERE network = ?1 AND ended_at >= ?2 GROUP BY state";
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(counts(&self.rows(sql, params![network, since], row)?))
+    }
+
+    /// Nodes of `network` whose last fetch that ended at `since` or later, in seconds since 1970, failed; with that job.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn last_failed(&self, network: &str, since: i64) -> Result<Vec<(NodeId, JobId)>> {
+        // Of the columns beside `max` those of its row are given.
+        let sql = "SELECT source, state, max(id) AS id FROM jobs
+            WHERE network = ?1 AND ended_at >= ?2 AND kind = 'fetch' AND state IN ('done', 'failed')
+            GROUP BY source HAVING state = 'failed' ORDER BY source";
+        self.rows(sql, params![network, since], |row| {
+            Ok((node(row, "source")?, JobId(row.get("id")?)))
+        })
+    }
+
+    pub(super) fn select_jobs<P: rusqlite::Params>(
+        &self,
+        of: &str,
+        p: P,
+    ) -> Result<Vec<StoredJob>> {
+        let sql = format!("SELECT *, {} FROM jobs {of}", derived());
         self.rows(&sql, p, stored)
     }
 }
 
-/// The times of a row as text.
-fn times() -> String {
+/// `rows` of states and numbers, in the order of [`JobState::ALL`].
+pub(super) fn counts(rows: &[(String, u64)]) -> [u64; 5] {
+    JobState::ALL.map(|state| {
+        let of = rows.iter().filter(|(name, _)| name == state.name());
+        of.map(|(_, n)| n).sum()
+    })
+}
+
+/// What is made of a row: its times as text, and its outcome, which for a fetch is its transfer's report.
+fn derived() -> String {
     let at = |c: &str| format!("strftime('%Y-%m-%dT%H:%M:%SZ', {c}, 'unixepoch') AS {c}_");
-    ["asked_at", "begun_at", "ended_at"].map(at).join(", ")
+    let report = "coalesce(outcome, (SELECT report FROM transfers WHERE transfers.id = jobs.transfer)) AS outcome_";
+    format!(
+        "{}, {report}",
+        ["asked_at", "begun_at", "ended_at"].map(at).join(", ")
+    )
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
@@ -366,11 +408,12 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
         work,
         state,
         priority: row.get("priority")?,
+        group: row.get::<_, Option<i64>>("batch")?.map(JobId),
         asked_at: row.get("asked_at_")?,
         begun_at: row.get("begun_at_")?,
         ended_at: row.get("ended_at_")?,
         expected: row.get("expected")?,
-        outcome: row.get("outcome")?,
+        outcome: row.get("outcome_")?,
         transfer: row.get::<_, Option<i64>>("transfer")?.map(TransferId),
         error: row.get("error")?,
     })

@@ -70,7 +70,11 @@ fn a_queue_has_an_end_and_nothing_is_taken_by_half() {
     let mut store = Store::open(dir.path()).unwrap();
     store.submit(&[fetch(1, 0)], 2).unwrap();
     let refused = store.submit(&[fetch(2, 0), fetch(3, 0)], 2);
-    assert!(matches!(refused, Err(StoreError::QueueFull(2))));
+    let why = refused.unwrap_err().to_string();
+    assert_eq!(
+        why,
+        "2 more jobs do not fit: 1 wait already, and at most 2 may"
+    );
     assert_eq!(store.open_jobs("a").unwrap().len(), 1);
 }
 
@@ -94,4 +98,43 @@ fn what_ran_when_the_process_ended_is_queued_again() {
             .collect::<Vec<_>>()
     };
     assert_eq!(states(&store), [JobState::Running, JobState::Cancelled]);
+}
+
+#[test]
+fn a_fetch_that_failed_counts_until_its_node_delivers() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let mut end = |from: u16, state: JobState| {
+        let id = store.submit(&[fetch(from, 0)], 9).unwrap()[0];
+        begin(&mut store, "a").unwrap();
+        store.end_job(id, state, None, None).unwrap();
+        id
+    };
+    end(1, JobState::Failed);
+    let last = end(2, JobState::Failed);
+    end(1, JobState::Done);
+    end(2, JobState::Cancelled);
+    let failed = store.last_failed("a", 0).unwrap();
+    assert_eq!(failed, [(NodeId::new(2).unwrap(), last)]);
+    assert_eq!(store.count_ended("a", 0).unwrap(), [0, 0, 1, 2, 1]);
+    assert_eq!(store.last_failed("a", i64::MAX).unwrap(), []);
+    assert_eq!(store.count_ended("b", 0).unwrap(), [0; 5]);
+}
+
+#[test]
+fn a_damaged_row_hides_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let ids = store
+        .submit(&[fetch(1, 0), fetch(2, 0), fetch(3, 0)], 9)
+        .unwrap();
+    // No node has this number, and none has a name.
+    let damage = "UPDATE jobs SET source = 70000 WHERE id = ?1";
+    store.db.execute(damage, [ids[0].0]).unwrap();
+    let damage = "UPDATE jobs SET priority = 400 WHERE id = ?1";
+    store.db.execute(damage, [ids[1].0]).unwrap();
+    let open = store.open_jobs("a").unwrap();
+    assert_eq!((open.len(), open[0].id), (1, ids[2]));
+    assert_eq!(begin(&mut store, "a").unwrap().id, ids[2]);
+    assert_eq!(store.job(ids[0]).unwrap(), None);
 }

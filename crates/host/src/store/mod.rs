@@ -10,9 +10,12 @@ mod campaign;
 mod check;
 mod deletion;
 mod error;
+mod groups;
+mod history;
 mod hops;
 mod jobs;
 mod log;
+mod numbers;
 mod object;
 mod outbox;
 mod parts;
@@ -36,6 +39,8 @@ pub use campaign::Lock;
 pub use deletion::Deleted;
 use error::Result;
 pub use error::{plain, StoreError};
+pub use groups::JobGroup;
+pub use history::{DayNoted, MOST_JOBS};
 pub use hops::{StoredHop, KEPT_HOPS};
 pub use jobs::{JobState, NewJob, StoredJob, Work};
 pub use log::{Level, Line, KEPT_LINES};
@@ -196,7 +201,8 @@ impl Store {
         self.rows(&sql, p, |row| stored(row, &self.objects))
     }
 
-    /// What `read` makes of each row that the query `sql` gives with `values`.
+    /// What `read` makes of each row that the query `sql` gives with `values`. A row that holds something else than it
+    /// should is told and left out: one that is damaged must not hide all others.
     fn rows<T>(
         &self,
         sql: &str,
@@ -206,9 +212,29 @@ impl Store {
         let query = || {
             let mut statement = self.db.prepare(sql)?;
             let rows = statement.query_map(values, read)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
+            rows.filter_map(|row| self.unless_damaged(row))
+                .collect::<rusqlite::Result<Vec<_>>>()
         };
         query().map_err(db_error(&self.database))
+    }
+
+    /// `row`, unless it holds something else than it should.
+    fn unless_damaged<T>(&self, row: rusqlite::Result<T>) -> Option<rusqlite::Result<T>> {
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+        };
+        match row {
+            Err(
+                why @ (FromSqlConversionFailure(..)
+                | IntegralValueOutOfRange(..)
+                | InvalidColumnType(..)
+                | Utf8Error(..)),
+            ) => {
+                tracing::warn!("{}: a damaged row: {why}", self.database.display());
+                None
+            }
+            row => Some(row),
+        }
     }
 
     /// Bytes that are free on the store's disk; none where the system does not say.
@@ -264,9 +290,9 @@ fn insert(
     }
     if let (Some(job), Some(_)) = (new.job, object) {
         tx.execute(
-            "UPDATE jobs SET state = 'done', transfer = ?2, outcome = ?3, ended_at = unixepoch()
+            "UPDATE jobs SET state = 'done', transfer = ?2, ended_at = unixepoch()
              WHERE id = ?1 AND state = 'running'",
-            params![job.0, id.0, new.report],
+            params![job.0, id.0],
         )?;
     }
     Ok(id)
@@ -282,9 +308,9 @@ fn insert_one(
     tx.execute(
         "INSERT INTO transfers (protocol, testbed, source, sink, bytes, verified, goodput_kbps,
             utilisation, rounds, first_round_reliability, active_nodes, hops, paths, energy_j,
-            duration_s, seed, digest, object, baseline_of, report, file)
+            duration_s, seed, digest, object, baseline_of, report, file, sealed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-            ?19, ?20, ?21)",
+            ?19, ?20, ?21, ?22)",
         params![
             r.protocol,
             r.testbed,
@@ -307,6 +333,7 @@ fn insert_one(
             baseline_of.map(|id| id.0),
             report,
             file,
+            r.sealed,
         ],
     )?;
     Ok(TransferId(tx.last_insert_rowid()))
@@ -323,6 +350,7 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
             sink: node(row, "sink")?,
             bytes: row.get("bytes")?,
             verified: row.get("verified")?,
+            sealed: row.get("sealed")?,
             goodput_kbps: row.get::<_, Option<f64>>("goodput_kbps")?.unwrap_or(0.0),
             utilisation: row.get("utilisation")?,
             rounds: row.get("rounds")?,

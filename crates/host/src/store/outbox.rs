@@ -95,9 +95,7 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn count_waiting(&self) -> Result<u64> {
-        let sql = "SELECT count(*) FROM outbox";
-        let counted = self.db.query_row(sql, [], |row| row.get(0));
-        counted.map_err(db_error(&self.database))
+        self.counted("outbox")
     }
 }
 
@@ -110,8 +108,12 @@ pub(super) fn write(tx: &Transaction<'_>, messages: &[Message]) -> rusqlite::Res
             continue;
         }
         // A newer one of the topic takes a number of its own, behind what was written between them.
-        let sql = "INSERT OR REPLACE INTO outbox (topic, payload, newest) VALUES (?1, ?2, ?3)";
         let newest = message.keep == Retention::Newest;
+        if newest {
+            let sql = "DELETE FROM outbox WHERE topic = ?1 AND newest = 1";
+            tx.execute(sql, [&message.topic])?;
+        }
+        let sql = "INSERT INTO outbox (topic, payload, newest) VALUES (?1, ?2, ?3)";
         tx.execute(sql, params![message.topic, message.payload, newest])?;
     }
     if messages.iter().any(|m| m.keep == Retention::Newest) {

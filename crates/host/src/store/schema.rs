@@ -186,6 +186,80 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE surveys DROP COLUMN apart_us;
 ",
+    // One row at most: the last number of a flood that was reserved. Whether an object travelled sealed.
+    "
+    CREATE TABLE numbers (last INTEGER NOT NULL) STRICT;
+    ALTER TABLE transfers ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0 CHECK (sealed IN (0, 1));
+",
+    // What is asked every few seconds is counted as it changes; ages are days on which the daemon ran, by what came since.
+    "
+    CREATE TABLE totals (
+        name  TEXT    PRIMARY KEY,
+        value INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO totals
+        SELECT 'objects', count(*) FROM transfers WHERE object IS NOT NULL
+        UNION ALL SELECT 'bytes', ifnull(sum(bytes), 0) FROM transfers WHERE object IS NOT NULL
+        UNION ALL SELECT 'outbox', count(*) FROM outbox;
+    CREATE TRIGGER object_comes AFTER INSERT ON transfers WHEN NEW.object IS NOT NULL BEGIN
+        UPDATE totals SET value = value + iif(name = 'objects', 1, NEW.bytes) WHERE name IN ('objects', 'bytes');
+    END;
+    CREATE TRIGGER object_goes AFTER DELETE ON transfers WHEN OLD.object IS NOT NULL BEGIN
+        UPDATE totals SET value = value - iif(name = 'objects', 1, OLD.bytes) WHERE name IN ('objects', 'bytes');
+    END;
+    CREATE TRIGGER object_changes AFTER UPDATE OF object ON transfers
+        WHEN (OLD.object IS NULL) <> (NEW.object IS NULL) BEGIN
+        UPDATE totals SET value = value + iif(NEW.object IS NULL, -1, 1) * iif(name = 'objects', 1, NEW.bytes)
+            WHERE name IN ('objects', 'bytes');
+    END;
+    CREATE TRIGGER message_comes AFTER INSERT ON outbox BEGIN
+        UPDATE totals SET value = value + 1 WHERE name = 'outbox';
+    END;
+    CREATE TRIGGER message_goes AFTER DELETE ON outbox BEGIN
+        UPDATE totals SET value = value - 1 WHERE name = 'outbox';
+    END;
+    CREATE TABLE job_totals (
+        network TEXT    NOT NULL,
+        state   TEXT    NOT NULL,
+        value   INTEGER NOT NULL,
+        PRIMARY KEY (network, state)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO job_totals SELECT network, state, count(*) FROM jobs GROUP BY network, state;
+    CREATE TRIGGER job_comes AFTER INSERT ON jobs BEGIN
+        INSERT INTO job_totals VALUES (NEW.network, NEW.state, 1) ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+    CREATE TRIGGER job_goes AFTER DELETE ON jobs BEGIN
+        UPDATE job_totals SET value = value - 1 WHERE network = OLD.network AND state = OLD.state;
+    END;
+    CREATE TRIGGER job_changes AFTER UPDATE OF state ON jobs WHEN OLD.state <> NEW.state BEGIN
+        UPDATE job_totals SET value = value - 1 WHERE network = OLD.network AND state = OLD.state;
+        INSERT INTO job_totals VALUES (NEW.network, NEW.state, 1) ON CONFLICT DO UPDATE SET value = value + 1;
+    END;
+    CREATE INDEX objects_by_node ON transfers (testbed, source, id) WHERE object IS NOT NULL;
+    CREATE INDEX objects_by_name ON transfers (object, id, bytes) WHERE object IS NOT NULL;
+    CREATE INDEX transfers_by_baseline ON transfers (baseline_of) WHERE baseline_of IS NOT NULL;
+    CREATE TABLE days (
+        nth      INTEGER PRIMARY KEY,
+        day      INTEGER NOT NULL UNIQUE,
+        transfer INTEGER NOT NULL,
+        job      INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO days (day, transfer, job)
+        SELECT day, transfer, ifnull((SELECT min(id) FROM jobs WHERE asked_at / 86400 = day), 0) FROM
+            (SELECT stored_at / 86400 AS day, min(id) AS transfer FROM transfers GROUP BY day)
+        ORDER BY transfer;
+    ALTER TABLE jobs ADD COLUMN batch INTEGER;
+    CREATE INDEX jobs_by_batch ON jobs (batch, id) WHERE batch IS NOT NULL;
+    CREATE INDEX jobs_by_number ON jobs (network, id);
+    CREATE INDEX jobs_by_transfer ON jobs (transfer) WHERE transfer IS NOT NULL;
+    UPDATE jobs SET outcome = NULL WHERE kind = 'fetch' AND transfer IS NOT NULL;
+    ALTER TABLE log ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE log ADD COLUMN since INTEGER;
+",
+    // All that is asked of the jobs of a day is in the index.
+    "
+    CREATE INDEX jobs_by_end ON jobs (network, ended_at, state, kind, source, id) WHERE ended_at IS NOT NULL;
+",
 ];
 
 /// The newest format.

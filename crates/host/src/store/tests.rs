@@ -19,6 +19,7 @@ pub(super) fn record(source: u16, object: &[u8]) -> Summary {
         sink: node(0),
         bytes: object.len() as u64,
         verified: true,
+        sealed: false,
         goodput_kbps: 178.4,
         utilisation: Some(0.714),
         rounds: 2,
@@ -91,6 +92,19 @@ fn check(root: &Path) -> usize {
         );
     }
     transfers.len()
+}
+
+/// Without the first two a power cut takes what was told to be stored.
+#[test]
+fn every_write_is_on_the_disk_before_it_is_told_and_references_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let number = |name| (store.db).pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let mode = (store.db).pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+    assert_eq!(mode.unwrap(), "wal");
+    assert_eq!(number("synchronous").unwrap(), 2, "full");
+    assert_eq!(number("foreign_keys").unwrap(), 1);
+    assert_eq!(number("busy_timeout").unwrap(), 30_000);
 }
 
 #[test]
@@ -170,6 +184,7 @@ fn a_number_that_is_none_survives() {
     let r = Summary {
         energy_j: None,
         verified: false,
+        sealed: false,
         ..record(5, b"")
     };
     store.note(&new(&r)).unwrap();
@@ -449,10 +464,15 @@ fn a_store_of_the_first_format_is_read_on() {
         DROP TABLE samples; DROP TABLE streams; DROP INDEX transfers_by_session;
         ALTER TABLE transfers DROP COLUMN session;
         DROP TABLE outbox; DROP TABLE spent; DROP TABLE parts; DROP TABLE seen;
+        DROP TRIGGER object_comes; DROP TRIGGER object_goes; DROP TRIGGER object_changes;
+        DROP INDEX objects_by_node; DROP INDEX objects_by_name; DROP INDEX transfers_by_baseline;
+        DROP TABLE totals; DROP TABLE job_totals; DROP TABLE days;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
-    let stored = Store::existing(dir.path()).unwrap().with_objects().unwrap();
+    let store = Store::existing(dir.path()).unwrap();
+    assert_eq!(store.total().unwrap(), (1, 50));
+    let stored = store.with_objects().unwrap();
     assert_eq!(
         (stored[0].record.clone(), stored[0].file.clone()),
         (r, None)

@@ -7,6 +7,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::{Plan, Prediction};
 use thalweg_units::{BitRate, NodeId};
 use thalweg_wire::route::Scheme;
+use thalweg_wire::seal::frame::Sealing;
 
 /// The prediction for `plan` where `scheme` moves the packets, and the number of paths.
 pub fn expected(plan: &Plan, scheme: Scheme) -> (&Prediction, usize) {
@@ -29,6 +30,8 @@ pub struct Account<'a> {
     pub ids: &'a [NodeId],
     /// The seed of the run.
     pub seed: u64,
+    /// Whether the network is secured.
+    pub sealing: Sealing,
 }
 
 impl Account<'_> {
@@ -41,6 +44,7 @@ impl Account<'_> {
             sink,
             bytes: 0,
             verified: false,
+            sealed: false,
             goodput_kbps: 0.0,
             utilisation: None,
             rounds: 0,
@@ -87,6 +91,7 @@ impl Account<'_> {
         Summary {
             bytes,
             verified: part.is_some(),
+            sealed: part.is_some() && self.sealing == Sealing::Sealed,
             goodput_kbps: goodput.kbps(),
             utilisation: Some(goodput.bps() / rate.bps()),
             rounds: complete.map_or(fetched.round, |complete| u32::from(complete.rounds)),

@@ -78,7 +78,7 @@ impl HopFetch {
     /// A fetch over `route`, in a network of the nodes `ids`.
     pub fn new(route: HopRoute, ids: &[NodeId]) -> Self {
         Self {
-            log: Log::new(route.payload()),
+            log: Log::new(route.payload(), 0),
             route,
             nodes: ids.to_vec(),
             state: State::New,

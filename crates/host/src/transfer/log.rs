@@ -4,7 +4,7 @@
 use super::reroute::AttemptReport;
 use crate::job::Progress;
 use crate::network::{Clock, NetworkTime};
-use crate::object::digest;
+use crate::object::Proof;
 use crate::segments::Segment;
 use thalweg_protocols::mote;
 use thalweg_protocols::object::ObjectInfo;
@@ -17,6 +17,10 @@ use thalweg_wire::phy::SFD_OFFSET;
 pub(crate) struct Log {
     /// Bytes of a packet's payload.
     payload_bytes: u64,
+    /// Where in the object the requested bytes begin.
+    offset: u32,
+    /// What shows that the object is whole.
+    pub(crate) proof: Proof,
     /// When the sink reported the first wake-up packet.
     began: Option<NetworkTime>,
     /// First symbol of that packet by the sink's clock; none where the sink has restarted since.
@@ -48,9 +52,10 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn new(payload_bytes: u8) -> Self {
+    pub(crate) fn new(payload_bytes: u8, offset: u32) -> Self {
         Self {
             payload_bytes: u64::from(payload_bytes),
+            offset,
             round: 1,
             ..Self::default()
         }
@@ -74,15 +79,17 @@ impl Log {
         self.complete.is_none() && self.refused.is_none() && !matches!(self.end, Some(End::Stopped))
     }
 
-    /// The segment that arrived; none where its length is wrong, or its digest where it is the whole object.
+    /// The segment that arrived, plain; none where its length is wrong, or its proof where it is the whole object.
     pub(crate) fn segment(&mut self) -> Option<Segment> {
-        let (bytes, complete) = (self.bytes.take()?, self.complete?);
+        let (mut bytes, complete) = (self.bytes.take()?, self.complete?);
+        self.proof.open(&complete.digest, self.offset, &mut bytes);
         let object = ObjectInfo {
             len: complete.object_len,
             digest: complete.digest,
         };
         let is_there = bytes.len() == complete.len as usize;
-        let is_right = complete.len < complete.object_len || digest(&bytes) == complete.digest;
+        let is_part = complete.len < complete.object_len;
+        let is_right = is_part || self.proof.holds(&complete.digest, &bytes);
         (is_there && is_right).then_some(Segment { bytes, object })
     }
 
@@ -106,7 +113,7 @@ impl Log {
                 None
             }
             mote::Event::Pipeline(event) => self.note_pipeline(clock, at, sink, event),
-            mote::Event::Floods(_) | mote::Event::Joined | mote::Event::Refused(_) => None,
+            _ => None,
         }
     }
 

@@ -9,7 +9,7 @@ use super::terms::expected;
 pub use super::terms::{active_nodes, route, transfer, RoutePlan, TransferTerms};
 use crate::job::{Failure, Job, Progress, Retry, RetryMode, Step};
 use crate::network::{Clock, NetworkTime, SourceCounts};
-use crate::object::{Holds, Memory};
+use crate::object::{Holds, Memory, Proof};
 use crate::segments::Segment;
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
@@ -17,8 +17,10 @@ use thalweg_protocols::mote::rendezvous::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::object::ObjectStore;
 use thalweg_protocols::pipeline::Complete;
+use thalweg_protocols::seals::Seals;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::{Route, Scheme};
+use thalweg_wire::seal::SoftwareAes;
 
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 1024;
@@ -45,13 +47,19 @@ const RESUMED: u32 = 16;
 const LONGEST_REST: u32 = 8;
 
 /// The engine of every node.
-pub type Node = Mote<Memory, 160, MAX_NODES>;
+pub type Node = Mote<Memory, 160, MAX_NODES, Option<Seals<SoftwareAes>>>;
 /// The orders to its sink.
 pub type Order = Command<MAX_NODES>;
 
 impl Holds for Node {
     fn memory(&mut self) -> &mut Memory {
         self.store_mut()
+    }
+    fn resume(&mut self, before: &mut Self) {
+        *self.memory() = before.memory().kept();
+        if let Some(seals) = before.guard() {
+            self.restore(seals.kept());
+        }
     }
     fn source_counts(&self) -> Option<SourceCounts> {
         let stats = self.pipeline().stats();
@@ -171,7 +179,7 @@ impl Fetch {
         };
         Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
-            log: Log::new(route.payload.bytes()),
+            log: Log::new(route.payload.bytes(), route.range.offset),
             limit: terms.limit,
             deadline_s: route.deadline_s,
             route,
@@ -190,6 +198,13 @@ impl Fetch {
             progress: VecDeque::new(),
             failed: None,
         }
+    }
+
+    /// The object is whole by `proof`; by its digest otherwise.
+    #[must_use]
+    pub fn proved_by(mut self, proof: Proof) -> Self {
+        self.log.proof = proof;
+        self
     }
 
     fn is_overdue(&self, now: NetworkTime) -> bool {

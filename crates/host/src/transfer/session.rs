@@ -30,6 +30,7 @@ pub const MAX_DEMAND: f64 = 100.0;
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionRequestError {
     /// No policy's name, or not its nodes.
     #[error(

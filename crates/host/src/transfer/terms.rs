@@ -11,6 +11,7 @@ use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
 use thalweg_wire::route::{
     Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme,
 };
+use thalweg_wire::seal::frame::Sealing;
 
 /// `published`, but of so many packets of `payload`, sent by boards of `timing`; with P3's own gap without a timing.
 pub fn transfer(
@@ -77,6 +78,8 @@ pub struct TransferTerms {
     pub retry: Retry,
     /// How frames begin, for [`Scheme::P3`] alone.
     pub format: Format,
+    /// Whether its network is secured. Only [`Scheme::Thalweg`] is sealed.
+    pub sealing: Sealing,
     /// After how long no further attempt is made, as the caller has another way; none to go on. An attempt that begins
     /// before has as long again.
     pub limit: Option<Duration>,
@@ -95,6 +98,7 @@ impl Default for TransferTerms {
                 mode: RetryMode::SamePlan,
             },
             format: Format::Full,
+            sealing: Sealing::Open,
             limit: None,
         }
     }
@@ -190,7 +194,7 @@ pub fn route(
         let (source, sink) = (of(plan.source)?, of(plan.sink)?);
         let mut route = Route::new(transfer, source, sink, scheme, channels);
         (route.payload, route.deadline_s) = (terms.payload, terms.deadline_s);
-        route.range = terms.range;
+        (route.range, route.sealing) = (terms.range, terms.sealing);
         let relays: Vec<(usize, usize, Group)> = match scheme {
             Scheme::P3 => {
                 route.threshold = terms.threshold;

@@ -303,6 +303,7 @@ fn pair() -> (Collector, LinkState, PlanRequest) {
         channels: None,
         timing: BoardTiming::IDEAL,
         draw: (|seed, _, _| rand_pcg::Pcg64Mcg::new(u128::from(seed)), 1),
+        keys: None,
     };
     let mut links = LinkQualities::new(2);
     for channel in Channel::all() {

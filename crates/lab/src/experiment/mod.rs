@@ -68,7 +68,7 @@ pub use journal::{digest_of, Journal, Kept, Program};
 pub use keys::{Key, Keyed, Shape};
 pub use kind::{Captures, Explains, Kind};
 pub use manifest::Manifest;
-pub use page::Page;
+pub use page::{Measurement, Page, PaperResults};
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
 pub use schema::schema;
@@ -85,6 +85,7 @@ pub type Result<T, E = ExperimentError> = std::result::Result<T, E>;
 
 /// Why an experiment gave no rows.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExperimentError {
     /// Its testbed cannot be had.
     #[error(transparent)]

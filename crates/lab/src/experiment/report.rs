@@ -89,6 +89,21 @@ impl Report {
             })
     }
 
+    /// What else there is to say of it, a line each: seeds short of routes, metrics of some rows or seeds only, and those
+    /// without results.
+    pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let all = self.rows.len();
+        let of_some = self.filtered.iter().map(move |f| {
+            let metrics = f.metrics.join(", ");
+            format!("{metrics}: of {} of {all} rows ({})", f.count, f.rows)
+        });
+        let nothing = self.nothing.iter();
+        let nothing = nothing.map(|(metric, why)| format!("{metric}: nothing: {why}"));
+        (self.routes_notes().chain(of_some))
+            .chain(self.seeds_notes())
+            .chain(nothing)
+    }
+
     /// Its rows, each with the experiment and the testbed that it is of.
     pub fn labelled_rows(&self) -> Vec<Row> {
         labelled(&self.experiment, &self.rows)

@@ -88,6 +88,7 @@ impl Default for Quick {
 
 /// Why an experiment's file is none.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpecError {
     /// There is neither a built-in experiment nor a file of that name.
     #[error(

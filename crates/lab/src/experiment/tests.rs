@@ -198,6 +198,7 @@ fn transfers_end_to_end() {
             reports,
             to_come,
             command,
+            simulated_by: None,
             rows: None,
         };
         page.html()

@@ -1,6 +1,8 @@
 //! A plan: relays, their channels and groups, and paths.
 
-use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
+use thalweg_draw::map::{
+    Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke, WIDTH,
+};
 use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};
 use thalweg_planner::{Group, LinkQualities, Place as PlannedPlace, Plan, Prediction, Style};
 use thalweg_units::Channel;
@@ -27,6 +29,7 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
             }
         ),
         subtitle: predicted(plan),
+        width: WIDTH,
         places: match places {
             Some(places) => Places::Known(places.iter().map(place).collect()),
             None => Places::Columns(columns(plan)),

@@ -1,7 +1,7 @@
 //! A site: its links, how far its nodes are from the sink, and how degrees and hops are distributed.
 
 use thalweg_draw::chart::{Chart, Mark, Point};
-use thalweg_draw::map::{Caption, Key, Link, Map, Node, Place, Places, Shape, Stroke};
+use thalweg_draw::map::{Caption, Key, Link, Map, Node, Place, Places, Shape, Stroke, WIDTH};
 use thalweg_draw::style::{BY_HOPS, FAINT, LINK, OTHER_LINK, PAPER, SINK};
 use thalweg_testbeds::{hops, Ratios, Site, SummaryOptions};
 use thalweg_units::Channel;
@@ -57,6 +57,7 @@ pub fn site(site: &Site) -> Map {
             numbers.degree.mean,
             numbers.hops.max,
         ),
+        width: WIDTH,
         places: places.map_or_else(|| by_links(&ratios, &from_sink), Places::Known),
         nodes: from_sink.iter().enumerate().map(node).collect(),
         links: links(&ratios, &floors),

@@ -1,6 +1,6 @@
 //! Traffic of a convergecast: packets over each link.
 
-use thalweg_draw::map::{Key, Link, Map, Node, Place, Places, Shape, Stroke};
+use thalweg_draw::map::{Key, Link, Map, Node, Place, Places, Shape, Stroke, WIDTH};
 use thalweg_draw::style::{INK, LINK, PAPER, SINK};
 
 /// A node that traffic comes from or goes to.
@@ -42,6 +42,7 @@ pub fn traffic(title: &str, spots: &[Spot], flows: &[Flow]) -> Map {
     Map {
         title: title.to_owned(),
         subtitle: format!("widest link: {most:.0} packets"),
+        width: WIDTH,
         places: Places::Known(spots.iter().map(place).collect()),
         nodes: spots.iter().map(node).collect(),
         links: flows.iter().map(link).collect(),

@@ -1,6 +1,6 @@
 //! All nodes of a network: how long each lasts, or which base station collects from it.
 
-use thalweg_draw::map::{Caption, Key, Map, Node, Place, Places, Shape};
+use thalweg_draw::map::{Caption, Key, Map, Node, Place, Places, Shape, WIDTH};
 use thalweg_draw::style::{cause, BY_HOPS, IDLE, LINK, OTHER_LINK, SINK};
 use thalweg_planner::LinkQualities;
 
@@ -138,6 +138,7 @@ fn map(
     Map {
         title,
         subtitle,
+        width: WIDTH,
         places,
         nodes,
         links: Vec::new(),

@@ -211,6 +211,10 @@ impl Claim {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claims {
+    /// What the paper is called in headings; none leaves its short name.
+    pub name: Option<String>,
+    /// Whose it is, its title and where it appeared.
+    pub cite: Option<String>,
     /// All of them.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,

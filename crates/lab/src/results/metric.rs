@@ -130,7 +130,7 @@ impl Best {
 }
 
 /// A metric's value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The metric's name.
     pub metric: String,
@@ -141,7 +141,7 @@ pub struct Measured {
     /// The mean's 95 % interval (Student's t), within the quantity's range; none with fewer than three seeds.
     pub ci95: Option<[f64; 2]>,
     /// The mean's 99 % interval, where the metric asks for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci99: Option<[f64; 2]>,
     /// How many seeds.
     pub n: usize,

@@ -81,7 +81,8 @@ fn digits(x: f64, count: i32, round: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Which of an exception's windows counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Extent {
     /// The experiment's own seeds and routes, or those of the options.
     Full,

@@ -178,6 +178,57 @@ fn an_acknowledgement_is_heard_by_the_one_that_waits_alone() {
     assert!(heard[0].outcome == Outcome::Good && heard[0].ear == EarId(1));
 }
 
+/// Share of acknowledgements of node 0 that node 1 gets, which waits for them, beside what node 2 sends.
+fn acknowledged(air: &mut impl Air, chip: &Chip, disturbed: bool) -> f64 {
+    let (mut good, times) = (0, 400);
+    for k in 1..=times {
+        let now = at(k * 100_000);
+        air.listen(now, EarId(1), Channel::LAST);
+        let ack = Sending {
+            lead: Lead::Expected,
+            air: chip.phy.symbol * (8 * 14),
+            ..sending(chip, 0, 1, 3)
+        };
+        let (got, none) = (&mut Vec::new(), &mut Vec::new());
+        let frame = air.begin(now, &ack, none);
+        let other = disturbed.then(|| air.begin(now, &sending(chip, 2, 9, 60), none));
+        air.end(now + ack.air, frame, Explain::No, got, none);
+        good += got.iter().filter(|r| r.outcome == Outcome::Good).count();
+        let end = now + chip.phy.air_time(60);
+        other.map(|other| air.end(end, other, Explain::No, &mut Vec::new(), none));
+    }
+    good as f64 / times as f64
+}
+
+#[test]
+fn an_acknowledgement_is_lost_to_noise_and_to_others_as_any_frame_is() {
+    // Of 14 bytes at 1e-3 a bit, .89 arrive.
+    for (level, other, least, most) in [
+        (-80.0, None, 1.0, 1.0),
+        (-101.0, None, 0.83, 0.95),
+        (-107.0, None, 0.0, 0.0),
+        (-80.0, Some(-79.0), 0.0, 0.02),
+        (-80.0, Some(-90.0), 0.98, 1.0),
+    ] {
+        let env = crate::Environment::from_gains(3, &CC1000, 1, |from, _, channel| {
+            let level = if from == 2 { other? } else { level };
+            (channel == Channel::LAST).then_some(Dbm(level))
+        });
+        let reach = Reach::of_environment(&env, &CC1000, Channel::LAST, Dbm(0.0));
+        let mut medium = crate::Medium::new(std::sync::Arc::new(env), 3);
+        let shares = [
+            acknowledged(&mut Ether::new(reach, 3), &CC1000, other.is_some()),
+            acknowledged(&mut medium, &CC1000, other.is_some()),
+        ];
+        for share in shares {
+            assert!(
+                (least..=most).contains(&share),
+                "{level} {other:?}: {shares:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn links_are_found_through_the_grid_and_cost_little() {
     let places: Vec<(f64, f64)> = (0..300)

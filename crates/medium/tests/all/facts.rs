@@ -1,6 +1,6 @@
 //! What the medium does on small benches, against closed forms and what is known of CC2420
 //! radios: sensitivity, capture, and synchronous senders (P3, section II; Glossy). The table of
-//! all of it: `cargo test -p thalweg-medium --release --test facts -- --ignored --nocapture`.
+//! all of it: `cargo test -p thalweg-medium --release --test all facts -- --ignored --nocapture`.
 
 use crate::common::{against, bench, bench_each, equal, Sender};
 use std::sync::Arc;

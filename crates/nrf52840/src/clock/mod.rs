@@ -36,6 +36,7 @@ const PATIENCE: u32 = 1_000_000;
 
 /// A clock of the chip does not run: hardware is broken, or not an nRF52840.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClockError {
     /// The 64 MHz crystal did not start.
     NoCrystal,

@@ -4,7 +4,7 @@
 //! a radio's handler may come in anywhere. A packet's DMA is waited for, some microseconds. The caller keeps the crystal
 //! running, which USB needs (6.35.4). Invariants: one DMA at a time, and nothing else is asked of USBD meanwhile; an OUT
 //! endpoint is armed when the bus is reset, and from then on by hardware alone. Not done: isochronous endpoints, and low
-//! power while the host sleeps. Tests: `crates/emulator/tests/usb.rs`.
+//! power while the host sleeps. Tests: `crates/emulator/tests/all/usb.rs`.
 
 use super::anomalies;
 use crate::dma::Region;

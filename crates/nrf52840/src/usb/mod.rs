@@ -2,7 +2,7 @@
 //!
 //! It is served in thread mode: [`Usb::poll`] at each turn of the main loop, and at least every 10 ms. Its interrupt has
 //! nothing to do but wake the processor. Plugging in and out is seen there, too. Invariants: bytes come and go once, in
-//! order; where nobody reads, [`Usb::is_free`] stays false and nothing waits. Tests: `crates/emulator/tests/usb.rs`.
+//! order; where nobody reads, [`Usb::is_free`] stays false and nothing waits. Tests: `crates/emulator/tests/all/usb.rs`.
 
 mod anomalies;
 mod bus;

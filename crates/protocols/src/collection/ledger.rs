@@ -3,6 +3,7 @@
 use crate::linkprobe::NodeList;
 use thalweg_units::NodeId;
 use thalweg_wire::report::Assignment;
+use thalweg_wire::seal::frame::Sealing;
 
 use super::pack::MAX_FRAMES;
 
@@ -129,13 +130,15 @@ impl<const NODES: usize> Ledger<NODES> {
 
     /// Ends the round before and assigns the slots of the next one; `None` when no more is to be
     /// asked.
-    pub(crate) fn next_round(&mut self) -> Option<&Round> {
+    pub(crate) fn next_round(&mut self, sealing: Sealing) -> Option<&Round> {
+        // What seals the schedule takes room of it.
+        let most = Assignment::MAX - sealing.trailer_bytes() / Assignment::BYTES;
         self.close_round();
         self.round = Round::EMPTY;
         let n = usize::from(self.nodes.len());
         for step in 0..n {
             let index = (self.cursor + step) % n;
-            if self.round.len == Assignment::MAX || self.round.slots >= MAX_SLOTS {
+            if self.round.len == most || self.round.slots >= MAX_SLOTS {
                 self.cursor = index;
                 break;
             }

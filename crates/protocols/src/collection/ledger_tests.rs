@@ -2,17 +2,20 @@
 
 use super::*;
 use std::vec::Vec;
+use thalweg_wire::seal::frame::Sealing;
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
 fn asked<const N: usize>(ledger: &mut Ledger<N>) -> Vec<(u16, u8, u8)> {
-    ledger.next_round().map_or(Vec::new(), |round| {
-        assert!(round.slots <= MAX_SLOTS && round.len <= Assignment::MAX);
-        let all = round.assignments();
-        all.map(|a| (a.node.get(), a.first, a.count)).collect()
-    })
+    ledger
+        .next_round(Sealing::Open)
+        .map_or(Vec::new(), |round| {
+            assert!(round.slots <= MAX_SLOTS && round.len <= Assignment::MAX);
+            let all = round.assignments();
+            all.map(|a| (a.node.get(), a.first, a.count)).collect()
+        })
 }
 
 #[test]

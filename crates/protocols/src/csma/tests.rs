@@ -243,8 +243,12 @@ fn holding_deferring_and_acknowledging_keep_it_off_the_air() {
     let pause = later + Duration::from_millis(40);
     mac.defer(pause);
     assert!(mac.poll_timeout().unwrap() > pause);
-    mac.acknowledge(pause, 4, Congestion::Clear, 20);
-    assert_eq!(wants(&mut mac), [ops::ACK]);
+    mac.acknowledge(pause, 4, Congestion::Congested, 20);
+    let request = mac.poll_radio().unwrap();
+    let mpdu = &[0x12, 0, 4];
+    let acknowledge = RadioOp::Acknowledge { mpdu };
+    assert_eq!((request.id, request.op), (ops::ACK, acknowledge));
+    assert_eq!(wants(&mut mac), []);
     let (at, ops) = next(&mut mac);
     assert!(ops.is_empty() && mac.poll_timeout().unwrap() > at);
     mac.handle_radio(

@@ -36,6 +36,7 @@ pub enum Command<const NODES: usize = 256> {
 
 /// Why an order is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refused {
     /// An order is being carried out, here or by the sink of a measurement.
     Busy,
@@ -45,10 +46,13 @@ pub enum Refused {
     Radio(Refusal),
     /// Nothing was heard of the radio.
     Silent,
+    /// The network is secured, and this node has no number left for its floods.
+    NoNumber,
 }
 
 /// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// A flood of the application: on its initiator when it is on the air, on every other node
     /// when it has arrived. Its bytes are [`super::Floodnet::payload`].

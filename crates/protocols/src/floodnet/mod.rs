@@ -28,6 +28,7 @@ use crate::glossy::{self, Flood};
 use crate::linkprobe::{BeaconTurn, LinkTable, Step};
 use crate::radio;
 use crate::ring::Fifo;
+use crate::seals::{Guard, Unsealed};
 use crate::sweep::{self, Sweeping, REACH};
 use crate::timer::sooner;
 use core::ops::RangeInclusive;
@@ -37,8 +38,9 @@ use sweeps::answer_course;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::beacon::{Announce, Beacon};
-use thalweg_wire::flood::{Campaign, Kind};
+use thalweg_wire::flood::{self, Campaign, Kind};
 use thalweg_wire::report::Health;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::{phy, FrameBuf, Reader};
 
 /// The names of operations that [`Floodnet`] uses.
@@ -136,7 +138,8 @@ impl Iterator for Waiting {
 ///
 /// RAM: about 1.8 kB, 50 bytes a neighbour and 18 bytes a node (14.4 kB for the defaults).
 #[derive(Debug)]
-pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
+pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256, G: Guard = Unsealed> {
+    guard: G,
     id: NodeId,
     config: Config,
     timing: BoardTiming,
@@ -166,7 +169,15 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// Node `id` on a board of `timing`, listening on the control channel from the first drain on.
     pub const fn new(id: NodeId, config: Config, timing: BoardTiming) -> Self {
+        Self::guarded(id, config, timing, Unsealed)
+    }
+}
+
+impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS, NODES, G> {
+    /// The same with `guard`: a node that has seals acts on sealed orders alone.
+    pub const fn guarded(id: NodeId, config: Config, timing: BoardTiming, guard: G) -> Self {
         Self {
+            guard,
             id,
             config,
             timing,
@@ -188,6 +199,14 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             unattended: None,
             events: Fifo::EMPTY,
         }
+    }
+    /// Its seals.
+    pub const fn guard_mut(&mut self) -> &mut G {
+        &mut self.guard
+    }
+    /// Its seals.
+    pub const fn guard(&self) -> &G {
+        &self.guard
     }
     /// This node's battery was measured: its reports carry `level` from now on; none before the first call.
     pub const fn set_battery(&mut self, level: BatteryLevel) {
@@ -335,10 +354,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     }
 
     fn handle_content(&mut self, initiator: NodeId, sequence: u8, relay: u8, reference: Instant) {
-        let content = self.flood.content();
-        let Ok((kind, _)) = Kind::parse_tag(&mut Reader::new(content)) else {
+        let Some(kind) = self.kind_to_act_on(initiator) else {
             return;
         };
+        let content = self.flood.content();
         match kind {
             Kind::Application => {
                 self.application = Some((initiator, sequence));
@@ -373,6 +392,23 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 }
             }
         }
+    }
+
+    /// What the flood of `initiator` carries that came in, if this node is to act on it. It is being relayed meanwhile.
+    fn kind_to_act_on(&mut self, initiator: NodeId) -> Option<Kind> {
+        let content = self.flood.raw_content();
+        let (kind, _) = Kind::parse_tag(&mut Reader::new(content)).ok()?;
+        let is_sealed = flood::is_sealed(content);
+        let acts = match (self.guard.seals(), kind) {
+            (None, _) => !is_sealed,
+            // What it floods itself comes from nobody else.
+            (Some(_), _) if initiator == self.id => false,
+            (Some(seals), _) if is_sealed => seals.obeys(initiator, content),
+            // Reports are no orders, and not sealed yet.
+            (Some(_), Kind::Report | Kind::Levels) => true,
+            (Some(_), _) => false,
+        };
+        acts.then_some(kind)
     }
 
     fn begin_turn(&mut self, announce: Announce, reference: Instant) {
@@ -488,7 +524,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     }
 }
 
-impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS, NODES> {
+impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Engine
+    for Floodnet<NEIGHBOURS, NODES, G>
+{
     type Command = Command<NODES>;
     type Event = Event;
 
@@ -532,7 +570,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
             }
             Radio::Probing(_) => self.flood.handle_radio(&event, None),
             Radio::Floods => {
-                self.join_sweep(&event);
+                // Beacons are not sealed.
+                if self.guard.sealing() == Sealing::Open {
+                    self.join_sweep(&event);
+                }
                 self.flood.handle_radio(&event, self.ring());
             }
         }

@@ -36,7 +36,7 @@ pub(super) fn copies(announcements: u64) -> u8 {
     (LONGEST / APART / announcements.max(1)).clamp(2, 12) as u8
 }
 
-impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
+impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS, NODES, G> {
     pub(super) fn repeating_due(&self) -> Option<Instant> {
         self.repeating.map(|repeating| repeating.due)
     }

@@ -4,6 +4,7 @@ use super::{lead, Config, Event, Floodnet, Refused, Waiting, LEAD};
 use crate::collection::{report_frame, Collect, Ledger, Links};
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::linkprobe::{Measure, Sweep};
+use crate::seals::Guard;
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
@@ -64,13 +65,16 @@ pub(super) struct Announcing {
     pub(super) reference: Instant,
 }
 
-impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
+impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS, NODES, G> {
     pub(super) fn is_free(&mut self) -> bool {
-        let free = !self.is_busy();
-        if !free {
-            self.emit(Event::Refused(Refused::Busy));
-        }
-        free
+        let has_number = self.guard.seals().is_none_or(|seals| seals.has_number());
+        let why = match (self.is_busy(), has_number) {
+            (true, _) => Refused::Busy,
+            (_, false) => Refused::NoNumber,
+            (false, true) => return true,
+        };
+        self.emit(Event::Refused(why));
+        false
     }
 
     pub(super) fn order_flood(
@@ -93,7 +97,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         match started {
             Ok(sequence) => {
                 self.flood.insist(insistence);
-                let mpdu_bytes = HEADER_BYTES + 1 + payload.len();
+                let mpdu_bytes = HEADER_BYTES + 1 + payload.len() + self.trailer_bytes();
                 self.task = Task::Flooding {
                     sequence,
                     mpdu_bytes,
@@ -258,7 +262,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         };
         let reference = now + START.max(lead(&timing) + LEAD);
-        let built = ledger.next_round().map(|round| {
+        let sealing = self.guard.sealing();
+        let built = ledger.next_round(sealing).map(|round| {
             let (slot, last) = match swept {
                 None => (config.report_slot(&timing), Duration::ZERO),
                 // The first answer goes inwards as the report did, later ones are flooded: the way inwards may lead
@@ -268,7 +273,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 }
                 Some(_) => (config.levels_slot(&timing), Duration::ZERO),
             };
-            let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len;
+            let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len + sealing.trailer_bytes();
             let first = config.schedule_slot(bytes, &timing);
             let schedule = Schedule {
                 campaign,
@@ -377,6 +382,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         }
     }
 
+    /// Bytes by which a flood of the sink is longer in a secured network.
+    pub(super) fn trailer_bytes(&self) -> usize {
+        self.guard.sealing().trailer_bytes()
+    }
+
     /// Begins a flood of the sink.
     pub(super) fn start(
         &mut self,
@@ -384,6 +394,15 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         content: &[u8],
         when: When,
     ) -> Result<u8, Refused> {
+        let sealed;
+        let content = match self.guard.seals() {
+            None => content,
+            Some(seals) => {
+                let made = seals.seal_flood(self.id, content);
+                sealed = made.map_err(|_| Refused::TooLong)?;
+                sealed.as_deref().ok_or(Refused::NoNumber)?
+            }
+        };
         let started = self.flood.start(now, content, self.config.n_tx, when);
         started.map_err(|_| Refused::TooLong)
     }

@@ -4,6 +4,7 @@ use super::sink::{Announcing, Collection, Phase, Task, OWN_FRAME, START};
 use super::{lead, repeating, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
 use crate::collection::{Agenda, Ledger};
 use crate::glossy::Ring;
+use crate::seals::Guard;
 use crate::sweep::{levels_frame, Built, Rows, Slots, Step, Sweep, Sweeping};
 use crate::sweep::{BEACON_BYTES, COPIES, REACH};
 use thalweg_engine::{RadioEvent, When};
@@ -11,6 +12,7 @@ use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
 use thalweg_wire::report::Health;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::sweep::{Announcement, Beacon, Parameters, Reports};
 use thalweg_wire::{FrameBuf, Reader};
 
@@ -22,7 +24,7 @@ pub(super) fn answer_course(parameters: &Parameters, slot: Duration) -> Reports 
     }
 }
 
-impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
+impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS, NODES, G> {
     /// The parameters of the last measurement, where that was a sweep and `campaign`.
     pub(super) fn swept(&self, campaign: Campaign) -> Option<&Parameters> {
         let parameters = self.measuring.sweep().map(Sweeping::parameters);
@@ -52,7 +54,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             _ => self.begin_sweep(parameters, begin, slot),
         }
         self.set_hops(relay.saturating_add(1));
-        self.note_announcement(reference, begin);
+        // Whoever repeats one would have to seal it, and has no numbers.
+        if self.guard.sealing() == Sealing::Open {
+            self.note_announcement(reference, begin);
+        }
     }
 
     /// This node is so many hops from the sink.
@@ -212,11 +217,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if self.config.reach > REACH {
             return repeating::APART;
         }
-        let bits = match Slots::from(nodes, 0) {
+        let trailer = self.trailer_bytes();
+        let bits = match Slots::from(nodes, 0, self.guard.sealing()) {
             Some(slots) if usize::from(slots.next) == nodes.len() => slots.bits().len(),
-            _ => Announcement::ADDRESSES / 8,
+            _ => Announcement::ADDRESSES / 8 - trailer,
         };
-        let bytes = HEADER_BYTES + Announcement::BYTES + bits;
+        let bytes = HEADER_BYTES + Announcement::BYTES + bits + trailer;
         self.config.schedule_slot(bytes, &self.timing)
     }
 
@@ -233,7 +239,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let parameters = sweep.parameters(self.campaign, report, self.config.levels_bytes);
         let nodes = sweep.nodes().as_slice();
         let reference = now + START.max(lead(&self.timing) + LEAD);
-        let announcements = Slots::announcements(nodes);
+        let announcements = Slots::announcements(nodes, self.guard.sealing());
         let copies = match sweep.reach() > REACH {
             true => repeating::copies(announcements),
             false => COPIES,
@@ -264,7 +270,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         };
         let nodes = collection.ledger.nodes.as_slice();
-        let (reference, slots) = (announcing.reference, Slots::from(nodes, announcing.rank));
+        let slots = Slots::from(nodes, announcing.rank, self.guard.sealing());
+        let reference = announcing.reference;
         let content = slots.and_then(|slots| {
             let announcement = Announcement {
                 parameters: *sweep.parameters(),

@@ -7,7 +7,7 @@ use crate::stack::{Application, Command, Config, Node, Queue, Readings};
 use crate::tree::{Role, Routing};
 use thalweg_engine::{Activity, Engine, RadioEvent, RadioId, RadioOp};
 use thalweg_units::{Channel, Dbm, Duration};
-use thalweg_wire::addressed::Header;
+use thalweg_wire::addressed::{Ack, Header};
 use thalweg_wire::tree::Data;
 use thalweg_wire::FrameBuf;
 
@@ -101,6 +101,63 @@ fn a_queue_says_that_it_is_congested_from_two_of_eight_on() {
             Congestion::Clear => Priority::Normal,
         };
         assert_eq!(node.stack().discipline().priority(), priority);
+    }
+}
+
+/// What the node answers to a packet that it has received.
+fn acknowledged(node: &mut Mote, number: u16) -> Ack {
+    let mpdu = &packet(3, 2, 3, number, Congestion::Clear);
+    let event = RadioEvent::Frame {
+        mpdu,
+        sfd: T0,
+        end: T0,
+        rssi: Dbm(-70.0),
+        lqi: 0,
+    };
+    node.handle_radio(T0, RadioId(0), event);
+    let mut answer = None;
+    while let Some(request) = node.poll_radio() {
+        if let RadioOp::Acknowledge { mpdu } = request.op {
+            assert_eq!(answer.replace(Ack::parse(mpdu).unwrap()), None);
+        }
+    }
+    let op = csma::ops::ACK;
+    node.handle_radio(T0, RadioId(0), RadioEvent::Sent { op, sfd: T0 });
+    drain(node);
+    answer.unwrap()
+}
+
+#[test]
+fn acknowledgements_say_that_a_queue_is_congested_where_the_strategy_has_them_do_so() {
+    for (strategy, tells) in [
+        ("fusion-ack", Congestion::Congested),
+        ("fusion", Congestion::Clear),
+        ("none", Congestion::Clear),
+    ] {
+        let mut node = node(strategy);
+        let first = acknowledged(&mut node, 0);
+        assert_eq!(
+            (first.sequence, first.congestion),
+            (0, Congestion::Clear),
+            "{strategy}"
+        );
+        fill(&mut node, 3);
+        let full = acknowledged(&mut node, 7);
+        assert_eq!((full.sequence, full.congestion), (7, tells), "{strategy}");
+    }
+}
+
+/// A child hears it in an acknowledgement as it does in a packet.
+#[test]
+fn an_acknowledgement_from_a_congested_parent_stops_a_child_where_the_strategy_has_it_do_so() {
+    let acknowledged = Outcome::Acknowledged(Congestion::Congested);
+    for (strategy, is_held) in [("fusion-ack", true), ("fusion", false)] {
+        let mut fusion = Fusion::new(id(2), Strategy::named(strategy).unwrap());
+        fusion.sent(DOWN, acknowledged);
+        assert_eq!(fusion.gate(T0, Direction::Up), Gate::Open);
+        fusion.sent(Direction::Up, acknowledged);
+        let gate = if is_held { Gate::Held } else { Gate::Open };
+        assert_eq!(fusion.gate(T0, Direction::Up), gate, "{strategy}");
     }
 }
 

@@ -13,7 +13,8 @@ use core::ops::RangeInclusive;
 use thalweg_engine::{Ability, BoardTiming, OpId, RadioEvent, RadioOp, Refusal, Request};
 use thalweg_engine::{Wants, When};
 use thalweg_units::{Channel, ChannelSet, Duration, Instant, NodeId};
-use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, HEADER_BYTES, MAX_CONTENT, MAX_RELAY};
+use thalweg_wire::flood::{opened_content, patch_relay, Course, Ntx, Repr};
+use thalweg_wire::flood::{HEADER_BYTES, MAX_CONTENT, MAX_RELAY};
 use thalweg_wire::phy;
 use thalweg_wire::FrameBuf;
 
@@ -297,8 +298,12 @@ impl Flood {
     fn turn(&self, ring: Ring) -> Option<u8> {
         self.config.last_relay().checked_sub(ring.hops)
     }
-    /// What the flood in progress, or the last one, carries.
+    /// What the flood in progress, or the last one, carries, without what seals it.
     pub fn content(&self) -> &[u8] {
+        opened_content(self.raw_content())
+    }
+    /// The same with it.
+    pub(crate) fn raw_content(&self) -> &[u8] {
         self.frame.get(HEADER_BYTES..).unwrap_or_default()
     }
     /// Whether this node is taking part in a flood.

@@ -57,6 +57,7 @@ pub enum LinkEvent<'a> {
 
 /// Why a message is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SendError {
     /// There is no session.
     Down,

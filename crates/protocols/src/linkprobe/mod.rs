@@ -32,6 +32,7 @@ pub struct Measure<const NODES: usize = 256> {
 
 /// Why links cannot be measured so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MeasureError {
     /// No node is to send.
     NoNodes,

@@ -12,6 +12,7 @@ pub struct NodeList<const NODES: usize = 256> {
 
 /// Why a list of nodes cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NodeListError {
     /// It has room for fewer.
     Full,

@@ -7,10 +7,13 @@ use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::object::ObjectStore;
 use crate::pipeline::{self, End};
+use crate::seals::Guard;
 use thalweg_engine::Engine;
 use thalweg_units::Instant;
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
     /// Takes the events of the engines below, and acts on them.
     pub(super) fn attend(&mut self, now: Instant) {
         while let Some(event) = self.pipeline.poll_event() {
@@ -76,11 +79,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 let Ok(segment) = self.assembler.push(self.floods.payload()) else {
                     return;
                 };
+                if segment.sealing != self.guard().sealing() {
+                    return;
+                }
                 self.sinks.note_flood(self.id, initiator, relay);
                 if initiator == self.id {
-                    self.flood_began(reference, reference + segment.until_start);
+                    self.flood_began(segment, reference);
                 } else {
-                    self.handle_segment(segment, reference);
+                    self.handle_segment(segment, initiator, reference);
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),

@@ -9,12 +9,15 @@ use super::{Mote, Order, Others, Work};
 use crate::floodnet;
 use crate::glossy::Insistence;
 use crate::object::ObjectStore;
+use crate::seals::Guard;
 use core::mem;
 use thalweg_engine::{Engine, When};
 use thalweg_units::Instant;
 use thalweg_wire::FrameBuf;
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
     /// The same node after a restart in a network that was in use: before its first order it wakes the sleepers, which
     /// takes 560 ms and a flood's time.
     #[must_use]

@@ -9,6 +9,7 @@ use super::{Duty, Mote};
 use crate::floodnet::{self, Idle};
 use crate::object::ObjectStore;
 use crate::rng::Rng;
+use crate::seals::Guard;
 use thalweg_engine::{Engine, RadioEvent};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::flood::{Kind, Repr};
@@ -47,7 +48,9 @@ impl Company {
     };
 }
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
     /// A frame may have come in.
     pub(super) fn note_company(&mut self, event: &RadioEvent<'_>) {
         let (RadioEvent::Frame { mpdu, .. }, Company::Sought { kept, .. }) =

@@ -7,6 +7,7 @@ use crate::{floodnet, pipeline};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::hop::HopRoute;
 use thalweg_wire::route::Route;
+use thalweg_wire::seal::frame::Sealing;
 
 /// An order. All but [`Command::Stop`] are for the sink, one at a time.
 // The lists are stored in place: there is no allocator to put them elsewhere.
@@ -37,10 +38,32 @@ pub enum Command<const NODES: usize = 256> {
     FetchHops(HopRoute),
     /// Leave everything and listen for floods.
     Stop,
+    /// This node's floods may have the numbers from `from` on, so many of them. Only in a secured network, whose floods
+    /// are numbered.
+    Numbers {
+        /// The first.
+        from: u32,
+        /// How many.
+        count: u16,
+    },
+}
+
+impl<const NODES: usize> Command<NODES> {
+    /// In what networks it is carried out; none where in any.
+    pub const fn sealing(&self) -> Option<Sealing> {
+        match self {
+            Self::Fetch(route) | Self::FetchTogether { route, .. } => Some(route.sealing),
+            // Calls hop by hop are not sealed.
+            Self::FetchHops(_) => Some(Sealing::Open),
+            Self::Numbers { .. } => Some(Sealing::Sealed),
+            Self::Measure(_) | Self::Collect(_) | Self::Sweep(_) | Self::Stop => None,
+        }
+    }
 }
 
 /// Why an order is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refused {
     /// Another order is being carried out, or this node takes part in another's.
     Busy,
@@ -50,10 +73,13 @@ pub enum Refused {
     BadRoute,
     /// The transfers to begin together with begin too soon to wake another route.
     TooLate,
+    /// The order is for a secured network and this node has no keys, or the other way round.
+    Sealing,
 }
 
 /// Events for the layer above.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// Of link measurement and collection.
     Floods(floodnet::Event),

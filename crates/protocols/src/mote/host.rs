@@ -39,6 +39,7 @@ const FETCH_TOGETHER: u8 = 5;
 const STOP: u8 = 6;
 /// Seven and eight are a station's, which has sessions.
 const FETCH_HOPS: u8 = 9;
+const NUMBERS: u8 = 10;
 
 impl<const NODES: usize> Command<NODES> {
     /// Reads an order.
@@ -73,6 +74,10 @@ impl<const NODES: usize> Command<NODES> {
             },
             STOP => Self::Stop,
             FETCH_HOPS => Self::FetchHops(HopRoute::parse(&mut r)?),
+            NUMBERS => Self::Numbers {
+                from: r.u32()?,
+                count: r.u16()?,
+            },
             _ => return Err(bad),
         };
         r.end()?;
@@ -109,6 +114,7 @@ impl<const NODES: usize> Command<NODES> {
             }
             Self::Stop => w.u8(STOP).map(|_| ()),
             Self::FetchHops(route) => route.emit(w.u8(FETCH_HOPS)?),
+            Self::Numbers { from, count } => w.u8(NUMBERS)?.u32(*from)?.u16(*count).map(|_| ()),
         }
     }
 }
@@ -188,11 +194,12 @@ const COUNTED: u8 = 0x37;
 /// Numbers of groups, chains and reasons are their places in these lists.
 const GROUPS: [Group; 2] = [Group::Odd, Group::Even];
 const CHAINS: [Chain; 2] = [Chain::Planned, Chain::Alternate];
-const REASONS: [Refused; 4] = [
+const REASONS: [Refused; 5] = [
     Refused::Busy,
     Refused::NotSink,
     Refused::BadRoute,
     Refused::TooLate,
+    Refused::Sealing,
 ];
 const SETUP_ERRORS: [SetupError; 7] = [
     SetupError::Busy,
@@ -218,6 +225,7 @@ const FLOODS_BUSY: u8 = 0;
 const FLOODS_TOO_LONG: u8 = 1;
 const FLOODS_SILENT: u8 = 2;
 const FLOODS_RADIO: u8 = 3;
+const FLOODS_UNNUMBERED: u8 = 4;
 /// Of the radio; the last has a time behind it.
 const REFUSALS: [Refusal; 5] = [
     Refusal::ChannelBusy,
@@ -350,6 +358,7 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             FLOODS_BUSY => floodnet::Refused::Busy,
             FLOODS_TOO_LONG => floodnet::Refused::TooLong,
             FLOODS_SILENT => floodnet::Refused::Silent,
+            FLOODS_UNNUMBERED => floodnet::Refused::NoNumber,
             FLOODS_RADIO => floodnet::Refused::Radio(match r.u8()? {
                 LATE => Refusal::Late { by: duration(r)? },
                 other => numbered(&REFUSALS, &mut Reader::new(&[other]))?,
@@ -434,6 +443,7 @@ fn emit_refused(why: floodnet::Refused, w: &mut Writer<'_>) -> Result<(), WireEr
         Refused::Busy => w.u8(FLOODS_BUSY)?,
         Refused::TooLong => w.u8(FLOODS_TOO_LONG)?,
         Refused::Silent => w.u8(FLOODS_SILENT)?,
+        Refused::NoNumber => w.u8(FLOODS_UNNUMBERED)?,
         Refused::Radio(Refusal::Late { by }) => w.u8(FLOODS_RADIO)?.u8(LATE)?.u64(by.as_nanos())?,
         Refused::Radio(why) => w.u8(FLOODS_RADIO)?.u8(number(&REFUSALS, &why)?)?,
     };

@@ -8,6 +8,7 @@ use super::{Duty, Mote, Order, Others, Work};
 use crate::floodnet::{self, Idle};
 use crate::object::ObjectStore;
 use crate::rouse::{self, AWAKE, MARGIN, PERIOD};
+use crate::seals::Guard;
 use crate::sweep::REACH;
 use core::mem;
 use thalweg_engine::RadioEvent;
@@ -21,7 +22,9 @@ enum ByFloods {
     No,
 }
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
     /// The network has idled for so long that all others rest.
     pub const fn set_idled(&mut self) {
         (self.active, self.reached) = (None, None);

@@ -36,6 +36,7 @@ use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline};
 use crate::ring::Fifo;
 use crate::rouse::{self, Train};
+use crate::seals::{Guard, Kept, Unsealed};
 use crate::timer::sooner;
 use core::mem;
 use rendezvous::{Listening, Schedule, Which};
@@ -109,11 +110,16 @@ enum Work<const NODES: usize> {
 
 /// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
 #[derive(Debug)]
-pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
+pub struct Mote<
+    S: ObjectStore,
+    const NEIGHBOURS: usize = 160,
+    const NODES: usize = 256,
+    G: Guard = Unsealed,
+> {
     id: NodeId,
     config: floodnet::Config,
-    floods: Floodnet<NEIGHBOURS, NODES>,
-    pipeline: Pipeline<S, AnyAdaptation>,
+    floods: Floodnet<NEIGHBOURS, NODES, G>,
+    pipeline: Pipeline<S, AnyAdaptation, G>,
     assembler: Assembler,
     duty: Duty,
     schedule: Option<Schedule>,
@@ -138,11 +144,28 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
     /// Node `id` on a board of `timing` with the objects of `store`.
     pub fn new(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self {
+        Self::guarded((id, Unsealed), config, timing, store)
+    }
+}
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
+    /// The same with seals in `guard`: a node that has some obeys sealed orders alone, and its base station's.
+    pub fn guarded(
+        (id, guard): (NodeId, G),
+        config: floodnet::Config,
+        timing: BoardTiming,
+        store: S,
+    ) -> Self
+    where
+        G: Clone,
+    {
         Self {
             id,
             config,
-            floods: Floodnet::new(id, config, timing),
-            pipeline: Pipeline::new(store),
+            floods: Floodnet::guarded(id, config, timing, guard.clone()),
+            pipeline: Pipeline::guarded(store, guard),
             assembler: Assembler::EMPTY,
             duty: Duty::Floods,
             schedule: None,
@@ -165,8 +188,18 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.id
     }
     /// The pipeline: its store, its counts.
-    pub const fn pipeline(&self) -> &Pipeline<S, AnyAdaptation> {
+    pub const fn pipeline(&self) -> &Pipeline<S, AnyAdaptation, G> {
         &self.pipeline
+    }
+    /// Its seals: what they keep must be in flash before a flood is acted on.
+    pub const fn guard(&self) -> &G {
+        self.floods.guard()
+    }
+    /// This node has restarted: it acts on no flood that it may have acted on before.
+    pub fn restore(&mut self, kept: Kept) {
+        if let Some(seals) = self.floods.guard_mut().seals() {
+            seals.restore(kept);
+        }
     }
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {
@@ -194,7 +227,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         config: &floodnet::Config,
         timing: &BoardTiming,
     ) -> Duration {
-        let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+        let bytes = route.wake_up_bytes();
         let before = route.segments().saturating_sub(1) as u64;
         let hops = route.channels.hops() + 1;
         let last = match route.scheme {
@@ -408,8 +441,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 }
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
-    for Mote<S, NEIGHBOURS, NODES>
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard> Engine
+    for Mote<S, NEIGHBOURS, NODES, G>
 {
     type Command = Command<NODES>;
     type Event = Event;
@@ -421,7 +454,18 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
         self.settle_for_order(now);
+        if command
+            .sealing()
+            .is_some_and(|of| of != self.guard().sealing())
+        {
+            return self.emit(Event::Refused(Refused::Sealing));
+        }
         match command {
+            Command::Numbers { from, count } => {
+                if let Some(seals) = self.floods.guard_mut().seals() {
+                    seals.grant(from, count);
+                }
+            }
             Command::Measure(m) => {
                 self.queue_order(now, Order::Floods(floodnet::Command::Measure(m)));
             }

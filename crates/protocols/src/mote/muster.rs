@@ -10,10 +10,12 @@ use crate::floodnet;
 use crate::glossy::{flood_spacing, Insistence};
 use crate::object::ObjectStore;
 use crate::pipeline;
+use crate::seals::Guard;
 use thalweg_engine::{Engine, When};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::muster::Muster;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::FrameBuf;
 
 /// How often it is flooded: who misses it has no part in the session.
@@ -39,7 +41,9 @@ pub(super) struct Mustering {
     left: u8,
 }
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
     /// Calls all nodes to a session of `sources`. It ends in [`Self::take_mustered`], or in an event that refuses it.
     pub fn muster(&mut self, now: Instant, sources: FrameBuf) {
         self.queue_order(now, Order::Muster(sources));
@@ -113,6 +117,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Ok(muster) = Muster::parse(self.floods.payload()) else {
             return false;
         };
+        // Sessions are not sealed.
+        if self.guard().sealing() == Sealing::Sealed {
+            return true;
+        }
         if by != self.id && !self.has_order() {
             let start = reference + muster.until_start;
             self.mustered = Some(Mustered { by, start });

@@ -131,6 +131,7 @@ fn session(route: &Route, role: Role, start: Instant) -> Session {
         payload: route.payload,
         range: route.range,
         format: route.format,
+        mic_bytes: route.sealing.mic_bytes(),
         note_bytes: match route.probe {
             Probe::First => thalweg::NOTE_BYTES,
             Probe::None => 0,
@@ -213,3 +214,7 @@ pub(super) fn handover(timing: &BoardTiming) -> Duration {
 pub(super) fn first_frame(timing: &BoardTiming) -> Duration {
     timing.turnaround + SFD_OFFSET
 }
+
+#[cfg(test)]
+#[path = "setup_tests.rs"]
+mod tests;

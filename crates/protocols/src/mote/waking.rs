@@ -10,11 +10,13 @@ use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
 use crate::pipeline::Setup;
+use crate::seals::Guard;
 use thalweg_engine::{Engine, RadioEvent, When};
-use thalweg_units::{Duration, Instant};
+use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::route::{Route, Scheme, Segment, WakeUpTurn, LEAST_SEGMENT_BYTES};
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::FrameBuf;
 
 /// The step of times in segments.
@@ -74,7 +76,9 @@ pub(super) struct Call {
     pub(super) rendezvous: Option<RendezvousTimes>,
 }
 
-impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Mote<S, NEIGHBOURS, NODES, G>
+{
     /// Floods the next segment of the wake-up message.
     pub(super) fn flood_segment(&mut self, now: Instant) {
         let Work::Waking(wake_up) = &mut self.work else {
@@ -128,15 +132,18 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Takes a segment of another sink's wake-up, whose flood began at `reference`: its route may be complete now.
     #[inline(never)]
-    pub(super) fn handle_segment(&mut self, segment: Segment, reference: Instant) {
+    pub(super) fn handle_segment(&mut self, segment: Segment, by: NodeId, reference: Instant) {
         if let Some(route) = &self.assembler.route() {
-            self.handle_route(route, segment, reference);
+            // The transfer's key is by the number of the sink's floods.
+            if route.sealing == Sealing::Open || route.sink == by {
+                self.handle_route(route, segment, reference);
+            }
         }
     }
 
     /// `route` is complete with `segment`, whose flood began at `reference`.
     fn handle_route(&mut self, route: &Route, segment: Segment, reference: Instant) {
-        let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+        let bytes = route.wake_up_bytes();
         let ahead = first_frame(self.floods.timing());
         let apart = flood_spacing(bytes, self.config.n_tx, self.floods.timing()) + ahead;
         let start = reference + segment.until_start;
@@ -153,7 +160,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         // Of transfers that begin together, the one that this node is needed for.
         match &mut self.pending_call {
             Some(call) if call.setup.is_some() => call.further = further,
-            _ => self.note_call(route, start, further, rendezvous),
+            _ => {
+                if let Some(seals) = self.floods.guard_mut().seals() {
+                    seals.note_call(route.sink, segment.index);
+                }
+                self.note_call(route, start, further, rendezvous);
+            }
         }
     }
 
@@ -173,14 +185,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     #[inline(never)]
     fn further_after(&self, route: &Route, segment: Segment) -> Further {
         let (config, timing) = (&self.config, self.floods.timing());
-        let spacing = flood_spacing(
-            HEADER_BYTES + 1 + route.segment_bytes(),
-            config.n_tx,
-            timing,
-        );
+        let spacing = flood_spacing(route.wake_up_bytes(), config.n_tx, timing);
         let own = Self::wake_up_time(route, config, timing);
         let own = own.saturating_sub(spacing * u64::from(segment.index));
-        let least = HEADER_BYTES + 1 + LEAST_SEGMENT_BYTES;
+        let least = HEADER_BYTES + 1 + LEAST_SEGMENT_BYTES + route.sealing.trailer_bytes();
         let one_more = flood_time(least, config.reach, config.n_tx, timing);
         match segment.until_start >= own + one_more {
             true => Further::MayCome,
@@ -217,10 +225,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// The sink's flood is out, and has announced the source's start.
-    pub(super) fn flood_began(&mut self, reference: Instant, start: Instant) {
+    pub(super) fn flood_began(&mut self, segment: Segment, reference: Instant) {
+        let start = reference + segment.until_start;
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
+        if let Some(seals) = self.floods.guard_mut().seals() {
+            seals.note_own_call(self.id, segment.index);
+        }
         // Nodes take it from the last segment, which tells it in whole milliseconds.
         if wake_up.start.replace(start).is_none() {
             self.emit(Event::WakeUp { reference, start });
@@ -246,6 +258,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             self.call(route, start, Further::None, rendezvous)
         });
         self.work = Work::Nothing;
+        if let Some(seals) = self.floods.guard_mut().seals() {
+            seals.call_own();
+        }
         match call {
             Some(call) => self.join(now, &call),
             None => self.emit(Event::Refused(Refused::BadRoute)),
@@ -312,6 +327,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 }
                 self.floods.stop(now);
                 self.duty = Duty::Transfer;
+                self.share_transfer_key();
                 self.pipeline.join(now, *setup);
                 self.emit(Event::Joined);
                 self.attend(now);
@@ -326,6 +342,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 }
                 self.rest(now, schedule);
             }
+        }
+    }
+
+    /// What the floods' seals know of the transfer that begins, the pipeline's must know.
+    fn share_transfer_key(&mut self) {
+        let called = (self.floods.guard_mut().seals()).and_then(|seals| seals.called());
+        if let Some(seals) = self.pipeline.guard_mut().seals() {
+            seals.begin(called);
         }
     }
 
@@ -352,7 +376,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return false;
         }
         if let Ok(hop::Frame::Call { to, route }) = hop::Frame::parse(mpdu) {
-            let is_own = route.nodes().get(usize::from(to)) == Some(&self.id);
+            // Calls hop by hop are not sealed.
+            let is_own = self.guard().sealing() == Sealing::Open
+                && route.nodes().get(usize::from(to)) == Some(&self.id);
             if is_own && !self.has_order() {
                 self.join_hops(now, route, to);
             }

@@ -6,11 +6,11 @@
 //! that begins as asked (CIT, section 4).
 
 use crate::radio;
-use core::mem::size_of;
-use core::ops::RangeInclusive;
+use core::ops::{Deref, DerefMut, RangeInclusive};
 use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, SLIM_HEADER_BYTES};
+use thalweg_wire::seal::frame::MIC_BYTES;
 use thalweg_wire::FrameBuf;
 
 /// The names of the operations of a pipeline, so that an answer to another engine of the same
@@ -43,7 +43,38 @@ enum Hold {
 }
 
 /// A frame that goes out while another is kept: a NACK without a bit vector, with a note of one byte.
-pub(super) type Brief = [u8; SLIM_HEADER_BYTES + NACK_BODY_BYTES + 1];
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Brief {
+    bytes: [u8; SLIM_HEADER_BYTES + NACK_BODY_BYTES + 1 + MIC_BYTES as usize],
+    len: u8,
+}
+
+impl Brief {
+    /// A copy of `mpdu`; none where that is longer.
+    pub(super) fn of(mpdu: &[u8]) -> Option<Self> {
+        let mut brief = Self::EMPTY;
+        brief.bytes.get_mut(..mpdu.len())?.copy_from_slice(mpdu);
+        brief.len = mpdu.len() as u8;
+        Some(brief)
+    }
+    const EMPTY: Self = Self {
+        bytes: [0; SLIM_HEADER_BYTES + NACK_BODY_BYTES + 1 + MIC_BYTES as usize],
+        len: 0,
+    };
+}
+
+impl Deref for Brief {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+impl DerefMut for Brief {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        (self.bytes.get_mut(..usize::from(self.len))).unwrap_or_default()
+    }
+}
 
 /// Which frame is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +119,7 @@ impl Air {
         hold: None,
         next: None,
         frame: FrameBuf::EMPTY,
-        brief: [0; size_of::<Brief>()],
+        brief: Brief::EMPTY,
         sends: Sends::Frame,
         last_id: OpId(0),
         current: None,

@@ -73,7 +73,9 @@ impl Cadence {
         let (hops, payload) = (session.hops, session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + usize::from(payload);
-        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.note_bytes);
+        let mic_bytes = usize::from(session.mic_bytes);
+        let nack_fixed_bytes =
+            header_bytes + NACK_BODY_BYTES + usize::from(session.note_bytes) + mic_bytes;
         let alike = session.policy.lengths == Lengths::Equal;
         let at_least = |bytes: usize| match session.policy.lengths {
             Lengths::AsNeeded => bytes,
@@ -81,7 +83,8 @@ impl Cadence {
             Lengths::Whole => bytes.max(data_bytes),
             Lengths::Equal => data_bytes,
         };
-        let request_bytes = header_bytes + REQUEST_BODY_BYTES + usize::from(session.count_bytes);
+        let request_bytes =
+            header_bytes + REQUEST_BODY_BYTES + usize::from(session.count_bytes) + mic_bytes;
         let request_bytes = at_least(request_bytes);
         let max_nack_bytes = header_bytes + usize::from(payload.max(MIN_NACK_BODY));
         let longest = data_bytes.max(request_bytes).max(max_nack_bytes);

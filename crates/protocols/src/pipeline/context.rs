@@ -9,11 +9,13 @@ use super::session::Session;
 use crate::bits::Bits;
 use crate::object::ObjectStore;
 use crate::ring::Fifo;
+use crate::seals::{ControlSeal, Guard};
 use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
-use thalweg_wire::pipeline::{Request, MAX_PACKETS};
+use thalweg_wire::pipeline::{Kind, Request, MAX_PACKETS};
 use thalweg_wire::route::{ObjectRange, Role};
+use thalweg_wire::{FrameBuf, Reader};
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
@@ -112,12 +114,14 @@ impl Resources {
         }
     }
     /// What the roles borrow for one call.
-    pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>>(
+    pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>, G: Guard>(
         &'a mut self,
         setup: &'a mut Setup<A>,
         store: &'a mut dyn ObjectStore,
+        guard: &'a mut G,
     ) -> Context<'a> {
         Context {
+            seal: guard.seals().map(|seals| seals as &mut dyn ControlSeal),
             session: &setup.session,
             cadence: &setup.cadence,
             adaptation: &mut *setup.adaptation,
@@ -133,6 +137,7 @@ impl Resources {
 
 /// Borrowed from the engine for one call.
 pub(super) struct Context<'a> {
+    seal: Option<&'a mut dyn ControlSeal>,
     pub(super) session: &'a Session,
     pub(super) cadence: &'a Cadence,
     pub(super) adaptation: &'a mut dyn Adaptation,
@@ -147,6 +152,37 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     pub(super) fn emit(&mut self, event: Event) {
         let _ = self.events.push(event);
+    }
+    /// Seals the request or NACK that was written. One that cannot be sealed, which cannot come about, is refused by the
+    /// radio as it is empty.
+    pub(super) fn seal(&mut self) {
+        if self.session.mic_bytes == 0 {
+            return;
+        }
+        let frame = self.air.frame_mut();
+        let mic = self.seal.as_mut().and_then(|seal| seal.mic(frame));
+        if !mic.is_some_and(|mic| frame.append(&mic).is_ok()) {
+            *frame = FrameBuf::EMPTY;
+        }
+    }
+    /// What follows the header in `mpdu`, a frame of `kind`: `body`, without the MIC where there is one; none where that is
+    /// wrong.
+    pub(super) fn opened<'m>(
+        &mut self,
+        kind: Kind,
+        mpdu: &'m [u8],
+        body: Reader<'m>,
+    ) -> Option<Reader<'m>> {
+        if kind == Kind::Data || self.session.mic_bytes == 0 {
+            return Some(body);
+        }
+        let header_bytes = mpdu.len() - body.remaining();
+        let plain = self.seal.as_mut().and_then(|seal| seal.opened(mpdu));
+        let forged = u16::from(plain.is_none());
+        self.stats.forged = self.stats.forged.saturating_add(forged);
+        plain
+            .and_then(|plain| plain.get(header_bytes..))
+            .map(Reader::new)
     }
     /// Listens on this node's channel, if on any, and aborts what is being received. Relays want the heads of frames;
     /// source and destination mostly have nothing better to receive.

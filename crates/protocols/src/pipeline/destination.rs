@@ -169,6 +169,9 @@ impl Destination {
                 Reception::Packet
             }
             Kind::Request => {
+                let Some(mut body) = cx.opened(head.kind, mpdu, body) else {
+                    return Continue(());
+                };
                 let Ok(request) = Request::parse(&mut body) else {
                     return Continue(());
                 };
@@ -406,6 +409,7 @@ impl Destination {
         let all_bytes = note_bytes + usize::from(train.plan.vector_bytes);
         let (note, bits) = vector[..all_bytes].split_at_mut(note_bytes);
         let nack_bytes = cx.cadence.nack_bytes(bits.len());
+        let plain_bytes = nack_bytes - usize::from(cx.session.mic_bytes);
         // The only NACK that lists nothing although packets are missing.
         let goes_on = missing > 0 && train.plan == Plan::GO_ON;
         if !goes_on {
@@ -432,8 +436,9 @@ impl Destination {
         let _built = cx.air.frame_mut().rebuild(|w| {
             Header { head, number }.emit_as(cx.session.format, w)?;
             nack.emit(w)?;
-            (w.len()..nack_bytes).try_for_each(|_| w.u8(0).map(|_| ()))
+            (w.len()..plain_bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
+        cx.seal();
         let channel = cx.adaptation.channel(hop - 1, train.sfd);
         cx.air.transmit(channel, When::At(train.sfd));
     }

@@ -105,6 +105,8 @@ pub struct Stats {
     pub aborted: u32,
     /// Transmissions that the radio refused.
     pub refused: u32,
+    /// Requests and NACKs of a sealed transfer whose MIC was wrong.
+    pub forged: u16,
 }
 
 impl Stats {

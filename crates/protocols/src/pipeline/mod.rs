@@ -33,6 +33,7 @@ pub use session::{GiveUp, Lengths, Policy, Retry, Session, SetupError};
 
 use crate::object::ObjectStore;
 use crate::ring::Fifo;
+use crate::seals::{Guard, Unsealed};
 use crate::timer::sooner;
 use air::{Air, TxAnswer};
 use context::{Context, Flow, Held, Packets, Resources};
@@ -79,8 +80,9 @@ enum Active<A> {
 /// One node's part in packet pipelines, one transfer after the other. `S` holds the objects, `A` is
 /// whichever [`Adaptation`] a transfer has: an enum of those that a node knows, or a box.
 #[derive(Debug)]
-pub struct Pipeline<S, A> {
+pub struct Pipeline<S, A, G = Unsealed> {
     store: S,
+    guard: G,
     active: Option<Active<A>>,
     resources: Resources,
 }
@@ -88,8 +90,16 @@ pub struct Pipeline<S, A> {
 impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     /// A pipeline whose objects are in `store`.
     pub fn new(store: S) -> Self {
+        Self::guarded(store, Unsealed)
+    }
+}
+
+impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S, A, G> {
+    /// A pipeline whose objects are in `store`, and whose requests and NACKs are sealed by `guard`, where a transfer is.
+    pub fn guarded(store: S, guard: G) -> Self {
         Self {
             store,
+            guard,
             active: None,
             resources: Resources {
                 air: Air::IDLE,
@@ -108,6 +118,10 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
+    }
+    /// Its seals.
+    pub const fn guard_mut(&mut self) -> &mut G {
+        &mut self.guard
     }
     /// The `len` bytes of [`Event::Report`].
     pub fn report(&mut self, len: u8) -> &[u8] {
@@ -174,7 +188,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
             self.finish(end);
             return Ok(());
         }
-        let mut cx = self.resources.context(&mut setup, &mut self.store);
+        let mut cx = (self.resources).context(&mut setup, &mut self.store, &mut self.guard);
         let state = match cx.session.role {
             Role::Source => State::Source(Source::start(&mut cx, now)?),
             Role::Relay { stage, group }
@@ -192,7 +206,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         let Some(Active::Pipeline { setup, state }) = &mut self.active else {
             return;
         };
-        let mut cx = self.resources.context(setup, &mut self.store);
+        let mut cx = (self.resources).context(setup, &mut self.store, &mut self.guard);
         if let Break(end) = f(state, &mut cx) {
             self.finish(end);
         }
@@ -301,7 +315,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     }
 }
 
-impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S, A> {
+impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Engine for Pipeline<S, A, G> {
     type Command = Command<A>;
     type Event = Event;
 

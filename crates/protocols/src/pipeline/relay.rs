@@ -164,6 +164,9 @@ impl Relay {
         if head.tag != cx.session.tag() || !self.wants(cx, &head, mpdu) {
             return Continue(());
         }
+        let Some(body) = cx.opened(head.kind, mpdu, body) else {
+            return Continue(());
+        };
         let what = match head.kind {
             Kind::Data if mpdu.len() != cx.cadence.data_bytes() => None,
             Kind::Data => {
@@ -270,7 +273,7 @@ impl Relay {
         let next = sfd + cx.cadence.slot(mpdu.len());
         let channel = cx.adaptation.channel(towards, next);
         if self.kept.is_some() && head.kind == Kind::Nack {
-            let brief = Brief::try_from(mpdu).ok();
+            let brief = Brief::of(mpdu);
             if let Some(brief) = brief.and_then(|brief| self.in_own_name(brief)) {
                 cx.air.send_beside(brief, channel, When::AfterRx(gap));
             }

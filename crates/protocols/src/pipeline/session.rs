@@ -102,6 +102,8 @@ pub struct Session {
     pub format: Format,
     /// Bytes of the adaptation's note in a NACK.
     pub note_bytes: u8,
+    /// Bytes of the MIC of a request or NACK; 0 in a transfer that is not sealed.
+    pub mic_bytes: u8,
     /// Bytes of a request for the stages' counts.
     pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
@@ -191,7 +193,9 @@ impl Session {
             _ if alike && self.payload.bytes() < MIN_NACK_BODY => {
                 Err(SetupError::PayloadTooSmallForControl)
             }
-            _ if usize::from(self.note_bytes) + NACK_BODY_BYTES >= usize::from(MIN_NACK_BODY) => {
+            _ if usize::from(self.note_bytes + self.mic_bytes) + NACK_BODY_BYTES
+                >= usize::from(MIN_NACK_BODY) =>
+            {
                 Err(SetupError::NoteTooLong)
             }
             _ => Ok(()),
@@ -201,6 +205,7 @@ impl Session {
 
 /// Why a transfer cannot begin at this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetupError {
     /// Another one is under way.
     Busy,

@@ -225,7 +225,7 @@ impl Source {
             purpose,
             ..Self::request_for(self.packets, &self.object)
         };
-        let bytes = cx.cadence.request_bytes();
+        let bytes = cx.cadence.request_bytes() - usize::from(cx.session.mic_bytes);
         let sent = match purpose {
             Purpose::Count => core::mem::take(&mut self.sent[self.group.index()]),
             Purpose::Report | Purpose::Across | Purpose::Release => 0,
@@ -260,6 +260,9 @@ impl Source {
         // An empty frame, which cannot come about, would be refused by the radio.
         if built.is_ok() && cx.adaptation.calls(self.group) {
             pipeline::call(frame);
+        }
+        if kind != Kind::Data {
+            cx.seal();
         }
         let channel = cx.adaptation.channel(1, self.sfd);
         cx.air.transmit(channel, When::At(self.sfd));
@@ -330,7 +333,8 @@ impl Source {
         if !for_us || number != self.round {
             return;
         }
-        let Ok(nack) = Nack::parse(body) else { return };
+        let nack = cx.opened(head.kind, mpdu, body).map(Nack::parse);
+        let Some(Ok(nack)) = nack else { return };
         match self.doing {
             Doing::Waiting { .. } => {}
             // No request: the destination confirms packets.

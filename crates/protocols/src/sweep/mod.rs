@@ -19,6 +19,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_units::{ChannelSet, Duration, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::phy;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::sweep::{Announcement, Parameters, Reports, MAX_MEASURING};
 
 /// The shortest slot: a beacon of [`BEACON_BYTES`] takes 1.28 ms of it, clocks may be 0.36 ms off either way.
@@ -49,6 +50,7 @@ pub struct Sweep<const NODES: usize = 256> {
 
 /// Why links cannot be measured so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SweepError {
     /// No node is to send.
     NoNodes,
@@ -200,7 +202,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// `None` where no node is left.
-    pub(crate) fn from(nodes: &[NodeId], rank: u16) -> Option<Self> {
+    pub(crate) fn from(nodes: &[NodeId], rank: u16, sealing: Sealing) -> Option<Self> {
         let rest = nodes.get(usize::from(rank)..)?;
         let mut slots = Self {
             from: *rest.first()?,
@@ -210,7 +212,10 @@ impl Slots {
         };
         for node in rest {
             let at = usize::from(node.get().saturating_sub(slots.from.get()));
-            let Some(byte) = slots.bits.get_mut(at / 8) else {
+            // What seals an announcement takes room of it.
+            let room = slots.bits.len().saturating_sub(sealing.trailer_bytes());
+            let bits = slots.bits.get_mut(..room).unwrap_or_default();
+            let Some(byte) = bits.get_mut(at / 8) else {
                 break;
             };
             *byte |= 1 << (at % 8);
@@ -222,9 +227,9 @@ impl Slots {
         &self.bits[..self.bytes]
     }
     /// How many announcements cover `nodes`.
-    pub(crate) fn announcements(nodes: &[NodeId]) -> u64 {
-        let next = |slots: &Self| Self::from(nodes, slots.next);
-        core::iter::successors(Self::from(nodes, 0), next).count() as u64
+    pub(crate) fn announcements(nodes: &[NodeId], sealing: Sealing) -> u64 {
+        let next = |slots: &Self| Self::from(nodes, slots.next, sealing);
+        core::iter::successors(Self::from(nodes, 0, sealing), next).count() as u64
     }
 }
 

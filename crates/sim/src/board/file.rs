@@ -17,6 +17,7 @@ use toml::{Table, Value};
 
 /// Why there is no such board.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BoardError {
     /// Neither a built-in board nor a file.
     #[error("no board and no file is called {name:?}; built in are {known}")]

@@ -10,7 +10,7 @@ use thalweg_engine::{
 };
 use thalweg_medium::Environment;
 use thalweg_units::{Channel, Channel900, Dbm, Duration, Instant, NodeId, SimTime};
-use thalweg_wire::addressed::{Ack, Header};
+use thalweg_wire::addressed::{Ack, Congestion, Header};
 use thalweg_wire::FrameBuf;
 
 #[derive(Debug, Clone)]
@@ -164,7 +164,11 @@ fn the_driver_acknowledges_once_it_has_read() {
     run(&mut net, 10_000);
     let (end, _) = net.engine(0).sent[0];
     let (at, radio, ack) = net.engine(0).heard[0].clone();
-    assert_eq!(Ack::parse(&ack).unwrap().sequence, 77);
+    let expected = Ack {
+        sequence: 77,
+        congestion: Congestion::Clear,
+    };
+    assert_eq!(Ack::parse(&ack), Ok(expected));
     assert_eq!(radio, 1);
     // Interrupt, read 362.7, strobe 6.2, turn 17, 352 on the air; interrupt and read of three bytes.
     assert!((760..768).contains(&(at - end)), "{}", at - end);

@@ -26,6 +26,8 @@ pub(super) enum Order {
     Load(u8, Vec<u8>),
     Transmit(u8, When, Cca),
     Stream(Vec<u8>, When, Cca),
+    /// At once, on that channel.
+    SayOn(u8, Vec<u8>),
     Listen(u8),
     ListenFor(u8, u8),
     /// When a frame comes that begins with these bytes, on that channel.
@@ -156,6 +158,12 @@ impl Engine for Puppet {
                 channel,
                 when: *when,
                 cca: *cca,
+            },
+            Order::SayOn(c, mpdu) => RadioOp::Stream {
+                mpdu,
+                channel: ch(*c),
+                when: When::Now,
+                cca: Cca::Skip,
             },
             Order::Listen(c) => RadioOp::Listen {
                 channel: ch(*c),

@@ -53,6 +53,7 @@ const ORDER: usize = max_order_bytes(MAX_NODES);
 
 /// Why a simulated base station stopped.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BaseStationError {
     /// The simulator failed.
     #[error("simulation: {0}")]

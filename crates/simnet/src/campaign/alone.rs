@@ -154,14 +154,13 @@ fn fetch(
             attempts: plans.len() as u32,
             mode: RetryMode::NewPlan,
         },
-        pause: *pause,
     };
     let carry = |plan: &&Plan, attempt: Attempt| {
         motes.wait(*pause)?;
         campaign.add(Phase::Waiting, *pause);
         carry(motes, &leftover, campaign, (plan, attempt), &mut *watch)
     };
-    let next = |_: &&Plan, tried: u32| plans.get(tried as usize);
+    let next = |_: &&Plan, tried: u32| Some((plans.get(tried as usize)?, *pause));
     let fetched = segments::fetch(assembly, terms, first, |_| *pause, carry, next)?;
     let object = fetched.object;
     let mut row = Outcome {

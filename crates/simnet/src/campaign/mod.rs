@@ -21,6 +21,7 @@ use thalweg_testbeds::{SiteError, StationError};
 
 /// Why a campaign could not be run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CampaignError {
     /// The network did not do what it should.
     #[error(transparent)]

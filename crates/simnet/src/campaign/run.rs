@@ -26,6 +26,7 @@ use thalweg_planner::{LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
+use thalweg_wire::seal::frame::Sealing;
 
 /// After this, a node that missed the end of its transfer by `scheme` has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger, or than [`thalweg_protocols::thalweg::policy`]'s over ten hops.
@@ -447,6 +448,7 @@ fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Accoun
         network: &site.testbed.name,
         ids,
         seed: site.seed,
+        sealing: Sealing::Open,
     }
 }
 

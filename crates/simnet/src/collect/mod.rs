@@ -28,9 +28,11 @@ use thalweg_protocols::mote::Event;
 use thalweg_sim::{BoardError, Capture};
 use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CollectError {
     /// The request cannot be planned.
     #[error(transparent)]
@@ -406,7 +408,9 @@ impl Surveyed {
         let nodes = &mut motes.nodes;
         let mut report = collector.fetch(nodes, &request, &mut assembly, &mut onlooker)?;
         let is_pipeline = request.plan.style != Style::Hops;
-        if protocol.has_paths() && is_pipeline && report.parts == 1 {
+        // The baseline is not sealed.
+        let has_baseline = protocol.has_paths() && collector.sealing() == Sealing::Open;
+        if has_baseline && is_pipeline && report.parts == 1 {
             let pip = collector.compare(nodes, &request, &mut onlooker)?;
             report.baseline = Some(pip);
         }

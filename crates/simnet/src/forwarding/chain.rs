@@ -56,6 +56,7 @@ pub(super) type Result<T, E = ChainError> = std::result::Result<T, E>;
 
 /// A chain could not be run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChainError {
     /// The simulation could not be set up.
     #[error("simulation: {0}")]

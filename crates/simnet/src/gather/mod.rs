@@ -50,6 +50,7 @@ pub struct Collection {
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GatherError {
     /// The request fits no network.
     #[error(transparent)]

@@ -203,6 +203,7 @@ impl Node {
             sink: context.sink,
             bytes: one.bytes,
             verified: object.is_some(),
+            sealed: false,
             goodput_kbps: match object {
                 Some(_) => per(one.bytes as f64 * 8e-3, duration_s),
                 None => 0.0,

@@ -13,6 +13,7 @@ pub struct Scenario(Vec<(Duration, NodeId, Incident)>);
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScenarioError {
     /// It is no such TOML.
     #[error("{0}")]

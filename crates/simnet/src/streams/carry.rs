@@ -237,6 +237,7 @@ impl Run<'_> {
             sink: path.last().map_or(testbed.sink, id),
             bytes: object.len() as u64,
             verified: stream.verified,
+            sealed: false,
             goodput_kbps: if stream.verified { goodput } else { 0.0 },
             utilisation: None,
             rounds: stream.rounds,

@@ -168,9 +168,9 @@ impl Surveyed {
             // Some unknown node of the path may be gone: avoid them all.
             let relays = plan.nodes.iter().copied();
             remaining.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
-            self.path_from(&remaining, source?).ok()
+            Some((self.path_from(&remaining, source?).ok()?, Duration::ZERO))
         };
-        let (mut outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
+        let (mut outcome, (), _) = over_plans(RETRY, first, attempt, next)?;
         let cost = &self.cost;
         outcome.summary.after(cost.seconds(), cost.network_joules());
         Ok(Collected {

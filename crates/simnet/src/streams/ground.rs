@@ -111,7 +111,7 @@ impl Ground {
                 from: id(from),
                 to: id(to),
             },
-            StreamError::FewChannels | StreamError::Path => why,
+            _ => why,
         })
     }
     /// The path of `plan` on the first radio alone, on the clearest channels that were measured; on the band's last where

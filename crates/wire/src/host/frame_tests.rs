@@ -110,3 +110,60 @@ fn impossible_frames_are_refused() {
     assert_eq!(cut.as_str(), "a   li");
     assert_eq!(<Name>::new("tab\t"), None);
 }
+
+#[test]
+fn frames_with_an_impossible_field_are_refused() {
+    let parse = |frame: &[u8]| {
+        let crc = crc32(frame).to_le_bytes();
+        Frame::parse(&[frame, &crc].concat()).map(drop)
+    };
+    let hello =
+        |has: u8, rest: &[u8]| parse(&[&[HELLO, b'T', b'W', 4, 1, 0, 0, 0, has], rest].concat());
+    // Boot, node, limits, what it carries, board, last words.
+    let about = [
+        1, 0, 0, 0, 9, 0, 5, 0, 6, 0, 7, 0, 0, 0, 1, 2, b'n', b'R', 0,
+    ];
+    assert_eq!((hello(0, &[]), hello(HAS_ABOUT, &about)), (Ok(()), Ok(())));
+    assert_eq!(hello(HAS_ECHO, &[1, 2, 3, 4]), Ok(()));
+    assert_eq!(hello(4, &[]), Err(WireError::Malformed), "an unknown flag");
+    assert_eq!(
+        hello(0, &[0]),
+        Err(WireError::Malformed),
+        "more than a greeting"
+    );
+    assert_eq!(hello(HAS_ECHO, &[1, 2, 3]), Err(WireError::Truncated));
+    for (at, byte) in [(5, 0xff), (14, 2), (16, 7)] {
+        let mut bad = about;
+        (bad[4], bad[at]) = (0xff, byte);
+        assert_eq!(hello(HAS_ABOUT, &bad), Err(WireError::Malformed), "{at}");
+    }
+    let mut long = about.to_vec();
+    long[15] = 25;
+    long.splice(16..18, [b'x'; 25]);
+    assert_eq!(
+        hello(HAS_ABOUT, &long),
+        Err(WireError::Malformed),
+        "no name is so long"
+    );
+    assert_eq!(
+        parse(&[HELLO, b'T', b'X', 4, 1, 0, 0, 0, 0]),
+        Err(WireError::Malformed)
+    );
+    for kind in [BEAT, AGAIN] {
+        assert_eq!(parse(&[kind, 1, 0, 0, 0, 5]), Ok(()));
+        assert_eq!(parse(&[kind, 1, 0, 0, 0, 5, 0]), Err(WireError::Malformed));
+        assert_eq!(parse(&[kind, 1, 0, 0, 0]), Err(WireError::Truncated));
+    }
+    for kind in [0, 6, 0x7f, STATION_BIT] {
+        assert_eq!(
+            parse(&[kind, 1, 0, 0, 0, 5]),
+            Err(WireError::Malformed),
+            "{kind}"
+        );
+    }
+    // What a frame holds, and a byte more: a note's message may be no longer than that of data.
+    let note = |len: usize| [&[NOTE, 1, 0, 0, 0][..], &[7; 300][..len]].concat();
+    assert_eq!(parse(&note(MAX_MESSAGE)), Ok(()));
+    assert_eq!(parse(&note(MAX_MESSAGE + 1)), Err(WireError::Malformed));
+    assert_eq!(parse(&note(MAX_FRAME)), Err(WireError::Malformed));
+}

@@ -47,3 +47,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn messages_that_are_none_are_refused() {
+    for (good, bad) in [
+        (&[ORDER, 1, 0, LAST, 9][..], &[ORDER, 1, 0, 2, 9][..]),
+        (&[UNREAD, 1, 0, 1], &[UNREAD, 1, 0, 2]),
+        (&[BEGIN], &[BEGIN, 0]),
+        (&[CREDIT, 1, 0, 0, 0], &[CREDIT, 1, 0, 0, 0, 0]),
+        (
+            &[TIME_ASKED, 1, 0, 0, 0, 0, 0, 0, 0],
+            &[TIME_ASKED, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+        ),
+        (&[OBJECT, 1, 0, 0, 0], &[0, 1, 0, 0, 0]),
+        (
+            &[EVENT, 1, 0, 0, 0, 0, 0, 0, 0],
+            &[9, 1, 0, 0, 0, 0, 0, 0, 0],
+        ),
+    ] {
+        assert!(Message::parse(good).is_ok(), "{good:?}");
+        assert_eq!(Message::parse(bad), Err(WireError::Malformed), "{bad:?}");
+        let fixed = if good[0] == ORDER { 4 } else { good.len() };
+        for short in 0..fixed {
+            assert_eq!(
+                Message::parse(&good[..short]),
+                Err(WireError::Truncated),
+                "{good:?}"
+            );
+        }
+    }
+}

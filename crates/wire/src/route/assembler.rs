@@ -1,6 +1,7 @@
 //! Segments of a wake-up message, and what puts them together. Tests: `tests.rs`.
 
-use super::{Route, CHUNK, MAX_ENCODED, MAX_SEGMENTS, SEGMENT_KIND};
+use super::{Route, Scheme, CHUNK, MAX_ENCODED, MAX_SEGMENTS, SEALED_SEGMENT_KIND, SEGMENT_KIND};
+use crate::seal::frame::Sealing;
 use crate::{Reader, WireError, Writer};
 use thalweg_units::Duration;
 
@@ -25,6 +26,8 @@ pub struct Segment {
     pub index: u8,
     /// Whether it is of the first wake-up.
     pub turn: WakeUpTurn,
+    /// Whether it says that its transfer is sealed.
+    pub sealing: Sealing,
     /// From the reference time of the flood that brought it to the first packet.
     pub until_start: Duration,
 }
@@ -33,6 +36,7 @@ pub struct Segment {
 #[derive(Debug, Clone)]
 pub struct Assembler {
     transfer: u16,
+    sealing: Sealing,
     chunks: [[u8; CHUNK]; MAX_SEGMENTS],
     lens: [Option<u8>; MAX_SEGMENTS],
     count: u8,
@@ -42,6 +46,7 @@ impl Assembler {
     /// With nothing collected.
     pub const EMPTY: Self = Self {
         transfer: 0,
+        sealing: Sealing::Open,
         chunks: [[0; CHUNK]; MAX_SEGMENTS],
         lens: [None; MAX_SEGMENTS],
         count: 0,
@@ -53,7 +58,11 @@ impl Assembler {
     /// [`WireError`] where `content` is no segment of a route; nothing changes then.
     pub fn push(&mut self, content: &[u8]) -> Result<Segment, WireError> {
         let mut r = Reader::new(content);
-        r.expect(SEGMENT_KIND)?;
+        let sealing = match r.u8()? {
+            SEGMENT_KIND => Sealing::Open,
+            SEALED_SEGMENT_KIND => Sealing::Sealed,
+            _ => return Err(WireError::Malformed),
+        };
         let (transfer, place, ms) = (r.u16()?, r.u8()?, r.u16()?);
         let (index, count) = (usize::from(place >> 4), place & COUNT_BITS);
         let turn = match place & LATER_BIT {
@@ -64,8 +73,9 @@ impl Assembler {
         if usize::from(count) > MAX_SEGMENTS || index >= usize::from(count) || chunk.len() > CHUNK {
             return Err(WireError::Malformed);
         }
-        if transfer != self.transfer || count != self.count {
-            (self.transfer, self.count, self.lens) = (transfer, count, [None; MAX_SEGMENTS]);
+        if (transfer, count, sealing) != (self.transfer, self.count, self.sealing) {
+            (self.transfer, self.count, self.sealing) = (transfer, count, sealing);
+            self.lens = [None; MAX_SEGMENTS];
         }
         self.chunks[index][..chunk.len()].copy_from_slice(chunk);
         self.lens[index] = u8::try_from(chunk.len()).ok();
@@ -73,6 +83,7 @@ impl Assembler {
             transfer,
             index: place >> 4,
             turn,
+            sealing,
             until_start: Duration::from_millis(u64::from(ms)),
         })
     }
@@ -88,6 +99,10 @@ impl Assembler {
             w.bytes(&chunk[..usize::from(len?)]).ok()?;
         }
         let len = w.len();
-        Route::decode(self.transfer, &bytes[..len]).ok()
+        let mut route = Route::decode(self.transfer, &bytes[..len]).ok()?;
+        route.sealing = self.sealing;
+        // No other scheme has anything sealed.
+        let fits = route.sealing == Sealing::Open || route.scheme == Scheme::Thalweg;
+        fits.then_some(route)
     }
 }

@@ -15,7 +15,9 @@ use assembler::LATER_BIT;
 pub use assembler::{Assembler, Segment, WakeUpTurn};
 pub use parameters::*;
 
+use crate::flood;
 use crate::pipeline::{Format, Group, MAX_HOPS};
+use crate::seal::frame::{Sealing, TRAILER_BYTES};
 use crate::{WireError, Writer};
 use core::num::NonZeroU16;
 use core::ops::Range;
@@ -31,12 +33,16 @@ pub const MAX_SEGMENTS: usize = 3;
 pub const MAX_SEGMENT_BYTES: usize = 110;
 /// First byte of every segment, which distinguishes it from other contents of floods.
 pub const SEGMENT_KIND: u8 = 0x10;
+/// The same of a segment whose transfer is sealed.
+pub const SEALED_SEGMENT_KIND: u8 = 0x12;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
 /// No segment is shorter: of a wake-up over one hop.
 pub const LEAST_SEGMENT_BYTES: usize = SEGMENT_HEADER_BYTES + packed::LEAST_BYTES;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
+/// The same of a sealed segment, whose trailer needs room.
+const SEALED_CHUNK: usize = flood::MAX_CONTENT - 1 - TRAILER_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
 
 /// A transfer's route and parameters.
@@ -73,6 +79,8 @@ pub struct Route {
     /// How many packets the transfer is expected to bring, if that is known: from it all nodes compute its expected
     /// end.
     pub expected: Option<NonZeroU16>,
+    /// Whether its wake-up, requests and NACKs are sealed. Only of [`Scheme::Thalweg`].
+    pub sealing: Sealing,
     /// The relays, then backup relays, then alternate relays.
     members: [Member; MAX_MEMBERS],
     relay_count: u8,
@@ -112,6 +120,7 @@ impl Route {
             phase: Phase::REGULAR,
             last_even: None,
             expected: None,
+            sealing: Sealing::Open,
             members: [NO_MEMBER; MAX_MEMBERS],
             relay_count: 0,
             backup_count: 0,
@@ -281,7 +290,15 @@ impl Route {
 
     /// Into how many segments the route is cut, 1..=3.
     pub fn segments(&self) -> usize {
-        self.encoded_len().div_ceil(CHUNK)
+        let chunk = match self.sealing {
+            Sealing::Open => CHUNK,
+            Sealing::Sealed => SEALED_CHUNK,
+        };
+        self.encoded_len().div_ceil(chunk)
+    }
+    /// Bytes of the longest frame of its wake-up, without FCS.
+    pub fn wake_up_bytes(&self) -> usize {
+        flood::HEADER_BYTES + 1 + self.segment_bytes() + self.sealing.trailer_bytes()
     }
 
     /// Bytes of its longest segment. All are equally long, give or take a byte: floods of shorter
@@ -308,7 +325,9 @@ impl Route {
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
         let count = self.segments();
-        if self.source == self.sink || count > MAX_SEGMENTS || index >= count {
+        let is_sealed = self.sealing == Sealing::Sealed;
+        let is_unfit = is_sealed && self.scheme != Scheme::Thalweg;
+        if self.source == self.sink || count > MAX_SEGMENTS || index >= count || is_unfit {
             return Err(WireError::Malformed);
         }
         let ms = until_start.as_nanos().div_ceil(1_000_000);
@@ -322,7 +341,11 @@ impl Route {
             WakeUpTurn::First => 0,
             WakeUpTurn::Later => LATER_BIT,
         };
-        w.u8(SEGMENT_KIND)?.u16(self.transfer)?;
+        let kind = match self.sealing {
+            Sealing::Open => SEGMENT_KIND,
+            Sealing::Sealed => SEALED_SEGMENT_KIND,
+        };
+        w.u8(kind)?.u16(self.transfer)?;
         w.u8((index as u8) << 4 | turn | count as u8)?.u16(ms)?;
         w.bytes(chunk.ok_or(WireError::Malformed)?)?;
         Ok(())

@@ -66,6 +66,27 @@ impl Route {
         [self.members(), self.backup_relays(), self.alternates()]
     }
 
+    /// Writes the route, after the segment's header:
+    ///
+    /// | bytes | what |
+    /// |---|---|
+    /// | 1 | bits 0 to 3: H; bits 4 to 6: scheme 6; bit 7: a threshold follows |
+    /// | 1, 2 | payload bytes of a packet; deadline in seconds |
+    /// | 1 | how long after a regular rendezvous it is, in steps of 2 ms, 0 to 249 |
+    /// | 2 | packets expected; 0 if unknown |
+    /// | 1 | bits 0 to 3: w - 1, w being the bits of the longest address; bits 4 to 7: as the constants above |
+    /// | 1, 8 | the threshold; the range, offset and length; each only where its bit is set |
+    ///
+    /// Then bits, the lowest of each byte first, and zeros up to a whole byte:
+    ///
+    /// | bits | what |
+    /// |---|---|
+    /// | 4 each | channels of stages 0 to H, less 11; the sink's for the even group, where it has another |
+    /// | w each | sink, source |
+    /// | per stage and group, odd first | three numbers, each as so many ones and a zero: relays, backup relays, alternate relays |
+    /// | w each | relays by stage and group, then backup relays, then alternate ones |
+    ///
+    /// Six relays and twelve others over four hops take 35 bytes where addresses are below 256.
     pub(super) fn pack(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let hops = self.channels.hops();
         let limited = self.threshold.map_or(0, |_| THRESHOLD_BIT);

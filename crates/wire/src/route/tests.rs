@@ -1,5 +1,6 @@
 extern crate std;
 use super::*;
+use crate::seal::frame::Sealing;
 use crate::FrameBuf;
 use core::num::NonZeroU16;
 use proptest::prelude::*;
@@ -48,6 +49,9 @@ fn routes() -> impl Strategy<Value = Route> {
                 }
                 if run.is_some() {
                     route.probe = Probe::First;
+                    if slim {
+                        route.sealing = Sealing::Sealed;
+                    }
                 }
                 route.phase = Phase::new(payload).unwrap();
                 route.expected = NonZeroU16::new(deadline_s);
@@ -444,4 +448,64 @@ fn a_phase_is_less_than_a_period_and_tells_it_to_the_step() {
         let about = Phase::after(Duration::from_micros(ms * 1_000 + 999));
         assert_eq!(about, phase);
     }
+}
+
+#[test]
+fn segments_that_are_none_are_refused() {
+    let mut route = Route::new(0x0201, node(1), node(2), Scheme::P3, channels(3));
+    let build = |route: &Route, index, turn, start| {
+        FrameBuf::build(|w| route.segment(index, turn, start, w))
+    };
+    let later = build(&route, 0, WakeUpTurn::Later, Duration::from_micros(40_001)).unwrap();
+    assert_eq!(&later[..6], [SEGMENT_KIND, 1, 2, LATER_BIT | 1, 41, 0]);
+    let mut assembler = Assembler::EMPTY;
+    let told = assembler.push(&later).unwrap();
+    assert_eq!(
+        (told.turn, told.index, told.transfer),
+        (WakeUpTurn::Later, 0, 0x0201)
+    );
+    let whole = assembler.route();
+    assert_eq!(whole, Some(route));
+    // Kind; a place behind the last; of none; of more than three.
+    for (at, byte) in [(0, SEGMENT_KIND + 1), (3, 0x11), (3, 0), (3, 4), (3, 0x34)] {
+        let mut bad = later;
+        bad[at] = byte;
+        assert_eq!(
+            assembler.push(&bad),
+            Err(WireError::Malformed),
+            "{at} {byte}"
+        );
+    }
+    let long = [&later[..6], &[0; CHUNK + 1]].concat();
+    assert_eq!(assembler.push(&long), Err(WireError::Malformed));
+    assert_eq!(assembler.push(&later[..5]), Err(WireError::Truncated));
+    assert_eq!(assembler.route(), whole, "nothing has changed");
+    let first = WakeUpTurn::First;
+    let malformed = Err(WireError::Malformed);
+    assert_eq!(build(&route, 1, first, Duration::ZERO), malformed);
+    assert!(build(&route, 0, first, Duration::from_millis(65_535)).is_ok());
+    assert_eq!(
+        build(&route, 0, first, Duration::from_millis(65_536)),
+        malformed
+    );
+    route.sink = route.source;
+    assert_eq!(build(&route, 0, first, Duration::ZERO), malformed);
+    assert_eq!(
+        (Percent::new(100).map(Percent::get), Percent::new(101)),
+        (Some(100), None)
+    );
+    for (bytes, full, slim) in [
+        (0, false, false),
+        (1, true, true),
+        (118, true, true),
+        (119, false, true),
+        (122, false, false),
+    ] {
+        let fits = [Format::Full, Format::Slim]
+            .map(|format| PayloadSize::of_format(bytes, format).is_some());
+        assert_eq!(fits, [full, slim], "{bytes}");
+    }
+    assert_eq!(Channels::new(&[Channel::LAST]), None);
+    assert_eq!(Channels::new(&[Channel::LAST; MAX_STAGES + 1]), None);
+    assert!(Channels::new(&[Channel::LAST; MAX_STAGES]).is_some());
 }

@@ -2,8 +2,14 @@
 //! papers, then each result: pictures, numbers, variants. No scripts, nothing fetched; the same reports give the same
 //! bytes. Tests: below, `crates/cli/tests/all/report.rs`.
 
+#[cfg(test)]
+mod committed_tests;
+mod markdown;
 mod numbers;
+mod paper;
 mod section;
+
+pub use paper::{Measurement, PaperResults};
 
 use super::report::Report;
 use super::spec::Experiment;
@@ -22,6 +28,8 @@ pub struct Page<'a> {
     pub to_come: &'a [Experiment],
     /// The command that makes it.
     pub command: &'a str,
+    /// Which other version of this program made the rows, where one did.
+    pub simulated_by: Option<&'a str>,
     /// The folder with a folder of rows and figures for each report, as seen from the page.
     pub rows: Option<&'a str>,
 }
@@ -61,10 +69,13 @@ impl Page<'_> {
             .map(|line| format!("<li>{}</li>", escaped(&line)))
             .collect();
         let (version, command) = (env!("CARGO_PKG_VERSION"), escaped(self.command));
+        let earlier = self.simulated_by.map(escaped);
+        let earlier = earlier.map(|by| format!("; simulated by {by}"));
+        let earlier = earlier.unwrap_or_default();
         let _ = write!(
             html,
             "<ul class=\"made\">{lines}</ul>\n\
-             <dl class=\"made\"><dt>made by</dt><dd>thalweg {version}</dd>\n\
+             <dl class=\"made\"><dt>made by</dt><dd>thalweg {version}{earlier}</dd>\n\
              <dt>with</dt><dd><code>{command}</code></dd>\n<dt>seeds</dt><dd>{sets}</dd>\n"
         );
         if let Some(folder) = self.rows {

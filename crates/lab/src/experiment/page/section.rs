@@ -167,17 +167,7 @@ fn list(html: &mut String, results: &[&Judged], caption: &str) {
 
 /// Rows that are left out, and metrics without results.
 fn notes(html: &mut String, report: &Report) {
-    let all = report.rows.len();
-    let of_some = report.filtered.iter().map(|f| {
-        let metrics = f.metrics.join(", ");
-        format!("{metrics}: of {} of {all} rows ({})", f.count, f.rows)
-    });
-    let nothing = report.nothing.iter();
-    let nothing = nothing.map(|(metric, why)| format!("{metric}: nothing: {why}"));
-    for note in (report.routes_notes().chain(of_some))
-        .chain(report.seeds_notes())
-        .chain(nothing)
-    {
+    for note in report.notes() {
         let _ = writeln!(html, "<p><small>{}</small></p>", escaped(&note));
     }
 }

@@ -1,6 +1,6 @@
 //! The medium against a chip-level O-QPSK receiver: reception ratios of single links and of two to
 //! four synchronous senders. A few points run by default; all of them with
-//! `cargo test -p thalweg-medium --release --test oracle -- --ignored --nocapture` (a quarter of a minute).
+//! `cargo test -p thalweg-medium --release --test all oracle -- --ignored --nocapture` (a quarter of a minute).
 //!
 //! The receiver knows the symbol timing (the senders' power-weighted centre) and has no automatic
 //! frequency control, so it is a little better than hardware at weak signals; the model's effective

@@ -10,6 +10,7 @@ mod nonsense;
 mod on_line;
 mod orders;
 mod rendezvous;
+mod sealed;
 mod sleepers;
 mod stops;
 mod together;

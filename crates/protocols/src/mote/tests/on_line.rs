@@ -36,11 +36,33 @@ fn there_and_back(order: &Order) {
 fn event_there_and_back(event: Event) {
     let bytes = bytes_of(|w| event.emit(w));
     assert!(bytes.len() <= MAX_EVENT_BYTES);
+    if let Some(told) = told_length(bytes[0]) {
+        assert_eq!(bytes.len(), told, "docs/line.md tells of {event:?}");
+    }
     assert_eq!(Event::parse(&bytes), Ok(event));
     assert!(Event::parse(&bytes[..bytes.len() - 1]).is_err());
     let mut longer = bytes;
     longer.push(0);
     assert!(Event::parse(&longer).is_err());
+}
+
+/// The bytes of an event that begins with `first`, as the page of the line tells; none where they vary.
+fn told_length(first: u8) -> Option<usize> {
+    let page = include_str!("../../../../../docs/line.md");
+    let events = page.split("## Events").nth(1).unwrap();
+    let of = std::format!("| {first:x} |");
+    let row = events.lines().find(|line| line.contains(&of)).unwrap();
+    let fields = row.split('|').nth(3).unwrap();
+    if fields.contains(" each)") || fields.contains("0,") || fields.contains("0 busy") {
+        return None;
+    }
+    // "(8, ns)" has eight bytes, "(2)" two.
+    let lengths = fields.split('(').skip(1);
+    let lengths = lengths.filter_map(|rest| {
+        let digits = rest.split([')', ',']).next()?;
+        digits.parse::<usize>().ok()
+    });
+    Some(1 + lengths.sum::<usize>())
 }
 
 proptest! {
@@ -63,6 +85,7 @@ proptest! {
             there_and_back(&Command::Sweep(sweep));
         }
         there_and_back(&Command::Stop);
+        there_and_back(&Command::Numbers { from: room as u32, count: bits });
         let list: Vec<Channel> = Channel::all().take(usize::from(hops) + 1).collect();
         let channels = Channels::new(&list).unwrap();
         let id = |n| NodeId::new(n).unwrap();
@@ -111,6 +134,7 @@ proptest! {
             Floods::Refused(floodnet::Refused::Busy),
             Floods::Refused(floodnet::Refused::TooLong),
             Floods::Refused(floodnet::Refused::Silent),
+            Floods::Refused(floodnet::Refused::NoNumber),
             Floods::Refused(floodnet::Refused::Radio(Refusal::Late { by: time })),
             Floods::Refused(floodnet::Refused::Radio(Refusal::ChannelBusy)),
             Floods::Refused(floodnet::Refused::Radio(Refusal::Empty)),
@@ -179,6 +203,7 @@ fn every_reason_and_end_round_trips() {
         Refused::NotSink,
         Refused::BadRoute,
         Refused::TooLate,
+        Refused::Sealing,
     ] {
         event_there_and_back(Event::Refused(why));
     }

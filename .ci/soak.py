@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""A gateway that runs for a year, in short: every six hours an object of each node, over a base station's line. Meanwhile the wall
+clock goes on by six hours a round and jumps, the line is cut, either side is killed, the broker is away for days, and the disk
+fills once. Nothing is lost, nothing comes twice, memory and database stay within bounds, and pages stay cheap.
+
+    .ci/soak.py target/release/thalweg                    twelve days
+    .ci/soak.py target/release/thalweg --days 365         the long form, some hours
+
+Needs mosquitto and its clients, libfaketime for the clock, and root for a small disk; says what it went without.
+"""
+
+import argparse
+import ctypes.util
+import glob
+import hashlib
+import json
+import os
+import random
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+from processes import Gateway, Station, check, until
+
+ROUNDS_A_DAY = 4
+# What a gateway may take, and what its database may have for each job that it keeps.
+MOST_GROWTH_MB = 20.0
+MOST_DATABASE = 4_000_000, 12_000
+MOST_PAGE_S = 0.050
+# What the configuration keeps, in days.
+KEEP_DAYS, HISTORY_DAYS = 5, 5
+DISK_MB = 96
+
+
+class Clock:
+    """The wall clock of a program, as libfaketime shows it: so many seconds ahead."""
+
+    def __init__(self, folder):
+        here = [path for path in os.environ.get("FAKETIME", "").split(":") if path]
+        found = here or glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+        self.file, self.ahead = os.path.join(folder, "ahead"), 0
+        self.library = found[0] if found else None
+        self.set(0)
+
+    def set(self, seconds):
+        self.ahead = seconds
+        # The file is read at any time: it is there whole.
+        with open(self.file + ".new", "w") as file:
+            file.write(f"{seconds:+d}\n")
+        os.replace(self.file + ".new", self.file)
+
+    def environment(self):
+        if not self.library:
+            return dict(os.environ)
+        return dict(
+            os.environ,
+            LD_PRELOAD=self.library,
+            FAKETIME_TIMESTAMP_FILE=self.file,
+            FAKETIME_NO_CACHE="1",
+            FAKETIME_DONT_FAKE_MONOTONIC="1",
+            DONT_FAKE_MONOTONIC="1",
+        )
+
+
+class Broker:
+    """mosquitto on one port and one folder, with a subscriber that never ends and writes down what it is told."""
+
+    def __init__(self, folder):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            self.port = one.getsockname()[1]
+        self.folder, self.told_in = folder, os.path.join(folder, "told")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "conf"), "w") as conf:
+            conf.write(
+                f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {folder}/\n"
+                "autosave_on_changes true\nautosave_interval 1\nmax_queued_messages 0\n"
+            )
+            if os.geteuid() == 0:
+                conf.write("user root\n")
+        self.begin()
+        command = ["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), "-i", "reader", "-c", "-q", "1", "-F", "%p"]
+        self.told_file = open(self.told_in, "w")
+        self.reader = subprocess.Popen([*command, "-t", "thalweg/+/objects/#"], stdout=self.told_file, stderr=subprocess.DEVNULL)
+
+    def begin(self):
+        command = ["mosquitto", "-c", os.path.join(self.folder, "conf")]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def end(self):
+        self.reader.kill()
+        self.reader.wait()
+        self.stop()
+
+    def told(self):
+        """How often each object was told."""
+        found = {}
+        with open(self.told_in) as lines:
+            for line in lines:
+                if line.endswith("}\n"):
+                    id = json.loads(line)["id"]
+                    found[id] = found.get(id, 0) + 1
+        return found
+
+
+class Soaked(Gateway):
+    """A gateway whose clock somebody else sets."""
+
+    def __init__(self, clock, *arguments):
+        self.clock = clock
+        super().__init__(*arguments)
+
+    def begin(self):
+        before = dict(os.environ)
+        os.environ.update(self.clock.environment())
+        try:
+            super().begin()
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+class Soak:
+    def __init__(self, arguments):
+        self.random = random.Random(arguments.seed)
+        self.rounds = arguments.days * ROUNDS_A_DAY
+        self.testbed, self.program = arguments.testbed, arguments.program
+        self.work = tempfile.mkdtemp(prefix="thalweg-soak-")
+        self.clock = Clock(self.work)
+        self.disk = os.path.join(self.work, "disk")
+        os.mkdir(self.disk)
+        self.is_small = os.geteuid() == 0 and not subprocess.call(
+            ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", self.disk], stderr=subprocess.DEVNULL
+        )
+        self.broker = Broker(os.path.join(self.work, "broker")) if shutil.which("mosquitto") else None
+        self.station = Station(self.program, self.work, self.testbed, 1_500, 1_000)
+        config = os.path.join(self.work, "gateway.toml")
+        with open(config, "w") as file:
+            file.write(
+                f"[store]\nkeep_days = {KEEP_DAYS}\nhistory_days = {HISTORY_DAYS}\nreserve_bytes = 16000000\n"
+                f'[network]\ntestbed = "{self.testbed}"\nport = "{self.station.link}"\n'
+            )
+            if self.broker:
+                file.write(f'[mqtt]\nhost = "127.0.0.1"\nport = {self.broker.port}\n')
+        self.data = os.path.join(self.disk, "data")
+        self.gateway = Soaked(self.clock, self.program, self.data, "--config", config)
+        # Of this process: megabytes after its first rounds, and the most since.
+        self.memory, self.growth, self.kills, self.ended = [], 0.0, 0, []
+        self.objects = {}
+
+    def close(self):
+        self.gateway.kill()
+        self.station.kill()
+        if self.broker:
+            self.broker.end()
+        if self.is_small:
+            subprocess.call(["umount", "-l", self.disk])
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    # What happens meanwhile.
+
+    def kill_gateway(self):
+        self.gateway.kill()
+        self.memory = []
+        self.kills += 1
+        self.gateway.begin()
+
+    def kill_station(self):
+        self.station.kill()
+        self.kills += 1
+        self.station.begin()
+
+    def flap(self):
+        """The line goes away and comes back, at once."""
+        for _ in range(2):
+            self.kill_station()
+
+    def fill(self):
+        """No room for half a second; then it is as it was."""
+        filler = os.path.join(self.disk, "filler")
+        with open(filler, "wb") as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 20))
+                    file.flush()
+            except OSError:
+                pass
+        try:
+            until(lambda: self.gateway.json("/healthz")["status"] == "degraded", "a full disk is told")
+            check(self.gateway.ask("POST", "/api/jobs", {"kind": "survey"})[0] == 507, "no job is taken on a full disk")
+        finally:
+            os.remove(filler)
+
+    def disturb(self, nth):
+        """What happens in round `nth`, by its number and by chance."""
+        if nth % 5 == 2:
+            time.sleep(self.random.uniform(0.1, 1.5))
+            self.kill_gateway()
+        if nth % 7 == 3:
+            time.sleep(self.random.uniform(0.1, 1.5))
+            self.flap()
+        if self.is_small and nth == 9:
+            time.sleep(0.5)
+            self.fill()
+        if self.broker and nth % 40 == 12:
+            self.broker.stop()
+        if self.broker and nth % 40 == 24:
+            self.broker.begin()
+
+    # A round.
+
+    def round(self, nth):
+        jump = {6: 400 * 86_400, 7: 0, 14: -3 * 86_400, 15: 0}.get(nth, 0)
+        self.clock.set(nth * 86_400 // ROUNDS_A_DAY + jump)
+        # Other objects each time, by their length.
+        self.station.command[self.station.command.index("--bytes") + 1] = str(1_500 + nth)
+        self.kill_station()
+        status, answer = self.ask_until_taken({"kind": "fetch", "from": "all"})
+        check(status == 201, f"a fetch of all is taken: {status} {answer}")
+        asked = json.loads(answer)
+        self.disturb(nth)
+        group = asked["group"]
+
+        def ended():
+            states = self.patient(f"/api/groups/{group}")["states"]
+            return states if not states["queued"] + states["running"] else None
+
+        states = until(ended, f"the end of round {nth}", 600)
+        jobs = self.patient(f"/api/jobs?group={group}")["jobs"]
+        failed = [(job["from"], job["error"]) for job in jobs if job["state"] != "done"]
+        check(states["done"] == len(asked["jobs"]), f"round {nth}: all are done: {states} {failed[:3]}")
+        for job in jobs:
+            check(job["object"] not in self.objects, f"object {job['object']} is of one job")
+            sent = hashlib.sha256(self.station.object(job["from"])).hexdigest()
+            told = self.patient(f"/api/objects/{job['object']}")
+            check(told["sha256"] == sent, f"the object of node {job['from']} is what was sent")
+            self.objects[job["object"]] = nth
+        self.measure()
+
+    def ask_until_taken(self, wish):
+        """A full disk may have been noticed a moment ago."""
+        return until(lambda: self.taken(wish), "a job is taken")
+
+    def taken(self, wish):
+        status, answer = self.gateway.ask("POST", "/api/jobs", wish)
+        return None if status == 507 else (status, answer)
+
+    def patient(self, path):
+        return self.gateway.json(path)
+
+    def measure(self):
+        self.memory.append(self.gateway.resident_mb())
+        if len(self.memory) > 2:
+            self.growth = max(self.growth, self.memory[-1] - self.memory[1])
+        check(self.growth <= MOST_GROWTH_MB, f"memory stays within {MOST_GROWTH_MB} MB: {self.memory}")
+
+    # At the end.
+
+    def pages(self):
+        """The processor time of each page and probe, in seconds."""
+        last = max(self.objects)
+        node = self.gateway.json("/api/nodes")["nodes"][-1]["id"]
+        paths = ["/", "/transfers", "/objects", "/log", f"/nodes/{node}", f"/objects/{last}"]
+        paths += ["/healthz", "/metrics", "/api/nodes", "/api/jobs", "/api/objects"]
+        spent = {}
+        for path in paths:
+            before, count = self.gateway.cpu_s(), 20
+            for _ in range(count):
+                self.gateway.get(path)
+            spent[path] = (self.gateway.cpu_s() - before) / count
+        worst = max(spent, key=spent.get)
+        check(spent[worst] <= MOST_PAGE_S, f"{worst} takes {spent[worst] * 1000:.0f} ms of processor time")
+        return worst, spent[worst]
+
+    def database(self):
+        """Bytes of the database without its journal, and how many jobs it has."""
+        path = os.path.join(self.data, "thalweg.db")
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            pages, size = (db.execute(f"PRAGMA {of}").fetchone()[0] for of in ("page_count", "page_size"))
+            jobs = db.execute("SELECT count(*) FROM jobs").fetchone()[0]
+            counted = dict(db.execute("SELECT name, value FROM totals"))
+            objects = db.execute("SELECT count(*), sum(bytes) FROM transfers WHERE object IS NOT NULL").fetchone()
+            check((counted["objects"], counted["bytes"]) == objects, f"what is counted is there: {counted} {objects}")
+            check(db.execute("PRAGMA integrity_check").fetchone()[0] == "ok", "the database is whole")
+        base, each = MOST_DATABASE
+        check(pages * size <= base + each * jobs, f"the database has at most {base + each * jobs} bytes for {jobs} jobs: {pages * size}")
+        return pages * size, jobs
+
+    def stored(self):
+        """Nothing is lost and nothing there twice, of what the configuration keeps."""
+        all, before = [], ""
+        while True:
+            part = self.gateway.json(f"/api/objects?limit=1000{before}")["objects"]
+            if not part:
+                break
+            all += [told["id"] for told in part]
+            before = f"&before={all[-1]}"
+        check(set(all) <= set(self.objects), "no object came without a job of ours")
+        youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - KEEP_DAYS * ROUNDS_A_DAY}
+        check(youngest <= set(all), f"objects of the last {KEEP_DAYS} days are there: {len(youngest - set(all))} are not")
+        files = len(os.listdir(os.path.join(self.data, "objects")))
+        check(files == len(set(all)), f"a file for each object: {files} and {len(all)}")
+        return len(all)
+
+    def told(self):
+        if not self.broker:
+            return "no broker here"
+        until(lambda: self.gateway.json("/healthz")["mqtt"] == {"broker": "connected", "waiting": 0}, "all is told")
+        until(lambda: len(self.broker.told()) >= len(self.objects), "the reader has been told all")
+        told = self.broker.told()
+        check(set(told) == set(self.objects), "what was told is what came")
+        return f"{sum(told.values())} told for {len(told)}"
+
+    def run(self):
+        begun = time.monotonic()
+        for nth in range(self.rounds):
+            self.round(nth)
+        if self.broker and self.broker.process.poll() is not None:
+            self.broker.begin()
+        told, kept = self.told(), self.stored()
+        worst, spent = self.pages()
+        size, jobs = self.database()
+        print(
+            f"soak: {self.rounds} rounds in {time.monotonic() - begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
+            f"{self.kills} kills; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {jobs} jobs; "
+            f"{worst} takes {spent * 1000:.1f} ms"
+        )
+        for there, what in ((self.clock.library, "libfaketime"), (self.is_small, "a small disk"), (self.broker, "mosquitto")):
+            if not there:
+                print(f"soak: went without {what}")
+
+
+def main():
+    of = argparse.ArgumentParser()
+    of.add_argument("program")
+    of.add_argument("--days", type=int, default=12)
+    of.add_argument("--seed", type=int, default=1)
+    of.add_argument("--testbed", default="floor21")
+    soak = Soak(of.parse_args())
+    try:
+        soak.run()
+    except BaseException:
+        path = os.path.join(soak.data, "thalweg.db")
+        try:
+            for line in soak.gateway.json("/api/log?limit=15")["lines"]:
+                print("log:", line["at"], line["times"], line["text"], file=sys.stderr)
+        except Exception as why:
+            print(f"no log: {why} ({path})", file=sys.stderr)
+        raise
+    finally:
+        soak.close()
+
+
+main()

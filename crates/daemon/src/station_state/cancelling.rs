@@ -1,0 +1,74 @@
+//! Jobs that are cancelled: one, or a group; queued, or at work. Tests: `crates/daemon/tests/all/`.
+
+use super::{Cancel, JobEnd, StationState};
+use thalweg_host::store::{JobId, JobState, StoreError};
+
+impl StationState {
+    /// Cancels a queued job, or asks the running one to end.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(crate) fn cancel(&self, id: JobId) -> Result<Cancel, StoreError> {
+        let was_queued = self.store().cancel_queued(id)?;
+        if was_queued {
+            self.live().cut_off.remove(&id);
+            self.leave_links(id);
+            self.emit_job(id);
+            return Ok(Cancel::Done);
+        }
+        let mut live = self.live();
+        match live.running.as_mut().filter(|running| running.id == id) {
+            Some(running) => {
+                running.cancelled = true;
+                running.phase = "is being cancelled".to_owned();
+                Ok(Cancel::Requested)
+            }
+            None => {
+                // It ended, and the store does not know yet; or its row is all that is left of it.
+                let is_known = live.ends.iter().any(|end| end.id == id);
+                drop(live);
+                self.cancel_left(id, is_known)
+            }
+        }
+    }
+    /// Cancels those of group `id` that wait, and the one that runs. Says how many were cancelled, or will be.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(crate) fn cancel_group(&self, id: JobId) -> Result<usize, StoreError> {
+        let queued = self.store().cancel_queued_of(id)?;
+        {
+            let mut live = self.live();
+            live.cut_off.retain(|job, _| !queued.contains(job));
+            live.waiting.retain(|job, _| !queued.contains(job));
+        }
+        for job in &queued {
+            self.emit_job(*job);
+        }
+        let running = self.running().map(|running| running.id);
+        let running = match running {
+            Some(running) => self.store().job(running)?,
+            None => None,
+        };
+        let mut cancelled = queued.len();
+        if let Some(job) = running.filter(|job| job.group == Some(id)) {
+            let done = self.cancel(job.id)?;
+            cancelled += usize::from(matches!(done, Cancel::Done | Cancel::Requested));
+        }
+        Ok(cancelled)
+    }
+    /// Ends a job whose row says that it runs, though nobody runs it.
+    fn cancel_left(&self, id: JobId, is_known: bool) -> Result<Cancel, StoreError> {
+        let job = self.store().job(id)?;
+        if is_known || job.is_none_or(|job| job.state != JobState::Running) {
+            return Ok(Cancel::TooLate);
+        }
+        self.end_job(JobEnd {
+            id,
+            state: JobState::Cancelled,
+            why: None,
+        });
+        self.emit_job(id);
+        Ok(Cancel::Done)
+    }
+}

@@ -1,0 +1,77 @@
+use crate::breach::BreachKind;
+use crate::campaign::guarded;
+use crate::draw::{draw, Whom};
+use crate::script::{Act, Fault, Idle, Link, Script, Step, Strike};
+use crate::shrink::shrink;
+
+/// A row of three nodes, and an object of the last.
+fn row() -> Script {
+    let link = |a, b| Link { a, b, dbm: -65.0 };
+    Script {
+        seed: 1,
+        nodes: 3,
+        board: "telosb".to_owned(),
+        idle: Idle::Listens,
+        foreign_traffic: 0.0,
+        links: vec![link(1, 2), link(2, 3)],
+        steps: vec![Step::Fetch {
+            from: 3,
+            bytes: 2_000,
+        }],
+        fades: Vec::new(),
+        strikes: Vec::new(),
+    }
+}
+
+fn strike(at_ms: u64, what: Fault) -> Strike {
+    Strike {
+        at_ms,
+        node: 1,
+        what,
+    }
+}
+
+#[test]
+fn where_nothing_goes_wrong_every_job_brings_what_was_asked() {
+    let ran = guarded(&row()).unwrap();
+    assert_eq!((ran.jobs, ran.done, ran.delivered), (2, 2, 1), "{ran:?}");
+    assert!(ran.slowest.as_secs_f64() < 5.0, "{ran:?}");
+}
+
+#[test]
+fn the_same_script_comes_to_the_same_end() {
+    for seed in 1..8 {
+        let script = draw(seed, Whom::Nature);
+        assert_eq!(guarded(&script), guarded(&script), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_node_that_nobody_hears_is_undelivered() {
+    let mut script = row();
+    script.links.truncate(1);
+    let breach = guarded(&script).unwrap_err();
+    assert_eq!(breach.kind(), BreachKind::Undelivered, "{breach}");
+}
+
+#[test]
+fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
+    let mut script = draw(5, Whom::Nature);
+    let late = script.calm_ms() + 60_000;
+    let act = Act::Fetch { from: 2 };
+    // Node 2 may be asked for its object in the steps; then it may be read.
+    script.steps = vec![Step::Pause { ms: late + 20_000 }];
+    script.strikes.push(strike(late, Fault::Outsider(act)));
+    let (small, breach) = shrink(&script, |script| guarded(script).err()).unwrap();
+    assert_eq!(breach.kind(), BreachKind::Unordered, "{breach}");
+    assert_eq!(
+        (small.nodes, small.strikes.len()),
+        (2, 1),
+        "{}",
+        small.to_text()
+    );
+    assert!(small.fades.is_empty() && small.links.is_empty());
+    // What is printed breaks the same.
+    let again = Script::parse(&small.to_text()).unwrap();
+    assert_eq!(guarded(&again).unwrap_err(), breach);
+}

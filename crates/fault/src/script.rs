@@ -1,0 +1,353 @@
+//! A scenario as a file: the network, what is asked of it, and what goes wrong when.
+//!
+//! Nodes are 1, 2, ... in the file as in reports; node 1 is the base station. Time base: milliseconds of the network's time
+//! since the nodes were switched on. Invariant: a script that was read can be run. Tests: at the end.
+
+use serde::{Deserialize, Serialize};
+use thalweg_units::Channel;
+
+/// The most nodes of a network.
+const MAX_NODES: u16 = 16;
+/// The longest object, in bytes.
+const MAX_BYTES: u32 = 1 << 20;
+/// The latest time of a strike, and the longest pause: thirty days.
+const MAX_MS: u64 = 30 * 86_400_000;
+/// The most steps, strikes and fades each.
+const MAX_ENTRIES: usize = 1_000;
+
+/// A scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// Draws what differs between runs of one network: clocks, noise, fading, objects.
+    pub seed: u64,
+    /// Nodes 1 to this; node 1 is the base station.
+    pub nodes: u16,
+    /// The board of all nodes, by name.
+    pub board: String,
+    /// Whether nodes rest when idle.
+    pub idle: Idle,
+    /// Share of the time that foreign traffic takes on channels 15, 20, 25 and 26; 0 for none.
+    pub foreign_traffic: f64,
+    /// Who hears whom.
+    #[serde(rename = "link", default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// What is asked of the network, in this order, after a first survey.
+    #[serde(rename = "step", default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// Links that carry nothing for a while.
+    #[serde(rename = "fade", default, skip_serializing_if = "Vec::is_empty")]
+    pub fades: Vec<Fade>,
+    /// What befalls nodes.
+    #[serde(rename = "strike", default, skip_serializing_if = "Vec::is_empty")]
+    pub strikes: Vec<Strike>,
+}
+
+/// What nodes do when idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// They listen.
+    Listens,
+    /// They rest, and are roused.
+    Rests,
+}
+
+/// Two nodes that hear each other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// One of them.
+    pub a: u16,
+    /// The other.
+    pub b: u16,
+    /// Mean received power on all channels, in dBm.
+    pub dbm: f64,
+}
+
+/// What is asked of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Step {
+    /// Fetch the object of a node.
+    Fetch {
+        /// The node.
+        from: u16,
+        /// The length of its object from now on.
+        bytes: u32,
+    },
+    /// Measure the links again.
+    Survey {},
+    /// Ask nothing for a while.
+    Pause {
+        /// How long.
+        ms: u64,
+    },
+}
+
+/// A link that carries nothing for a while, in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fade {
+    /// When it begins.
+    pub at_ms: u64,
+    /// How long it lasts.
+    pub for_ms: u64,
+    /// One end.
+    pub a: u16,
+    /// The other.
+    pub b: u16,
+}
+
+/// Something that befalls a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Strike {
+    /// When.
+    pub at_ms: u64,
+    /// The node; of an outsider's act, whoever hears it.
+    pub node: u16,
+    /// What.
+    pub what: Fault,
+}
+
+/// What befalls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Fault {
+    /// It stands still, and goes on from where it stood.
+    Dead {
+        /// How long.
+        for_ms: u64,
+    },
+    /// It hears nothing.
+    Deaf {
+        /// How long.
+        for_ms: u64,
+    },
+    /// It hears nothing on one channel.
+    Jammed {
+        /// How long.
+        for_ms: u64,
+        /// 11 to 26.
+        channel: u8,
+    },
+    /// Its power fails: RAM is lost, its clock counts anew.
+    Reboot {
+        /// How long it is off.
+        for_ms: u64,
+    },
+    /// Something happens to the next frames that it receives.
+    Frames {
+        /// How many.
+        count: u8,
+        /// What.
+        each: FrameFault,
+    },
+    /// An outsider with a radio sends something.
+    Outsider(Act),
+}
+
+impl Fault {
+    /// How long it lasts, in milliseconds.
+    pub(crate) const fn for_ms(&self) -> u64 {
+        match *self {
+            Self::Dead { for_ms }
+            | Self::Deaf { for_ms }
+            | Self::Jammed { for_ms, .. }
+            | Self::Reboot { for_ms } => for_ms,
+            Self::Frames { .. } | Self::Outsider(_) => 0,
+        }
+    }
+}
+
+/// What happens to a frame that a node receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum FrameFault {
+    /// It is lost.
+    Lose {},
+    /// A bit of it differs, and its check sequence is right.
+    Flip {
+        /// Which bit, modulo the frame's length.
+        bit: u16,
+    },
+    /// It comes twice.
+    Double {},
+    /// The node's software gets it later.
+    Delay {
+        /// How much.
+        us: u32,
+    },
+}
+
+/// What an outsider sends. It hears all frames, and has no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Act {
+    /// The latest frame of a kind, as it was.
+    Replay {
+        /// Its dispatch byte.
+        kind: u8,
+    },
+    /// The latest frame of a kind with one byte changed.
+    Forge {
+        /// Its dispatch byte.
+        kind: u8,
+        /// Which byte after the dispatch byte, modulo their number.
+        at: u8,
+        /// What it becomes.
+        to: u8,
+    },
+    /// Wake-ups that have a node send its object to the outsider.
+    Fetch {
+        /// The node.
+        from: u16,
+    },
+}
+
+/// A script cannot be run.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScriptError(String);
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// What is wrong, in one line.
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        let script: Self = toml::from_str(text).map_err(|why| {
+            let line = why.span().map(|span| {
+                let before = text.get(..span.start).unwrap_or_default();
+                format!("line {}: ", before.matches('\n').count() + 1)
+            });
+            let why = why.message().replace('\n', "; ");
+            ScriptError(format!("{}{why}", line.unwrap_or_default()))
+        })?;
+        script.check()?;
+        Ok(script)
+    }
+
+    /// As a file that [`Self::parse`] reads.
+    pub fn to_text(&self) -> String {
+        // All of it can be written as TOML.
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// When the last fault is over, in milliseconds.
+    pub fn calm_ms(&self) -> u64 {
+        let fades = self
+            .fades
+            .iter()
+            .map(|fade| fade.at_ms.saturating_add(fade.for_ms));
+        let strikes = self
+            .strikes
+            .iter()
+            .map(|strike| strike.at_ms.saturating_add(strike.what.for_ms()));
+        fades.chain(strikes).max().unwrap_or(0)
+    }
+
+    /// Whether an outsider takes part.
+    pub fn has_outsider(&self) -> bool {
+        let is_act = |strike: &Strike| matches!(strike.what, Fault::Outsider(_));
+        self.strikes.iter().any(is_act)
+    }
+
+    fn check(&self) -> Result<(), ScriptError> {
+        let fail = |what: String| Err(ScriptError(what));
+        if !(2..=MAX_NODES).contains(&self.nodes) {
+            return fail(format!(
+                "nodes: expected 2 to {MAX_NODES}, not {}",
+                self.nodes
+            ));
+        }
+        let counts = [
+            self.links.len(),
+            self.steps.len(),
+            self.fades.len(),
+            self.strikes.len(),
+        ];
+        if counts.iter().any(|count| *count > MAX_ENTRIES) {
+            return fail(format!(
+                "at most {MAX_ENTRIES} links, steps, fades and strikes each"
+            ));
+        }
+        if !(0.0..=0.9).contains(&self.foreign_traffic) {
+            return fail(format!(
+                "foreign_traffic: expected 0 to 0.9, not {}",
+                self.foreign_traffic
+            ));
+        }
+        let is_node = |node: u16| (1..=self.nodes).contains(&node);
+        let pairs = self.links.iter().map(|link| (link.a, link.b));
+        for (a, b) in pairs.chain(self.fades.iter().map(|fade| (fade.a, fade.b))) {
+            if !is_node(a) || !is_node(b) || a == b {
+                return fail(format!(
+                    "expected two of the nodes 1 to {}, not {a} and {b}",
+                    self.nodes
+                ));
+            }
+        }
+        if let Some(link) = self
+            .links
+            .iter()
+            .find(|link| !(-120.0..=0.0).contains(&link.dbm))
+        {
+            return fail(format!("dbm: expected -120 to 0, not {}", link.dbm));
+        }
+        self.steps
+            .iter()
+            .try_for_each(|step| self.check_step(step))?;
+        self.strikes
+            .iter()
+            .try_for_each(|strike| self.check_strike(strike))?;
+        match self.calm_ms() {
+            late if late > MAX_MS => {
+                fail(format!("a fault ends after {late} ms; at most {MAX_MS}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_step(&self, step: &Step) -> Result<(), ScriptError> {
+        let why = match *step {
+            Step::Fetch { from, .. } if !(2..=self.nodes).contains(&from) => {
+                format!(
+                    "fetch: expected one of the nodes 2 to {}, not {from}",
+                    self.nodes
+                )
+            }
+            Step::Fetch { bytes, .. } if !(1..=MAX_BYTES).contains(&bytes) => {
+                format!("bytes: expected 1 to {MAX_BYTES}, not {bytes}")
+            }
+            Step::Pause { ms } if ms > MAX_MS => {
+                format!("pause: at most {MAX_MS} ms, not {ms}")
+            }
+            Step::Fetch { .. } | Step::Survey {} | Step::Pause { .. } => return Ok(()),
+        };
+        Err(ScriptError(why))
+    }
+
+    fn check_strike(&self, strike: &Strike) -> Result<(), ScriptError> {
+        let named = match strike.what {
+            Fault::Outsider(Act::Fetch { from }) => from,
+            _ => strike.node,
+        };
+        if !(1..=self.nodes).contains(&named) {
+            let why = format!("expected one of the nodes 1 to {}, not {named}", self.nodes);
+            return Err(ScriptError(format!("strike: {why}")));
+        }
+        match strike.what {
+            Fault::Jammed { channel, .. } => match Channel::new(channel) {
+                Ok(_) => Ok(()),
+                Err(why) => Err(ScriptError(format!("strike: {why}"))),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "script_tests.rs"]
+mod tests;

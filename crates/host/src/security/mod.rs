@@ -1,0 +1,144 @@
+//! A secured network at its host: its keys, and the numbers of its base stations' floods.
+//!
+//! Invariants: a number is reserved, and safe where it is kept, before a base station hears of it; no text shows a key. Tests:
+//! `tests.rs`.
+
+pub mod file;
+
+use crate::network::NetworkFault;
+use crate::object::Proof;
+use crate::transfer::pipeline::Order;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use thalweg_protocols::mote::Command;
+use thalweg_protocols::seals::{Kept, Seals};
+use thalweg_units::NodeId;
+use thalweg_wire::seal::{GroupKeys, MasterKey, NodeKeys, SoftwareAes};
+
+/// Numbers that an order takes with it: no order's floods need more.
+pub const NUMBERS: u16 = 128;
+
+/// A network's keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkKeys {
+    master: MasterKey,
+    epoch: u32,
+    /// Of addresses whose motes were revoked.
+    generations: BTreeMap<NodeId, u8>,
+}
+
+impl NetworkKeys {
+    /// Those that come from `master`, in the first epoch.
+    pub const fn new(master: MasterKey) -> Self {
+        Self::of(master, 0, BTreeMap::new())
+    }
+    /// Those that come from `master` in an `epoch`, with the `generations` of motes that took a revoked one's address.
+    pub const fn of(master: MasterKey, epoch: u32, generations: BTreeMap<NodeId, u8>) -> Self {
+        Self {
+            master,
+            epoch,
+            generations,
+        }
+    }
+    /// The master, for where it is kept.
+    pub const fn master(&self) -> &MasterKey {
+        &self.master
+    }
+    /// Which group key is in use.
+    pub const fn epoch(&self) -> u32 {
+        self.epoch
+    }
+    /// The generations of addresses whose motes were revoked.
+    pub const fn generations(&self) -> &BTreeMap<NodeId, u8> {
+        &self.generations
+    }
+    /// The generation of `node`.
+    pub fn generation(&self, node: NodeId) -> u8 {
+        self.generations.get(&node).copied().unwrap_or(0)
+    }
+    /// The keys of `node`.
+    pub fn node(&self, node: NodeId) -> NodeKeys {
+        let generation = self.generation(node);
+        (self.master).node(&mut SoftwareAes::default(), node, generation)
+    }
+    /// The key that all nodes share.
+    pub fn group(&self) -> GroupKeys {
+        self.master.group(&mut SoftwareAes::default(), self.epoch)
+    }
+    /// A node's seals when it is switched on for the first time.
+    pub fn seals(&self) -> Seals<SoftwareAes> {
+        Seals::new(SoftwareAes::default(), self.group(), Kept::default())
+    }
+    /// What shows that an object is `node`'s, and whole.
+    pub fn proof(&self, node: NodeId) -> Proof {
+        Proof::Tag(self.node(node).objects(&mut SoftwareAes::default()))
+    }
+    /// Revokes the mote at `node`: the others' next group key, and the next generation of its own. None where the numbers of
+    /// either are used up.
+    #[must_use]
+    pub fn revoked(&self, node: NodeId) -> Option<Self> {
+        let mut next = self.clone();
+        next.epoch = next.epoch.checked_add(1)?;
+        let generation = self.generation(node).checked_add(1)?;
+        next.generations.insert(node, generation);
+        Some(next)
+    }
+}
+
+/// Where the numbers of floods are kept.
+pub trait Numbers: Debug + Send + Sync {
+    /// Reserves `count` numbers, none of which was reserved before, and returns the first.
+    ///
+    /// # Errors
+    /// Why they are not safe.
+    fn reserve(&self, count: u16) -> Result<u32, Box<dyn Error + Send + Sync>>;
+}
+
+/// Numbers of a network that lasts no longer than the program.
+#[derive(Debug, Default)]
+pub struct MemoryNumbers(AtomicU32);
+
+impl Numbers for MemoryNumbers {
+    fn reserve(&self, count: u16) -> Result<u32, Box<dyn Error + Send + Sync>> {
+        let add = |last: u32| last.checked_add(count.into());
+        let reserved = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
+        // Numbers begin at 1.
+        reserved
+            .map(|last| last + 1)
+            .map_err(|_| "no number of floods is left".into())
+    }
+}
+
+/// A secured network.
+#[derive(Debug, Clone)]
+pub struct Security {
+    /// Its keys.
+    pub keys: Arc<NetworkKeys>,
+    /// Its floods' numbers.
+    pub numbers: Arc<dyn Numbers>,
+}
+
+impl Security {
+    /// What is to be ordered before `order`: its floods' numbers, if it has floods.
+    ///
+    /// # Errors
+    /// [`NetworkFault::Broken`] where they cannot be reserved.
+    pub fn before(&self, order: &Order) -> Result<Option<Order>, NetworkFault> {
+        if !has_floods(order) {
+            return Ok(None);
+        }
+        let (from, count) = (self.numbers.reserve(NUMBERS)?, NUMBERS);
+        Ok(Some(Command::Numbers { from, count }))
+    }
+}
+
+/// Whether `order` takes floods, which need numbers.
+pub const fn has_floods(order: &Order) -> bool {
+    !matches!(order, Command::Stop | Command::Numbers { .. })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! What a node has to seal and to check frames with: keys, a cipher, and numbers that are never used twice.
+//!
+//! Owns: which floods a node acts on, and its own floods' numbers. A flood is relayed before anybody checks it. Invariants: no
+//! flood is acted on whose tag is wrong, or whose number is not above all that this node knows of its initiator; a
+//! restart forgets none of them, since [`Seals::kept`] is ahead of what was acted on; a node without numbers floods
+//! nothing. Tests: `tests.rs`, `../mote/tests/sealed.rs`.
+
+use thalweg_units::NodeId;
+use thalweg_wire::seal::frame::{self, Sealing, MIC_BYTES};
+use thalweg_wire::seal::{Cipher, GroupKeys, Key};
+use thalweg_wire::{FrameBuf, WireError};
+
+/// How many base stations a node obeys: one more is not heard, since forgetting one would let its old floods in.
+pub const STATIONS: usize = 4;
+/// Flash is written this far ahead, so once in so many floods.
+const AHEAD: u32 = 32;
+
+/// Where an engine has its seals, if it has any.
+pub trait Guard {
+    /// The cipher that they use.
+    type Cipher: Cipher;
+    /// The seals; none in a network that is not secured.
+    fn seals(&mut self) -> Option<&mut Seals<Self::Cipher>>;
+    /// Whether there are any.
+    fn sealing(&self) -> Sealing;
+}
+
+/// No seals, for images that have no room for them: it takes none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unsealed;
+
+impl Cipher for Unsealed {
+    fn block(&mut self, _key: &Key, _block: &mut thalweg_wire::seal::Block) {}
+}
+impl Guard for Unsealed {
+    type Cipher = Self;
+    fn seals(&mut self) -> Option<&mut Seals<Self>> {
+        None
+    }
+    fn sealing(&self) -> Sealing {
+        Sealing::Open
+    }
+}
+
+impl<C: Cipher> Guard for Option<Seals<C>> {
+    type Cipher = C;
+    fn seals(&mut self) -> Option<&mut Seals<C>> {
+        self.as_mut()
+    }
+    fn sealing(&self) -> Sealing {
+        match self {
+            None => Sealing::Open,
+            Some(_) => Sealing::Sealed,
+        }
+    }
+}
+
+/// The highest number of a base station's floods that a node has acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    station: NodeId,
+    /// It acts on higher ones.
+    number: u32,
+    /// After a restart it acts on those above this: it is in flash.
+    written: u32,
+}
+
+/// What outlives a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kept([Option<Heard>; STATIONS]);
+
+/// Numbers of floods that a base station may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Numbers {
+    next: u32,
+    left: u16,
+}
+
+/// A node's keys and numbers.
+#[derive(Debug, Clone)]
+pub struct Seals<C> {
+    cipher: C,
+    group: GroupKeys,
+    floods: Key,
+    heard: [Option<Heard>; STATIONS],
+    own: Option<Numbers>,
+    /// The number of the last sealed flood that this node acted on, or began.
+    last: u32,
+    /// The sink and the number of the transfer that this node was called to last.
+    called: Option<(NodeId, u32)>,
+    /// The same of the wake-up that it floods itself.
+    own_call: Option<(NodeId, u32)>,
+    /// Of the transfer under way.
+    transfer: Option<Key>,
+}
+
+impl<C: Cipher> Seals<C> {
+    /// Those of a node with `group`'s keys, which keeps what is `kept` from before its start.
+    pub fn new(mut cipher: C, group: GroupKeys, kept: Kept) -> Self {
+        Self {
+            floods: group.floods(&mut cipher),
+            cipher,
+            group,
+            heard: kept.0,
+            own: None,
+            last: 0,
+            called: None,
+            own_call: None,
+            transfer: None,
+        }
+    }
+    /// What is to be in flash before this node acts: after a restart it refuses all floods up to there.
+    pub fn kept(&self) -> Kept {
+        let after = |heard: Heard| Heard {
+            number: heard.written,
+            ..heard
+        };
+        Kept(self.heard.map(|heard| heard.map(after)))
+    }
+
+    /// What was kept from before a restart.
+    pub const fn restore(&mut self, kept: Kept) {
+        self.heard = kept.0;
+    }
+
+    /// This node may give its floods the numbers from `from` on, so many of them. Numbers that it has used it
+    /// never uses again, whatever is granted.
+    pub fn grant(&mut self, from: u32, count: u16) {
+        let next = self.own.map_or(from, |own| own.next.max(from));
+        let end = from.saturating_add(u32::from(count));
+        let left = u16::try_from(end.saturating_sub(next)).unwrap_or(0);
+        self.own = Some(Numbers { next, left });
+    }
+    /// Whether a number is left.
+    pub fn has_number(&self) -> bool {
+        self.own.is_some_and(|own| own.left > 0)
+    }
+    /// The `content` of a flood by `node`, which this is, sealed with the next number; none without a number left.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where it gets too long: the number is not used then.
+    pub fn seal_flood(
+        &mut self,
+        node: NodeId,
+        content: &[u8],
+    ) -> Result<Option<FrameBuf>, WireError> {
+        let Some(own) = self.own.as_mut().filter(|own| own.left > 0) else {
+            return Ok(None);
+        };
+        let number = own.next;
+        let sealed = frame::seal_flood(&mut self.cipher, &self.floods, (node, number), content)?;
+        (own.next, own.left) = (number.saturating_add(1), own.left - 1);
+        self.last = number;
+        Ok(Some(sealed))
+    }
+    /// Whether to act on the `content` of a flood by `initiator`. It is not asked for the same flood twice.
+    pub fn obeys(&mut self, initiator: NodeId, content: &[u8]) -> bool {
+        let (cipher, key) = (&mut self.cipher, &self.floods);
+        let Some(number) = frame::open_flood(cipher, key, initiator, content) else {
+            return false;
+        };
+        let is_new = self.note(initiator, number);
+        if is_new {
+            self.last = number;
+        }
+        is_new
+    }
+    /// Notes a `number` of `station`, if it is above all before.
+    fn note(&mut self, station: NodeId, number: u32) -> bool {
+        let known = |place: &Option<Heard>| place.is_some_and(|heard| heard.station == station);
+        let place = match self.heard.iter().position(known) {
+            Some(at) => Some(at),
+            None => self.heard.iter().position(Option::is_none),
+        };
+        let Some(place) = place.and_then(|at| self.heard.get_mut(at)) else {
+            return false;
+        };
+        let before = place.filter(|heard| heard.number >= number);
+        if before.is_some() {
+            return false;
+        }
+        let written = match *place {
+            Some(heard) if number <= heard.written => heard.written,
+            _ => number.saturating_add(AHEAD),
+        };
+        *place = Some(Heard {
+            station,
+            number,
+            written,
+        });
+        true
+    }
+
+    /// The last flood was the segment `index` of a wake-up by `sink`, for a transfer that this node is to join.
+    pub fn note_call(&mut self, sink: NodeId, index: u8) {
+        self.called = Some((sink, self.first_number(index)));
+    }
+    /// The same of a wake-up of its own, whose segment `index` is out: it may hear others' before it begins.
+    pub fn note_own_call(&mut self, sink: NodeId, index: u8) {
+        self.own_call = Some((sink, self.first_number(index)));
+    }
+    /// It joins the transfer of its own wake-up.
+    pub const fn call_own(&mut self) {
+        self.called = self.own_call;
+    }
+    /// The number of a wake-up's first segment, if the last flood was its segment `index`.
+    const fn first_number(&self, index: u8) -> u32 {
+        self.last.wrapping_sub(index as u32)
+    }
+    /// The transfer that it was called to, for [`Seals::begin`].
+    pub const fn called(&self) -> Option<(NodeId, u32)> {
+        self.called
+    }
+    /// That transfer begins.
+    pub fn begin(&mut self, called: Option<(NodeId, u32)>) {
+        let key = called.map(|(sink, number)| {
+            let group = &self.group;
+            group.transfer(&mut self.cipher, sink, number)
+        });
+        self.transfer = key;
+    }
+}
+
+/// The seal of a transfer's requests and NACKs, as its roles see it.
+pub trait ControlSeal {
+    /// The MIC of `mpdu`, which has none yet; none outside of a sealed transfer.
+    fn mic(&mut self, mpdu: &[u8]) -> Option<[u8; MIC_BYTES as usize]>;
+    /// `mpdu` without its MIC; none where that is wrong.
+    fn opened<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]>;
+}
+
+impl<C: Cipher> ControlSeal for Seals<C> {
+    fn mic(&mut self, mpdu: &[u8]) -> Option<[u8; MIC_BYTES as usize]> {
+        let key = self.transfer.as_ref()?;
+        frame::mic(&mut self.cipher, key, mpdu).ok()
+    }
+    fn opened<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]> {
+        let key = self.transfer.as_ref()?;
+        frame::open_control(&mut self.cipher, key, mpdu)
+    }
+}
+
+#[cfg(test)]
+mod tests;
