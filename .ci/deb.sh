@@ -29,7 +29,7 @@ cat >"$root/DEBIAN/control" <<CONTROL
 Package: thalweg
 Version: $version
 Architecture: $machine
-Maintainer: Thalweg's authors <thalweg@users.noreply.github.com>
+Maintainer: Thalweg's authors <thalweg@localhost>
 Depends: libc6 (>= $libc), libgcc-s1
 Section: net
 Priority: optional
@@ -58,4 +58,5 @@ fi
 SCRIPT
 chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
 mkdir -p "$into"
-dpkg-deb --root-owner-group --build "$root" "$into/thalweg_${version}_$machine.deb"
+chmod 755 "$root"
+dpkg-deb --root-owner-group -Zxz -z3 --build "$root" "$into/thalweg_${version}_$machine.deb"

@@ -3,20 +3,20 @@
 clock goes on by six hours a round and jumps, the line is cut, either side is killed, the broker is away for days, and the disk
 fills once. Nothing is lost, nothing comes twice, memory and database stay within bounds, and pages stay cheap.
 
-    .ci/soak.py target/release/thalweg                    twelve days
-    .ci/soak.py target/release/thalweg --days 365         the long form, some hours
+    .ci/soak.py target/release/thalweg                    three days
+    .ci/soak.py target/release/thalweg --days 365 --testbed building100         the long form, more than a day
 
 Needs mosquitto and its clients, libfaketime for the clock, and root for a small disk; says what it went without.
 """
 
 import argparse
-import ctypes.util
 import glob
 import hashlib
 import json
 import os
 import random
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -29,10 +29,10 @@ from processes import Gateway, Station, check, until
 ROUNDS_A_DAY = 4
 # What a gateway may take, and what its database may have for each job that it keeps.
 MOST_GROWTH_MB = 20.0
-MOST_DATABASE = 4_000_000, 12_000
+MOST_DATABASE = 2_000_000, 6_000
 MOST_PAGE_S = 0.050
 # What the configuration keeps, in days.
-KEEP_DAYS, HISTORY_DAYS = 5, 5
+KEEP_DAYS, HISTORY_DAYS = 2, 2
 DISK_MB = 96
 
 
@@ -40,7 +40,7 @@ class Clock:
     """The wall clock of a program, as libfaketime shows it: so many seconds ahead."""
 
     def __init__(self, folder):
-        here = [path for path in os.environ.get("FAKETIME", "").split(":") if path]
+        here = [path for path in os.environ.get("LIBFAKETIME", "").split(":") if path]
         found = here or glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
         self.file, self.ahead = os.path.join(folder, "ahead"), 0
         self.library = found[0] if found else None
@@ -90,6 +90,14 @@ class Broker:
     def begin(self):
         command = ["mosquitto", "-c", os.path.join(self.folder, "conf")]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(self.answers, "a broker that listens")
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
 
     def stop(self):
         self.process.terminate()
@@ -140,6 +148,14 @@ class Soak:
         self.is_small = os.geteuid() == 0 and not subprocess.call(
             ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", self.disk], stderr=subprocess.DEVNULL
         )
+        self.broker = self.station = self.gateway = None
+        self.data = os.path.join(self.disk, "data")
+        # Of this process: megabytes after its first rounds, and the most since.
+        self.memory, self.growth, self.kills = [], 0.0, 0
+        self.objects = {}
+        self.says, self.begun = arguments.verbose, time.monotonic()
+
+    def begin(self):
         self.broker = Broker(os.path.join(self.work, "broker")) if shutil.which("mosquitto") else None
         self.station = Station(self.program, self.work, self.testbed, 1_500, 1_000)
         config = os.path.join(self.work, "gateway.toml")
@@ -150,15 +166,13 @@ class Soak:
             )
             if self.broker:
                 file.write(f'[mqtt]\nhost = "127.0.0.1"\nport = {self.broker.port}\n')
-        self.data = os.path.join(self.disk, "data")
         self.gateway = Soaked(self.clock, self.program, self.data, "--config", config)
-        # Of this process: megabytes after its first rounds, and the most since.
-        self.memory, self.growth, self.kills, self.ended = [], 0.0, 0, []
-        self.objects = {}
 
     def close(self):
-        self.gateway.kill()
-        self.station.kill()
+        if self.gateway:
+            self.gateway.kill()
+        if self.station:
+            self.station.kill()
         if self.broker:
             self.broker.end()
         if self.is_small:
@@ -194,31 +208,36 @@ class Soak:
             except OSError:
                 pass
         try:
-            until(lambda: self.gateway.json("/healthz")["status"] == "degraded", "a full disk is told")
+            until(self.is_full, "a full disk is told")
             check(self.gateway.ask("POST", "/api/jobs", {"kind": "survey"})[0] == 507, "no job is taken on a full disk")
         finally:
             os.remove(filler)
 
+    def is_full(self):
+        health = self.gateway.json("/healthz")
+        return health["store"]["free_bytes"] < health["store"]["reserve_bytes"] and health["status"] == "degraded"
+
     def disturb(self, nth):
         """What happens in round `nth`, by its number and by chance."""
-        if nth % 5 == 2:
+        # Later less often: memory is compared within one process.
+        if nth % (5 if nth < 20 else 29) == 2:
             time.sleep(self.random.uniform(0.1, 1.5))
             self.kill_gateway()
         if nth % 7 == 3:
             time.sleep(self.random.uniform(0.1, 1.5))
             self.flap()
-        if self.is_small and nth == 9:
+        if self.is_small and nth == 5:
             time.sleep(0.5)
             self.fill()
-        if self.broker and nth % 40 == 12:
+        if self.broker and nth % 40 == 4:
             self.broker.stop()
-        if self.broker and nth % 40 == 24:
+        if self.broker and nth % 40 == 11:
             self.broker.begin()
 
     # A round.
 
     def round(self, nth):
-        jump = {6: 400 * 86_400, 7: 0, 14: -3 * 86_400, 15: 0}.get(nth, 0)
+        jump = {6: 400 * 86_400, 8: -86_400}.get(nth, 0)
         self.clock.set(nth * 86_400 // ROUNDS_A_DAY + jump)
         # Other objects each time, by their length.
         self.station.command[self.station.command.index("--bytes") + 1] = str(1_500 + nth)
@@ -244,6 +263,8 @@ class Soak:
             check(told["sha256"] == sent, f"the object of node {job['from']} is what was sent")
             self.objects[job["object"]] = nth
         self.measure()
+        if self.says:
+            print(f"round {nth}: {time.monotonic() - self.begun:.0f} s, {self.memory[-1]:.1f} MB", file=sys.stderr, flush=True)
 
     def ask_until_taken(self, wish):
         """A full disk may have been noticed a moment ago."""
@@ -304,8 +325,12 @@ class Soak:
             all += [told["id"] for told in part]
             before = f"&before={all[-1]}"
         check(set(all) <= set(self.objects), "no object came without a job of ours")
-        youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - KEEP_DAYS * ROUNDS_A_DAY}
-        check(youngest <= set(all), f"objects of the last {KEEP_DAYS} days are there: {len(youngest - set(all))} are not")
+        # The day to which the clock jumped counts as one.
+        days = KEEP_DAYS - 1
+        youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - days * ROUNDS_A_DAY}
+        check(youngest <= set(all), f"objects of the last {days} days are there: {len(youngest - set(all))} are not")
+        most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY, self.rounds - 1) * (len(self.gateway.json("/api/nodes")["nodes"]) - 1)
+        check(self.rounds <= KEEP_DAYS * ROUNDS_A_DAY or len(all) <= most, f"what is older is gone: {len(all)} objects, at most {most}")
         files = len(os.listdir(os.path.join(self.data, "objects")))
         check(files == len(set(all)), f"a file for each object: {files} and {len(all)}")
         return len(all)
@@ -320,7 +345,6 @@ class Soak:
         return f"{sum(told.values())} told for {len(told)}"
 
     def run(self):
-        begun = time.monotonic()
         for nth in range(self.rounds):
             self.round(nth)
         if self.broker and self.broker.process.poll() is not None:
@@ -329,7 +353,7 @@ class Soak:
         worst, spent = self.pages()
         size, jobs = self.database()
         print(
-            f"soak: {self.rounds} rounds in {time.monotonic() - begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
+            f"soak: {self.rounds} rounds in {time.monotonic() - self.begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
             f"{self.kills} kills; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {jobs} jobs; "
             f"{worst} takes {spent * 1000:.1f} ms"
         )
@@ -341,15 +365,21 @@ class Soak:
 def main():
     of = argparse.ArgumentParser()
     of.add_argument("program")
-    of.add_argument("--days", type=int, default=12)
+    of.add_argument("--days", type=int, default=3)
     of.add_argument("--seed", type=int, default=1)
+    of.add_argument("--verbose", action="store_true")
     of.add_argument("--testbed", default="floor21")
-    soak = Soak(of.parse_args())
+    arguments = of.parse_args()
+    # An end from outside is an end, too: what was begun goes with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    soak = Soak(arguments)
     try:
+        soak.begin()
         soak.run()
     except BaseException:
         path = os.path.join(soak.data, "thalweg.db")
         try:
+            print(soak.gateway.get("/healthz").decode(), file=sys.stderr)
             for line in soak.gateway.json("/api/log?limit=15")["lines"]:
                 print("log:", line["at"], line["times"], line["text"], file=sys.stderr)
         except Exception as why:

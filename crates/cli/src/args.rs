@@ -245,7 +245,7 @@ pub(crate) struct CollectArgs {
     /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
     #[arg(long, value_name = "NAME", requires = "gateway")]
     pub(crate) station: Option<String>,
-    /// Before the gateway's jobs of a lower one, -128 to 127.
+    /// The gateway does jobs of a higher number first, -128 to 127.
     #[arg(
         long,
         value_name = "N",

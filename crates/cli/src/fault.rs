@@ -153,6 +153,8 @@ struct Many<'a> {
     slowest_seed: u64,
     broke: BTreeMap<BreachKind, u64>,
     seeds: Vec<u64>,
+    unsecured: BTreeMap<BreachKind, u64>,
+    unsecured_seeds: Vec<u64>,
     script: Option<&'a str>,
 }
 
@@ -167,7 +169,7 @@ fn many(args: &FaultArgs, whom: Whom) -> Result<(), Failure> {
         scenarios,
         whom,
         jobs: args.jobs.unwrap_or_else(cores),
-        after_breach: match args.go_on || args.outsider {
+        after_breach: match args.go_on {
             true => AfterBreach::GoOn,
             false => AfterBreach::Stop,
         },
@@ -182,7 +184,7 @@ fn many(args: &FaultArgs, whom: Whom) -> Result<(), Failure> {
         }
     });
     drop(reporter);
-    let first = tally.breaches.iter().next().filter(|_| !args.outsider);
+    let first = tally.breaches.iter().next();
     let smallest = first.and_then(|(seed, _)| {
         let (script, _) = shrink(&draw(*seed, whom), |script| guarded(script).err())?;
         Some(script.to_text())
@@ -220,8 +222,10 @@ fn in_json<'a>(args: &FaultArgs, tally: &Tally, script: Option<&'a str>) -> Many
         network_s: tally.network_s,
         slowest_s: tally.slowest.0,
         slowest_seed: tally.slowest.1,
-        broke: tally.by_kind(),
+        broke: Tally::by_kind(&tally.breaches),
         seeds: tally.breaches.keys().copied().collect(),
+        unsecured: Tally::by_kind(&tally.unsecured),
+        unsecured_seeds: tally.unsecured.keys().copied().collect(),
         script,
     }
 }
@@ -238,21 +242,29 @@ fn in_words(tally: &Tally, script: Option<&str>) -> String {
         tally.slowest.0,
         tally.slowest.1,
     );
-    for (kind, count) in tally.by_kind() {
-        text.push_str(&format!("broken {count} times: {}\n", kind.invariant()));
-    }
-    for (seed, breach) in tally.breaches.iter().take(FEW) {
-        text.push_str(&format!("seed {seed}: {breach}\n"));
-    }
-    if let more @ 1.. = tally.breaches.len().saturating_sub(FEW) {
-        text.push_str(&format!("and {more} more\n"));
-    }
+    list(&mut text, "broken", &tally.breaches);
+    let unsecured = "broken, as frames are not secured,";
+    list(&mut text, unsecured, &tally.unsecured);
     if let Some(script) = script {
         text.push_str(&format!(
             "\nthe smallest script of the first of them:\n\n{script}"
         ));
     }
     text
+}
+
+/// Adds how often each invariant broke, and by which seeds first.
+fn list(text: &mut String, broken: &str, breaches: &BTreeMap<u64, Breach>) {
+    for (kind, count) in Tally::by_kind(breaches) {
+        let times = plural(count, "time", "times");
+        text.push_str(&format!("{broken} {times}: {}\n", kind.invariant()));
+    }
+    for (seed, breach) in breaches.iter().take(FEW) {
+        text.push_str(&format!("seed {seed}: {breach}\n"));
+    }
+    if let more @ 1.. = breaches.len().saturating_sub(FEW) {
+        text.push_str(&format!("and {more} more\n"));
+    }
 }
 
 /// What `--json` prints of power failures.

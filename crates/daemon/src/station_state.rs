@@ -3,7 +3,7 @@
 //!
 //! Invariants: what is under way is in memory only, its beginning and end are rows. No thread holds both locks. Time base: wall clock.
 
-mod cancelling;
+mod cancel;
 mod link_waits;
 
 use std::cell::Cell;

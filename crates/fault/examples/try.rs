@@ -11,6 +11,15 @@ fn main() {
         )
         .unwrap();
     }
+    if all[1] == "script" {
+        print!("{}", draw(all[2].parse().unwrap(), Whom::Nature).to_text());
+        return;
+    }
+    if all[1] == "replay" {
+        let s = Script::parse(&std::fs::read_to_string(&all[2]).unwrap()).unwrap();
+        println!("{:?}", guarded(&s));
+        return;
+    }
     if all[1] == "power" {
         let place = std::path::PathBuf::from(&all[2]);
         let _ = std::fs::remove_dir_all(&place);
@@ -73,11 +82,16 @@ fn main() {
         after_breach: AfterBreach::GoOn,
     };
     let t = campaign(&c, &mut |t| {
-        eprintln!("{} {:.0}/s {:?}", t.scenarios, t.rate(), t.by_kind());
+        eprintln!(
+            "{} {:.0}/s {:?}",
+            t.scenarios,
+            t.rate(),
+            Tally::by_kind(&t.breaches)
+        );
         Continue(())
     });
     for (s, b) in &t.breaches {
         println!("seed {s}: {b}");
     }
-    println!("{} scenarios {:.1}/s jobs {} done {} delivered {} events {} net {:.0} s slowest {:?} longest {:?} {:?}", t.scenarios, t.rate(), t.jobs, t.done, t.delivered, t.events, t.network_s, t.slowest, t.longest, t.by_kind());
+    println!("{} scenarios {:.1}/s jobs {} done {} delivered {} events {} net {:.0} s slowest {:?} longest {:?} {:?}", t.scenarios, t.rate(), t.jobs, t.done, t.delivered, t.events, t.network_s, t.slowest, t.longest, (Tally::by_kind(&t.breaches), Tally::by_kind(&t.unsecured)));
 }

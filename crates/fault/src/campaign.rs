@@ -63,6 +63,8 @@ pub struct Tally {
     pub longest: (f64, u64),
     /// Breaches by seed.
     pub breaches: BTreeMap<u64, Breach>,
+    /// Those that only secured frames would prevent ([`Script::excuses`]), by seed.
+    pub unsecured: BTreeMap<u64, Breach>,
     /// How long the campaign has run.
     pub wall: Duration,
 }
@@ -72,16 +74,21 @@ impl Tally {
     pub fn rate(&self) -> f64 {
         self.scenarios as f64 / self.wall.as_secs_f64().max(1e-9)
     }
-    /// How often each invariant broke.
-    pub fn by_kind(&self) -> BTreeMap<BreachKind, u64> {
+    /// How often each invariant broke, of `breaches`.
+    pub fn by_kind(breaches: &BTreeMap<u64, Breach>) -> BTreeMap<BreachKind, u64> {
         let mut kinds = BTreeMap::new();
-        for breach in self.breaches.values() {
+        for breach in breaches.values() {
             *kinds.entry(breach.kind()).or_default() += 1;
         }
         kinds
     }
     fn add(&mut self, ended: Ended) {
-        let Ended { seed, wall, end } = ended;
+        let Ended {
+            seed,
+            wall,
+            end,
+            is_excused,
+        } = ended;
         self.scenarios += 1;
         if wall.as_secs_f64() > self.longest.0 {
             self.longest = (wall.as_secs_f64(), seed);
@@ -98,7 +105,11 @@ impl Tally {
                 }
             }
             Err(breach) => {
-                self.breaches.insert(seed, breach);
+                let breaches = match is_excused {
+                    true => &mut self.unsecured,
+                    false => &mut self.breaches,
+                };
+                breaches.insert(seed, breach);
             }
         }
     }
@@ -109,6 +120,8 @@ struct Ended {
     seed: u64,
     wall: Duration,
     end: Result<Ran, Breach>,
+    /// Whether its breach is one that secured frames would prevent.
+    is_excused: bool,
 }
 
 /// Runs `script`; a panic is a breach.
@@ -146,7 +159,8 @@ pub fn campaign(campaign: &Campaign, observer: &mut dyn FnMut(&Tally) -> Control
         loop {
             match ended.recv_timeout(Duration::from_millis(200)) {
                 Ok(one) => {
-                    let is_last = one.end.is_err() && campaign.after_breach == AfterBreach::Stop;
+                    let is_broken = one.end.is_err() && !one.is_excused;
+                    let is_last = is_broken && campaign.after_breach == AfterBreach::Stop;
                     tally.add(one);
                     if is_last {
                         stop.store(true, Ordering::Relaxed);
@@ -186,8 +200,14 @@ fn work(campaign: &Campaign, sender: &Sender<Ended>, next: &AtomicU64, stop: &At
                 caught(&script, board)
             }),
         };
-        let wall = began.elapsed();
-        if sender.send(Ended { seed, wall, end }).is_err() {
+        let excused = |breach: &Breach| script.excuses(breach.kind());
+        let ended = Ended {
+            seed,
+            wall: began.elapsed(),
+            is_excused: end.as_ref().err().is_some_and(excused),
+            end,
+        };
+        if sender.send(ended).is_err() {
             return;
         }
     }

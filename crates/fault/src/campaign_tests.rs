@@ -17,6 +17,7 @@ fn threads_change_nothing() {
     let counts = |t: &Tally| (t.scenarios, t.jobs, t.done, t.delivered, t.events);
     assert_eq!(counts(&ran[0]), counts(&ran[1]));
     assert_eq!(ran[0].breaches, ran[1].breaches);
+    assert_eq!(ran[0].unsecured, ran[1].unsecured);
     assert_eq!(ran[0].scenarios, 24);
     assert!(ran[0].breaches.is_empty(), "{:?}", ran[0].breaches);
 }

@@ -3,6 +3,7 @@
 //! Nodes are 1, 2, ... in the file as in reports; node 1 is the base station. Time base: milliseconds of the network's time
 //! since the nodes were switched on. Invariant: a script that was read can be run. Tests: at the end.
 
+use crate::breach::BreachKind;
 use serde::{Deserialize, Serialize};
 use thalweg_units::Channel;
 
@@ -14,6 +15,9 @@ const MAX_BYTES: u32 = 1 << 20;
 const MAX_MS: u64 = 30 * 86_400_000;
 /// The most steps, strikes and fades each.
 const MAX_ENTRIES: usize = 1_000;
+
+/// Links of this power or more lose next to nothing by themselves.
+pub(crate) const STRONG_DBM: f64 = -82.0;
 
 /// A scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -252,6 +256,39 @@ impl Script {
     pub fn has_outsider(&self) -> bool {
         let is_act = |strike: &Strike| matches!(strike.what, Fault::Outsider(_));
         self.strikes.iter().any(is_act)
+    }
+
+    /// Whether strong links lead from every node to the base station.
+    pub fn has_paths(&self) -> bool {
+        let mut reached = vec![1];
+        for _ in 0..self.nodes {
+            let strong = self.links.iter().filter(|link| link.dbm >= STRONG_DBM);
+            for (a, b) in strong.flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
+                if reached.contains(&a) && !reached.contains(&b) {
+                    reached.push(b);
+                }
+            }
+        }
+        reached.len() == usize::from(self.nodes)
+    }
+
+    /// Whether a breach of this kind is what frames without a keyed check allow: an outsider's word is taken, and so is a
+    /// frame in which a bit was flipped past the check sequence. Nothing excuses a panic, a node that is kept busy, a report
+    /// that contradicts itself; and nothing but an outsider an object that is not its node's, or does not come.
+    pub fn excuses(&self, kind: BreachKind) -> bool {
+        let is_flip = |strike: &Strike| match strike.what {
+            Fault::Frames { each, .. } => matches!(each, FrameFault::Flip { .. }),
+            _ => false,
+        };
+        match kind {
+            BreachKind::Unordered | BreachKind::Survey => {
+                self.has_outsider() || self.strikes.iter().any(is_flip)
+            }
+            BreachKind::Foreign | BreachKind::Undelivered | BreachKind::Overtime => {
+                self.has_outsider()
+            }
+            BreachKind::Panic | BreachKind::Stuck | BreachKind::Report | BreachKind::Meter => false,
+        }
     }
 
     fn check(&self) -> Result<(), ScriptError> {

@@ -58,3 +58,16 @@ fn what_cannot_be_run_is_one_line() {
         assert!(why.contains(said) && !why.contains('\n'), "{to}: {why}");
     }
 }
+
+#[test]
+fn nothing_excuses_a_panic_and_only_an_outsider_an_object_that_does_not_come() {
+    let outsider = Script::parse(SMALL).unwrap();
+    let mut flips = outsider.clone();
+    flips.strikes.pop();
+    let mut plain = flips.clone();
+    plain.strikes.pop();
+    let excused = |kind| [&outsider, &flips, &plain].map(|script| script.excuses(kind));
+    assert_eq!(excused(BreachKind::Unordered), [true, true, false]);
+    assert_eq!(excused(BreachKind::Undelivered), [true, false, false]);
+    assert_eq!(excused(BreachKind::Stuck), [false; 3]);
+}

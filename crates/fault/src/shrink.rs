@@ -43,8 +43,10 @@ impl Search {
     /// Takes `script` where it breaks the same; whether it does.
     fn try_out(&mut self, script: Script, run: &mut impl FnMut(&Script) -> Option<Breach>) -> bool {
         let is_new = script != self.best.0;
-        // A script that cannot be read is none.
-        if !is_new || self.left == 0 || Script::parse(&script.to_text()).is_err() {
+        // A script that cannot be read is none, and without a path nothing can arrive.
+        let can_arrive = self.kind != BreachKind::Undelivered || script.has_paths();
+        let is_one = can_arrive && Script::parse(&script.to_text()).is_ok();
+        if !is_new || self.left == 0 || !is_one {
             return false;
         }
         self.left -= 1;

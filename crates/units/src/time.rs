@@ -193,5 +193,25 @@ mod tests {
         let frame = Duration::from_secs_f64(0.004256);
         assert_eq!(frame, Duration::from_micros(4256));
         assert_eq!(Duration::from_millis(10) / Duration::from_micros(32), 312);
+        for (s, ns) in [(1.4e-9, 1), (1.6e-9, 2), (1.0, 1_000_000_000)] {
+            assert_eq!(Duration::from_secs_f64(s), Duration::from_nanos(ns), "{s}");
+        }
+        assert_eq!(Duration::from_secs(2).as_secs_f64(), 2.0);
+        assert_eq!(Duration::from_micros(7).as_micros_f64(), 7.0);
+    }
+
+    #[test]
+    fn a_point_in_time_is_as_far_on_as_was_added() {
+        let (from, by) = (SimTime::from_nanos(5), Duration::from_nanos(3));
+        let mut later = from + by;
+        assert_eq!((later.as_nanos(), later.since(from)), (8, by));
+        later += by;
+        assert_eq!(later.saturating_sub(by * 2), from);
+        let mut sum: Duration = [by, by].into_iter().sum();
+        sum += by;
+        assert_eq!(
+            (sum, sum - by, sum / 2),
+            (by * 3, by * 2, Duration::from_nanos(4))
+        );
     }
 }

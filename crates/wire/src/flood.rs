@@ -6,7 +6,6 @@
 //! so all nodes that send in one slot send the same bytes. Tests: `flood_tests.rs`.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
-use crate::seal::frame::TRAILER_BYTES;
 use crate::{dispatch, mac, phy};
 use thalweg_units::NodeId;
 
@@ -14,6 +13,8 @@ use thalweg_units::NodeId;
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 4;
 /// The longest content of one flood, its first byte included.
 pub const MAX_CONTENT: usize = phy::MAX_MPDU - HEADER_BYTES;
+/// Bytes that follow a sealed content: its initiator's number (4) and a tag (8), both of [`crate::seal::frame`].
+pub const TRAILER_BYTES: usize = 12;
 /// The highest relay counter that fits.
 pub const MAX_RELAY: u8 = 31;
 /// The highest N_tx that fits.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Try small networks in which everything goes wrong, and check what must hold all the same.
+/// Try small networks in which everything goes wrong, and check what must hold.
 ///
 /// A seed makes a network of two to eight nodes, objects to fetch, and what goes wrong meanwhile: frames that are lost,
 /// doubled, late or changed, nodes that die, restart or hear nothing, links that fade, foreign traffic. It runs packet by
@@ -39,7 +39,7 @@ pub(crate) struct FaultArgs {
     /// Run nothing; print the scenario of --seed as a file for --replay.
     #[arg(long, requires = "seed")]
     pub(crate) script: bool,
-    /// Add an outsider, who replays and forges frames. What it breaks is counted, and is no failure: links are not secured.
+    /// Add an outsider, who replays and forges frames. What it breaks for want of a key is counted apart, and is no failure.
     #[arg(long)]
     pub(crate) outsider: bool,
     /// Go on after a seed that breaks something.

@@ -28,7 +28,7 @@ pub(crate) fn network(
     shown: &MapQuery,
 ) -> Result<String, StoreError> {
     let running = station.running();
-    let route = running.and_then(|running| running.plan.clone());
+    let route = running.and_then(|running| running.plan);
     let route = route.as_deref().map(Route::of);
     let wanted = shown
         .find

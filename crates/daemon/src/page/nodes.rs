@@ -242,12 +242,13 @@ fn line(station: &StationState, (row, distance): &Placed) -> Markup {
         tr {
             td {
                 a href=(format!("/nodes/{}{of}", row.id)) { "node " (place.named(row.id)) }
+                @if row.is_sink { " " small { "base station" } }
                 @if row.is_silent() { " " span.bad { "silent" } }
                 @if row.health.left_alone.is_some() { " " small { "left alone" } }
             }
             td data-name=[matches!(distance, Distance::Hops(_)).then_some("hops")] {
                 @match distance {
-                    Distance::Sink => "base station",
+                    Distance::Sink => (none),
                     Distance::Hops(hops) => (hops),
                     Distance::Unlinked => "no good link",
                     Distance::Unknown => "unknown",

@@ -93,8 +93,8 @@ fn a_changed_byte_costs_one_more_transfer_over_the_same_plan_and_says_why() {
     let content = format!("/api/objects/{}/content", disturbed["object"]);
     assert_eq!(get(to, &content).body[..], whole(17)[..]);
     assert!(
-        took(&disturbed) < 2.2 * took(&undisturbed),
-        "one transfer more: {disturbed}"
+        took(&disturbed) < 3.0 * took(&undisturbed),
+        "one transfer more, and no rest between: {disturbed}"
     );
     let tried = &disturbed["outcome"]["tried"];
     assert_eq!(tried, &serde_json::json!(["thalweg", "thalweg"]));

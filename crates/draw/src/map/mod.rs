@@ -379,7 +379,8 @@ impl Map {
             match node.caption {
                 Caption::Nowhere => {}
                 Caption::Inside => {
-                    let size = if node.name.len() > 3 { 7.0 } else { 9.0 };
+                    let long = if node.radius < 9.0 { 2 } else { 3 };
+                    let size = if node.name.len() > long { 7.0 } else { 9.0 };
                     let at = (at.0, at.1 + 3.2);
                     svg.text(at, Anchor::Middle, size, ink_on(ground), &node.name);
                 }

@@ -3,11 +3,10 @@
 //! Invariant of a run: the same recording and seed, the same points. Tests: `power_tests.rs`.
 
 use super::disk::{Disk, Survives};
+use super::told::{record, Told, NETWORK};
 use super::trace::{Call, Recording};
-use super::workload::{record, NETWORK};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
@@ -17,64 +16,6 @@ use thalweg_host::store::{
 };
 use thalweg_medium::random::stream;
 use thalweg_units::NodeId;
-
-/// What a workload tells, a line each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
-    /// A job was accepted.
-    Job(i64),
-    /// So many bytes of a job's object are safe.
-    Part(i64, u32),
-    /// An object is safe, by its digest.
-    Kept(i64, String),
-    /// A job is done.
-    Done(i64),
-    /// An object is about to be deleted.
-    Deleting(i64),
-    /// It was.
-    Deleted(i64),
-    /// A message waits.
-    Message(i64),
-    /// A message is about to be removed.
-    Acknowledging(i64),
-    /// A job is about to end.
-    Ending(i64),
-}
-
-impl fmt::Display for Told {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Job(id) => write!(f, "job {id}"),
-            Self::Part(id, bytes) => write!(f, "part {id} {bytes}"),
-            Self::Kept(id, digest) => write!(f, "kept {id} {digest}"),
-            Self::Done(id) => write!(f, "done {id}"),
-            Self::Deleting(id) => write!(f, "deleting {id}"),
-            Self::Deleted(id) => write!(f, "deleted {id}"),
-            Self::Message(id) => write!(f, "message {id}"),
-            Self::Acknowledging(id) => write!(f, "acknowledging {id}"),
-            Self::Ending(id) => write!(f, "ending {id}"),
-        }
-    }
-}
-
-impl Told {
-    fn parse(line: &str) -> Option<Self> {
-        let mut words = line.split(' ');
-        let (what, id) = (words.next()?, words.next()?.parse().ok()?);
-        Some(match what {
-            "job" => Self::Job(id),
-            "part" => Self::Part(id, words.next()?.parse().ok()?),
-            "kept" => Self::Kept(id, words.next()?.to_owned()),
-            "done" => Self::Done(id),
-            "deleting" => Self::Deleting(id),
-            "deleted" => Self::Deleted(id),
-            "message" => Self::Message(id),
-            "acknowledging" => Self::Acknowledging(id),
-            "ending" => Self::Ending(id),
-            _ => return None,
-        })
-    }
-}
 
 /// What must be there.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@
 
 mod check;
 mod disk;
+mod told;
 mod trace;
 mod workload;
 

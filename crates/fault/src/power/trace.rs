@@ -181,7 +181,7 @@ impl Reader<'_> {
     }
     fn push(&mut self, files: &[&Path], call: Call) {
         let counts = |file: &&Path| self.is_ours(file) && !Self::is_shared_memory(file);
-        if files.iter().all(|file| counts(file)) {
+        if files.iter().all(counts) {
             self.calls.push(call);
         }
     }

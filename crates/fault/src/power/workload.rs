@@ -1,14 +1,13 @@
 //! What the store is made to do while it is recorded: objects, jobs, parts, messages, sessions, deletions.
 //!
-//! After each call that returned, a line tells what must be there from then on ([`super::check`] reads it). Time base: none.
+//! After each call that returned, a line tells what must be there from then on ([`Told`]). Time base: none.
 
-use super::check::Told;
+use super::told::{record, Told, NETWORK};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use std::io::{self, Write};
 use std::path::Path;
 use thalweg_host::object::info;
-use thalweg_host::outcome::Summary;
 use thalweg_host::segments::Segment;
 use thalweg_host::store::{
     JobId, JobState, Message, NewJob, NewTransfer, Retention, Store, StoreError, TransferId, Work,
@@ -26,9 +25,6 @@ pub enum WorkloadError {
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
 }
-
-/// The network of all records.
-pub(super) const NETWORK: &str = "power";
 
 /// Does `steps` things to the store in `folder`, as `seed` draws them, and tells each on `out`.
 ///
@@ -206,32 +202,4 @@ impl<W: Write> Workload<'_, W> {
 
 fn node(n: u16) -> NodeId {
     NodeId::new(n).unwrap_or(NodeId::MAX)
-}
-
-/// The record of an object of `bytes` bytes from node `source`.
-pub(super) fn record(source: NodeId, bytes: u64) -> Summary {
-    Summary {
-        protocol: "thalweg".into(),
-        testbed: NETWORK.into(),
-        source,
-        sink: node(1),
-        bytes,
-        verified: true,
-        sealed: false,
-        goodput_kbps: 200.0,
-        utilisation: None,
-        rounds: 1,
-        first_round_reliability: None,
-        active_nodes: 3,
-        hops: 2,
-        paths: 1,
-        energy_j: None,
-        network_energy_j: None,
-        cold: None,
-        waited_s: 0.0,
-        duration_s: 1.0,
-        attempts: 1,
-        failure: None,
-        seed: 1,
-    }
 }

@@ -450,6 +450,10 @@ impl Collector {
     where
         F: Network<Order = Order, Event = Event>,
     {
+        let terms = &TransferTerms {
+            sealing: self.sealing(),
+            ..*terms
+        };
         let fetched = self.run_fetch(network, choice, terms, watch, observations)?;
         let (plan, ids) = (&*choice.plan, &self.description.place.ids);
         let account = Account {

@@ -1,7 +1,7 @@
 //! How long what happened is kept: days on which the daemon ran, and records that are older than so many.
 //!
 //! A day is noted once, with the numbers that rows have from then on. So ages count days on which there was a daemon, and a clock that
-//! jumps a year ahead makes nothing a year older. Invariant: a record that something else names stays. Time base: wall clock, for
+//! jumps a year ahead makes nothing older than by a day. Invariant: a record that something else names stays. Time base: wall clock, for
 //! the number of the day alone. Tests: `history_tests.rs`.
 
 use rusqlite::params;

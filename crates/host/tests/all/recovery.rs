@@ -23,6 +23,7 @@ use thalweg_protocols::floodnet::{Event as Flood, Refused};
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::route::PayloadSize;
+use thalweg_wire::seal::frame::Sealing;
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -161,6 +162,7 @@ fn surveyed_for(
         floor: Dbm(-95.0),
         control: Channel::LAST,
         measured: ChannelSet::ALL,
+        sealing: Sealing::Open,
         number: &mut || 1,
     };
     survey(field, of, make, reports, watch)

@@ -16,24 +16,24 @@ use thalweg_wire::phy;
 const TURNAROUND: Duration = Duration::from_micros(192);
 
 /// The mote of these examples: a base station.
-pub type Node = Mote<NoObject, 32, 16>;
+pub(crate) type Node = Mote<NoObject, 32, 16>;
 
 /// The radio and the timer of one mote.
 #[derive(Default)]
-pub struct Board {
+pub(crate) struct Board {
     /// The present instant of the node's clock.
-    pub now: Instant,
+    pub(crate) now: Instant,
     /// When the timer is to go off.
-    pub due: Option<Instant>,
+    pub(crate) due: Option<Instant>,
     /// Whether the order has been carried out.
-    pub is_done: bool,
+    pub(crate) is_done: bool,
     answers: Vec<(Instant, RadioEvent<'static>)>,
     /// A transmission that has not begun: its name and when it begins.
     pending: Option<(OpId, Instant)>,
 }
 
 /// What wakes a host.
-pub enum Cause {
+pub(crate) enum Cause {
     /// The radio answers.
     Radio(RadioId, RadioEvent<'static>),
     /// The timer has gone off.
@@ -42,7 +42,7 @@ pub enum Cause {
 
 impl Board {
     /// What has happened by now.
-    pub fn poll(&mut self) -> Option<Cause> {
+    pub(crate) fn poll(&mut self) -> Option<Cause> {
         let ready = self.answers.iter().position(|(at, _)| *at <= self.now);
         if let Some(place) = ready {
             let (_, event) = self.answers.remove(place);
@@ -54,7 +54,7 @@ impl Board {
     }
 
     /// Time passes until something happens; `false` where nothing ever will. A chip would sleep here.
-    pub fn sleep(&mut self) -> bool {
+    pub(crate) fn sleep(&mut self) -> bool {
         let answers = self.answers.iter().map(|(at, _)| *at);
         let next = answers.chain(self.due).min();
         self.now = next.unwrap_or(self.now).max(self.now);
@@ -139,7 +139,7 @@ fn millis(at: Instant) -> f64 {
 }
 
 /// The order of these examples: nodes 0 and 1 send two beacons each, on channels 15 and 26.
-pub fn order() -> Result<Command<16>, Box<dyn Error>> {
+pub(crate) fn order() -> Result<Command<16>, Box<dyn Error>> {
     let channels = ChannelSet::from_iter([Channel::new(15)?, Channel::new(26)?]);
     let (nodes, interval) = (NodeList::range(0, 2)?, Duration::from_millis(10));
     Ok(Command::Measure(Measure::new(
@@ -148,7 +148,7 @@ pub fn order() -> Result<Command<16>, Box<dyn Error>> {
 }
 
 /// Node 0.
-pub fn node() -> Result<Node, Box<dyn Error>> {
+pub(crate) fn node() -> Result<Node, Box<dyn Error>> {
     let (id, config) = (NodeId::new(0)?, Config::default());
     Ok(Mote::new(id, config, BoardTiming::IDEAL, NoObject))
 }

@@ -161,7 +161,7 @@ impl Context<'_> {
         }
         let frame = self.air.frame_mut();
         let mic = self.seal.as_mut().and_then(|seal| seal.mic(frame));
-        if !mic.is_some_and(|mic| frame.append(&mic).is_ok()) {
+        if mic.is_none_or(|mic| frame.append(&mic).is_err()) {
             *frame = FrameBuf::EMPTY;
         }
     }

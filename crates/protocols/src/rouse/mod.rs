@@ -72,8 +72,8 @@ pub fn slots(hops: u8, timing: &BoardTiming) -> u16 {
 enum Next {
     /// A frame with so many left after it is to be asked for.
     Send(u16),
-    /// It is asked for.
-    Sending,
+    /// It is asked for, with so many left after it.
+    Sending(u16),
     /// Nothing: the slot ends then.
     Listen(Instant),
 }
@@ -181,7 +181,8 @@ impl Train {
             return;
         }
         match &mut self.run {
-            Some(run) if run.next == Next::Sending || run.number != rouse.train => return,
+            Some(run) if matches!(run.next, Next::Sending(_)) => return,
+            Some(run) if run.number != rouse.train => return,
             Some(run) => {
                 run.heard = Some(rouse.left);
                 if run.part == Part::Follows {
@@ -204,9 +205,16 @@ impl Train {
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) {
         match event {
             RadioEvent::Sent { .. } => self.go_on(now),
-            // Not the same slot again.
-            RadioEvent::Refused { .. } => self.go_on(now + self.slot),
+            RadioEvent::Refused { .. } => self.go_on_after_refusal(now),
             _ => {}
+        }
+    }
+    /// Not the same slot again, however often it is refused at one instant: what was heard may lie about its place.
+    fn go_on_after_refusal(&mut self, now: Instant) {
+        match self.run.map(|run| run.next) {
+            Some(Next::Sending(0)) => self.run = None,
+            Some(Next::Sending(left)) => self.go_on_from(now + self.slot, left - 1),
+            _ => self.go_on(now + self.slot),
         }
     }
     /// Does what is due.
@@ -219,7 +227,7 @@ impl Train {
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.run?.next {
             Next::Listen(until) => Some(until),
-            Next::Send(_) | Next::Sending => None,
+            Next::Send(_) | Next::Sending(_) => None,
         }
     }
     /// Whether a frame is to be asked for.
@@ -249,7 +257,7 @@ impl Train {
             train: run.number,
             left,
         };
-        run.next = Next::Sending;
+        run.next = Next::Sending(left);
         rouse.emit(&mut Writer::new(&mut self.frame)).ok()?;
         let op = radio::stream(&self.frame, self.channel, when);
         Some(Request::new(OP, op))
@@ -257,6 +265,10 @@ impl Train {
 
     /// Chooses what the next slot that can be met is for, or ends.
     fn go_on(&mut self, now: Instant) {
+        self.go_on_from(now, u16::MAX);
+    }
+    /// The same, of slots with `most` left or fewer.
+    fn go_on_from(&mut self, now: Instant, most: u16) {
         let (slot, ahead) = (self.slot, self.ahead);
         let Some(run) = &mut self.run else { return };
         let (anchor, left) = run.anchor;
@@ -267,7 +279,7 @@ impl Train {
             return;
         };
         // At most what it was.
-        let left = left as u16;
+        let left = (left as u16).min(most);
         run.next = match run.listens(left) {
             false => Next::Send(left),
             true => Next::Listen(run.sfd(left, slot) + self.told),

@@ -56,6 +56,42 @@ fn a_train_goes_on_by_its_clock_where_nobody_answers_and_ends() {
 }
 
 #[test]
+fn a_frame_that_lies_about_its_place_keeps_no_node_busy() {
+    let (mut train, mut now) = (train(), Instant::ZERO);
+    let all = slots(0, &TELOSB);
+    train.begin(now, MS(1), all);
+    // Where it listens it hears a frame of its own train that says it is eight slots later; until then it goes by its clock.
+    let (mut heard, mut refused) = (false, Vec::new());
+    while train.is_on() {
+        let Some((rouse, when)) = asked(&mut train) else {
+            let left = all - 10;
+            if !std::mem::replace(&mut heard, true) {
+                train.take(now, Rouse { train: 1, left }, now);
+            }
+            now = train.poll_timeout().unwrap();
+            train.handle_timeout(now);
+            continue;
+        };
+        match when {
+            When::At(sfd) => {
+                now = sfd + air_time(BYTES).saturating_sub(SFD_OFFSET);
+                train.handle_radio(now, &RadioEvent::Sent { op: OP, sfd });
+            }
+            // All that is due before what it heard would be is refused, at one instant.
+            When::AfterRx(gap) if gap < slot(&TELOSB) * 7 => {
+                refused.push(rouse.left);
+                assert!(refused.len() < 20, "{refused:?}");
+                let why = Refusal::Late { by: MS(5) };
+                train.handle_radio(now, &RadioEvent::Refused { op: OP, why });
+            }
+            When::AfterRx(_) | When::Now => break,
+        }
+    }
+    assert!(refused.len() > 3, "{refused:?}");
+    assert!(refused.windows(2).all(|pair| pair[0] > pair[1]));
+}
+
+#[test]
 fn who_hears_a_frame_sends_in_all_slots_after_it_until_the_flood_ends() {
     let mut train = train();
     let sfd = Instant::ZERO + MS(100);

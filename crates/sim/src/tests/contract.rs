@@ -134,8 +134,12 @@ fn a_stream_has_no_bus_time_in_front() {
     };
     let mut net = net_on(boards::exact(timing), 1);
     net.command(0, now(&[1; 125]));
+    run(&mut net, 300);
+    // It is on the bus from its strobe on.
+    net.command(0, Load(0, vec![5; 10]));
     run(&mut net, 9000);
     assert_eq!(answer(&net, 0, 0).1, Seen::Sent { sfd: local(352) });
+    assert_eq!(answer(&net, 0, 1), ((125 + 10) * 17, Seen::Done));
 }
 
 #[test]

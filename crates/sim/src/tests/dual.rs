@@ -234,3 +234,18 @@ fn a_900_mhz_radio_has_ten_channels() {
     run(&mut net, 1_000);
     assert_eq!(net.engine(0).refused, [Refusal::NoSuch, Refusal::NoSuch]);
 }
+
+#[test]
+fn each_radio_of_a_node_draws_its_own_current() {
+    let mut net = net(opal());
+    net.command(0, Order::Listen(0, C));
+    net.command(1, Order::Listen(1, C));
+    run(&mut net, 1_000_000);
+    let at_rest = net.joules(2);
+    // 12.3 and 9.2 mA at 3.3 V for a second, but for less than half a millisecond of start-up; 0.03 mA rest.
+    for (node, joules) in [(0, 12.3e-3 * 3.3), (1, 9.2e-3 * 3.3), (2, 0.0)] {
+        let more = net.joules(node) - at_rest;
+        assert!((more - joules).abs() < 5e-5, "{node}: {more}");
+    }
+    assert!((at_rest - 3.3 * 3.004e-5).abs() < 1e-8, "{at_rest}");
+}

@@ -380,3 +380,25 @@ fn numbers_that_do_not_match_are_refused() {
     assert!(Network::new(world(3, |_, _| true), &three[..1], engines(), 1).is_err());
     assert!(Network::new(world(2, |_, _| true), &three[..2], engines(), 1).is_ok());
 }
+
+#[test]
+fn right_and_wrong_receptions_are_counted() {
+    let weak = Environment::from_gains(2, &CC2420, 1, |_, _, _| Some(Dbm(-96.6)));
+    let engines = vec![Puppet::default(), Puppet::default()];
+    let board = boards::exact(BoardTiming::IDEAL);
+    let mut net = Network::new(Arc::new(weak), &[board], engines, 7).unwrap();
+    net.command(1, Listen(26));
+    for k in 1..=100 {
+        run(&mut net, 10_000 * k);
+        net.command(0, say(&[1; 125], When::Now));
+    }
+    run(&mut net, 2_000_000);
+    let seen = heard(&net, 1);
+    let right = seen.iter().filter(|s| matches!(s.1, Seen::Frame { .. }));
+    let wrong = seen.iter().filter(|s| s.1 == Seen::Corrupt);
+    let (right, wrong) = (right.count() as u64, wrong.count() as u64);
+    assert!(right > 25 && wrong > 25, "{right} {wrong}");
+    let stats = net.stats();
+    assert_eq!((stats.receptions, stats.corrupt), (right, wrong));
+    assert_eq!(stats.air_frames, 100);
+}

@@ -15,9 +15,9 @@ use assembler::LATER_BIT;
 pub use assembler::{Assembler, Segment, WakeUpTurn};
 pub use parameters::*;
 
-use crate::flood;
+use crate::flood::{self, TRAILER_BYTES};
 use crate::pipeline::{Format, Group, MAX_HOPS};
-use crate::seal::frame::{Sealing, TRAILER_BYTES};
+use crate::seal::frame::Sealing;
 use crate::{WireError, Writer};
 use core::num::NonZeroU16;
 use core::ops::Range;

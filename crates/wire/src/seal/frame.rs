@@ -6,18 +6,16 @@
 
 use super::cmac::truncated;
 use super::{equal, Cipher, Key};
-use crate::flood;
+use crate::flood::{self, TRAILER_BYTES};
 use crate::pipeline;
 use crate::{FrameBuf, Reader, WireError};
 use thalweg_units::NodeId;
 
-/// Bytes by which a sealed flood is longer.
-pub const TRAILER_BYTES: usize = NUMBER_BYTES + FLOOD_TAG_BYTES;
 /// Bytes by which a sealed request or NACK is longer.
 pub const MIC_BYTES: u8 = 4;
 
 const NUMBER_BYTES: usize = 4;
-const FLOOD_TAG_BYTES: usize = 8;
+const FLOOD_TAG_BYTES: usize = TRAILER_BYTES - NUMBER_BYTES;
 
 /// Whether frames are sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

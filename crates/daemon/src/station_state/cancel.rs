@@ -1,7 +1,8 @@
-//! Jobs that are cancelled: one, or a group; queued, or at work. Tests: `crates/daemon/tests/all/`.
+//! Cancelling jobs: one that waits, the one that runs, a group. Tests: `crates/daemon/tests/all/`.
+
+use thalweg_host::store::{JobId, JobState, StoreError};
 
 use super::{Cancel, JobEnd, StationState};
-use thalweg_host::store::{JobId, JobState, StoreError};
 
 impl StationState {
     /// Cancels a queued job, or asks the running one to end.
