@@ -121,7 +121,7 @@ fn testbeds(config: &mut Config) -> Result<Vec<Testbed>, Failure> {
 
 /// The testbed that `of` names, with floods on the channel that it says.
 fn testbed(of: &NetworkConfig) -> Result<Testbed, Failure> {
-    let testbed = Testbed::load(&of.testbed)?;
+    let testbed = Testbed::load(of.testbed().map_err(Failure::Input)?)?;
     match of.control {
         Some(control) => {
             (testbed.flooding_on(control)).map_err(|why| Failure::Input(format!("control: {why}")))
@@ -184,7 +184,7 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
         network.baud = baud;
     }
     if let Some(testbed) = &args.testbed {
-        network.testbed.clone_from(testbed);
+        network.testbed = Some(testbed.clone());
     }
     if let Some(seed) = args.seed {
         network.seed = seed;
@@ -202,6 +202,9 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
         config.data.clone_from(data);
     }
     config.network.line().map_err(|why| named_port(&why))?;
+    for network in config.networks() {
+        network.testbed().map_err(Failure::Input)?;
+    }
     // Options may not suit what the file says.
     config.check().map_err(Failure::Input)?;
     Ok(config)

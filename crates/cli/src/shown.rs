@@ -115,6 +115,10 @@ fn course(report: &Report, asked: &str) -> String {
         None if asked != HOP_BY_HOP && o.protocol == HOP_BY_HOP => {
             "hop by hop from the start: no pipeline is expected to be as quick\n".to_owned()
         }
+        None if asked != P3_BEST && o.protocol == P3_BEST => {
+            "by p3-best from the start: links are expected to lose much, and its rounds repair that\n"
+                .to_owned()
+        }
         None => return String::new(),
     };
     folded(&line, NARROW)
@@ -129,6 +133,7 @@ fn spoken(name: &'static str) -> &'static str {
 }
 
 const HOP_BY_HOP: &str = Pipelined::HOP_BY_HOP.name;
+const P3_BEST: &str = Pipelined::P3_BEST.name;
 
 /// A row's name, its value of an outcome, and what the planner had expected.
 type Row = (

@@ -10,15 +10,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
-use thalweg_units::BatteryLevel;
+use thalweg_units::{BatteryLevel, Duration};
 
 pub use super::disk::StoreConfig;
 pub use super::mqtt::MqttConfig;
 use super::secret;
 pub use station::{NetworkConfig, SecurityConfig};
+use thalweg_host::collector::Patience;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::store::plain;
 pub use window::{Hours, Limits, Window};
+
+/// The longest patience of a job: a year.
+const LONGEST_PATIENCE: std::time::Duration = std::time::Duration::from_secs(31_536_000);
 
 /// Why a configuration is none.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +95,9 @@ pub struct Transfers {
     pub resurvey_after_h: f64,
     /// Such links are also measured again while no job waits.
     pub survey_when_idle: bool,
+    /// How long a job waits for links to its node, in pauses and surveys.
+    #[serde(deserialize_with = "patience")]
+    pub patience: Patience,
     /// So many jobs wait at most.
     #[serde(deserialize_with = "queue")]
     pub queue: u32,
@@ -131,6 +138,7 @@ impl Default for Transfers {
             protocol: Pipelined::named("thalweg").unwrap_or(Pipelined::P3),
             resurvey_after_h: 6.0,
             survey_when_idle: false,
+            patience: Patience::DEFAULT,
             queue: 256,
             windows: Vec::new(),
             at_most: None,
@@ -318,6 +326,16 @@ where
 
 fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     within(from, 0.0..=87_600.0, "expected 0 to 87600 hours")
+}
+/// A time, for whatever node.
+fn patience<'de, D: Deserializer<'de>>(from: D) -> Result<Patience, D::Error> {
+    let text = String::deserialize(from)?;
+    let time = humantime::parse_duration(&text).ok();
+    let time = time.filter(|time| *time <= LONGEST_PATIENCE);
+    let seconds = time.map(|time| time.as_secs_f64());
+    let wrong = || serde::de::Error::custom("expected a time of at most a year, such as \"2h\"");
+    let time = Duration::from_secs_f64(seconds.ok_or_else(wrong)?);
+    Ok(Patience::of(time))
 }
 fn hosts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;

@@ -22,10 +22,12 @@ fn the_example_explains_every_key_and_has_the_defaults() {
         ("", "token_file"),
         ("[store]\n", "keep_days"),
         ("[store]\n", "keep_bytes"),
+        (transfers, "patience"),
         (transfers, "at_most"),
         (transfers, "least_battery_v"),
         (transfers, "energy_j_per_day"),
         (network, "port"),
+        (network, "testbed"),
         (network, "name"),
         (network, "building"),
         (network, "channels"),
@@ -48,7 +50,7 @@ fn the_example_explains_every_key_and_has_the_defaults() {
     let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
     keys.sort_unstable();
     let known = "allow at_most baud building buttons bytes channels control data discovery energy_j_per_day history_days host hosts \
-        keep_bytes keep_days least_battery_v listen name password_file port port prefix protocol queue reserve_bytes resurvey_after_h security seed speed survey_when_idle testbed token token_file user windows";
+        keep_bytes keep_days least_battery_v listen name password_file patience port port prefix protocol queue reserve_bytes resurvey_after_h security seed speed survey_when_idle testbed token token_file user windows";
     assert_eq!(keys.join(" "), known);
 }
 
@@ -89,6 +91,8 @@ fn what_is_wrong_is_told_with_its_line() {
             "expected 1.8 to 4.35 volts",
         ),
         ("[transfers]\nenergy_j_per_day = -1.0", "joules"),
+        ("[transfers]\npatience = \"long\"", "such as \"2h\""),
+        ("[transfers]\npatience = \"400days\"", "at most a year"),
         ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
         ("[network]\nport = \"tcp:nowhere\"", "tcp:HOST:PORT"),
         ("[network]\nport = \"\"", "/dev/ttyUSB0"),

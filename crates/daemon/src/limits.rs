@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::disk::DiskLow;
-use thalweg_units::{BatteryLevel, NodeId};
+use thalweg_units::{BatteryLevel, Duration, NodeId};
 
+use thalweg_host::job::said;
 use thalweg_host::store::{JobId, JobState, StoredJob, Work};
 
 /// Limits that spare nodes and air; none means no limit.
@@ -112,9 +113,49 @@ pub(super) enum Blocked {
     /// The disk is almost full.
     Disk(DiskLow),
     /// One of its sources is left alone.
-    Source(NodeId, Why),
+    Source(Who, Why),
     /// Without the nodes that are left alone there is no route.
-    CutOff(BTreeSet<NodeId>),
+    CutOff(Vec<Who>),
+    /// No links led to its node, or none that served.
+    Links(NoWay),
+}
+
+/// A node and what people call it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Who {
+    id: NodeId,
+    name: String,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.name)
+    }
+}
+
+/// A job's wait for other links.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NoWay {
+    /// Why it failed last.
+    pub(super) why: String,
+    /// After so long it has links measured, if no other job does before.
+    pub(super) next: Duration,
+    /// Of its patience, so much is over.
+    pub(super) waited: Duration,
+    /// All of that.
+    pub(super) patience: Duration,
+    /// How often it failed.
+    pub(super) times: u32,
+}
+
+impl Blocked {
+    /// Whether a log says so: a job that fails again and again is told of more and more seldom.
+    pub(super) fn is_news(&self) -> bool {
+        match self {
+            Self::Links(wait) => wait.times.is_power_of_two(),
+            _ => true,
+        }
+    }
 }
 
 impl fmt::Display for Blocked {
@@ -127,11 +168,19 @@ impl fmt::Display for Blocked {
             Self::Disk(low) => write!(to, "waits: {low}"),
             Self::Source(node, why) => write!(to, "waits: node {node} {why}"),
             Self::CutOff(nodes) => {
-                let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+                let nodes: Vec<String> = nodes.iter().map(Who::to_string).collect();
                 let nodes = nodes.join(", ");
                 write!(
                     to,
                     "waits: no route without nodes that limits leave alone: {nodes}"
+                )
+            }
+            Self::Links(wait) => {
+                let [next, waited, patience] = [wait.next, wait.waited, wait.patience].map(said);
+                let NoWay { why, .. } = wait;
+                write!(
+                    to,
+                    "waits: {why}; links are measured again in {next}, {waited} of {patience} are over"
                 )
             }
         }
@@ -147,6 +196,10 @@ pub(super) struct Eligibility {
     pub(super) left_alone: BTreeMap<NodeId, Why>,
     /// Jobs that found no route without these nodes.
     pub(super) cut_off: BTreeMap<JobId, BTreeSet<NodeId>>,
+    /// Jobs that wait for other links.
+    pub(super) waiting: BTreeMap<JobId, Blocked>,
+    /// What the nodes that are left alone are called.
+    pub(super) names: BTreeMap<NodeId, String>,
 }
 
 impl Eligibility {
@@ -173,7 +226,22 @@ impl Eligibility {
             blocked: limits.is_none().then_some(Blocked::Window),
             left_alone,
             cut_off: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            names: BTreeMap::new(),
         }
+    }
+    /// `node` with its name.
+    fn who(&self, node: NodeId) -> Who {
+        let name = self.names.get(&node).cloned();
+        Who {
+            id: node,
+            name: name.unwrap_or_else(|| node.to_string()),
+        }
+    }
+    /// What blocks a job that has no route without `nodes`.
+    pub(super) fn cut_off_by<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeId>) -> Blocked {
+        let nodes = nodes.into_iter().map(|node| self.who(*node));
+        Blocked::CutOff(nodes.collect())
     }
 
     /// The nodes that are left alone.
@@ -183,7 +251,10 @@ impl Eligibility {
 
     /// What blocks `job` in particular.
     pub(super) fn blocked_by(&self, job: &StoredJob) -> Option<Blocked> {
-        let left_alone = |node: NodeId| Some(Blocked::Source(node, *self.left_alone.get(&node)?));
+        let left_alone = |node: NodeId| {
+            let why = self.left_alone.get(&node)?;
+            Some(Blocked::Source(self.who(node), *why))
+        };
         let source = match &job.work {
             Work::Fetch { from } => left_alone(*from),
             Work::Session(request) => request.nodes().find_map(left_alone),
@@ -193,18 +264,19 @@ impl Eligibility {
             // Where one of them may relay again, the job is tried.
             let nodes = self.cut_off.get(&job.id)?;
             let same = nodes.iter().all(|node| self.left_alone.contains_key(node));
-            same.then(|| Blocked::CutOff(nodes.clone()))
+            same.then(|| self.cut_off_by(nodes))
         };
-        source.or_else(cut_off)
+        let waiting = || self.waiting.get(&job.id).cloned();
+        source.or_else(cut_off).or_else(waiting)
     }
 
     /// Whether `wait` would end with a better battery.
     pub(super) fn is_for_battery(&self, wait: &Blocked) -> bool {
-        let is_low = |node| matches!(self.left_alone.get(node), Some(Why::Battery(..)));
+        let is_low = |who: &Who| matches!(self.left_alone.get(&who.id), Some(Why::Battery(..)));
         match wait {
             Blocked::Source(node, _) => is_low(node),
             Blocked::CutOff(nodes) => nodes.iter().any(is_low),
-            Blocked::Window | Blocked::Others(_) | Blocked::Disk(_) => false,
+            Blocked::Window | Blocked::Others(_) | Blocked::Disk(_) | Blocked::Links(_) => false,
         }
     }
 

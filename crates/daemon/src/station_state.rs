@@ -4,6 +4,7 @@
 //! Invariants: what is under way is in memory only, its beginning and end are rows. No thread holds both locks. Time base: wall clock.
 
 mod cancel;
+mod link_waits;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,8 @@ use super::running::Running;
 use super::shared::{Counts, Shared};
 use super::snapshot::LinkSnapshot;
 use super::view;
+pub(super) use link_waits::Attempt;
+use link_waits::LinkWait;
 use thalweg_host::connector::Facts;
 use thalweg_host::job::Progress;
 use thalweg_host::store::{
@@ -56,6 +59,10 @@ struct Live {
     batteries: BTreeMap<NodeId, (BatteryLevel, i64)>,
     /// Jobs that found no route without these nodes.
     cut_off: BTreeMap<JobId, BTreeSet<NodeId>>,
+    /// Jobs that wait for other links.
+    waiting: BTreeMap<JobId, LinkWait>,
+    /// How often links were measured.
+    surveys: u64,
     /// Ends of jobs that the store could not take yet.
     ends: Vec<JobEnd>,
 }
@@ -129,6 +136,8 @@ impl StationState {
                 stopping: false,
                 batteries: BTreeMap::new(),
                 cut_off: BTreeMap::new(),
+                waiting: BTreeMap::new(),
+                surveys: 0,
                 ends: Vec::new(),
             }),
             wake: Condvar::new(),
@@ -364,6 +373,9 @@ impl StationState {
         };
         let mut eligibility = Eligibility::of(limits, &condition, self.facts.network.sink);
         eligibility.cut_off.clone_from(&self.live().cut_off);
+        eligibility.waiting.extend(self.waiting());
+        let named = |node: NodeId| (node, self.facts.network.place.named(node));
+        eligibility.names = eligibility.nodes().into_iter().map(named).collect();
         let most = limits.and_then(|limits| limits.at_most);
         let others = self
             .shared
@@ -521,6 +533,7 @@ impl StationState {
             live.snapshot = Some(Arc::new(snapshot));
             // There may be other routes now.
             live.cut_off.clear();
+            live.surveys += 1;
         }
         self.emit_for_station("network", serde_json::json!({ "surveyed": true }));
     }

@@ -259,7 +259,7 @@ impl Runner<'_> {
             plan: Arc::new(plan),
             survey: None,
             retry: TransferTerms::default().retry,
-            patience,
+            patience: Some(patience),
         };
         let mut learner = Learner(links.clone());
         let assembly = &mut Assembly::default();

@@ -108,6 +108,16 @@ pub enum PlanRequestError {
     Plan(String),
 }
 
+impl PlanRequestError {
+    /// Whether there may be a plan over other links.
+    pub const fn is_of_links(&self) -> bool {
+        matches!(
+            self,
+            Self::Plan(_) | Self::NoSource { .. } | Self::TooLong { .. }
+        )
+    }
+}
+
 /// The nodes of a network, and what its radios offer.
 #[derive(Debug, Clone)]
 pub struct Place {

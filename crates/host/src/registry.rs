@@ -308,12 +308,23 @@ impl Pipelined {
             Style::Paths => Survey::of(channels),
         }
     }
-    /// What carries an object over `plan`, which was made for it: where that is a path hop by hop, that does.
+    /// Lean chains by P3's rounds: what carries Thalweg's objects where losses are foreseen.
+    pub const P3_BEST: Self = Self {
+        name: "p3-best",
+        scheme: P,
+        style: Style::Chains,
+        format: SLIM,
+    };
+    /// What carries an object over `plan`, which was made for it: where that is a path hop by hop, that does, and where
+    /// Thalweg's chains are foreseen to lose much, `p3-best`.
     #[must_use]
     pub fn over(self, plan: &Plan) -> Self {
         match plan.style {
             Style::Hops => Self::HOP_BY_HOP,
-            Style::Paths | Style::Chains => self,
+            Style::Paths | Style::Chains => match self.scheme == Scheme::Thalweg {
+                true if plan.expects_losses() => Self::P3_BEST,
+                _ => self,
+            },
         }
     }
     /// What it asks of the planner, given what the published protocols ask.

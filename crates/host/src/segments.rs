@@ -189,6 +189,8 @@ pub struct FetchResult<D> {
     pub segments: u32,
     /// The most plans that were tried for one of them.
     pub plans: u32,
+    /// Why it is refused although it arrived: no other plan would help.
+    pub refused: Option<SegmentError>,
 }
 
 /// How to fetch an object.
@@ -290,7 +292,8 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
             .map(|segment| u64::from(segment.object.len));
         let len = len.or(assembly.object_len());
         let segments = len.map_or(attempt.of, |len| terms.segments(len));
-        let object = match segment.map(|segment| assembly.add(segment)) {
+        let (mut refused, added) = (None, segment.map(|segment| assembly.add(segment)));
+        let object = match added {
             None => None,
             Some(Ok(None)) => {
                 totals.transfers = Some(outcome);
@@ -304,6 +307,7 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
             }
             Some(Err(why)) => {
                 outcome.summary.fails(why.to_string());
+                refused = Some(why);
                 None
             }
         };
@@ -312,6 +316,7 @@ pub fn fetch<P: Clone, D: SegmentDetails, E>(
             object,
             segments,
             plans,
+            refused,
         });
     }
 }

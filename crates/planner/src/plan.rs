@@ -218,7 +218,16 @@ pub struct Plan {
 /// carries more.
 const BOUND_KBPS: f64 = 115.0;
 
+/// Where less of the first round is foreseen to arrive, chains lose so much that probes would end one after the other.
+const LOSSY: f64 = 0.85;
+
 impl Plan {
+    /// Whether it is a pipeline over two chains, or one hop, of which losses are foreseen that rounds repair best: without
+    /// probes that end chains for what was foreseen, and with the patience of P3.
+    pub fn expects_losses(&self) -> bool {
+        let has_spare = self.path_count() > 1 || self.hops == 1;
+        self.style != Style::Hops && has_spare && self.prediction.first_round < LOSSY
+    }
     /// On which channel each stage hears each group.
     pub(crate) fn stage_channels(&self) -> StageChannels<'_> {
         StageChannels {

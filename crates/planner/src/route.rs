@@ -52,9 +52,37 @@ pub fn plan(
         // Hops that were asked for are a pipeline's.
         Backups::None => plan_pipeline(links, request, rng),
         Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng),
-        Backups::Relays => quicker(plan_pipeline(links, request, rng), links, request, rng),
+        Backups::Relays => {
+            let planned = plan_pipeline(links, request, rng);
+            let planned = without_backups(planned, links, request, rng);
+            quicker(planned, links, request, rng)
+        }
     }
 }
+
+/// `planned`, or where losses are foreseen the chains that are best without backup and alternate relays, for P3's rounds.
+fn without_backups(
+    planned: Result<Plan, PlanError>,
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
+    if !planned.as_ref().is_ok_and(Plan::expects_losses) {
+        return planned;
+    }
+    let bare = RouteRequest {
+        backups: Backups::None,
+        ..request.clone()
+    };
+    match plan_pipeline(links, &bare, rng) {
+        Ok(plan) if plan.expects_losses() => Ok(plan),
+        _ => planned,
+    }
+}
+
+/// The share of its foreseen goodput that a path hop by hop brings over links that lose much: each hop waits until its link is
+/// back, where of two chains one goes on. On grids of .65, .85 and .5 to 1 it took 1.5 to 1.9 times as long as foreseen.
+const STEADINESS: f64 = 0.6;
 
 /// `planned`, or one path hop by hop where no pipeline leads there or it would take longer.
 fn quicker(
@@ -66,9 +94,13 @@ fn quicker(
     match planned {
         Ok(plan) if !plan.may_be_quicker_by_hops() => Ok(plan),
         Ok(plan) => {
-            let goodput = plan.prediction.goodput_kbps * certainty(&plan, links);
+            let (certainty, steadiness) = match plan.expects_losses() {
+                true => (1.0, STEADINESS),
+                false => (certainty(&plan, links), 1.0),
+            };
+            let goodput = plan.prediction.goodput_kbps * certainty;
             match plan_hops(links, request, rng) {
-                Ok(hops) if hops.prediction.goodput_kbps > goodput => Ok(hops),
+                Ok(hops) if hops.prediction.goodput_kbps * steadiness > goodput => Ok(hops),
                 _ => Ok(plan),
             }
         }

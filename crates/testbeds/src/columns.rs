@@ -69,6 +69,37 @@ columns! {
     DATETIME = "datetime" "timestamp" "time" "date" "day";
 }
 
+/// German headings, and the name of their column here. They are named in errors and not read: a table in another language
+/// may have other conventions, too.
+const GERMAN: &[(&str, &str)] = &[
+    ("absender", "src"),
+    ("quelle", "src"),
+    ("von", "src"),
+    ("empfänger", "dst"),
+    ("empfaenger", "dst"),
+    ("ziel", "dst"),
+    ("nach", "dst"),
+    ("an", "dst"),
+    ("kanal", "channel"),
+    ("empfangsrate", "prr"),
+    ("zustellrate", "prr"),
+    ("pegel", "rssi_dbm"),
+    ("empfangspegel", "rssi_dbm"),
+    ("gesendet", "sent"),
+    ("empfangen", "received"),
+    ("verloren", "lost"),
+    ("zeit", "datetime"),
+    ("datum", "datetime"),
+];
+
+/// What a heading in another language is called here.
+pub(crate) fn translated(heading: &str) -> Option<&'static str> {
+    let plain = plain(heading);
+    let plain = plain.strip_suffix("_dbm").unwrap_or(&plain);
+    let known = GERMAN.iter().find(|(german, _)| *german == plain);
+    known.map(|(_, name)| *name)
+}
+
 /// `heading` without what is no letter and no number, and without the word for percent.
 pub(crate) fn plain(heading: &str) -> String {
     let words = heading.split(|c: char| !c.is_alphanumeric());
@@ -103,6 +134,17 @@ mod tests {
         assert_eq!(plain("prr [%]"), "prr");
         assert_eq!(plain("pdr_percent"), "pdr");
         assert!(says_percent("prr_pct") && says_percent("prr%") && !says_percent("prr"));
+    }
+
+    #[test]
+    fn a_german_heading_is_told_by_the_name_of_a_column() {
+        assert_eq!(translated("empfänger"), Some("dst"));
+        assert_eq!(translated("pegel [dbm]"), Some("rssi_dbm"));
+        for (german, name) in GERMAN {
+            let names = ALL.iter().flat_map(|c| c.names());
+            assert!(names.clone().any(|known| known == name), "{name}");
+            assert!(!names.clone().any(|known| known == german), "{german}");
+        }
     }
 
     #[test]

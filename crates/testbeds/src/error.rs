@@ -130,9 +130,10 @@ pub enum Problem {
     /// A value that cannot be: of which quantity, the value, shortened, and what it should be.
     #[error("{0} is `{1}`; expected {2}")]
     Value(Box<str>, Box<str>, Box<str>),
-    /// A link that was given before: sender, receiver, channel (none stands for all).
-    #[error("the link {0} -> {1} on {channels} is given twice; expected one row per link, or a CSV with a column `datetime` where there are several days", channels = on(*.2))]
-    DuplicateLink(Box<str>, Box<str>, Option<u8>),
+    /// A link that was given before: sender, receiver, channel (none stands for all), and how many rows after it are the
+    /// same slip.
+    #[error("the link {0} -> {1} on {channels} is given twice{more}; expected one row per link, or a CSV with a column `datetime` where there are several days", channels = on(*.2), more = and_more(*.3))]
+    DuplicateLink(Box<str>, Box<str>, Option<u8>, u64),
     /// A node id that two nodes share.
     #[error("node {0} is given twice; expected every node once")]
     DuplicateNode(u16),
@@ -160,6 +161,14 @@ pub enum Problem {
 
 fn on(number: Option<u8>) -> String {
     number.map_or("all channels".to_owned(), |n| format!("channel {n}"))
+}
+
+fn and_more(rows: u64) -> String {
+    match rows {
+        0 => String::new(),
+        1 => ", and so is that of another row".to_owned(),
+        rows => format!(", and so are those of {rows} more rows"),
+    }
 }
 
 impl Problem {

@@ -98,6 +98,7 @@ impl LinkRow {
                 self.src.to_string().into(),
                 self.dst.to_string().into(),
                 on.map(Channel::number),
+                0,
             )),
         }
     }

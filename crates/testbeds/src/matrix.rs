@@ -191,7 +191,7 @@ fn read_rows<R: BufRead>(rows: &mut Rows<'_, R>, columns: &Columns, draft: &mut 
         if let Err(Refused::Again(on)) = draft.add((from, to), channels, measure) {
             let (from, to) = (rows.text_of(from).into(), rows.text_of(to).into());
             let on = on.map(|on| on.number());
-            rows.fault(Problem::DuplicateLink(from, to, on));
+            rows.repeated(from, to, on);
         }
     }
 }

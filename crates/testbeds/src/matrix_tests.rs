@@ -31,7 +31,7 @@ fn every_error_names_the_line_and_what_was_expected() {
     refused("\n\n", "m.csv, line 1: the file is empty");
     refused("src,dst,channel\n", lacks);
     let german = "lacks the column `dst` (or to, dest, destination, receiver, rx, target), and, unless all channels \
-                  are meant, the column `channel` (or channels, ch); it has `sender`, `empfänger`, `kanal`, `pdr [%]`";
+                  are meant, the column `channel` (or channels, ch); it has `sender`, `empfänger` (call it `dst`), `kanal` (call it `channel`), `pdr [%]`";
     refused("Sender;Empfänger;Kanal;PDR [%]\nP1;P2;15;100,0\n", german);
     refused(
         "src,dst,channel,prr\n1,2,26,\"1\n",
@@ -70,6 +70,13 @@ fn all_that_is_wrong_is_told_at_once() {
             m.csv, line 5: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
             m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link, or a CSV with a column `datetime` where there are several days";
     assert_eq!(error, expected);
+    let rows: String = (1..=40).map(|dst| format!("0,{dst},26,.9\n")).collect();
+    let error = read(&format!("src,dst,channel,prr\n{rows}{rows}")).unwrap_err();
+    let folded = "m.csv, line 42: the link 0 -> 1 on channel 26 is given twice, and so are those of 39 more rows; expected";
+    assert!(
+        error.starts_with(folded) && error.lines().count() == 1,
+        "{error}"
+    );
     let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
     let error = read(&many).unwrap_err();
     assert!(error.lines().count() <= MAX_PROBLEMS + 2, "{error}");

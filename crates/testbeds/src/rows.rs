@@ -307,6 +307,18 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn fault(&mut self, problem: Problem) {
         self.faults.push((Location::Line(self.line), problem));
     }
+    /// Notes that the current row gives a link again: told once, with how many rows do.
+    pub(crate) fn repeated(&mut self, from: Box<str>, to: Box<str>, on: Option<u8>) {
+        let mut known = self.faults.iter_mut().map(|(_, problem)| problem);
+        let before = known.find_map(|problem| match problem {
+            Problem::DuplicateLink(.., more) => Some(more),
+            _ => None,
+        });
+        match before {
+            Some(more) => *more += 1,
+            None => self.fault(Problem::DuplicateLink(from, to, on, 0)),
+        }
+    }
     fn fault_at(&mut self, column: usize, problem: Problem) {
         self.faults.push((self.cell(column), problem));
     }
@@ -321,7 +333,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
     fn headings(&self) -> String {
         let shown = self.header.iter().take(12).map(|h| {
             let name: String = printable(h).chars().take(24).collect();
-            format!("`{name}`")
+            match columns::translated(h) {
+                Some(ours) => format!("`{name}` (call it `{ours}`)"),
+                None => format!("`{name}`"),
+            }
         });
         let more = match self.header.len() {
             0..=12 => "",

@@ -28,8 +28,8 @@ pub struct NetworkConfig {
     /// The speed of the serial port.
     #[serde(deserialize_with = "baud")]
     pub baud: u32,
-    /// A testbed's name or file, which names the nodes and their board.
-    pub testbed: String,
+    /// A testbed's name or file, which names the nodes and their board; [`Self::testbed`] where none is named.
+    pub testbed: Option<String>,
     /// What draws everything random.
     pub seed: u64,
     /// A simulation is so many times as fast as real time.
@@ -69,7 +69,7 @@ impl Default for NetworkConfig {
         Self {
             port: None,
             baud: 1_000_000,
-            testbed: "indriya".to_owned(),
+            testbed: None,
             seed: 1,
             speed: 1.0,
             bytes: 59_000,
@@ -92,6 +92,19 @@ impl NetworkConfig {
         port.map(|port| Address::parse(port, self.baud)).transpose()
     }
 
+    /// The testbed's name or file.
+    ///
+    /// # Errors
+    /// Where a base station has a port and no testbed says which nodes are behind it.
+    pub fn testbed(&self) -> Result<&str, String> {
+        match (&self.testbed, &self.port) {
+            (Some(testbed), _) => Ok(testbed),
+            (None, None) => Ok("indriya"),
+            (None, Some(port)) => Err(format!(
+                "the base station at {port}: expected a `testbed` (--testbed) that names the nodes behind it"
+            )),
+        }
+    }
     /// Whether its line leads to another machine.
     pub(crate) fn is_elsewhere(&self) -> bool {
         let line = self.line().ok().flatten();

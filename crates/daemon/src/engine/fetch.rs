@@ -7,19 +7,17 @@ use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg_units::{Duration, NodeId};
+use thalweg_units::NodeId;
 
 use super::stop::Stop;
 use super::survey::wall_time;
 use super::watched::{numbered, Watched};
 use super::{account, observations, plan, read_meters, Runner};
-use crate::limits::Blocked;
 use crate::running::CoursePoint;
 use crate::shared::Counts;
-use crate::station_state::{now, StationState};
-use thalweg_host::collector::{
-    FetchRequest, Patience, ProtocolPlan, Report, TransferEnd, TransferObserver,
-};
+use crate::snapshot::LinkSnapshot;
+use crate::station_state::{now, Attempt as FailedAttempt, StationState};
+use thalweg_host::collector::{FetchRequest, ProtocolPlan, Report, TransferEnd, TransferObserver};
 use thalweg_host::connector::Connector;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::HopObservation;
@@ -31,8 +29,15 @@ use thalweg_host::transfer::pipeline::TransferTerms;
 impl<N: Connector> Runner<N> {
     /// Fetches the object of node `from`.
     pub(super) fn fetch(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
-        let (snapshot, base) = self.links_for(job, name)?;
         let station = self.station.clone();
+        let node = station.facts.network.place.index_of(from)?;
+        let (snapshot, base) = match (self.links_for(job, name), station.snapshot()) {
+            (Err(Stop::Failed(why)), Some(before)) if station.waits_for_links(job.id) => {
+                // A survey in vain, too.
+                return Err(no_way(&station, job.id, (node, &before), (why, 0)));
+            }
+            (measured, _) => measured?,
+        };
         let mut assembly = Assembly::of_stored(station.store().parts(job.id)?);
         station.begin_phase((base, 1.0));
         let eligibility = station.eligibility()?;
@@ -48,7 +53,11 @@ impl<N: Connector> Runner<N> {
             Ok(plan) => Arc::new(plan),
             Err(_) if !spared.is_empty() && all_links.plan(&request).is_ok() => {
                 station.note_cut_off(job.id, &spared);
-                return Err(Stop::Blocked(Blocked::CutOff(spared.into_iter().collect())));
+                return Err(Stop::Blocked(eligibility.cut_off_by(&spared)));
+            }
+            Err(why) if request.protocol.measures_again() && why.is_of_links() => {
+                let why = (why.to_string(), assembly.bytes());
+                return Err(no_way(&station, job.id, (node, &snapshot), why));
             }
             Err(why) => return Err(why.into()),
         };
@@ -59,8 +68,8 @@ impl<N: Connector> Runner<N> {
             plan: first,
             survey: None,
             retry: TransferTerms::default().retry,
-            // Jobs of other nodes wait.
-            patience: Patience::of(Duration::ZERO),
+            // The job waits in the queue while those of other nodes go on.
+            patience: None,
         };
         let mut observer = StoreObserver {
             station: &station,
@@ -86,6 +95,13 @@ impl<N: Connector> Runner<N> {
             tries: &observer.tries,
             course: &course,
         };
+        if request.protocol.measures_again() && report.is_broken_off() {
+            let why = (failure(&report), assembly.bytes());
+            return match no_way(&station, job.id, (node, &snapshot), why) {
+                stop @ Stop::Failed(_) => finish(&station, (job, name), &fetched).or(Err(stop)),
+                stop => Err(stop),
+            };
+        }
         finish(&station, (job, name), &fetched)
     }
 }
@@ -138,6 +154,33 @@ impl Try {
     }
 }
 
+/// The links of `snapshot` brought job `id` nothing more of the object of `node`, of which so many bytes are there: it waits
+/// for others, or fails.
+fn no_way(
+    station: &StationState,
+    id: JobId,
+    (node, snapshot): (usize, &LinkSnapshot),
+    (why, arrived): (String, u64),
+) -> Stop {
+    let attempt = FailedAttempt {
+        node,
+        why,
+        links: snapshot.link_state.links(),
+        survey_s: snapshot.took_s,
+        arrived,
+    };
+    match station.wait_for_links(id, &attempt) {
+        Ok(wait) => Stop::Blocked(wait),
+        Err(why) => Stop::Failed(why),
+    }
+}
+
+/// Why there is no object.
+fn failure(report: &Report) -> String {
+    let why = report.outcome.summary.failure.clone();
+    why.unwrap_or_else(|| "the object is not whole".to_owned())
+}
+
 /// Stores the result of `job`.
 fn finish(
     station: &StationState,
@@ -158,9 +201,7 @@ fn finish(
     let Some(object) = &report.object else {
         station.store().note(&new)?;
         station.store().set_outcome(job.id, &json)?;
-        let why = summary.failure.clone();
-        let why = why.unwrap_or_else(|| "the object is not whole".to_owned());
-        return Err(Stop::Failed(why));
+        return Err(Stop::Failed(failure(report)));
     };
     // With its job's end, or neither.
     station.keep(&new, object)?;

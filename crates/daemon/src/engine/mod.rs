@@ -200,18 +200,13 @@ impl<N: Connector> Runner<N> {
     /// Runs `job`, and stores how it ended.
     fn work(&mut self, job: &StoredJob) {
         let named = |node: &NodeId| self.station.facts.network.place.named(*node);
-        let name = match &job.work {
-            Work::Survey => format!("job {}: survey", job.id.0),
-            Work::Fetch { from } => format!("job {}: object of node {}", job.id.0, named(from)),
-            Work::Plan { from } => format!("job {}: plan for node {}", job.id.0, named(from)),
-            Work::Session(request) => {
-                format!(
-                    "job {}: session of {} nodes",
-                    job.id.0,
-                    request.sources.len()
-                )
-            }
+        let task = match &job.work {
+            Work::Survey => "survey".to_owned(),
+            Work::Fetch { from } => format!("object of node {}", named(from)),
+            Work::Plan { from } => format!("plan for node {}", named(from)),
+            Work::Session(request) => format!("session of {} nodes", request.sources.len()),
         };
+        let name = format!("job {}: {task}", job.id.0);
         let begun = Instant::now();
         let ended = match &job.work {
             Work::Survey => self.survey(job, &name, 1.0),
@@ -225,7 +220,9 @@ impl<N: Connector> Runner<N> {
             Err(Stop::Failed(why)) => (JobState::Failed, Some(why)),
             Err(Stop::Interrupted) => (station.interrupted_state(), None),
             Err(Stop::Blocked(wait)) => {
-                station.log(Level::Info, &format!("{name}: {wait}"));
+                if wait.is_news() {
+                    station.log(Level::Info, &format!("{name}: {wait}"));
+                }
                 (station.interrupted_state(), None)
             }
             Err(Stop::Lost(why)) => {
@@ -252,6 +249,9 @@ impl<N: Connector> Runner<N> {
         if state != JobState::Done {
             let id = job.id;
             station.end_job(JobEnd { id, state, why });
+        }
+        if state.is_end() {
+            station.leave_links(job.id);
         }
         station.finish_job(job.id);
         station.delete_beyond();

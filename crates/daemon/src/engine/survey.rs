@@ -13,7 +13,7 @@ use thalweg_units::{Duration as Span, NodeId, Restarts};
 
 use super::stop::Stop;
 use super::watched::{numbered, Watched};
-use super::{account, Runner};
+use super::{account, plan, Runner};
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
 use thalweg_host::connector::{Connector, Facts};
@@ -22,7 +22,7 @@ use thalweg_host::link_state::{LinkState, PastSurvey, MAX_SURVEYS};
 use thalweg_host::network::{Network, NetworkTime};
 use thalweg_host::recovery::Sought;
 use thalweg_host::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
-use thalweg_host::survey::Restarted;
+use thalweg_host::survey::{Restarted, SurveyOutcome as Surveyed};
 
 /// The survey's share of the progress of a job that has to measure links first.
 const SURVEY_SHARE: f64 = 0.5;
@@ -71,7 +71,7 @@ impl<N: Connector> Runner<N> {
     ) -> Result<(Arc<LinkSnapshot>, f64), Stop> {
         let station = self.station.clone();
         let mut base = 0.0;
-        if !self.has_recent_links() {
+        if !self.has_recent_links() || station.wants_links(job.id) {
             station.log(
                 Level::Info,
                 &format!("{name}: the links are measured first"),
@@ -85,13 +85,27 @@ impl<N: Connector> Runner<N> {
         }
     }
 
-    /// Measures all links, which is `share` of the job.
+    /// Measures all links, which is `share` of the job. A job that waits for links has them measured for nodes that others
+    /// missed, too, until there is a route for it.
     pub(super) fn survey(&mut self, job: &StoredJob, name: &str, share: f64) -> Result<(), Stop> {
         let station = self.station.clone();
         let facts = &station.facts;
         let ids = &facts.network.place.ids;
         let before = station.snapshot();
-        let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
+        let wanted = match job.work {
+            Work::Fetch { from } if station.waits_for_links(job.id) => {
+                Some(plan::request(&station, from)?)
+            }
+            _ => None,
+        };
+        let missed = match (&before, &wanted) {
+            (Some(before), None) => &before.missing[..],
+            _ => &[],
+        };
+        let serves = |surveyed: &Surveyed, _| {
+            let links = || facts.network.link_state(surveyed.links.clone());
+            wanted.is_some_and(|wanted| links().plan(&wanted).is_ok())
+        };
         station.begin_phase((0.0, share));
         let spent = self.spent();
         let (network, collector) = self.connection()?;
@@ -126,7 +140,10 @@ impl<N: Connector> Runner<N> {
         };
         let began = watched.now();
         let protocol = station.transfers.protocol;
-        let sought = Sought::all_but(missed);
+        let sought = Sought {
+            serves: &serves,
+            ..Sought::all_but(missed)
+        };
         let surveyed = collector.survey(&mut watched, protocol, sought, &mut watch);
         let lasted = watched.now().since(began);
         account(&station, [&spent, &self.spent()], (ids, lasted));

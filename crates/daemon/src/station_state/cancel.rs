@@ -13,6 +13,7 @@ impl StationState {
         let was_queued = self.store().cancel_queued(id)?;
         if was_queued {
             self.live().cut_off.remove(&id);
+            self.leave_links(id);
             self.emit_job(id);
             return Ok(Cancel::Done);
         }
@@ -40,6 +41,7 @@ impl StationState {
         {
             let mut live = self.live();
             live.cut_off.retain(|job, _| !queued.contains(job));
+            live.waiting.retain(|job, _| !queued.contains(job));
         }
         for job in &queued {
             self.emit_job(*job);

@@ -11,6 +11,7 @@ mod pages;
 mod sessions;
 mod stations;
 mod strangers;
+mod waiting;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;

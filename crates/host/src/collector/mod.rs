@@ -232,11 +232,12 @@ impl Collector {
         K: TransferObserver<F>,
     {
         let mut report = self.fetch_over(network, request, assembly, observer)?;
-        let mut search = Search::new(request.patience, request.link_state.links());
-        while report.object.is_none()
-            && request.has_last_resort()
-            && self.fault != Some(Fault::StationLost)
-        {
+        let patience = request.patience.filter(|_| request.has_last_resort());
+        let Some(patience) = patience else {
+            return Ok(report);
+        };
+        let mut search = Search::new(patience, request.link_state.links());
+        while report.is_broken_off() && self.fault != Some(Fault::StationLost) {
             let arrived = assembly.bytes();
             match self.fetch_rest(network, (request, &mut search), assembly, observer)? {
                 Some((rest, pause_s)) => report = rest.after(report, pause_s),
@@ -344,7 +345,8 @@ impl Collector {
             Ok::<_, K::Error>(carried)
         };
         let terms = request.fetch_terms();
-        let brought = segments::fetch(assembly, terms, request.first(), rest, attempt, next)?;
+        let brought =
+            segments::fetch(assembly, terms, request.first(sealing), rest, attempt, next)?;
         Ok(request.report(brought, repeats.get(), sealing))
     }
 
@@ -365,7 +367,7 @@ impl Collector {
         self.broken.get_or_insert(network.now());
         let choice = ProtocolPlan {
             protocol: Pipelined::PIP,
-            ..request.first()
+            ..request.first(self.sealing())
         };
         let attempt = Attempt {
             // Reported as a further try of the same object.
@@ -398,7 +400,7 @@ impl Collector {
     {
         let mut terms = request.terms(choice.protocol, attempt.range);
         terms.sealing = self.sealing();
-        if request.has_last_resort() && choice.protocol.scheme == Scheme::Thalweg {
+        if request.has_last_resort() && choice.protocol.scheme != Scheme::HopByHop {
             terms = terms.with_last_resort(&choice.plan);
         }
         let id = |index| self.description.id(index);

@@ -1,7 +1,7 @@
 //! What a collector reports of a fetch. JSON keys are stable. Tests: `crates/cli/tests/all/collect.rs`.
 
 use crate::outcome::Outcome;
-use crate::segments::SegmentDetails;
+use crate::segments::{SegmentDetails, SegmentError};
 use crate::survey::SurveyCost;
 use crate::transfer::reroute::BadHop;
 use serde::Serialize;
@@ -65,9 +65,16 @@ pub struct Report {
     /// The object as it arrived, where it did.
     #[serde(skip)]
     pub object: Option<Vec<u8>>,
+    /// Why it is refused although it arrived.
+    #[serde(skip)]
+    pub refused: Option<SegmentError>,
 }
 
 impl Report {
+    /// Whether what is missing may come another way, or later.
+    pub const fn is_broken_off(&self) -> bool {
+        self.object.is_none() && self.refused.is_none()
+    }
     /// The report of both: `failed`, and after `pause_s` seconds this one, of what was missing.
     pub(super) fn after(mut self, failed: Self, pause_s: f64) -> Self {
         self.outcome
@@ -80,6 +87,7 @@ impl Report {
         Self {
             outcome: self.outcome,
             object: self.object,
+            refused: self.refused,
             parts: self.parts,
             tried: [failed.tried.as_slice(), &self.tried].concat(),
             ..failed

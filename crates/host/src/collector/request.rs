@@ -37,13 +37,21 @@ pub struct FetchRequest<'a> {
     pub survey: Option<SurveyCost>,
     /// How often each plan is tried before another one is.
     pub retry: Retry,
-    /// How long links are measured again where all plans failed.
-    pub patience: Patience,
+    /// How long links are measured again where all plans failed; none where the caller does that.
+    pub patience: Option<Patience>,
 }
 
 impl FetchRequest<'_> {
-    pub(super) fn first(&self) -> ProtocolPlan {
-        ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol)
+    pub(super) fn first(&self, sealing: Sealing) -> ProtocolPlan {
+        let choice = ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol);
+        match (sealing, choice.protocol) {
+            // P3's rounds are not sealed.
+            (Sealing::Sealed, Pipelined::P3_BEST) => ProtocolPlan {
+                protocol: self.plan_request.protocol,
+                ..choice
+            },
+            _ => choice,
+        }
     }
     /// Whether a path hop by hop follows where a transfer breaks off.
     pub(super) fn has_last_resort(&self) -> bool {
@@ -80,7 +88,7 @@ impl FetchRequest<'_> {
         sealing: Sealing,
     ) -> Option<ProtocolPlan> {
         let further = self.further(sealing);
-        let is_other = self.first().protocol != further && self.has_last_resort();
+        let is_other = self.first(sealing).protocol != further && self.has_last_resort();
         self.over(further, source, u64::from(tried - u32::from(is_other)))
     }
     /// The plan of that number by `protocol` from node `source`.
@@ -123,7 +131,7 @@ impl FetchRequest<'_> {
         if let Some(survey) = &self.survey {
             (outcome.summary).after(survey.seconds(), survey.network_energy_j);
         }
-        let (plan, first) = (&self.plan, self.first().protocol);
+        let (plan, first) = (&self.plan, self.first(sealing).protocol);
         let predicted = expected(plan, first.scheme).0.clone();
         let again = |nth| nth <= repeats;
         let more = (1..brought.plans).map(|nth| match again(nth) {
@@ -145,6 +153,7 @@ impl FetchRequest<'_> {
                 _ => [first.name].into_iter().chain(more).collect(),
             },
             object: brought.object,
+            refused: brought.refused,
         }
     }
 }

@@ -77,9 +77,9 @@ impl Search {
     pub const fn waited(&self) -> Duration {
         self.waited
     }
-    /// Whether node `index` is waited for no longer.
+    /// Whether node `index` is waited for no longer: another pause would outlast the patience.
     pub fn is_over(&self, index: usize) -> bool {
-        self.in_vain > 0 && self.waited >= self.limit(index)
+        self.in_vain > 0 && self.waited + self.pause() >= self.limit(index)
     }
     /// Notes what another survey knows, that it `took` with the pause before it.
     pub fn note(&mut self, links: &LinkQualities, took: Duration) {
@@ -90,7 +90,7 @@ impl Search {
         }
     }
     /// How long node `index` is waited for.
-    fn limit(&self, index: usize) -> Duration {
+    pub fn limit(&self, index: usize) -> Duration {
         let is_known = self.ever.get(index).is_some_and(|known| *known);
         match is_known || self.ever != self.always {
             true => self.patience.known,

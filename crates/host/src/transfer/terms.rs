@@ -57,6 +57,8 @@ pub fn transfer(
 
 /// A pipeline is left for a path hop by hop after so many times what was foreseen.
 const OVERDUE: f64 = 3.0;
+/// The same where P3's rounds repair foreseen losses: what they have brought by then is lost with them.
+const ROUNDS_OVERDUE: f64 = 5.0;
 /// And no sooner than this: broken transfers that find another route take some seconds.
 const SOONEST: Duration = Duration::from_secs(6);
 
@@ -129,11 +131,15 @@ impl TransferTerms {
         Self { payload, ..self }
     }
     /// The same for Thalweg over `plan` where a path hop by hop may follow: it is taken after three times what was foreseen,
-    /// and no sooner than after six seconds.
+    /// or five times where losses are foreseen, and no sooner than after six seconds.
     #[must_use]
     pub fn with_last_resort(self, plan: &Plan) -> Self {
         let foreseen = plan.prediction.time_s.unwrap_or(0.0);
-        let limit = Duration::from_secs_f64(foreseen * OVERDUE).max(SOONEST);
+        let overdue = match plan.expects_losses() {
+            true => ROUNDS_OVERDUE,
+            false => OVERDUE,
+        };
+        let limit = Duration::from_secs_f64(foreseen * overdue).max(SOONEST);
         Self {
             limit: Some(limit),
             ..self

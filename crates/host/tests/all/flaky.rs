@@ -97,6 +97,7 @@ impl Mote {
                 self.tell(by, 1_500, COLLECTED);
             }
             Command::Stop => self.told.retain(|(_, of, _)| *of != by),
+            Command::Numbers { .. } => {}
         }
     }
 }

@@ -23,6 +23,7 @@ use thalweg_protocols::floodnet::{Event as Flood, Refused};
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::route::PayloadSize;
+use thalweg_wire::seal::frame::Sealing;
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -161,6 +162,7 @@ fn surveyed_for(
         floor: Dbm(-95.0),
         control: Channel::LAST,
         measured: ChannelSet::ALL,
+        sealing: Sealing::Open,
         number: &mut || 1,
     };
     survey(field, of, make, reports, watch)
@@ -339,7 +341,7 @@ fn a_cancel_while_relays_are_waited_for_does_not_shorten_the_wait_of_the_next_tr
         plan: Arc::new(link_state.plan(&plan_request).unwrap()),
         survey: None,
         retry: Retry::NEVER,
-        patience: Patience::of(Duration::ZERO),
+        patience: Some(Patience::of(Duration::ZERO)),
     };
     let mut fetch = |network: &mut Scripted| {
         let assembly = &mut Assembly::default();

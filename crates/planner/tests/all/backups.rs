@@ -2,7 +2,10 @@
 
 use super::common::{building, rng};
 use std::collections::BTreeSet;
-use thalweg_planner::{plan, Backups, Evidence, Group, Hop, Plan, RouteRequest};
+use thalweg_planner::{
+    plan, Backups, Evidence, Group, Hop, LinkQualities, Plan, RouteRequest, Style,
+};
+use thalweg_units::Channel;
 
 fn planned(source: usize, sink: usize) -> RouteRequest {
     RouteRequest {
@@ -163,4 +166,33 @@ fn many_paths_are_the_last_resort_and_plans_without_backups_have_none() {
     let plain = plan(&links, &RouteRequest::planned(3, 120), &mut rng(1)).unwrap();
     assert!(plain.others.is_empty() && plain.backup_relays.is_empty());
     assert!(plain.replan(&Evidence::default()).is_none());
+}
+
+/// Four rows of four nodes, each linked to its neighbours; of 20 frames so many arrive.
+fn grid(received: u32) -> LinkQualities {
+    let mut links = LinkQualities::new(16);
+    let place = |node: usize| (node % 4, node / 4);
+    for (a, b) in (0..16).flat_map(|a| (0..16).map(move |b| (a, b))) {
+        let ((x, y), (u, v)) = (place(a), place(b));
+        if a != b && x.abs_diff(u) <= 1 && y.abs_diff(v) <= 1 {
+            for channel in [15, 20, 25, 26].map(|c| Channel::new(c).unwrap()) {
+                links.record(a, b, channel, received, 20, None).unwrap();
+            }
+        }
+    }
+    links
+}
+
+#[test]
+fn where_chains_lose_much_rounds_repair_it_and_where_they_lose_more_hops_do() {
+    for (received, losses, style) in [
+        (20, false, Style::Chains),
+        (17, true, Style::Chains),
+        (9, false, Style::Hops),
+    ] {
+        let made = plan(&grid(received), &planned(15, 0), &mut rng(1)).unwrap();
+        assert_eq!((made.style, made.expects_losses()), (style, losses));
+        let backups = made.backup_relays.iter().flatten().count();
+        assert_eq!(backups > 0, received == 20, "{received} of 20");
+    }
 }

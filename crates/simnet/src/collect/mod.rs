@@ -6,6 +6,7 @@
 use crate::explain::{LossMap, Recorder};
 use crate::forwarding::ChainError;
 use crate::motes::{description, place, Motes, RunError, SimNetwork};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::collector::{
@@ -394,13 +395,14 @@ impl Surveyed {
             survey: Some(cost),
             // As in the papers: what breaks off is counted.
             retry: Retry::NEVER,
-            patience,
+            patience: Some(patience),
         };
         let mut onlooker = Onlooker {
             observer,
             maps,
             recorder: None,
             power: motes.board().tx_power,
+            labels: &self.links.place().labels,
         };
         let mut assembly = Assembly::default();
         let nodes = &mut motes.nodes;
@@ -424,6 +426,8 @@ struct Onlooker<'a> {
     recorder: Option<Recorder>,
     /// The nodes' transmit power.
     power: Dbm,
+    /// What they are called.
+    labels: &'a BTreeMap<NodeId, String>,
 }
 
 impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
@@ -451,7 +455,12 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
         _ended: &TransferEnd<'_>,
     ) -> Result<(), CollectError> {
         if let (Some(maps), Some(recorder)) = (&mut self.maps, self.recorder.take()) {
-            maps.push(recorder.finish(nodes, self.power));
+            let mut map = recorder.finish(nodes, self.power);
+            let labels = self.labels.iter();
+            map.labels = labels
+                .map(|(id, label)| (id.get(), label.clone()))
+                .collect();
+            maps.push(map);
         }
         Ok(())
     }
@@ -534,7 +543,7 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
             plan: Arc::new(plan),
             survey: Some(self.cost.clone()),
             retry: TransferTerms::default().retry,
-            patience,
+            patience: Some(patience),
         };
         let mut learner = Learner {
             observer,

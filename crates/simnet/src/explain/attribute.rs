@@ -93,6 +93,7 @@ impl<'a> Attribution<'a> {
             rounds,
             route: on(first).route,
             ways: later.into_iter().map(on).collect(),
+            labels: BTreeMap::new(),
         }
     }
 

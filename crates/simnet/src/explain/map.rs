@@ -6,6 +6,7 @@
 use super::cause::Causes;
 use super::layout::{Part, SubGroup};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What became of a transfer's frames, stage by stage. Nodes are named as the testbed does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,19 @@ pub struct LossMap {
     /// The routes of later attempts, where they differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<LaterRoute>,
+    /// What nodes are called beside their numbers, for texts and pictures.
+    #[serde(skip)]
+    pub labels: BTreeMap<u16, String>,
+}
+
+impl LossMap {
+    /// Node `node` for people.
+    pub(super) fn named(&self, node: u16) -> String {
+        match self.labels.get(&node) {
+            Some(label) => format!("{node} ({label})"),
+            None => node.to_string(),
+        }
+    }
 }
 
 /// The nodes of a route, and the losses of control frames of the attempts that took it.

@@ -27,6 +27,7 @@ use record::Log;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_host::collector::Transfer;
 use thalweg_host::job::{Failure, Watch};
+use thalweg_host::registry::Pipelined;
 use thalweg_host::transfer::pipeline::{route, Node, Order, TransferTerms};
 use thalweg_planner::Plan;
 use thalweg_sim::Network;
@@ -116,7 +117,9 @@ pub fn fetch(
     terms: &TransferTerms,
     observer: Watch<'_>,
 ) -> Result<(Transfer, LossMap), RunError> {
-    let recorder = Recorder::start(&mut session.nodes, plan, protocol, terms)?;
+    // As the transfer, which may be another protocol's.
+    let carried_by = Pipelined::plain(protocol).over(plan).scheme;
+    let recorder = Recorder::start(&mut session.nodes, plan, carried_by, terms)?;
     let fetched = session.fetch(plan, protocol, terms, observer);
     let power = session.board().tx_power;
     let map = recorder.finish(&mut session.nodes, power);

@@ -16,14 +16,16 @@ impl LossMap {
         let route = self.route_of(first.map_or(0, |r| r.attempt));
         let mut lost = Causes::default();
         hops.iter().for_each(|h| lost.add(&h.lost));
-        let mut nodes: Vec<Member> = route.nodes.iter().map(|n| route.member(hops, n)).collect();
+        let mut nodes: Vec<Member> = (route.nodes.iter())
+            .map(|n| route.member(hops, n, &self.named(n.node)))
+            .collect();
         nodes.sort_by_key(|member| (member.stage, member.lane));
         let stages = Stages {
             title: format!(
                 "{}, node {} to node {}: where packets were lost in the first round",
                 self.protocol.to_uppercase(),
-                self.source,
-                self.sink
+                self.named(self.source),
+                self.named(self.sink)
             ),
             subtitle: self.subtitle(route, hops),
             stages: (0..=route.hops)
@@ -74,7 +76,8 @@ impl RouteMap {
         }
     }
 
-    fn member(&self, hops: &[HopLoss], at: &MapNode) -> Member {
+    /// The node `at` a place, which people call `named`.
+    fn member(&self, hops: &[HopLoss], at: &MapNode, named: &str) -> Member {
         let MapNode {
             node,
             stage,
@@ -94,7 +97,7 @@ impl RouteMap {
                 (had, sent) = (had + s.had, sent + s.sent);
             }
         }
-        let mut hint = format!("node {node}");
+        let mut hint = format!("node {named}");
         if stage > 0 {
             hint.push_str(&format!(": got {got} of {of}{}", lost_by(&lost)));
         }

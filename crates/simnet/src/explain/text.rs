@@ -13,8 +13,8 @@ impl LossMap {
         let mut out = format!(
             "where packets were lost: {}, node {} to node {}\n",
             self.protocol.to_uppercase(),
-            self.source,
-            self.sink
+            self.named(self.source),
+            self.named(self.sink)
         );
         let Some(first) = self.first_round() else {
             out.push_str("the source sent no packet\n");
