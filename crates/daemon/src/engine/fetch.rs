@@ -10,9 +10,9 @@ use serde::Serialize;
 use thalweg_units::NodeId;
 
 use super::stop::Stop;
-use super::survey::wall_time;
 use super::watched::{numbered, Watched};
 use super::{account, observations, plan, read_meters, Runner};
+use crate::clock::wall_time;
 use crate::running::CoursePoint;
 use crate::shared::Counts;
 use crate::snapshot::LinkSnapshot;

@@ -2,7 +2,7 @@
 //!
 //! Time base: the wall clock, in seconds. Tests: `observations_tests.rs`.
 
-use super::survey::wall_time;
+use crate::clock::wall_time;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::StationState;
 use thalweg_host::link_state::HopObservation;

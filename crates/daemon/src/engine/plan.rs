@@ -6,7 +6,7 @@ use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
 
 use super::stop::Stop;
-use super::survey::wall_time;
+use crate::clock::wall_time;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanSummary};

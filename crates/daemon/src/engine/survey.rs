@@ -14,6 +14,7 @@ use thalweg_units::{Duration as Span, NodeId, Restarts};
 use super::stop::Stop;
 use super::watched::{numbered, Watched};
 use super::{account, plan, Runner};
+use crate::clock::wall_time;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
 use thalweg_host::connector::{Connector, Facts};
@@ -35,12 +36,6 @@ struct SurveyOutcome {
     duration_s: f64,
     links: usize,
     missing: Vec<u16>,
-}
-
-/// `at` seconds since 1970, as a date of links. Links are dated by the wall clock, because a network's own time ends
-/// when its line is lost.
-pub(super) fn wall_time(at: i64) -> NetworkTime {
-    NetworkTime::ZERO + Span::from_secs(u64::try_from(at).unwrap_or(0))
 }
 
 /// The state of the links of a network of `facts`: `links`, measured at `at` seconds since 1970, with what `earlier`
