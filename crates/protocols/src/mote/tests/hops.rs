@@ -9,8 +9,9 @@ use crate::sweep::{Sweep, SLOT};
 use std::boxed::Box;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
-use thalweg_units::{Channel, Duration};
-use thalweg_wire::hop::{HopRoute, Subject, MAX_PAYLOAD};
+use thalweg_engine::RadioEvent;
+use thalweg_units::{Channel, Dbm, Duration};
+use thalweg_wire::hop::{Frame, HopRoute, Subject, MAX_PAYLOAD};
 use thalweg_wire::route::ObjectRange;
 
 /// From the last node of a row of `nodes` to node 0, on `channels` channels.
@@ -92,6 +93,36 @@ fn a_range_arrives_and_the_next_transfer_finds_every_node() {
         all.extend_from_slice(received(&net, complete.len));
     }
     assert_eq!(all, object(3));
+}
+
+/// All packets but the first are as long as the route says.
+#[test]
+fn packets_of_another_length_are_no_part_of_an_object() {
+    let mut net = row(2, 0, 1);
+    net.command(0, Command::FetchHops(route(1, 2, 4, ObjectRange::ALL)));
+    for number in 0..400 {
+        let short = Frame::Data {
+            transfer: 1,
+            by: 0,
+            number: number % 40,
+            payload: &[0xee; 5],
+        };
+        let mpdu = &short.frame().unwrap();
+        let (sfd, rssi) = (net.now(), Dbm(-60.0));
+        let end = sfd;
+        let event = RadioEvent::Frame {
+            mpdu,
+            sfd,
+            end,
+            rssi,
+            lqi: 100,
+        };
+        net.inject(0, event);
+        net.run_for(Duration::from_micros(700));
+    }
+    let (complete, end) = run(&mut net, Duration::from_secs(20)).unwrap();
+    assert_eq!(end, pipeline::End::Complete);
+    assert_eq!(received(&net, complete.len), object(1));
 }
 
 /// A relay that goes off in the middle: the sink has the beginning, in order, and all are free again.

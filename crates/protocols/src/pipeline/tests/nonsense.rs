@@ -142,6 +142,49 @@ fn a_request_that_contradicts_itself_is_not_believed() {
 }
 
 #[test]
+fn packets_of_another_transfer_or_stage_or_beyond_the_object_are_not_taken() {
+    let layout = p3(1, 1);
+    let mut engine = Pipeline::new(Memory::default());
+    let part = layout.part(1, start(), &TELOSB);
+    engine.handle_command(Instant::ZERO, Command::Start(part));
+    let head = |kind, id, hop| Head {
+        kind,
+        tag: Tag::of(id),
+        hop,
+        group: Group::Odd,
+    };
+    let own = layout.route.transfer;
+    let request = Request {
+        packets: 4,
+        object_len: 118 * 4,
+        digest: [0; 8],
+        following: 0,
+        purpose: Purpose::Report,
+    };
+    let asked = FrameBuf::build(|w| {
+        let head = head(Kind::Request, own, 0);
+        Header { head, number: 0 }.emit(w)?;
+        request.emit(w)
+    });
+    engine.handle_radio(start(), RadioId(0), frame(&asked.unwrap(), start()));
+    for (id, hop, number, taken) in [
+        (own + 1, 0, 0, 0),
+        (own, 1, 0, 0),
+        (own, 0, 4, 0),
+        (own, 0, 3, 1),
+    ] {
+        let head = head(Kind::Data, id, hop);
+        let data = FrameBuf::build(|w| {
+            Header { head, number }.emit(w)?;
+            w.bytes(&[7; 118]).map(|_| ())
+        });
+        engine.handle_radio(start(), RadioId(0), frame(&data.unwrap(), start()));
+        let told = (engine.stats().received, engine.store().writes);
+        assert_eq!(told, (taken, u32::from(taken)), "{id} {hop} {number}");
+    }
+}
+
+#[test]
 fn a_radio_that_refuses_everything_ends_the_transfer() {
     for why in [
         Refusal::NoSuch,
