@@ -23,6 +23,7 @@ mod interference;
 mod link_fusion;
 pub mod link_model;
 mod links;
+mod own_paths;
 pub mod pairs;
 pub mod paths;
 pub mod placement;

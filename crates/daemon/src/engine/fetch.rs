@@ -71,14 +71,7 @@ impl<N: Connector> Runner<N> {
             // The job waits in the queue while those of other nodes go on.
             patience: None,
         };
-        let mut observer = StoreObserver {
-            station: &station,
-            job: job.id,
-            name,
-            spent: Vec::new(),
-            before: 0,
-            tries: Vec::new(),
-        };
+        let mut observer = StoreObserver::of(&station, (job.id, name));
         let (network, collector) = self.connection()?;
         let mut watched = Watched {
             network,
@@ -226,6 +219,19 @@ struct StoreObserver<'a> {
     before: u32,
     /// The transfers so far.
     tries: Vec<Try>,
+}
+
+impl<'a> StoreObserver<'a> {
+    const fn of(station: &'a StationState, (job, name): (JobId, &'a str)) -> Self {
+        Self {
+            station,
+            job,
+            name,
+            spent: Vec::new(),
+            before: 0,
+            tries: Vec::new(),
+        }
+    }
 }
 
 impl<F: Network> TransferObserver<F> for StoreObserver<'_> {

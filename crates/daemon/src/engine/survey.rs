@@ -142,17 +142,26 @@ impl<N: Connector> Runner<N> {
         let surveyed = collector.survey(&mut watched, protocol, sought, &mut watch);
         let lasted = watched.now().since(began);
         account(&station, [&spent, &self.spent()], (ids, lasted));
-        let surveyed = surveyed?;
+        self.keep_links((job, name), surveyed?, before.as_deref())
+    }
+
+    /// Keeps what a survey measured, and plans over it from now on; a survey that was asked for is done.
+    fn keep_links(
+        &self,
+        (job, name): (&StoredJob, &str),
+        surveyed: Surveyed,
+        before: Option<&LinkSnapshot>,
+    ) -> Result<(), Stop> {
+        let station = &self.station;
+        let facts = &station.facts;
         let took_s = surveyed.time().as_secs_f64();
         let missing = surveyed.missing;
         let network = (station.network(), facts.network.sink);
         let most = MAX_SURVEYS as u32 - 1;
-        let earlier = station
-            .store()
-            .surveys(network, facts.network.place.ids.len(), most)?;
+        let earlier = (station.store()).surveys(network, facts.network.place.ids.len(), most)?;
         let measured = surveyed.links.clone();
         let mut link_state = link_state(facts, (surveyed.links, now()), earlier);
-        if let Some(before) = &before {
+        if let Some(before) = before {
             link_state = link_state.with_observations_of(&before.link_state);
         }
         let on = link_state.routing_channel();
@@ -171,7 +180,7 @@ impl<N: Connector> Runner<N> {
             links,
             missing: missing.iter().map(|node| node.get()).collect(),
         };
-        log_restarts(&station, name, before.as_deref(), &surveyed.restarts);
+        log_restarts(station, name, before, &surveyed.restarts);
         // Before the job ends: a client that waits for that end then reads the new links.
         station.set_links(LinkSnapshot {
             link_state,

@@ -10,6 +10,7 @@ mod config;
 mod event;
 #[cfg(test)]
 mod far_sweep_tests;
+mod measuring;
 #[cfg(test)]
 mod relay_tests;
 mod repeating;
@@ -29,9 +30,10 @@ use crate::linkprobe::{BeaconTurn, LinkTable, Step};
 use crate::radio;
 use crate::ring::Fifo;
 use crate::seals::{Guard, Unsealed};
-use crate::sweep::{self, Sweeping, REACH};
+use crate::sweep::{self, REACH};
 use crate::timer::sooner;
 use core::ops::RangeInclusive;
+use measuring::Measuring;
 use repeating::Repeating;
 use sink::Task;
 use sweeps::answer_course;
@@ -69,51 +71,6 @@ enum Radio {
     Floods,
     /// A turn of link measurement, or a sweep, listening on this channel; `None` on the node that sends.
     Probing(Option<Channel>),
-}
-
-/// What this node has a part in measuring.
-#[derive(Debug)]
-enum Measuring {
-    Nothing,
-    BeaconTurn(BeaconTurn),
-    /// It stays when it is over: its parameters are wanted as long as its reports are.
-    Sweep(Sweeping),
-}
-
-impl Measuring {
-    /// Whether there is more to be done.
-    const fn is_on(&self) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::BeaconTurn(_) => true,
-            Self::Sweep(sweep) => !sweep.is_done(),
-        }
-    }
-    const fn sweep(&self) -> Option<&Sweeping> {
-        match self {
-            Self::Sweep(sweep) => Some(sweep),
-            _ => None,
-        }
-    }
-    fn step_of_turn(&mut self, now: Instant) -> Option<Step> {
-        match self {
-            Self::BeaconTurn(turn) => turn.step(now),
-            _ => None,
-        }
-    }
-    fn step_of_sweep(&mut self, now: Instant) -> Option<sweep::Step> {
-        match self {
-            Self::Sweep(sweep) => sweep.step(now),
-            _ => None,
-        }
-    }
-    fn due(&self) -> Option<Instant> {
-        match self {
-            Self::Nothing => None,
-            Self::BeaconTurn(turn) => turn.peek().map(|(due, _)| due),
-            Self::Sweep(sweep) => sweep.peek().map(|(due, _)| due),
-        }
-    }
 }
 
 /// The links of a report that came in.

@@ -354,16 +354,21 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             missing: r.u16()?,
             time: duration(r)?,
         },
-        FLOODS_REFUSED => Event::Refused(match r.u8()? {
-            FLOODS_BUSY => floodnet::Refused::Busy,
-            FLOODS_TOO_LONG => floodnet::Refused::TooLong,
-            FLOODS_SILENT => floodnet::Refused::Silent,
-            FLOODS_UNNUMBERED => floodnet::Refused::NoNumber,
-            FLOODS_RADIO => floodnet::Refused::Radio(match r.u8()? {
-                LATE => Refusal::Late { by: duration(r)? },
-                other => numbered(&REFUSALS, &mut Reader::new(&[other]))?,
-            }),
-            _ => return Err(WireError::Malformed),
+        FLOODS_REFUSED => Event::Refused(parse_refused(r)?),
+        _ => return Err(WireError::Malformed),
+    })
+}
+
+fn parse_refused(r: &mut Reader<'_>) -> Result<floodnet::Refused, WireError> {
+    use floodnet::Refused;
+    Ok(match r.u8()? {
+        FLOODS_BUSY => Refused::Busy,
+        FLOODS_TOO_LONG => Refused::TooLong,
+        FLOODS_SILENT => Refused::Silent,
+        FLOODS_UNNUMBERED => Refused::NoNumber,
+        FLOODS_RADIO => Refused::Radio(match r.u8()? {
+            LATE => Refusal::Late { by: duration(r)? },
+            other => numbered(&REFUSALS, &mut Reader::new(&[other]))?,
         }),
         _ => return Err(WireError::Malformed),
     })

@@ -335,6 +335,19 @@ impl Surveyed {
         &self.site.testbed
     }
 
+    /// The node that has the object: of the plan, or `from` where there is none yet.
+    fn source(
+        &self,
+        planned: &Result<Plan, PlanRequestError>,
+        from: Option<NodeId>,
+    ) -> Result<usize, CollectError> {
+        match (planned, from) {
+            (Ok(plan), _) => Ok(plan.source),
+            (Err(_), Some(from)) => Ok(self.links.place().index_of(from)?),
+            (Err(why), None) => Err(why.clone().into()),
+        }
+    }
+
     /// Plans and fetches the object in a fresh network, and where the protocol has several paths again with PIP.
     /// Where there is no route yet, the network measures its links again. Frames go to `capture`; with `maps`,
     /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
@@ -357,11 +370,7 @@ impl Surveyed {
         } = fetched;
         request.packets()?;
         let (planned, request) = &self.planned(request, fetched.plan)?;
-        let source = match (planned, request.from) {
-            (Ok(plan), _) => plan.source,
-            (Err(_), Some(from)) => self.links.place().index_of(from)?,
-            (Err(why), None) => return Err(why.clone().into()),
-        };
+        let source = self.source(planned, request.from)?;
         let from = self.testbed().nodes[source].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
