@@ -129,7 +129,7 @@ mod tests {
         for (name, statuses) in [
             ("fetch", &[201][..]),
             ("fetch-several", &[201]),
-            ("fetch-all", &[429]),
+            ("fetch-all", &[201]),
             ("chunked", &[201]),
             ("survey", &[201]),
             ("cancel", &[200]),

@@ -88,7 +88,7 @@ impl<N: Connector> Runner<N> {
             tries: &observer.tries,
             course: &course,
         };
-        if request.protocol.measures_again() && report.is_broken_off() {
+        if request.protocol.measures_again() && collector.may_come_later(&report) {
             let why = (failure(&report), assembly.bytes());
             return match no_way(&station, job.id, (node, &snapshot), why) {
                 stop @ Stop::Failed(_) => finish(&station, (job, name), &fetched).or(Err(stop)),

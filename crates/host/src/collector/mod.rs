@@ -237,7 +237,7 @@ impl Collector {
             return Ok(report);
         };
         let mut search = Search::new(patience, request.link_state.links());
-        while report.is_broken_off() && self.fault != Some(Fault::StationLost) {
+        while self.may_come_later(&report) && self.fault != Some(Fault::StationLost) {
             let arrived = assembly.bytes();
             match self.fetch_rest(network, (request, &mut search), assembly, observer)? {
                 Some((rest, pause_s)) => report = rest.after(report, pause_s),
@@ -248,6 +248,12 @@ impl Collector {
             }
         }
         Ok(report)
+    }
+
+    /// Whether what `report`, the last one, lacks may come over links that are measured again. Not where bytes change on
+    /// the way, whatever the links are.
+    pub fn may_come_later(&self, report: &Report) -> bool {
+        report.is_broken_off() && self.fault != Some(Fault::OtherBytes)
     }
 
     /// Fetches what `assembly` lacks over links that are measured again, and gives the report with the seconds before it.

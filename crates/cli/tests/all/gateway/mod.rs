@@ -128,8 +128,11 @@ fn what_cannot_be_is_told_in_a_line() {
     let limited = "[transfers]\nenergy_j_per_day = 40\n";
     std::fs::write(&file, limited).unwrap();
     assert_eq!(run(&["--config", path, "--check"]).0, Some(0));
+    let behind = ["--config", path, "--check", "--port", "/dev/x"];
+    let (status, said) = run(&behind);
+    assert_eq!((status, said.contains("testbed")), (Some(2), true));
     assert_eq!(
-        run(&["--config", path, "--check", "--port", "/dev/x"]).0,
+        run(&[&behind[..], &["--testbed", "line5"]].concat()).0,
         Some(0)
     );
     let (status, said) = run(&[

@@ -53,8 +53,12 @@ fn told_length(first: u8) -> Option<usize> {
     let of = std::format!("| {first:x} |");
     let row = events.lines().find(|line| line.contains(&of)).unwrap();
     let fields = row.split('|').nth(3).unwrap();
-    if fields.contains(" each)") || fields.contains("0,") || fields.contains("0 busy") {
+    if fields.contains(" each)") || fields.contains(" 0, or") {
         return None;
+    }
+    // A list of reasons is one byte, unless one of them has more.
+    if fields.trim().starts_with("0 ") {
+        return (!fields.contains('(')).then_some(2);
     }
     // "(8, ns)" has eight bytes, "(2)" two.
     let lengths = fields.split('(').skip(1);
