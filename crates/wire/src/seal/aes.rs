@@ -1,7 +1,7 @@
 //! AES-128 in software, for hosts and for chips without their own. Tests: at the end, FIPS-197.
 
 use super::{Block, Cipher, Key};
-use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
+use ::aes::cipher::{BlockEncrypt, KeyInit};
 use ::aes::Aes128;
 use core::fmt;
 
