@@ -102,3 +102,17 @@ fn what_was_found_holds_now() {
         assert!(ended.is_ok(), "seed {}: {ended:?}", script.seed);
     }
 }
+
+/// Seed 5984: the time of its flood had passed when it went on.
+#[test]
+fn a_base_station_that_stood_still_goes_on_with_its_survey() {
+    let script = Script {
+        nodes: 2,
+        links: Vec::new(),
+        steps: Vec::new(),
+        strikes: vec![strike(9_136, Fault::Dead { for_ms: 1_559 })],
+        ..row()
+    };
+    let ran = guarded(&script);
+    assert!(ran.is_ok(), "{ran:?}");
+}

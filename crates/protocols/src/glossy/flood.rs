@@ -283,7 +283,8 @@ impl Flood {
         self.frame = frame;
         let slot = slot_time(frame.len(), &self.timing);
         let begin = match when {
-            When::At(sfd) => sfd,
+            // One whose time has passed is refused by the radio, and is waited for until then.
+            When::At(sfd) => sfd.max(now),
             When::Now | When::AfterRx(_) => now,
         };
         // A frame of any length may be on its way yet before this one.
