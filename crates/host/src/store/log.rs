@@ -51,7 +51,7 @@ pub struct Line {
 }
 
 impl Store {
-    /// Writes a line. One that is among the last [`FOLDED`] moves to the end, with a new number, and counts one more.
+    /// Writes a line. One that is among the last 20 moves to the end, with a new number, and counts one more.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
