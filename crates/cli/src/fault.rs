@@ -11,7 +11,7 @@ use std::thread::available_parallelism;
 
 use serde::Serialize;
 use thalweg_fault::campaign::{campaign, guarded, AfterBreach, Campaign, Tally};
-use thalweg_fault::power::{record, try_points, workload, Points};
+use thalweg_fault::power::{points_of, record, try_points, workload, Points};
 use thalweg_fault::{draw, shrink, Breach, BreachKind, Ran, Script, Whom};
 use thalweg_host::store::plain;
 
@@ -289,14 +289,14 @@ fn power(args: &FaultArgs) -> Result<(), Failure> {
     let arguments = ["fault", "--power-workload", &name, "--first", &first];
     let recording =
         record(&program, &arguments, (&folder, &place.join("log"))).map_err(Failure::job)?;
-    let of = wanted;
+    let of = points_of(&recording, wanted);
     let points = try_points(
         (&recording, &folder),
         (wanted, args.first),
         &scratch,
         &mut |tried| {
             if tried % 50 == 0 {
-                reporter.counted("power", "failures", tried, of.max(tried));
+                reporter.counted("power", "failures", tried, of);
             }
             match interrupt.is_set() {
                 true => ControlFlow::Break(()),

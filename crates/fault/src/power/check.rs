@@ -81,7 +81,7 @@ pub fn try_points(
     observer: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> io::Result<Points> {
     let of = recording.calls.len();
-    let variants = points.div_ceil(of.max(1) as u64).max(2);
+    let variants = variants(recording, points);
     let (mut disk, mut facts) = (Disk::default(), Facts::default());
     // The folder was there before, and is empty.
     disk.apply(&Call::MakeFolder(recorded.to_owned()));
@@ -121,6 +121,16 @@ pub fn try_points(
         }
     }
     Ok(came)
+}
+
+/// After each call power fails so many times, for `points` in all; at least once with nothing and once with all left.
+fn variants(recording: &Recording, points: u64) -> u64 {
+    points.div_ceil(recording.calls.len().max(1) as u64).max(2)
+}
+
+/// How many points [`try_points`] tries where `points` are wanted.
+pub fn points_of(recording: &Recording, points: u64) -> u64 {
+    variants(recording, points) * (recording.calls.len() as u64 + 1)
 }
 
 /// Writes into `scratch` what is left in `recorded`.

@@ -11,7 +11,7 @@ mod told;
 mod trace;
 mod workload;
 
-pub use check::{try_points, Lost, Points};
+pub use check::{points_of, try_points, Lost, Points};
 pub use disk::{Disk, Survives};
 pub use trace::{record, Call, Recording, TraceError};
 pub use workload::{workload, WorkloadError};
