@@ -297,7 +297,7 @@ def main(program):
         until(lambda: not differences(gateway, subscriber), lambda: "; ".join(differences(gateway, subscriber)))
         last = dict(subscriber.told(PREFIX))
         devices = dict(subscriber.told("homeassistant/"))
-        check(len(devices) == 20, f"a device for each source: {len(devices)}")
+        check(len(devices) == 21, f"a device for each source and one for the base station: {len(devices)}")
         for text in devices.values():
             device = json.loads(text)
             check(device["state_topic"] in last and device["availability_topic"] in last, f"topics that are: {device}")

@@ -17,7 +17,7 @@ html_show_copyright = False
 html_copy_source = False
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 root_doc = "docs/site/index"
-include_patterns = ["*.md", "bench/**.md", "boards/*.md", "crates/**.md", "docs/**.md", "experiments/*.md", "fuzz/*.md"]
+include_patterns = ["*.md", "bench/**.md", "boards/*.md", "crates/medium/*.md", "crates/planner/*.md", "crates/protocols/**.md", "docs/**.md", "experiments/*.md", "fuzz/*.md"]
 exclude_patterns = ["target", "**/target"]
 
 myst_heading_anchors = 4
