@@ -79,7 +79,8 @@ pub fn config(bytes: &[u8]) {
             assert_eq!(hours(&again.transfers), hours(transfers));
         }
         Err(line) => {
-            let has_place = line.starts_with("line ");
+            // Parts that do not suit each other have more than one line of the file.
+            let has_place = line.starts_with("line ") || toml::from_str::<Config>(text).is_ok();
             assert!(has_place && !line.contains('\n'), "{line}");
         }
     }
