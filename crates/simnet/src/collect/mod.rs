@@ -362,14 +362,9 @@ impl Surveyed {
         maps: Option<&mut Vec<LossMap>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
-        let Fetched {
-            request,
-            object,
-            patience,
-            ..
-        } = fetched;
-        request.packets()?;
-        let (planned, request) = &self.planned(request, fetched.plan)?;
+        let (object, patience) = (fetched.object, fetched.patience);
+        fetched.request.packets()?;
+        let (planned, request) = &self.planned(fetched.request, fetched.plan)?;
         let source = self.source(planned, request.from)?;
         let from = self.testbed().nodes[source].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
