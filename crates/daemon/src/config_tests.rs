@@ -142,7 +142,7 @@ fn a_token_may_be_in_a_file_and_is_not_printed() {
 fn what_is_no_file_is_no_secret_and_a_token_is_for_its_owner() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gateway.toml");
-    // A pipe would be waited for: a folder is told apart in the same place.
+    // A pipe without a writer would block the read. The check that refuses it refuses a folder, too.
     fs::create_dir(dir.path().join("token")).unwrap();
     fs::write(&path, "token_file = \"token\"").unwrap();
     let why = Config::read(&path).unwrap_err().to_string();

@@ -149,7 +149,7 @@ pub(super) struct NoWay {
 }
 
 impl Blocked {
-    /// Whether a log says so: a job that fails again and again is told of more and more seldom.
+    /// Whether to log it: of a job that waits for links, only the 1st, 2nd, 4th, 8th ... failure.
     pub(super) fn is_news(&self) -> bool {
         match self {
             Self::Links(wait) => wait.times.is_power_of_two(),

@@ -18,8 +18,8 @@ Examples:
 pub(crate) enum KeysCommand {
     /// Make the key of a network, from which all others come.
     ///
-    /// Whoever has this file reads what nodes send and orders them about; without it all nodes must be flashed anew. Its owner
-    /// alone may read it.
+    /// This file decrypts what the nodes send and controls them, so only its owner may read it. If it is lost, all nodes
+    /// must be flashed again.
     New {
         /// The file.
         #[arg(value_name = "FILE", default_value = "network.key")]

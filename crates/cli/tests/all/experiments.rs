@@ -141,7 +141,7 @@ fn reproduce_judges_and_reports() {
         (0, false),
         "{errors}"
     );
-    // Without `--check` nobody asks.
+    // Without `--check` a miss is no error.
     let (status, text, _) = thalweg(
         dir.path(),
         &["reproduce", "--quick", "--seeds", "1", "p3.table1"],

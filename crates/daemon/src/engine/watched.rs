@@ -1,5 +1,5 @@
-//! A network whose jobs can be interrupted, of which somebody is told the time, and whose floods have numbers of the
-//! store. Tests: with the daemon's.
+//! A network for the daemon's jobs: they can be interrupted and see its time, and the store numbers its floods.
+//! Tests: with the daemon's.
 
 use thalweg_units::{Duration, NodeId};
 

@@ -16,7 +16,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// No key file is longer, in bytes.
 const LONGEST: u64 = 64 * 1024;
-const ABOUT: &str = "# Keys of a Thalweg network. Whoever has this file reads what its nodes send, and orders them about.\n";
+const ABOUT: &str = "# Keys of a Thalweg network. This file decrypts what its nodes send, and controls them.\n";
 
 /// Why a key file cannot be used: the file, and a line that says why.
 #[derive(Debug, thiserror::Error)]
