@@ -87,7 +87,7 @@ fn one(args: &FaultArgs, script: &Script, seed: Option<u64>) -> Result<(), Failu
         Ok(ran) => (Some(ran), None),
         Err(breach) => (None, Some(breach)),
     };
-    // A script is what somebody wants to see as it is; a seed's has much in it that does not matter.
+    // A script is shown as it is; a seed's scenario is shrunk first, since most of it does not matter.
     let smallest = match (seed, &breach) {
         (Some(_), Some(_)) => shrink(script, |script| guarded(script).err()),
         (_, breach) => breach.clone().map(|breach| (script.clone(), breach)),

@@ -31,7 +31,7 @@ pub(crate) fn first_line(folder: &Path, file: &Path) -> Result<String, (PathBuf,
         .unwrap_or_else(|| folder.join(file));
     let is_else = fs::metadata(&path).is_ok_and(|meta| !meta.is_file());
     if is_else {
-        // Opening a pipe waits for whoever writes into it.
+        // Opening a pipe blocks until it has a writer.
         return Err((path, "is no file".to_owned()));
     }
     let read = || {

@@ -136,7 +136,7 @@ fn board(name: &str) -> Result<Board, Breach> {
     boards::load(name).map_err(|why| Breach::Stuck(why.to_string()))
 }
 
-/// What a panic said, on one line.
+/// A panic's message, on one line.
 fn said(why: &(dyn Any + Send)) -> String {
     let text = why.downcast_ref::<&str>().copied();
     let text = text.or_else(|| why.downcast_ref::<String>().map(String::as_str));

@@ -1,4 +1,4 @@
-//! A radio that belongs to nobody: it sends what it is given, whatever it hears.
+//! A radio outside of the network: it sends what it is given, whatever it hears.
 
 use std::collections::VecDeque;
 use thalweg_engine::{Abilities, Ability, Cca, OpId, RadioEvent, RadioOp, Request, Wants, When};

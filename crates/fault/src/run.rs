@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest that a job may take while things go wrong: forty-eight attempts, each to its deadline of 600 s and the 30 s
 /// that a host waits beyond.
 const BOUND: Duration = Duration::from_secs(48 * 630);
-/// The longest that an object may take once all is well: a node may stay in a transfer that nobody hears of any more to its
+/// The longest that an object may take once all is well: a node may stay in a transfer of which no frame comes any more to its
 /// deadline of 600 s and three seconds; then a survey and a transfer.
 const CALM_BOUND: Duration = Duration::from_secs(700);
 

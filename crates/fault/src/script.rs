@@ -138,7 +138,7 @@ pub enum Fault {
         /// 11 to 26.
         channel: u8,
     },
-    /// Its power fails: RAM is lost, its clock counts anew.
+    /// Its power fails: RAM is lost, its clock starts from zero.
     Reboot {
         /// How long it is off.
         for_ms: u64,

@@ -1,4 +1,4 @@
-//! A node's objects, with a note of what nobody ordered. Tests: `run_tests.rs`.
+//! A node's objects, with a note of what was not ordered. Tests: `run_tests.rs`.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Shelf {
     pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
         self.memory.take(len)
     }
-    /// What it did since the last time that nobody ordered.
+    /// What it did without an order since the last look.
     pub(crate) fn unordered(&self) -> Option<&'static str> {
         self.did.get()
     }

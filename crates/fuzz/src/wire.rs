@@ -24,7 +24,7 @@ fn again<T: PartialEq + Debug>(
     assert!(read(&room[..len]), "{one:?} is read as another");
 }
 
-/// What nobody sealed does not open.
+/// What was not sealed does not open.
 fn sealed(bytes: &[u8]) {
     let (aes, key) = (&mut SoftwareAes::default(), Key::new([0x5a; 16]));
     let node = NodeId::new(1).expect("it is an address");

@@ -229,7 +229,7 @@ fn what_a_node_without_the_key_sends_is_no_object() {
     };
     let right = parts(&memory, &keys.proof(node));
     assert_eq!(assembled(keys.proof(node), &right), Ok(Some(plain)));
-    // Not another node's, not decrypted, not by a digest, and not with a bit that somebody changed.
+    // Not another node's, not without decryption, not by a digest, and not with a changed bit.
     for (proof, sent) in [
         (keys.proof(other), right.clone()),
         (keys.proof(node), parts(&memory, &Proof::Digest)),

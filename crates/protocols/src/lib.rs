@@ -41,7 +41,7 @@
 //! | `member` | a node that is a mote and a source of RCRT's, and a base station's line; with `pipeline` and `rcrt` |
 //! | `std` | RCRT's sink, which runs on a computer |
 #![no_std]
-// Families share helpers: with fewer of them some have nobody who calls them.
+// Families share helpers: with fewer families some are not called.
 #![cfg_attr(
     not(all(
         feature = "member",

@@ -40,7 +40,7 @@ pub(crate) enum KeysCommand {
     },
     /// A mote is lost: no key that it has is used from now on.
     ///
-    /// The other nodes need new pages of `thalweg keys mote`: they cannot be told over the air yet.
+    /// The other nodes need new pages of `thalweg keys mote`: keys do not go over the air yet.
     Revoke {
         /// Its address.
         #[arg(value_name = "NODE", value_parser = values::node)]

@@ -60,7 +60,7 @@ pub(super) enum LinksShown {
 /// What is marked.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Marked<'a> {
-    /// The nodes that somebody looks for.
+    /// The nodes that a search found.
     Found(&'a [usize]),
     /// The nodes of a transfer.
     Route(&'a Route),

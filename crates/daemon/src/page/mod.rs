@@ -1,7 +1,7 @@
 //! The page: HTML made here, pictures by `draw`, one style and one script, nothing from elsewhere.
 //!
 //! Every page works without the script, which follows the events and replaces what is marked `data-live`. States
-//! are words, never a colour alone; a colour calls somebody who must act. What strangers wrote is escaped by the
+//! are words, never a colour alone; a colour means that someone must act. What strangers wrote is escaped by the
 //! templates. Tests: at the end, `crates/daemon/tests/all/`, `.ci/page.py`.
 
 mod census;

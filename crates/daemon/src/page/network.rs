@@ -1,4 +1,4 @@
-//! The map: the network with what somebody looks for, its links when asked, how old the survey is.
+//! The map: the network with the nodes that a search found, its links when asked, how old the survey is.
 
 use maud::{html, Markup};
 use serde::Deserialize;

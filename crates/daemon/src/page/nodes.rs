@@ -107,7 +107,7 @@ enum Column {
     Object,
 }
 
-/// First what needs somebody sooner, or the other way round.
+/// The most urgent first, or the other way round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Order {

@@ -1,4 +1,4 @@
-//! Is all well? What somebody must see to, then how nodes, objects, jobs, disk, lines and broker are.
+//! Is all well? First what needs attention, then how nodes, objects, jobs, disk, lines and broker are.
 
 use maud::{html, Markup, Render};
 

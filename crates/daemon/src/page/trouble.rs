@@ -1,4 +1,4 @@
-//! What somebody must see to. Whatever is not here needs nobody: it has no colour on any page.
+//! What needs attention. Everything else has no colour on any page.
 
 use maud::{html, Markup, Render};
 
@@ -23,7 +23,7 @@ pub(super) enum Where {
     Overview,
 }
 
-/// Something that somebody must see to.
+/// Something that needs attention.
 pub(super) struct Trouble {
     text: String,
     /// Where more of it is, with the link's words.
@@ -40,7 +40,7 @@ impl Render for Trouble {
     }
 }
 
-/// How many things need somebody, in words.
+/// How many things need attention, in words.
 pub(super) fn needs(n: usize) -> String {
     match n {
         1 => "1 thing needs you".to_owned(),

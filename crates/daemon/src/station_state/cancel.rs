@@ -58,7 +58,7 @@ impl StationState {
         }
         Ok(cancelled)
     }
-    /// Ends a job whose row says that it runs, though nobody runs it.
+    /// Ends a job whose row says that it runs, while no worker runs it.
     fn cancel_left(&self, id: JobId, is_known: bool) -> Result<Cancel, StoreError> {
         let job = self.store().job(id)?;
         if is_known || job.is_none_or(|job| job.state != JobState::Running) {

@@ -127,7 +127,7 @@ impl StationState {
     pub(crate) fn waits_for_links(&self, id: JobId) -> bool {
         self.live().waiting.contains_key(&id)
     }
-    /// Whether job `id` waits for links, and nobody has measured them since.
+    /// Whether job `id` waits for links, and they were not measured since.
     pub(crate) fn wants_links(&self, id: JobId) -> bool {
         let live = self.live();
         let wait = live.waiting.get(&id);

@@ -53,7 +53,7 @@ fn broker(answers: Vec<Answer>) -> (SocketAddr, Receiver<Told>) {
     (address, tells)
 }
 
-/// What a broker passes on to whoever subscribes: topic, payload, whether it had kept that.
+/// What a broker passes on to a subscriber: topic, payload, whether it had kept that.
 const PRESSES: [(&str, &str, bool); 6] = [
     ("thalweg/floor21/nodes/4/fetch", "PRESS", true),
     ("thalweg/floor21/nodes/6/fetch", "press me", false),

@@ -14,7 +14,7 @@ use crate::style::{ink_on, AREA, EDGE, FAINT, INK, PAPER};
 use crate::svg::{fill, text_width, Anchor, Svg};
 use ground::Ground;
 
-/// Width of a map unless somebody says, pixels.
+/// Default width of a map, pixels.
 pub const WIDTH: f64 = 1000.0;
 /// Below this width floors lie below each other, and there is hardly a margin.
 const SLIM: f64 = 600.0;

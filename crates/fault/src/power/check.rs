@@ -1,4 +1,4 @@
-//! Whether a store opens after power failed, has what was told, and goes on.
+//! Whether a store opens after a power failure, has everything it reported as stored, and goes on.
 //!
 //! Invariant of a run: the same recording and seed, the same points. Tests: `power_tests.rs`.
 
@@ -44,7 +44,7 @@ impl Facts {
     }
 }
 
-/// Something that was told and is not there, or a store that does not go on.
+/// Something that was reported as stored and is not there, or a store that does not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("power failed after call {call} of {of}, variant {variant}: {why}")]
 pub struct Lost {

@@ -175,7 +175,7 @@ impl Reader<'_> {
     fn is_ours(&self, path: &Path) -> bool {
         path.starts_with(self.folder)
     }
-    /// SQLite's index of its log is memory that processes share: it is made anew after a power failure.
+    /// SQLite's index of its log is memory that processes share: it is rebuilt after a power failure.
     fn is_shared_memory(path: &Path) -> bool {
         path.to_string_lossy().ends_with("-shm")
     }

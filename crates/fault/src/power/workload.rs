@@ -45,7 +45,7 @@ pub fn workload(
     };
     for _ in 0..steps {
         work.step()?;
-        // Now and then the process starts anew, and its log goes into the database.
+        // Now and then the process restarts, and its log goes into the database.
         if work.rng.random_ratio(1, 12) {
             work.store = Store::open(folder)?;
         }

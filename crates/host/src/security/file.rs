@@ -16,7 +16,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// No key file is longer, in bytes.
 const LONGEST: u64 = 64 * 1024;
-const ABOUT: &str = "# Keys of a Thalweg network. This file decrypts what its nodes send, and controls them.\n";
+const ABOUT: &str =
+    "# Keys of a Thalweg network. This file decrypts what its nodes send, and controls them.\n";
 
 /// Why a key file cannot be used: the file, and a line that says why.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +39,7 @@ impl KeyFileError {
     }
 }
 
-/// Keys that nobody had before, from the system's source of random bytes.
+/// A fresh key, from the system's source of random bytes.
 ///
 /// # Errors
 /// [`KeyFileError`] where that gives none; `path` is where they are to go.

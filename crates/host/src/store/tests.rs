@@ -94,7 +94,7 @@ fn check(root: &Path) -> usize {
     transfers.len()
 }
 
-/// Without the first two a power cut takes what was told to be stored.
+/// Without the first two a power cut loses what was reported as stored.
 #[test]
 fn every_write_is_on_the_disk_before_it_is_told_and_references_hold() {
     let dir = tempfile::tempdir().unwrap();

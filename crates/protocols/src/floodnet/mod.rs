@@ -358,7 +358,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         let is_sealed = flood::is_sealed(content);
         let acts = match (self.guard.seals(), kind) {
             (None, _) => !is_sealed,
-            // What it floods itself comes from nobody else.
+            // Its own floods come from no other node.
             (Some(_), _) if initiator == self.id => false,
             (Some(seals), _) if is_sealed => seals.obeys(initiator, content),
             // Reports are no orders, and not sealed yet.

@@ -1,4 +1,4 @@
-//! A secured network as a stranger uses it, and as somebody beside it hears it.
+//! A secured network as its user sees it, and as an eavesdropper hears it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow::Continue;

@@ -33,7 +33,7 @@ impl Key {
     pub const fn new(bytes: Block) -> Self {
         Self(bytes)
     }
-    /// Its bytes, for a cipher and for where it is kept; nobody else needs them.
+    /// Its bytes, for a cipher and for where it is kept; no other code needs them.
     pub const fn expose(&self) -> &Block {
         &self.0
     }

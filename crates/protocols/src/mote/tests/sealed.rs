@@ -1,4 +1,4 @@
-//! Nodes with keys, and somebody beside them who has none: records what is sent, sends it again, and makes frames of its own.
+//! Nodes with keys, and an outsider without: it records frames, replays them, and forges its own.
 
 use super::bench::{adjacent, channels, id, object, Memory, MS, TELOSB};
 use crate::floodnet::{self, Config};
@@ -225,7 +225,7 @@ fn a_recorded_wake_up_does_nothing_at_any_time() {
         for (mpdu, sequence) in recorded.iter().zip(100..) {
             for relay in [0, 1, 5] {
                 let mut again = *mpdu;
-                // A number of the MAC's that nobody remembers.
+                // A sequence number of the MAC that no node has seen.
                 again[2] = sequence + relay;
                 patch_relay(&mut again, relay);
                 heard_by(&mut net, 0..NODES, &again);
@@ -318,7 +318,7 @@ fn forged_orders_of_every_kind_are_relayed_at_most() {
             route.segment(0, WakeUpTurn::First, until, w)
         });
         let plain = segment.unwrap().to_vec();
-        // As it is, and with a trailer that somebody made up.
+        // As it is, and with a forged trailer.
         let mut sealed = plain.clone();
         sealed[0] |= 8;
         sealed.extend(99_u32.to_le_bytes());
@@ -344,7 +344,7 @@ fn forged_orders_of_every_kind_are_relayed_at_most() {
     assert_nothing_happens(&mut net, &before, "forged orders");
 }
 
-/// At any time of a transfer its ends and relays hear requests, releases and NACKs that nobody of them sent.
+/// At any time of a transfer its ends and relays hear forged requests, releases and NACKs.
 #[test]
 fn forged_control_frames_change_nothing() {
     let mut net = secured();
