@@ -10,13 +10,13 @@ import json
 import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+
+from processes import Broker
 
 PATIENCE = 100.0
 NETWORK = "floor/+#21"
@@ -36,58 +36,6 @@ def until(holds, what):
         if time.monotonic() >= end:
             check(False, f"{what() if callable(what) else what}: not seen")
         time.sleep(0.05)
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-class Broker:
-    """mosquitto, on one port and one folder over restarts."""
-
-    def __init__(self, folder):
-        self.folder, self.port = folder, free_port()
-        os.mkdir(folder)
-        passwords = os.path.join(folder, "passwords")
-        open(passwords, "w").close()
-        for user in ("gateway", "reader"):
-            subprocess.run(["mosquitto_passwd", "-b", passwords, user, f"secret of {user}"], check=True)
-        with open(os.path.join(folder, "conf"), "w") as conf:
-            conf.write(
-                f"listener {self.port} 127.0.0.1\nallow_anonymous false\npassword_file {passwords}\n"
-                f"persistence true\npersistence_location {folder}/\nautosave_on_changes true\nautosave_interval 1\n"
-                "max_queued_messages 0\n"
-            )
-            if os.geteuid() == 0:
-                conf.write("user root\n")
-        self.begin()
-
-    def begin(self):
-        self.log = open(os.path.join(self.folder, "log"), "a")
-        command = ["mosquitto", "-c", os.path.join(self.folder, "conf")]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        until(self.answers, "a broker that listens")
-
-    def answers(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.port), 1).close()
-            return True
-        except OSError:
-            return False
-
-    def hang(self):
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        """It writes down what it has."""
-        self.process.terminate()
-        self.process.wait()
 
 
 class Subscriber:
@@ -215,7 +163,7 @@ def differences(gateway, subscriber):
 
 def main(program):
     work = tempfile.mkdtemp()
-    broker = Broker(os.path.join(work, "broker"))
+    broker = Broker(os.path.join(work, "broker"), ("gateway", "reader"))
     subscriber = Subscriber(broker, work)
     gateway = Gateway(program, work, broker)
 

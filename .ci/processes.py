@@ -9,6 +9,8 @@ import os
 import random
 import re
 import select
+import signal
+import socket
 import subprocess
 import threading
 import time
@@ -38,6 +40,55 @@ def until(holds, what, patience=PATIENCE):
         if time.monotonic() > end:
             raise Trial(f"not within {patience:.0f} s: {what}")
         time.sleep(0.05)
+
+
+class Broker:
+    """mosquitto, on one port and one folder over restarts. Each of `users` has the password "secret of USER"; without any, anybody may come."""
+
+    def __init__(self, folder, users=()):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            self.port = one.getsockname()[1]
+        self.folder = folder
+        os.mkdir(folder)
+        passwords = os.path.join(folder, "passwords")
+        open(passwords, "w").close()
+        for user in users:
+            subprocess.run(["mosquitto_passwd", "-b", passwords, user, f"secret of {user}"], check=True)
+        who = f"allow_anonymous false\npassword_file {passwords}\n" if users else "allow_anonymous true\n"
+        with open(os.path.join(folder, "conf"), "w") as conf:
+            conf.write(
+                f"listener {self.port} 127.0.0.1\n{who}persistence true\npersistence_location {folder}/\n"
+                "autosave_on_changes true\nautosave_interval 1\nmax_queued_messages 0\n"
+            )
+            if os.geteuid() == 0:
+                conf.write("user root\n")
+        self.begin()
+
+    def begin(self):
+        self.log = open(os.path.join(self.folder, "log"), "a")
+        command = ["mosquitto", "-c", os.path.join(self.folder, "conf")]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        until(self.answers, "a broker that listens")
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
+
+    def hang(self):
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """It writes down what it has."""
+        self.process.terminate()
+        self.process.wait()
 
 
 class Gateway:

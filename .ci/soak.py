@@ -17,14 +17,13 @@ import os
 import random
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
-from processes import Gateway, Station, check, until
+from processes import Broker, Gateway, Station, check, until
 
 ROUNDS_A_DAY = 4
 # What a gateway may take, and what its database may have for each job that it keeps.
@@ -66,42 +65,15 @@ class Clock:
         )
 
 
-class Broker:
-    """mosquitto on one port and one folder, with a subscriber that never ends and writes down what it is told."""
+class Told(Broker):
+    """A broker with a subscriber that never ends and writes down what it is told."""
 
     def __init__(self, folder):
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.port = one.getsockname()[1]
-        self.folder, self.told_in = folder, os.path.join(folder, "told")
-        os.mkdir(folder)
-        with open(os.path.join(folder, "conf"), "w") as conf:
-            conf.write(
-                f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {folder}/\n"
-                "autosave_on_changes true\nautosave_interval 1\nmax_queued_messages 0\n"
-            )
-            if os.geteuid() == 0:
-                conf.write("user root\n")
-        self.begin()
+        super().__init__(folder)
+        self.told_in = os.path.join(folder, "told")
         command = ["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), "-i", "reader", "-c", "-q", "1", "-F", "%p"]
         self.told_file = open(self.told_in, "w")
         self.reader = subprocess.Popen([*command, "-t", "thalweg/+/objects/#"], stdout=self.told_file, stderr=subprocess.DEVNULL)
-
-    def begin(self):
-        command = ["mosquitto", "-c", os.path.join(self.folder, "conf")]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(self.answers, "a broker that listens")
-
-    def answers(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.port), 1).close()
-            return True
-        except OSError:
-            return False
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
 
     def end(self):
         self.reader.kill()
@@ -156,7 +128,7 @@ class Soak:
         self.says, self.begun = arguments.verbose, time.monotonic()
 
     def begin(self):
-        self.broker = Broker(os.path.join(self.work, "broker")) if shutil.which("mosquitto") else None
+        self.broker = Told(os.path.join(self.work, "broker")) if shutil.which("mosquitto") else None
         self.station = Station(self.program, self.work, self.testbed, 1_500, 1_000)
         config = os.path.join(self.work, "gateway.toml")
         with open(config, "w") as file:
