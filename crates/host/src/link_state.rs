@@ -21,13 +21,14 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
-    plan, Currents, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError, RelayOrder,
-    RouteRequest, Style,
+    plan, Currents, LastResort, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError,
+    RelayOrder, RouteRequest, Style,
 };
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Named, NodeId};
 use thalweg_wire::hop;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{PayloadSize, Scheme, MAX_MEMBERS};
+use thalweg_wire::seal::frame::Sealing;
 
 /// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
 /// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
@@ -282,6 +283,7 @@ pub struct LinkState {
     model: LinkModel,
     draw: Draw,
     seed: u64,
+    last_resort: LastResort,
 }
 
 impl LinkState {
@@ -314,7 +316,18 @@ impl LinkState {
             model,
             draw,
             seed,
+            last_resort: LastResort::Any,
         }
+    }
+
+    /// The same in a network that is secured, or open, as `sealing` says: plans are made of what is sealed alone.
+    #[must_use]
+    pub const fn sealed(mut self, sealing: Sealing) -> Self {
+        self.last_resort = match sealing {
+            Sealing::Open => LastResort::Any,
+            Sealing::Sealed => LastResort::None,
+        };
+        self
     }
 
     /// The same with `nodes` neither source nor relay; channels and link model stay those of all nodes.
@@ -416,6 +429,7 @@ impl LinkState {
     fn faithful_request(&self, source: usize, request: &PlanRequest, packets: u32) -> RouteRequest {
         let mut route = RouteRequest::new(source, self.sink).trusting(self.model);
         route.order = self.place.order;
+        route.last_resort = self.last_resort;
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
         route.control = Some(self.place.control);

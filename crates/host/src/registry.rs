@@ -345,6 +345,7 @@ impl Pipelined {
                 hops: faithful.hops,
                 transfer: faithful.transfer,
                 model: faithful.model,
+                last_resort: faithful.last_resort,
                 ..RouteRequest::planned(faithful.source, faithful.sink)
             },
             Style::Hops => RouteRequest {

@@ -50,7 +50,8 @@ pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
 pub use plan::{PathFault, PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, IfWeaker, Prediction};
 pub use request::{
-    Backups, Currents, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style, Transfer,
+    Backups, Currents, Diversity, Grouping, LastResort, LastStage, PipChoice, RouteRequest, Style,
+    Transfer,
 };
 pub use route::{count_paths, plan};
 pub use topology::{LinkRule, Topology};

@@ -145,6 +145,16 @@ impl Default for Transfer {
     }
 }
 
+/// What may carry an object where chains with backup relays would lose much, or lead nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LastResort {
+    /// Chains by P3's rounds, or one path hop by hop.
+    #[default]
+    Any,
+    /// Nothing: in a secured network only the chains are sealed.
+    None,
+}
+
 /// A route wanted. [`RouteRequest::new`] gives P3's defaults; change the fields that differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouteRequest {
@@ -190,6 +200,8 @@ pub struct RouteRequest {
     pub pip: PipChoice,
     /// What [`Style::Chains`] has ready for links that have changed.
     pub backups: Backups,
+    /// What [`Backups::Relays`] may be given up for.
+    pub last_resort: LastResort,
     /// [`Style::Hops`]: channels that a hop may take beside those of the pipeline.
     pub other_channels: Vec<Channel>,
     /// [`Style::Hops`]: the channel on which nodes are called, where it is known: a hop that is no good there is none.
@@ -230,6 +242,7 @@ impl RouteRequest {
             fallback: rule.weaker(),
             pip: PipChoice::default(),
             backups: Backups::None,
+            last_resort: LastResort::Any,
             other_channels: Vec::new(),
             control: None,
             measured: ChannelSet::EMPTY,

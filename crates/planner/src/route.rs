@@ -18,7 +18,9 @@ use crate::paths::{self, PathSet, Query};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience, Prediction};
 use crate::protocol_constants;
-use crate::request::{Backups, Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style};
+use crate::request::{
+    Backups, Diversity, Grouping, LastResort, LastStage, PipChoice, RouteRequest, Style,
+};
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
 use std::ops::RangeInclusive;
@@ -52,7 +54,9 @@ pub fn plan(
     match request.backups {
         // Hops that were asked for are a pipeline's.
         Backups::None => plan_pipeline(links, request, rng),
-        Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng),
+        Backups::Relays if request.hops.is_some() || request.last_resort == LastResort::None => {
+            plan_pipeline(links, request, rng)
+        }
         Backups::Relays => {
             let planned = plan_pipeline(links, request, rng);
             let planned = without_backups(planned, links, request, rng);

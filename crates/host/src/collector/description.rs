@@ -55,7 +55,7 @@ impl Description {
     /// The network with these `links`, which have no date.
     pub fn link_state(&self, links: LinkQualities) -> LinkState {
         let (place, channels) = (self.place.clone(), self.channels.clone());
-        LinkState::new(place, links, self.sink_index(), channels, self.draw)
+        LinkState::new(place, links, self.sink_index(), channels, self.draw).sealed(self.sealing())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::common::{building, rng};
 use std::collections::BTreeSet;
 use thalweg_planner::{
-    plan, Backups, Evidence, Group, Hop, LinkQualities, Plan, RouteRequest, Style,
+    plan, Backups, Evidence, Group, Hop, LastResort, LinkQualities, Plan, RouteRequest, Style,
 };
 use thalweg_units::Channel;
 
@@ -195,4 +195,10 @@ fn where_chains_lose_much_rounds_repair_it_and_where_they_lose_more_hops_do() {
         let backups = made.backup_relays.iter().flatten().count();
         assert_eq!(backups > 0, received == 20, "{received} of 20");
     }
+    let sealed = RouteRequest {
+        last_resort: LastResort::None,
+        ..planned(15, 0)
+    };
+    let made = plan(&grid(9), &sealed, &mut rng(1)).unwrap();
+    assert_eq!(made.style, Style::Chains, "nothing else is sealed");
 }

@@ -181,7 +181,8 @@ pub fn measured(
     }
     let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
     let channels = channels.map(<[Channel]>::to_vec);
-    let links = LinkState::new(place, links, sink, channels, (stream, seed));
+    let links =
+        LinkState::new(place, links, sink, channels, (stream, seed)).sealed(testbed.sealing);
     Ok(Some(links))
 }
 
