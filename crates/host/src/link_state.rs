@@ -1,11 +1,13 @@
 //! The state of a network's links before a transfer, with the choices that hold for all its routes. Routes are planned
 //! here. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
 
+mod channels;
 mod given;
 mod history;
 mod planned;
 mod source;
 
+use channels::choose_channels;
 use history::History;
 pub use history::{hop_observations, HopObservation, PastSurvey, MAX_OBSERVATIONS, MAX_SURVEYS};
 pub use planned::{Backups, Other, Pip, PlanSummary, Stage};
@@ -18,8 +20,6 @@ use crate::transfer::pipeline::transfer;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 use thalweg_engine::BoardTiming;
-use thalweg_planner::channels::spread_order;
-use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
     plan, Currents, LastResort, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError,
     RelayOrder, RouteRequest, Style,
@@ -581,29 +581,4 @@ impl LinkState {
             other => other.to_string(),
         })
     }
-}
-
-/// The pipeline's channels, counted back from the sink, and the one on which routes are sought:
-/// 26 where it is among them, as in P3, else the one that links the network best.
-fn choose_channels(
-    links: &LinkQualities,
-    rule: &LinkRule,
-    wanted: Option<Vec<Channel>>,
-) -> (Vec<Channel>, Channel) {
-    let best = |count| best_channels(links, rule, count);
-    let Some(list) = wanted else {
-        let best = best(CLEAN_CHANNELS.len());
-        let routing = best.first().copied().unwrap_or(Channel::LAST);
-        return (best, routing);
-    };
-    let of_list = |c: &Channel| list.contains(c);
-    let routing = if of_list(&Channel::LAST) {
-        Channel::LAST
-    } else {
-        let by_support = best(Channel::COUNT).into_iter().find(of_list);
-        by_support
-            .or(list.first().copied())
-            .unwrap_or(Channel::LAST)
-    };
-    (spread_order(&list, routing), routing)
 }
