@@ -115,7 +115,7 @@ struct Fetched<'a> {
 #[derive(Serialize)]
 struct Try {
     protocol: &'static str,
-    source: u16,
+    source: Option<u16>,
     hops: usize,
     /// Node-distinct paths, source and base station included.
     paths: Vec<Vec<u16>>,
@@ -128,19 +128,19 @@ struct Try {
 impl Try {
     fn of(station: &StationState, choice: &ProtocolPlan) -> Self {
         let ids = &station.facts.network.place.ids;
-        let id = |index: &usize| ids.get(*index).map_or(u16::MAX, |id| id.get());
+        let id = |index: &usize| ids.get(*index).map(|id| id.get());
         let plan = &choice.plan;
         Self {
             protocol: choice.protocol.name,
             source: id(&plan.source),
             hops: plan.hops,
             paths: (plan.paths.iter())
-                .map(|path| path.iter().map(id).collect())
+                .map(|path| path.iter().filter_map(id).collect())
                 .collect(),
             relays: plan
                 .active_nodes()
                 .iter()
-                .map(|(node, _)| id(node))
+                .filter_map(|(node, _)| id(node))
                 .collect(),
             failure: None,
         }
