@@ -50,7 +50,7 @@ impl Network {
         if sinks.len() > 1 && site.idle().is_some() {
             return Err(Error::Option {
                 option: "idle",
-                why: "several base stations rouse no network yet; name one --to".to_owned(),
+                why: "several base stations rouse no network yet; name one".to_owned(),
             });
         }
         let nodes = self.testbed().nodes.iter().map(|node| node.id);
