@@ -128,8 +128,8 @@ def test_processes_after_a_run_in_their_parent(method):
 def test_import_is_quick():
     took = []
     for _ in range(5):
-        words = [sys.executable, "-X", "importtime", "-c", "import thalweg"]
-        log = subprocess.run(words, capture_output=True, text=True, check=True).stderr
-        last = [line for line in log.splitlines() if line.endswith(" thalweg")][-1]
-        took.append(int(last.split("|")[1]) / 1000)
+        # Processor time: others may want the core.
+        code = "import time; begun = time.process_time(); import thalweg; print(time.process_time() - begun)"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        took.append(1000 * float(said))
     assert min(took) < 150, took
