@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network;
 
-/// So often it is looked whether somebody wants it to end.
+/// How often it checks whether it should end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Serves until somebody asks it to stop.
+/// Serves until it is asked to stop.
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let mut config = config(args)?;
     if args.check {

@@ -197,9 +197,9 @@ pub(crate) struct Watch {
     /// Packets of the object.
     pub(crate) packets: u64,
     testbed: Arc<Testbed>,
-    /// The nodes that were silent when that was last told.
+    /// The silent nodes of the last report.
     silent: Vec<NodeId>,
-    /// The node that is waited for, and for how long when that was last told.
+    /// The node that is waited for, and for how long by the last report.
     waits: Option<(NodeId, Span)>,
 }
 
@@ -273,7 +273,7 @@ impl Watch {
         }
     }
 
-    /// The sink has heard nothing of `nodes`, which are told where they are others than before.
+    /// The sink has heard nothing of `nodes`, reported if they are others than before.
     fn note_silent(&mut self, nodes: Vec<NodeId>, of: usize) {
         if nodes != self.silent {
             let (silent, named) = (nodes.len(), self.testbed.listed(&nodes));

@@ -99,13 +99,13 @@ pub(crate) struct Transmission {
     pub(crate) start: u64,
     pub(crate) air: u32,
     pub(crate) preamble: u16,
-    /// Only whom it is meant for can lock on it.
+    /// Only its addressee can lock on it.
     pub(crate) expected: bool,
     /// Nominal, in milliwatts.
     pub(crate) power: f64,
     pub(crate) content: u64,
     pub(crate) locked: Vec<EarId>,
-    /// Whom it is meant for, where that is one ear.
+    /// Its addressee, where that is one ear.
     pub(crate) to: Option<EarId>,
     /// Why that ear will not get it, as far as is known.
     pub(crate) missed: Option<Cause>,

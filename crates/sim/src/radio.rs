@@ -20,7 +20,7 @@ use thalweg_medium::{Able, Air, Medium};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, MilliWatts, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
-/// For whom a frame was copied into the transmit buffer.
+/// Whose frame was copied into the transmit buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Loading {
     /// An operation, which is answered.

@@ -459,7 +459,7 @@ impl Network {
     }
 
     /// The same over `paths`, lists of nodes that end at the base station, on the request's channels where it names some.
-    /// What is unlikely to work is told by warnings.
+    /// What is unlikely to work is reported by warnings.
     ///
     /// ```
     /// # fn main() -> Result<(), thalweg::Error> {

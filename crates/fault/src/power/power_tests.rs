@@ -153,7 +153,7 @@ fn what_was_told_and_is_not_there_is_lost() {
         Continue(())
     });
     let tried = tried.unwrap();
-    // Before it was told nothing is lacking, and a store is made.
+    // Before it was confirmed nothing is missing, and a store is made.
     assert_eq!((tried.tried, tried.lost.len()), (8, 4), "{tried:?}");
     assert!(
         tried.lost[0].why.contains("job 1 was accepted"),

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A call that changes the disk, or a line that was told.
+/// A call that changes the disk, or a line that was printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// A folder is made.

@@ -33,7 +33,7 @@ struct OrderInFlight {
 
 pub(super) struct Conversation {
     link: Link,
-    /// Notices that nobody has taken.
+    /// Notices that were not taken yet.
     pub(super) notices: VecDeque<LineNotice>,
     shared: Arc<Mutex<Shared>>,
     in_flight: Option<OrderInFlight>,

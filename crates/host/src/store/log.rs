@@ -1,5 +1,5 @@
 //! What happened, a line each, for people. Invariants: the last [`KEPT_LINES`] are kept, of at most [`LONGEST`]
-//! bytes each; what was told among the last [`FOLDED`] lines is one line with a count. Time base: wall clock. Tests: at the end.
+//! bytes each; what was logged among the last [`FOLDED`] lines is one line with a count. Time base: wall clock. Tests: at the end.
 
 use rusqlite::{params, OptionalExtension};
 use serde::Serialize;

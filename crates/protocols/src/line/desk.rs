@@ -1,6 +1,6 @@
 //! A base station's end of its line, above [`Link`]: orders in, events and object bytes out, credit, the time.
 //!
-//! Time base: the line's clock, but for events' and the time that is told, which are the node's. Invariants: an order is
+//! Time base: the line's clock, but for events' and the time that is reported, which are the node's. Invariants: an order is
 //! handed out whole or refused; object bytes go out only where the host has room for them; what waits belongs to one host,
 //! and is dropped when another comes. Not owned: the queue ([`Outbox`]), which interrupts may fill. Tests: `desk_tests.rs`,
 //! `crates/simnet/tests/all/line/`.

@@ -102,7 +102,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// [`Error::Stopped`] where the observer stopped it; [`Error::Job`] where nothing can be written. A part that fails is no
-/// error, but told in the outcome.
+/// error, but part of the outcome.
 pub fn run(
     folder: &Folder,
     program: &Program,

@@ -320,7 +320,7 @@ impl Sink {
             self.answer(now, k, Answer::Feedback);
         }
     }
-    /// What flow `k` is told by `says`, and whether it waits for feedback; nothing where its numbers cannot be true.
+    /// What `says` tells flow `k`, and whether it waits for feedback; nothing where its numbers cannot be true.
     fn take(&mut self, now: Instant, k: usize, says: &UpBody<'_>) -> Option<FeedbackRequest> {
         let (window, events) = (self.config.window, &mut self.events);
         let f = self.flows.get_mut(k)?;
@@ -476,7 +476,7 @@ impl Sink {
             }
         }
     }
-    /// The next message, and whom it is for. Taken when it is sent: round trips begin here.
+    /// The next message and its addressee. Taken when it is sent: round trips begin here.
     pub fn poll_message(&mut self, now: Instant) -> Option<(NodeId, FrameBuf)> {
         while let Some((to, flow, connection, what)) = self.refusals.pop_front() {
             let down = Down {
