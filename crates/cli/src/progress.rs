@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
-use thalweg_host::job::said;
+use thalweg_host::job::wait_text;
 use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
 use thalweg_simnet::fetch::CollectRequest;
@@ -289,9 +289,9 @@ impl Watch {
         let line = format!("node {} is out of reach", self.testbed.named(node));
         let detail = format!(
             "links are measured again in {}; {} of {} (--patience)",
-            said(pause),
-            said(waited),
-            said(of)
+            wait_text(pause),
+            wait_text(waited),
+            wait_text(of)
         );
         self.reporter.on_bar(&line, &detail, None);
         let is_told = |(last, at): (NodeId, Span)| last == node && waited < at + WAITS;

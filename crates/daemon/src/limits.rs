@@ -10,7 +10,7 @@ use std::fmt;
 use super::disk::DiskLow;
 use thalweg_units::{BatteryLevel, Duration, NodeId};
 
-use thalweg_host::job::said;
+use thalweg_host::job::wait_text;
 use thalweg_host::store::{JobId, JobState, StoredJob, Work};
 
 /// Limits that spare nodes and air; none means no limit.

@@ -7,7 +7,7 @@
 
 mod check;
 mod disk;
-mod told;
+mod promise;
 mod trace;
 mod workload;
 

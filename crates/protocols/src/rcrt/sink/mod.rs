@@ -5,7 +5,7 @@
 //! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests/`.
 
 mod adapt;
-mod came;
+mod arrivals;
 mod closed;
 mod config;
 mod events;
@@ -352,7 +352,7 @@ impl Sink {
                 let took = f.take(sequence, rate, payload, window, deliver);
                 match took {
                     Took::Impossible => return None,
-                    Took::New => self.total.came.packet(now),
+                    Took::New => self.total.arrivals.packet(now),
                     Took::Duplicate => {}
                 }
                 if had_gap {
