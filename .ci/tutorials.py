@@ -37,7 +37,7 @@ def begin(command, folder, env):
             return started
         except OSError:
             assert started.poll() is None, f"{command} ended"
-    sys.exit(f"{command}: nothing answers at {GATEWAY}")
+    raise AssertionError(f"{command}: nothing answers at {GATEWAY}")
 
 
 def walk(name, thalweg):

@@ -176,7 +176,7 @@ impl fmt::Display for Blocked {
                 )
             }
             Self::Links(wait) => {
-                let [next, waited, patience] = [wait.next, wait.waited, wait.patience].map(said);
+                let [next, waited, patience] = [wait.next, wait.waited, wait.patience].map(wait_text);
                 let NoWay { why, .. } = wait;
                 write!(
                     to,
