@@ -176,7 +176,8 @@ impl fmt::Display for Blocked {
                 )
             }
             Self::Links(wait) => {
-                let [next, waited, patience] = [wait.next, wait.waited, wait.patience].map(wait_text);
+                let [next, waited, patience] =
+                    [wait.next, wait.waited, wait.patience].map(wait_text);
                 let NoWay { why, .. } = wait;
                 write!(
                     to,

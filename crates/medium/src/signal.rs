@@ -76,7 +76,7 @@ impl Signal {
     pub(crate) const fn symbols(&self, phy: &Phy) -> u32 {
         (self.air as u64 / phy.symbol.as_nanos()) as u32
     }
-    /// The hazard up to which this ear gets this frame right: exponential with mean one.
+    /// The hazard that this ear survives for this frame, drawn from an exponential distribution with mean one.
     pub(crate) fn endurance(&self) -> f64 {
         -libm::log(open_unit(mix(self.word ^ 0x5851_f42d_4c95_7f2d)))
     }

@@ -85,6 +85,8 @@ fn files(folder: &Path) {
     for name in ["mysite.toml", "mine.toml", "site.toml"] {
         fs::copy(root().join("testbeds/line5.toml"), folder.join(name)).unwrap();
     }
+    let links = root().join("docs/examples/bridge.csv");
+    fs::copy(links, folder.join("bridge.csv")).unwrap();
     let board = root().join("boards/telosb-contiki.toml");
     fs::copy(board, folder.join("myboard.toml")).unwrap();
     fs::write(folder.join("photo.jpg"), [7; 3000]).unwrap();

@@ -46,7 +46,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// A host's of that `seed`, which differs from start to start.
+    /// A host's end; `seed` differs from start to start.
     pub(super) fn new(seed: u32, shared: Arc<Mutex<Shared>>) -> Self {
         Self {
             link: Link::new(End::Host, seed, None, Instant::ZERO),

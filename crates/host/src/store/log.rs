@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{db_error, unreadable, Result, Store};
 
-/// So many lines are kept.
+/// How many lines are kept.
 pub const KEPT_LINES: u32 = 2_000;
 /// A line that is among so many of the last is counted there: what alternates fills no log.
 const FOLDED: u32 = 20;

@@ -94,7 +94,7 @@ impl<S: ObjectStore> FastForward<S> {
     pub const fn store(&self) -> &S {
         &self.store
     }
-    /// The same, to change.
+    /// The same, mutable.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }

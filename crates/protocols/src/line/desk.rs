@@ -31,7 +31,7 @@ pub enum Waiting<'a> {
 pub trait Outbox {
     /// What waits longest.
     fn front(&self) -> Option<Waiting<'_>>;
-    /// So many bytes of the front one have gone; the rest of an object's bytes stays in front, all else goes whole.
+    /// Removes `bytes` of the front message, which are sent; only an object's bytes may stay in part.
     fn take(&mut self, bytes: usize);
 }
 

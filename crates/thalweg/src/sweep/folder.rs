@@ -39,7 +39,7 @@ struct Manifest {
     format: Format,
     keys: Keys,
     seeds: Vec<u64>,
-    /// So many of the points were asked for; others are of earlier parts.
+    /// How many of the points were asked for; others are of earlier parts.
     asked: usize,
     points: Vec<Point>,
     parts: Vec<Part>,

@@ -13,7 +13,7 @@ use thalweg_wire::rcrt::Rate;
 pub enum Why {
     /// The network is not congested.
     Increase,
-    /// It is.
+    /// The network is congested.
     Decrease {
         /// The factor, M.
         factor: f64,
