@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network;
 
-/// So often it is looked whether somebody wants it to end.
+/// How often it checks whether it should end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Serves until somebody asks it to stop.
+/// Serves until it is asked to stop.
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let mut config = config(args)?;
     if args.check {
@@ -66,38 +66,38 @@ fn stations(config: &mut Config, args: &GatewayArgs) -> Result<Vec<Station>, Fai
         .collect()
 }
 
-/// What systemd is told, where it began the gateway: that it serves, that it lives, that it ends.
+/// Reports to systemd, if it started the gateway: that it serves, that it lives, that it ends.
 struct Service {
-    /// How often it wants to be told that the gateway lives.
+    /// How often systemd wants to hear that the gateway lives.
     period: Option<Duration>,
-    told: Instant,
+    notified: Instant,
 }
 
 impl Service {
     fn ready() -> Self {
-        tell(NotifyState::Ready);
+        notify(NotifyState::Ready);
         Self {
             // Half of its patience, as sd_watchdog_enabled(3) recommends.
             period: sd_notify::watchdog_enabled().map(|patience| patience / 2),
-            told: Instant::now(),
+            notified: Instant::now(),
         }
     }
     fn lives(&mut self) {
         if self
             .period
-            .is_some_and(|period| self.told.elapsed() >= period)
+            .is_some_and(|period| self.notified.elapsed() >= period)
         {
-            tell(NotifyState::Watchdog);
-            self.told = Instant::now();
+            notify(NotifyState::Watchdog);
+            self.notified = Instant::now();
         }
     }
     fn ends(self) {
-        tell(NotifyState::Stopping);
+        notify(NotifyState::Stopping);
     }
 }
 
-fn tell(what: NotifyState<'_>) {
-    // Nobody may listen.
+fn notify(what: NotifyState<'_>) {
+    // Without systemd there is no listener.
     let _ = sd_notify::notify(&[what]);
 }
 

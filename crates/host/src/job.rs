@@ -152,7 +152,7 @@ impl Progress {
 }
 
 /// A wait for people: in seconds, from two minutes on in minutes.
-pub fn said(wait: Duration) -> String {
+pub fn wait_text(wait: Duration) -> String {
     match wait.as_secs_f64() {
         s if s < 119.5 => format!("{s:.0} s"),
         s => format!("{:.0} min", s / 60.0),

@@ -81,7 +81,7 @@ impl AllNodes<'_> {
         }
     }
 
-    /// Collects the objects of the nodes `left`. `visit` is told what becomes of each, and ends it by an error; `observer` may
+    /// Collects the objects of the nodes `left`. `visit` learns what becomes of each, and ends it by an error; `observer` may
     /// stop it.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use thalweg_host::connector::Sessions;
 use thalweg_host::store::{JobId, StoredJob, Work};
 pub(super) use thalweg_host::transfer::session::{SessionRequest, DEMAND};
 
-/// The policy of a session, unless somebody says.
+/// The policy of a session, unless the request names one.
 pub(super) const POLICY: &str = "demand-limited";
 
 /// Queues a session that a form or a program asks for.

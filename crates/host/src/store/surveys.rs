@@ -11,7 +11,7 @@ use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use super::outbox::{self, Message};
 use super::{db_error, Result, Store};
 
-/// So many surveys of a network are kept.
+/// How many surveys of a network are kept.
 pub const KEPT_SURVEYS: u32 = 48;
 
 /// A survey to be kept.

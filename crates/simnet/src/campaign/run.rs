@@ -78,7 +78,7 @@ pub struct Settings {
 pub enum Sources {
     /// All that are no base station.
     All,
-    /// So many of those, spread over the network.
+    /// This many of those, spread over the network.
     Spread(usize),
     /// Those of them that are named.
     These(Vec<NodeId>),
@@ -452,7 +452,7 @@ fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Accoun
     }
 }
 
-/// So many of `nodes`, evenly; at most all.
+/// This many of `nodes`, evenly; at most all.
 pub fn spread(nodes: &[usize], wanted: usize) -> Vec<usize> {
     let wanted = wanted.min(nodes.len());
     (0..wanted)
