@@ -151,7 +151,7 @@ impl Running {
                 self.course.push((at, received, kbps));
                 share(f64::from(received), f64::from(self.packets))
             }
-            Progress::Wave { .. } => 0.0,
+            Progress::Of(..) | Progress::Wave { .. } => 0.0,
         };
         let (base, own) = self.span;
         let progress = base + own * within;

@@ -208,7 +208,7 @@ fn work(station: &StationState, kind: &str, from: &[u16]) -> Result<Vec<Work>, R
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        match node == station.facts.network.sink {
+        match station.facts.network.is_station(node) {
             true => Err(refused(format!("node {node} is the base station"))),
             false if kind == "plan" => Ok(Work::Plan { from: node }),
             false => Ok(Work::Fetch { from: node }),

@@ -64,13 +64,14 @@ fn facts(
     let health = station.health()?.get(index).copied().unwrap_or_default();
     let far = snapshot.as_ref().map(|snapshot| {
         let state = &snapshot.link_state;
-        let far = hops(state.links(), state.sink(), state.routing_channel());
+        let sinks = network.station_indices();
+        let far = hops(state.links(), sinks, state.routing_channel());
         far.get(index).copied().flatten()
     });
     let spots = network.positions.as_ref();
     Ok(html! {
         @if let (Some(snapshot), Some(far)) = (&snapshot, far) {
-            @if node != network.sink {
+            @if !network.is_station(node) {
                 (fact("Hops to the base station", far.map_or("no good link".to_owned(), |hops| hops.to_string())))
             }
             @if snapshot.missing.contains(&node) {
