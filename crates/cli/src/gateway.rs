@@ -151,7 +151,9 @@ fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<S
         }
         None => {
             let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;
-            let network = network.to(&of.to).map_err(|why| Failure::Input(format!("to: {why}")))?;
+            let network = network
+                .to(&of.to)
+                .map_err(|why| Failure::Input(format!("to: {why}")))?;
             Station::new(of, network)
         }
     })

@@ -245,7 +245,9 @@ impl Config {
         for network in self.networks() {
             let port = network.port.as_deref().unwrap_or_default();
             if network.port.is_some() && !network.to.is_empty() {
-                return Err("to: one base station is behind a port; a simulation has several".to_owned());
+                return Err(
+                    "to: one base station is behind a port; a simulation has several".to_owned(),
+                );
             }
             if !self.line.allow && network.is_elsewhere() {
                 return Err(format!(

@@ -8,7 +8,7 @@ mod link_waits;
 mod waves;
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use thalweg_units::{BatteryLevel, NodeId};
 pub(super) use super::clock::now;
 use super::concurrency::Entry;
 use super::config::{Limits, Transfers};
+use super::good_links::{GoodLinks, SURVEYS};
 use super::limits::{Blocked, Condition, Eligibility, Health};
 use super::mqtt::MqttState;
 use super::running::Running;
@@ -67,6 +68,8 @@ struct Live {
     surveys: u64,
     /// Ends of jobs that the store could not take yet.
     ends: Vec<JobEnd>,
+    /// Of the last surveys, the youngest first.
+    good_links: VecDeque<Arc<GoodLinks>>,
 }
 
 /// The end of a job that brought no object.
@@ -143,6 +146,7 @@ impl StationState {
                 waiting: BTreeMap::new(),
                 surveys: 0,
                 ends: Vec::new(),
+                good_links: VecDeque::new(),
             }),
             wake: Condvar::new(),
             telling: Mutex::new(()),
@@ -209,10 +213,7 @@ impl StationState {
                 .as_ref()
                 .and_then(|eligibility| eligibility.why(job));
             let waits = waits.map(|why| why.to_string());
-            self.emit(
-                "job",
-                &view::job(job, &running, waits).named(&self.facts),
-            );
+            self.emit("job", &view::job(job, &running, waits).named(&self.facts));
         }
     }
     /// The broker, where there is one.
@@ -564,6 +565,16 @@ impl StationState {
             true => JobState::Cancelled,
             false => JobState::Queued,
         }
+    }
+    /// Good links of the last surveys, the youngest first.
+    pub(super) fn good_links(&self) -> Vec<Arc<GoodLinks>> {
+        self.live().good_links.iter().cloned().collect()
+    }
+    /// Notes the good links of a survey, which is younger than those before.
+    pub(super) fn note_good_links(&self, good: GoodLinks) {
+        let mut live = self.live();
+        live.good_links.push_front(Arc::new(good));
+        live.good_links.truncate(SURVEYS as usize);
     }
     /// There are new links.
     pub(super) fn set_links(&self, snapshot: LinkSnapshot) {

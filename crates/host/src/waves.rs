@@ -20,10 +20,10 @@ use crate::transfer::terms::expected;
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use thalweg_engine::BoardTiming;
+use thalweg_planner::Plan;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
-use thalweg_planner::Plan;
 use thalweg_units::{BitRate, Duration, NodeId};
 use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
@@ -252,7 +252,8 @@ impl Job for Wave {
         }
         if let Some(progress) = transfer.log.note(clock, at, by, event) {
             let of = transfer.route.source;
-            self.reports.push_back(job::Progress::Of(of, Box::new(progress)));
+            self.reports
+                .push_back(job::Progress::Of(of, Box::new(progress)));
         }
         if transfer.log.end.is_some() {
             transfer.ended.get_or_insert(at);

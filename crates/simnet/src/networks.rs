@@ -122,7 +122,10 @@ impl Connector for Simulated {
         let testbed = &self.site.testbed;
         // The daemon has numbers in its store.
         let mut nodes = motes.nodes.numbered_by_caller();
-        let beside = self.beside.iter().filter_map(|node| testbed.index_of(*node));
+        let beside = self
+            .beside
+            .iter()
+            .filter_map(|node| testbed.index_of(*node));
         let stations: Vec<usize> = [testbed.sink_index()].into_iter().chain(beside).collect();
         nodes.hear(&stations);
         let recorders = Recorders {

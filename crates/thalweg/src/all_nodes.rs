@@ -162,7 +162,10 @@ impl AllNodes<'_> {
         settings.waves.channels.clone_from(&request.channels);
         settings.patience = request.patience;
         settings.waves.route.hops = request.hops.map(usize::from);
-        settings.waves.route.max_paths = request.paths.map(usize::from).or(settings.waves.route.max_paths);
+        settings.waves.route.max_paths = request
+            .paths
+            .map(usize::from)
+            .or(settings.waves.route.max_paths);
         settings
     }
 }

@@ -283,8 +283,7 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
     }
     fn progress(&mut self, _protocol: &str, progress: Progress) -> ControlFlow<()> {
         if !matches!(progress, Progress::Planned { .. }) {
-            self.station
-                .progress(self.job, progress.after(self.before));
+            self.station.progress(self.job, progress.after(self.before));
         }
         Continue(())
     }

@@ -15,6 +15,7 @@ mod waves;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::good_links::{GoodLinks, SURVEYS};
 use super::shared::Counts;
 use super::snapshot::LinkSnapshot;
 use super::station_state::{now, JobEnd, Line, NextJob, StationState};
@@ -117,8 +118,16 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     for (at, batteries) in reports.iter().rev() {
         station.note_batteries(batteries, *at);
     }
+    let nodes = facts.network.place.ids.len();
+    // One by one: of a large site each takes megabytes.
+    for id in station.store().survey_ids(network, SURVEYS)?.iter().rev() {
+        if let Some(survey) = station.store().survey(*id, nodes)? {
+            let good = GoodLinks::of(&survey.links, survey.measured_at);
+            station.note_good_links(good);
+        }
+    }
     let most = MAX_SURVEYS as u32;
-    let found = (station.store()).surveys(network, facts.network.place.ids.len(), most)?;
+    let found = (station.store()).surveys(network, nodes, most)?;
     let mut earlier = found.into_iter();
     if let Some(found) = earlier.next() {
         let earlier = earlier.collect();

@@ -15,6 +15,7 @@ use super::stop::Stop;
 use super::watched::{numbered, Watched};
 use super::{account, plan, Runner};
 use crate::clock::wall_time;
+use crate::good_links::GoodLinks;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
 use thalweg_host::connector::{Connector, Facts};
@@ -176,6 +177,7 @@ impl<N: Connector> Runner<N> {
             links: &measured,
         };
         station.keep_survey(&survey)?;
+        station.note_good_links(GoodLinks::of(&measured, now()));
         let outcome = SurveyOutcome {
             duration_s: took_s,
             links,

@@ -244,11 +244,7 @@ impl<N: Connector> Runner<N> {
     }
 
     /// The results of a wave's transfers, in their order.
-    fn carry_wave(
-        &mut self,
-        waves: &Waves,
-        begun: &[Begun],
-    ) -> Result<Vec<TransferResult>, Stop> {
+    fn carry_wave(&mut self, waves: &Waves, begun: &[Begun]) -> Result<Vec<TransferResult>, Stop> {
         let station = self.station.clone();
         let place = &station.facts.network.place;
         let Terms {
@@ -280,9 +276,9 @@ impl<N: Connector> Runner<N> {
             tick: &|_| {},
             recall: &|| {
                 let cancelled = station.cancelled();
-                let of = sinks.iter().find(|(job, _)| {
-                    cancelled.contains(job) && recalled.borrow_mut().insert(*job)
-                });
+                let of = sinks
+                    .iter()
+                    .find(|(job, _)| cancelled.contains(job) && recalled.borrow_mut().insert(*job));
                 of.map(|(_, sink)| (*sink, Command::Stop))
             },
         };
@@ -393,7 +389,10 @@ impl<N: Connector> Runner<N> {
             sealing: Sealing::Open,
         };
         let payload = usize::from(terms.transfer.payload.bytes());
-        let packets = result.object.as_ref().map_or(0, |o| o.len().div_ceil(payload));
+        let packets = result
+            .object
+            .as_ref()
+            .map_or(0, |o| o.len().div_ceil(payload));
         let summary = Summary {
             attempts,
             ..result.summary(&of.plan, &account, packets as u32)
@@ -408,7 +407,10 @@ impl<N: Connector> Runner<N> {
                     beside: others.map(|other| other.job.id).collect(),
                 },
             },
-            tries: [Try::of(station, &ProtocolPlan::new(of.plan.clone(), protocol))],
+            tries: [Try::of(
+                station,
+                &ProtocolPlan::new(of.plan.clone(), protocol),
+            )],
             course: &course.map_or(Vec::new(), |running| running.course),
         };
         let json = serde_json::to_string(&shown).unwrap_or_default();

@@ -15,6 +15,7 @@ use thalweg_planner::{LinkQualities, Plan};
 use thalweg_units::{Channel, NodeId};
 
 use super::query;
+use crate::good_links::GOOD;
 use crate::station_state::StationState;
 use thalweg_host::connector::Facts;
 
@@ -32,8 +33,6 @@ const ROOMY: usize = 150;
 /// More nodes than these have no room for them on a phone.
 const ROOMY_ON_PHONE: usize = 30;
 
-/// The share of frames that a good link carries.
-pub(super) const GOOD: f64 = 0.9;
 /// Links that carry a smaller share are not drawn.
 const DRAWN: f64 = 0.5;
 
@@ -236,7 +235,10 @@ impl NodeStyle<'_> {
     fn node(&self, index: usize, id: NodeId) -> Node {
         let hops = self.hops.as_ref();
         let hops = hops.and_then(|hops| hops.get(index).copied().flatten());
-        let (is_sink, is_active) = (self.facts.network.is_station(id), self.active.contains(&index));
+        let (is_sink, is_active) = (
+            self.facts.network.is_station(id),
+            self.active.contains(&index),
+        );
         let (is_route, is_source) = match self.look.marked {
             Marked::Route(route) => (true, route.sources.contains(&index)),
             _ => (false, false),

@@ -37,7 +37,10 @@ fn everything_arrives_once_and_time_adds_up() {
     for mode in ["paper", "both-ends-1-reuse"].map(mode) {
         let mut settings = mode.settings(&site, Pipelined::P3, ChannelSet::ALL, random(BYTES));
         // What is on trial here are waves, not routes.
-        (settings.waves.route.min_paths, settings.waves.route.max_paths) = (2, Some(3));
+        (
+            settings.waves.route.min_paths,
+            settings.waves.route.max_paths,
+        ) = (2, Some(3));
         let mut waves = Vec::new();
         let campaign = empty(&site, &settings, &mut |step| {
             if let Progress::Wave { number, .. } = step {
