@@ -152,7 +152,7 @@ impl Connector for Simulated {
 
 /// The nodes of `site` in a session to `station`, each with a gauge; those of `sources` send, at the packets per second
 /// that they want.
-pub(crate) fn gauges(
+fn gauges(
     site: &Site,
     station: NodeId,
     sources: impl Iterator<Item = (NodeId, f64)>,
