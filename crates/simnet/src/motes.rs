@@ -513,9 +513,12 @@ impl Motes {
     ) -> Result<SurveyOutcome, RunError> {
         let first = self.survey_maker(sink, survey);
         let later = self.survey_maker(sink, survey.again());
+        let nodes = self.nodes.ids().len();
+        let longer = self.survey_maker(sink, survey.again().longer(nodes));
         let make = |turn| match turn {
             Turn::First => first(),
             Turn::Later => later(),
+            Turn::Longer => longer(),
         };
         self.nodes.hear(&[sink]);
         let ids = self.nodes.ids().to_vec();

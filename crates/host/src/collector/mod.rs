@@ -184,6 +184,9 @@ impl Collector {
             let make = |turn: Turn| {
                 let survey = match turn {
                     Turn::Later if protocol.style != Style::Paths => survey.again(),
+                    Turn::Longer if protocol.style != Style::Paths => {
+                        survey.again().longer(ids.len())
+                    }
                     _ => survey,
                 };
                 SurveyJob::new(
@@ -407,11 +410,15 @@ impl Collector {
     {
         let mut terms = request.terms(choice.protocol, attempt.range);
         terms.sealing = self.sealing();
-        if request.has_last_resort() && choice.protocol.scheme != Scheme::HopByHop {
-            terms = terms.with_last_resort(&choice.plan);
-        }
         let id = |index| self.description.id(index);
         let ends = (id(choice.plan.source), id(choice.plan.sink));
+        if request.has_last_resort() && choice.protocol.scheme != Scheme::HopByHop {
+            let other = || request.over(Pipelined::HOP_BY_HOP, ends.0, 0);
+            let is_open = self.sealing() == Sealing::Open;
+            let hops = (choice.plan.expects_losses() && is_open).then(other);
+            let hops = hops.flatten().map(|hops| hops.plan);
+            terms = terms.with_last_resort(&choice.plan, hops.as_deref());
+        }
         if attempt.tried == 0 {
             let planned = attempt.planned(ends, &choice.plan, terms.payload);
             if observer.progress("", planned).is_break() {

@@ -200,7 +200,10 @@ fn carry(
     };
     let terms = match plan.style {
         Style::Hops => terms,
-        Style::Paths | Style::Chains => terms.with_last_resort(plan),
+        Style::Paths | Style::Chains => {
+            let hops = leftover.plans.iter().find(|plan| plan.style == Style::Hops);
+            terms.with_last_resort(plan, hops)
+        }
     };
     let begun = motes.network().now();
     let (outcome, segment) = motes.fetch(plan, leftover.scheme, &terms, watch)?;
