@@ -194,7 +194,8 @@ def _by_pyarrow(folder: str | os.PathLike[str], file: str) -> None:
     )
     parts, columns = _parts(folder)
     types = {"whole": arrow.int64(), "0 or 1": arrow.int64(), "number": arrow.float64(), "text": arrow.string()}
-    convert = csv.ConvertOptions(column_types={name: types[kind] for name, kind in columns.items()})
+    kinds = {name: types[kind] for name, kind in columns.items()}
+    convert = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True)
     format = dataset.CsvFileFormat(convert_options=convert)
     parquet.write_table(dataset.dataset(sorted(glob.glob(parts)), format=format).to_table(), file)
 
