@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// Whether the connection of a peer ends within a second that asks for 64 kB, and then reads so many bytes every 5 ms.
 async fn ends(unread: Duration, reads: usize) -> bool {
     let router = Router::new().route("/", get(|| async { "x".repeat(65_536) }));
-    let (mut peer, ours) = tokio::io::duplex(1_024);
+    let (mut peer, ours) = tokio::io::duplex(64);
     peer.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await
         .unwrap();

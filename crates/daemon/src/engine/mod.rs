@@ -120,10 +120,11 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     }
     let nodes = facts.network.place.ids.len();
     // One by one: of a large site each takes megabytes.
-    for id in station.store().survey_ids(network, SURVEYS)?.iter().rev() {
-        if let Some(survey) = station.store().survey(*id, nodes)? {
-            let good = GoodLinks::of(&survey.links, survey.measured_at);
-            station.note_good_links(good);
+    let ids = station.store().survey_ids(network, SURVEYS)?;
+    for id in ids.into_iter().rev() {
+        let survey = station.store().survey(id, nodes)?;
+        if let Some(survey) = survey {
+            station.note_good_links(GoodLinks::of(&survey.links, survey.measured_at));
         }
     }
     let most = MAX_SURVEYS as u32;

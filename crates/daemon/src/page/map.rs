@@ -35,6 +35,8 @@ const ROOMY_ON_PHONE: usize = 30;
 
 /// Links that carry a smaller share are not drawn.
 const DRAWN: f64 = 0.5;
+/// So many links are drawn at most, the best.
+const MOST_LINKS: usize = 5_000;
 
 /// What stands at nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -402,6 +404,8 @@ fn link_lines((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -
         .filter(|(a, b, ratio)| *ratio >= DRAWN && is_meant(*a, *b))
         .collect();
     pairs.sort_by(|x, y| x.2.total_cmp(&y.2).then((x.0, x.1).cmp(&(y.0, y.1))));
+    // The best: more of them are no picture, and megabytes.
+    let pairs = pairs.split_off(pairs.len().saturating_sub(MOST_LINKS));
     // Many links need less ink each.
     let ink = (8.0 / (pairs.len() as f64).sqrt()).clamp(0.1, 0.8);
     let ink = match marked {
