@@ -182,7 +182,7 @@ fn of_spec(why: SpecError) -> PyErr {
     }
 }
 
-/// The same of values that nobody wrote as text: there is no line.
+/// The same of values that did not come as text: there is no line.
 fn of_values(why: SpecError) -> PyErr {
     match why {
         SpecError::Malformed {

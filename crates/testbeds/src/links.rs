@@ -93,7 +93,7 @@ impl LinkRow {
             weight: 1.0,
         };
         match draft.add(ends, channels, measure) {
-            // As in files: counted, and told by `assumed`.
+            // As in files: counted, and reported by `assumed`.
             Ok(()) | Err(Refused::Own) => Ok(()),
             Err(Refused::Again(on)) => Err(Problem::DuplicateLink(
                 self.src.to_string().into(),

@@ -1,4 +1,4 @@
-//! Who may know whom: crates only those above them, modules no one that knows them (`ARCHITECTURE.md`).
+//! Which crate and module may use which: crates only those above them, modules none that uses them (`ARCHITECTURE.md`).
 //!
 //! Imports are read from the source as text: paths that begin with `crate`, `super`, `self` or a child's name,
 //! re-exports followed. Tests are left out, and so is what a module shares with its own children.

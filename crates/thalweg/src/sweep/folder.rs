@@ -1,6 +1,6 @@
 //! The folder of a sweep: parts, and a manifest of what was asked.
 //!
-//! Parts that are done stay as they are when more points or seeds are asked for; what they lack is divided anew. Invariants: a
+//! Parts that are done stay as they are when more points or seeds are asked for; what they lack is divided again. Invariants: a
 //! file has its name when it is whole; parts of the same points and seeds are never there twice; processes that ask the
 //! same at any time divide it the same, since full parts that are done leave a whole number of full parts.
 //! Tests: `folder_tests.rs`.
@@ -42,7 +42,7 @@ struct Manifest {
     format: Format,
     keys: Keys,
     seeds: Vec<u64>,
-    /// So many of the points were asked for; others are of earlier parts.
+    /// How many of the points were asked for; others are of earlier parts.
     asked: usize,
     points: Vec<Point>,
     parts: Vec<Part>,

@@ -25,7 +25,7 @@ pub(super) const AT: &str = "at.";
 pub(super) const ERROR: &str = "error";
 /// The column of a point's id.
 pub(super) const POINT: &str = "point";
-/// So many digits of a digest are a point's id, and so many a part's name.
+/// How many digits of a digest are a point's id, and a part's name.
 const ID: usize = 16;
 const NAME: usize = 32;
 

@@ -66,7 +66,7 @@ impl Shard {
 /// What happens meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// So many runs of those that were missing are done, whoever did them.
+    /// How many of the missing runs are done, by any process.
     Done {
         /// Runs that are done: one point with one seed each.
         runs: usize,
@@ -93,7 +93,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// [`Error::Stopped`] where the observer stopped it; [`Error::Job`] where nothing can be written or read. A point that fails is
-/// no error, but told in the outcome, each time.
+/// no error: each outcome names it.
 pub fn run(
     folder: &Folder,
     program: &Program,
@@ -234,7 +234,7 @@ impl Work<'_> {
         }
     }
 
-    /// So many `more` runs are done.
+    /// Reports `more` runs done.
     fn show(&self, more: usize) -> ControlFlow<()> {
         let runs = self.runs.fetch_add(more, Ordering::Relaxed) + more;
         let step = Step::Done { runs, of: self.of };
