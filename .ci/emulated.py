@@ -26,7 +26,7 @@ TEN = pathlib.Path(__file__).parent.parent / "docs/examples/motes10.toml"
 
 # What a mote may take, a few percent above what it takes: bytes of stack, and microseconds until a start is armed after a
 # frame received, at the median and at most, and after one sent.
-MOST = {"stack": 5_300, "received": 41, "received, most": 57, "sent": 54, "sent, most": 70}
+MOST = {"stack": 4_700, "received": 41, "received, most": 57, "sent": 54, "sent, most": 70}
 
 
 def judge(told, *what):

@@ -183,8 +183,8 @@ fn a_session_brings_what_sources_tell_at_rates_of_the_sink() {
     let rate = |at: usize| last[at].rate.unwrap();
     assert!((rate(2) / rate(0) - 3.0).abs() < 0.1, "{last:?}");
     // Afterwards the nodes are what they were.
-    let reports = collect(&mut line, &site, (&[17], 3_000), |_| {}).unwrap();
-    assert_whole(&reports[0], 3_000);
+    let reports = collect(&mut line, &site, (&[17], BYTES), |_| {}).unwrap();
+    assert_whole(&reports[0], BYTES);
 }
 
 #[test]
