@@ -477,20 +477,6 @@ impl StationState {
         };
         Ok(NextJob::Job(Box::new(job)))
     }
-    /// Begins job `id`; none where it is no longer queued.
-    fn begin_job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
-        let _told = self.telling();
-        let begun = self.store().begin_job(id)?;
-        if let Some(job) = &begun {
-            {
-                let mut live = self.live();
-                live.running.push(Running::new(job.id));
-                live.cut_off.remove(&job.id);
-            }
-            self.emit_job(job.id);
-        }
-        Ok(begun)
-    }
     /// Gives up its place among the stations at work.
     fn leave(&self) {
         self.shared

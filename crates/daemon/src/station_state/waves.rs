@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::StationState;
 use crate::concurrency::Entry;
+use crate::running::Running;
 use thalweg_host::store::{JobId, JobState, StoreError, StoredJob, Work};
 
 impl StationState {
@@ -51,6 +52,21 @@ impl StationState {
         }
         if begun.is_empty() {
             self.leave();
+        }
+        Ok(begun)
+    }
+
+    /// Begins job `id`; none where it is no longer queued.
+    pub(super) fn begin_job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
+        let _told = self.telling();
+        let begun = self.store().begin_job(id)?;
+        if let Some(job) = &begun {
+            {
+                let mut live = self.live();
+                live.running.push(Running::new(job.id));
+                live.cut_off.remove(&job.id);
+            }
+            self.emit_job(job.id);
         }
         Ok(begun)
     }

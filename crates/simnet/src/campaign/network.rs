@@ -113,7 +113,7 @@ impl Settings {
             there: site.testbed.channels,
             channels,
         };
-        let waves = Terms::new(variant, air, (object.bytes() as u64, payload), radios);
+        let waves = Terms::new(variant, air, (object.bytes(), payload), radios);
         let survey = match (radios == 1, variant.style) {
             (true, Style::Paths) => Survey {
                 channels: [waves.route.routing_channel].into_iter().collect(),

@@ -110,7 +110,7 @@ pub fn empty(
         sinks: &sinks,
         motes,
         objects,
-        schedule: Schedule::new(planner, settings.waves.scheme, sources.clone(), rng),
+        schedule: Schedule::new(planner, settings.waves.scheme, sources, rng),
         leftover: Vec::new(),
         assemblies: BTreeMap::new(),
         search: Search::new(settings.patience, &surveyed.links),
