@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
-use thalweg_daemon::config::{Config, NetworkConfig, SecurityConfig};
+use thalweg_daemon::config::{base_stations, Config, NetworkConfig, SecurityConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
 use thalweg_host::line::AddressError;
 use thalweg_host::store::StoreError;
@@ -151,6 +151,9 @@ fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<S
         }
         None => {
             let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;
+            let network = network
+                .to(&of.to)
+                .map_err(|why| Failure::Input(format!("to: {why}")))?;
             Station::new(of, network)
         }
     })
@@ -169,6 +172,7 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
         ("--seed", args.seed.is_some()),
         ("--speed", args.speed.is_some()),
         ("--bytes", args.bytes.is_some()),
+        ("--to", !args.to.is_empty()),
     ];
     let named = of_network.iter().find(|(_, is_named)| *is_named);
     if let (Some((option, _)), false) = (named, config.stations.is_empty()) {
@@ -194,6 +198,10 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
     }
     if let Some(bytes) = args.bytes {
         network.bytes = bytes;
+    }
+    if !args.to.is_empty() {
+        let named = base_stations(args.to.clone());
+        network.to = named.map_err(|why| Failure::Input(format!("--to: {why}")))?;
     }
     if let Some(listen) = args.listen {
         config.listen = listen;

@@ -129,6 +129,8 @@ pub enum Progress {
         /// Bits so far per time: of the object, or of streams all that were on the air.
         rate: BitRate,
     },
+    /// The same of one of several transfers at once: that from this node.
+    Of(NodeId, Box<Progress>),
     /// A wave of transfers begins.
     Wave {
         /// Which, from 0.

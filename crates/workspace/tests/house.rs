@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
+/// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests and wheels.
 const FLOORS: [(&str, &str); 22] = [
     ("units", ""),
     ("wire", "units"),
@@ -49,7 +49,7 @@ const FLOORS: [(&str, &str); 22] = [
     ),
     (
         PYTHON,
-        "units planner medium sim testbeds host simnet lab thalweg",
+        "units planner medium sim testbeds host simnet lab thalweg features",
     ),
     // What is fuzzed: whatever reads what comes from outside.
     (

@@ -48,6 +48,9 @@ pub(crate) struct GatewayArgs {
     /// The seed of everything random [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// The base stations of a simulation, such as 1,50: as many objects come at once [default: the testbed's].
+    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node, conflicts_with = "port")]
+    pub(crate) to: Vec<thalweg_units::NodeId>,
     /// How many times faster than real time a simulation runs, if this machine is fast enough [default: 1].
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<f64>,

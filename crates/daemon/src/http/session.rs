@@ -34,7 +34,7 @@ pub(super) fn queue(
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        if node == station.facts.network.sink {
+        if station.facts.network.is_station(node) {
             return Err(refused(format!("node {node} is the base station")));
         }
     }

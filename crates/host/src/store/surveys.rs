@@ -98,6 +98,27 @@ impl Store {
         Ok(rows.into_iter().flatten().collect())
     }
 
+    /// The numbers of the `most` youngest surveys of a network, the youngest first.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn survey_ids(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<i64>> {
+        let sql = "SELECT id FROM surveys WHERE network = ?1 AND sink = ?2
+            ORDER BY id DESC LIMIT ?3";
+        self.rows(sql, params![network, sink.get(), most], |row| row.get("id"))
+    }
+
+    /// The survey of number `id`, where it is of `nodes` nodes.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn survey(&self, id: i64, nodes: usize) -> Result<Option<StoredSurvey>> {
+        let rows = self.rows("SELECT * FROM surveys WHERE id = ?1", [id], |row| {
+            stored(row, nodes)
+        })?;
+        Ok(rows.into_iter().flatten().next())
+    }
+
     /// The batteries reported in the `most` youngest surveys of a network, the youngest first, with the time of each in
     /// seconds since 1970.
     ///

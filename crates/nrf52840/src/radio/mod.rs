@@ -446,8 +446,11 @@ impl Radio {
                 return Some(told);
             }
         }
-        if let Some(found) = self.look(r, clock) {
-            return Some(found);
+        // A relay's gap has no time for a call in vain.
+        if self.assessment.is_some() {
+            if let Some(found) = self.look(r, clock) {
+                return Some(found);
+            }
         }
         self.received(r, clock)
     }
