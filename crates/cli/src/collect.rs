@@ -18,7 +18,7 @@ use crate::output;
 use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
 use crate::transfer::{network, not_whole, remember, Of};
-use crate::{campaign, client, gather, network, port, shown};
+use crate::{all_nodes, client, gather, network, port, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         }
     }
     match args.all_nodes {
-        true => campaign::run(args, (&network, &ends), &mut watch),
+        true => all_nodes::run(args, (&network, &ends), &mut watch),
         false => one(args, (&network, &ends), &mut watch),
     }
 }

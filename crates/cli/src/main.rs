@@ -2,9 +2,9 @@
 //! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
 
 mod address;
+mod all_nodes;
 mod args;
 mod basestation;
-mod campaign;
 mod capture;
 mod client;
 mod collect;

@@ -2,7 +2,7 @@
 //!
 //! Behind the host's seam in this process ([`thalweg_host::line::SteppedNetwork`]), where time is the chips' own, or
 //! behind a line. Time base: true time of the emulated world. Invariant: same images, site and perturbation, same bytes.
-//! Tests: `crates/thalweg/tests/all/emulated/mod.rs`, `.ci/emulated.py`.
+//! Tests: below, `crates/thalweg/tests/all/emulated/mod.rs`, `.ci/emulated.py`.
 
 use thalweg_emulator::elf::ElfError;
 use thalweg_emulator::network::{Flash, Line, Network};
@@ -30,6 +30,14 @@ pub enum EmulatedError {
         testbed: String,
         /// Its board.
         board: String,
+    },
+    /// The testbed has no such node.
+    #[error("{testbed} has no node {node} to be the base station")]
+    NoNode {
+        /// The testbed.
+        testbed: String,
+        /// The node.
+        node: NodeId,
     },
     /// A file is no image.
     #[error(transparent)]
@@ -96,6 +104,12 @@ impl Emulated {
         check(site)?;
         let testbed = &site.testbed;
         let node = to.unwrap_or(testbed.sink);
+        let station = testbed
+            .index_of(node)
+            .ok_or_else(|| EmulatedError::NoNode {
+                testbed: testbed.name.clone(),
+                node,
+            })?;
         let motes: Vec<(Program<'_>, [u8; RECORD_BYTES])> = testbed
             .nodes
             .iter()
@@ -123,7 +137,6 @@ impl Emulated {
             .collect();
         let environment = site.environment.clone();
         let mut network = Network::open(environment, &motes, (site.seed, perturbation))?;
-        let station = testbed.index_of(node).unwrap_or(testbed.sink_index());
         if line == Line::Usb {
             network.plug(station);
         }
@@ -178,5 +191,28 @@ impl Steps for Emulated {
     fn joules(&mut self, node: NodeId) -> Option<f64> {
         let mote = self.ids.iter().position(|id| *id == node)?;
         Some(self.energy(mote).joules())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_testbeds::Testbed;
+
+    #[test]
+    fn a_base_station_is_one_of_the_nodes() {
+        let site = Site::new(Testbed::load("motes20").unwrap(), 1);
+        // It is refused before an image is looked at.
+        let none = Program {
+            elf: &[],
+            identity: 0,
+        };
+        let images = Images {
+            mote: none,
+            station: none,
+        };
+        let to = Some(NodeId::new(999).unwrap());
+        let opened = Emulated::open(&site, (to, Line::Uart), &images, Perturbation::NONE);
+        assert!(matches!(opened, Err(EmulatedError::NoNode { .. })));
     }
 }

@@ -19,8 +19,8 @@ use super::model::{Job, Jobs, Network, Object, State, Stations};
 use super::objects::{download, is_whole};
 use super::report::{self, Stored};
 use crate::address::Address;
+use crate::all_nodes::{self, CampaignSummary, Line};
 use crate::args::CollectArgs;
-use crate::campaign::{self, CampaignSummary, Line};
 use crate::failure::{one_line, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{self, plural};
@@ -408,7 +408,7 @@ fn several(
         false => output::print(&format!(
             "{}\n\n{}",
             sinks.join("; "),
-            campaign::text(&summary)
+            all_nodes::text(&summary)
         ))?,
     }
     match summary.missing() {
