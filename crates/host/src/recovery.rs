@@ -38,6 +38,8 @@ pub enum Turn {
     First,
     /// One that is to find what those before lacked.
     Later,
+    /// The same where one such did not: nodes that no flood reaches join by beacons, hop after hop.
+    Longer,
 }
 
 /// Waits until every relay of a transfer that broke off at `since` has left it. Notices are dropped meanwhile.
@@ -131,7 +133,7 @@ where
         let mut job = match made {
             1 => make(Turn::First)?,
             2 => make(Turn::Later)?.reaching(FARTHER[0]),
-            _ => make(Turn::Later)?.reaching(FARTHER[1]),
+            _ => make(Turn::Longer)?.reaching(FARTHER[1]),
         };
         let beacons = job.swept();
         match (run(network, &mut job, watch), best.take()) {
@@ -205,7 +207,7 @@ fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
     }
 }
 
-/// What nodes told `before`, or told anew `now`.
+/// What nodes reported `before`, or report again `now`.
 fn newer<T: Copy>(mut before: Vec<(NodeId, T)>, now: &[(NodeId, T)]) -> Vec<(NodeId, T)> {
     before.retain(|(node, _)| !now.iter().any(|(other, _)| other == node));
     before.extend(now);

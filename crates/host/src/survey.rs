@@ -71,6 +71,19 @@ impl Survey {
         let few = clean.iter().chain(others).take(SWEPT);
         Self::sweep(few.collect())
     }
+    /// The same with more sweeps, where one over `nodes` nodes takes no longer than from one to the next: a node that looks for
+    /// others on all channels meets one of them, and those behind it meet a later one.
+    #[must_use]
+    pub fn longer(self, nodes: usize) -> Self {
+        let one = self.interval * (nodes * self.channels.len()) as u64;
+        match self.kind {
+            SurveyKind::Sweep if one <= SWEEPS_APART => Self {
+                beacons: LONGER,
+                ..self
+            },
+            _ => self,
+        }
+    }
     /// Ten beacons (N_b of P3, section IV-D1) every 10 ms on each of `channels`.
     pub fn of(channels: ChannelSet) -> Self {
         Self {
@@ -129,6 +142,9 @@ impl Survey {
 /// The least time from the beginning of a sweep to that of the next. Links change within half a second; sweeps farther
 /// apart see more of that.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
+
+/// Sweeps of a survey for nodes that others did not reach: eight seconds, in which such a node is in six places.
+const LONGER: u8 = 8;
 
 /// The most nodes whose reports are flooded one after the other. With more nodes that would take most of the survey, so
 /// reports go inwards, several at a time.

@@ -40,6 +40,8 @@ pub(crate) struct Log {
     /// The round under way, from 1.
     pub(crate) round: u32,
     pub(crate) first_round: Option<u16>,
+    /// The same of the present attempt, and of how many.
+    pub(crate) first_share: Option<(u16, u16)>,
     /// Chains that brought too little of what was probed at, over all attempts.
     pub(crate) degraded: u32,
     pub(crate) complete: Option<Complete>,
@@ -65,7 +67,13 @@ impl Log {
     pub(crate) fn begin(&mut self, now: NetworkTime) {
         self.ordered.get_or_insert(now);
         (self.received, self.first_round, self.end) = (0, None, None);
+        self.first_share = None;
         (self.woke, self.report) = (None, AttemptReport::default());
+    }
+
+    /// The attempt is left for another way.
+    pub(crate) const fn leave(&mut self, now: NetworkTime) {
+        (self.end, self.failed) = (Some(End::Stopped), Some(now));
     }
 
     /// The sink has restarted: the packets that it had are gone, and its clock starts at zero.
@@ -136,11 +144,14 @@ impl Log {
                 });
             }
             pipeline::Event::RoundReported {
-                round, received, ..
+                round,
+                received,
+                packets,
             } => {
                 (self.report.heard, self.report.is_degraded) = (true, false);
                 if round == 0 {
                     self.first_round = Some(received);
+                    self.first_share = Some((received, packets));
                 }
                 self.round = u32::from(round) + 2;
             }
@@ -190,6 +201,10 @@ impl Log {
     pub(crate) fn failure(&self) -> String {
         match (self.refused, self.complete, self.end) {
             (Some(why), _, _) => why.to_string(),
+            (_, None, Some(End::Stopped)) => match self.first_share {
+                Some((came, of)) => format!("left: the first round brought {came} of {of} packets"),
+                None => "stopped".to_owned(),
+            },
             (_, Some(_), _) => "what arrived has another digest than the object".to_owned(),
             (_, _, Some(End::GaveUp)) => "gave up: requests stayed unanswered".to_owned(),
             (_, _, Some(End::TimedOut)) if self.received == 0 => "nothing arrived".to_owned(),

@@ -141,6 +141,8 @@ pub struct Fetch {
     patience: Duration,
     /// After how long no further attempt is made; none to go on.
     limit: Option<Duration>,
+    /// What another way takes that P3's rounds may be left for.
+    other_way: Option<Duration>,
     /// After how many seconds an attempt is given up.
     deadline_s: u16,
     state: State,
@@ -181,6 +183,7 @@ impl Fetch {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes(), route.range.offset),
             limit: terms.limit,
+            other_way: terms.other_way.filter(|_| route.scheme == Scheme::P3),
             deadline_s: route.deadline_s,
             route,
             reroute,
@@ -210,6 +213,18 @@ impl Fetch {
     fn is_overdue(&self, now: NetworkTime) -> bool {
         let began = self.log.ordered.unwrap_or(now);
         self.limit.is_some_and(|limit| now.since(began) > limit)
+    }
+
+    /// Whether the first round has just ended and brought so little that the others will take longer than another way, and the
+    /// pause before it. Each round brings about the same share of what is left.
+    fn is_slow(&self, now: NetworkTime) -> bool {
+        let Some(((woke, _), (came, of))) = self.log.woke.zip(self.log.first_share) else {
+            return false;
+        };
+        let missing = f64::from(of.saturating_sub(came)) / f64::from(came.max(1));
+        let left_s = now.since(woke).as_secs_f64() * missing;
+        let is_slower = |way: Duration| left_s > (way + SETTLING).as_secs_f64();
+        self.log.round == 2 && self.other_way.is_some_and(is_slower)
     }
 
     /// An attempt is over.
@@ -433,6 +448,10 @@ impl Job for Fetch {
             State::Following if is_done || is_whole => {
                 (self.state, self.until) = (State::Metering, now + self.patience);
                 Step::Meter(self.nodes.clone())
+            }
+            State::Following if self.is_slow(now) => {
+                self.log.leave(now);
+                Step::Order(self.route.sink, Command::Stop)
             }
             State::Lingering if is_done => {
                 self.end_attempt(now);

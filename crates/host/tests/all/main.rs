@@ -5,3 +5,4 @@
 
 mod flaky;
 mod recovery;
+mod slow_rounds;

@@ -76,7 +76,7 @@ impl Stream for Pty {
     }
 }
 
-/// A wait that was in vain is no error.
+/// A wait that times out is no error.
 fn nothing(done: io::Result<usize>) -> io::Result<usize> {
     match done {
         Err(why) if is_wait(&why) => Ok(0),

@@ -148,6 +148,22 @@ fn hops_on_different_channels_are_found() {
     assert_eq!(far.unwrap().summary().source.get(), 4);
 }
 
+/// Seven hops, each on another channel than the next: nodes are found hop after hop.
+#[test]
+fn a_long_row_on_different_channels_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let channels: Vec<&[u8]> = [&[15][..], &[20], &[25]]
+        .into_iter()
+        .cycle()
+        .take(7)
+        .collect();
+    let row = hops(folder.path(), &channels, 1.0).seed(1);
+    let report = row.collect(8).unwrap();
+    assert!(report.summary().verified, "{:?}", report.summary().failure);
+    let survey = report.survey.map_or(0.0, |survey| survey.seconds());
+    assert!(survey < 3_600.0, "found after {survey} s");
+}
+
 /// 28 nodes are listed, of which 20 have no power.
 #[test]
 fn surveys_end_with_the_patience() {
@@ -180,7 +196,7 @@ fn surveys_end_with_the_patience() {
     assert_eq!(silent.len(), 20);
 }
 
-/// Paths and links of one's own: the transfer goes over them, and what cannot be is told in the network's names.
+/// Paths and links of one's own: the transfer goes over them, and what cannot be is refused in the network's names.
 #[test]
 fn a_transfer_goes_by_paths_that_are_given() {
     let network = line().from(NodeId::new(5).ok()).protocol("p3").unwrap();

@@ -160,7 +160,7 @@ fn nodes_behind_a_line_rest_when_they_can_have_spent_their_share() {
     gateway.post("{\"kind\": \"survey\"}");
     gateway.until("\"done\"");
     let lasted = began.elapsed().as_secs_f64();
-    // Two seconds of the network are half a second here, at 20.6 mA and 3 V; told in millijoules.
+    // Two seconds of the network are half a second here, at 20.6 mA and 3 V; in millijoules.
     let took = gateway.json("/api/network")["survey"]["took_s"].clone();
     let [least, most] = [took.as_f64().unwrap() / 4.0, lasted].map(|s| s * 0.0206 * 3.0);
     let node = || gateway.json("/api/nodes/17")["health"].clone();
