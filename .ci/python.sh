@@ -38,19 +38,23 @@ newest=${all[-1]}
 
 venv build "$newest" 'maturin>=1.9,<2'
 rm -rf "$work/wheels"
-"$work/build/bin/maturin" build --quiet --release --locked --manifest-path python/Cargo.toml --out "$work/wheels"
+# What the command line was built of is not built again: .ci/run asks for the same features.
+"$work/build/bin/maturin" build --quiet --release --locked --features beside-cli --manifest-path python/Cargo.toml --out "$work/wheels"
 wheel=$(echo "$work"/wheels/*.whl)
 bytes=$(stat -c %s "$wheel")
 printf '%s, %s bytes\n' "${wheel##*/}" "$bytes"
 [ "$bytes" -lt 6000000 ] || fail "the wheel is larger than 6 MB"
 
-# From a folder where the sources are not: what is tested is what is in the wheel.
+# From a folder where the sources are not: what is tested is what is in the wheel, the same for each Python. So all tests run
+# with the newest, and with the others those of what a Python does differently: values, errors, calls, processes.
 for python in "${all[@]}"; do
-    more=()
-    [ "$python" != "$newest" ] || more=(distributed duckdb mypy numpy polars tqdm)
+    more=() tests=(test_calls.py test_errors.py test_tables.py test_testbed.py)
+    if [ "$python" = "$newest" ]; then
+        more=(distributed duckdb mypy numpy polars pyarrow tqdm) tests=(.)
+    fi
     venv test "$python" pytest "$wheel" "${more[@]}"
     "$work/test/bin/python" --version
-    (cd "$work" && test/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD/python/tests")
+    (cd "$work" && test/bin/python -m pytest -q -p no:cacheprovider --durations 5 "${tests[@]/#/$OLDPWD/python/tests/}")
 done
 (cd "$work" && test/bin/python -m mypy --strict --config-file "$OLDPWD/python/pyproject.toml" -p thalweg &&
     test/bin/python -m mypy.stubtest --mypy-config-file "$OLDPWD/python/pyproject.toml" thalweg)

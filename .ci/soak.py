@@ -5,6 +5,7 @@ fills once. Nothing is lost, nothing comes twice, memory and database stay withi
 
     .ci/soak.py target/release/thalweg                    three days
     .ci/soak.py target/release/thalweg --days 365 --testbed building100         the long form, more than a day
+    .ci/soak.py target/release/thalweg --days 365 --testbed building100 --minutes 15       as far as that goes
 
 Needs mosquitto and its clients, libfaketime for the clock, and root for a small disk; says what it went without.
 """
@@ -17,6 +18,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -126,6 +128,9 @@ class Soak:
         self.memory, self.growth, self.kills = [], 0.0, 0
         self.objects = {}
         self.says, self.begun = arguments.verbose, time.monotonic()
+        self.end = self.begun + 60 * arguments.minutes if arguments.minutes else None
+        # Clients that ask for news and never read them.
+        self.deaf = []
 
     def begin(self):
         self.broker = Told(os.path.join(self.work, "broker")) if shutil.which("mosquitto") else None
@@ -185,6 +190,24 @@ class Soak:
         finally:
             os.remove(filler)
 
+    def listen_and_hear_nothing(self):
+        """Eight clients watch the news and read none; those of ten rounds ago leave."""
+        for stream in self.deaf:
+            stream.close()
+        self.deaf = [socket.create_connection(("127.0.0.1", self.gateway.port)) for _ in range(8)]
+        for stream in self.deaf:
+            stream.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+    def cancel_twice_asked(self):
+        """A second group behind the first is cancelled as a whole."""
+        status, answer = self.gateway.ask("POST", "/api/jobs", {"kind": "fetch", "from": "all", "priority": -9})
+        check(status in (201, 429), f"another group waits or does not fit: {status} {answer[:200]}")
+        if status == 201:
+            group = json.loads(answer)["group"]
+            check(self.gateway.ask("DELETE", f"/api/groups/{group}")[0] == 200, "it is cancelled")
+            states = self.gateway.json(f"/api/groups/{group}")["states"]
+            check(not states["queued"] + states["done"], f"nothing of it is left: {states}")
+
     def is_full(self):
         health = self.gateway.json("/healthz")
         return health["store"]["free_bytes"] < health["store"]["reserve_bytes"] and health["status"] == "degraded"
@@ -205,6 +228,10 @@ class Soak:
             self.broker.stop()
         if self.broker and nth % 40 == 11:
             self.broker.begin()
+        if nth % 10 == 1:
+            self.listen_and_hear_nothing()
+        if nth % 13 == 9:
+            self.cancel_twice_asked()
 
     # A round.
 
@@ -318,6 +345,9 @@ class Soak:
 
     def run(self):
         for nth in range(self.rounds):
+            if self.end and time.monotonic() > self.end:
+                self.rounds = nth
+                break
             self.round(nth)
         if self.broker and self.broker.process.poll() is not None:
             self.broker.begin()
@@ -325,7 +355,7 @@ class Soak:
         worst, spent = self.pages()
         size, jobs = self.database()
         print(
-            f"soak: {self.rounds} rounds in {time.monotonic() - self.begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
+            f"soak: {self.rounds} rounds, {self.rounds / ROUNDS_A_DAY:.1f} days, in {time.monotonic() - self.begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
             f"{self.kills} kills; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {jobs} jobs; "
             f"{worst} takes {spent * 1000:.1f} ms"
         )
@@ -338,6 +368,7 @@ def main():
     of = argparse.ArgumentParser()
     of.add_argument("program")
     of.add_argument("--days", type=int, default=3)
+    of.add_argument("--minutes", type=float, help="end after the round in which they are over")
     of.add_argument("--seed", type=int, default=1)
     of.add_argument("--verbose", action="store_true")
     of.add_argument("--testbed", default="floor21")

@@ -75,15 +75,16 @@ pub fn run(
             cortex_m::asm::wfi();
         }
     };
-    start((chip, waiting), identity, &before, first);
+    make((chip, waiting), identity, &before, first);
+    switch_on();
     loop {
         free(|cs| serve(cs, &mut turn));
     }
 }
 
-/// Not inlined: the stack that it takes is free once it is done.
+/// Makes the node, where it stays. Not inlined: the stack that it takes, 3 kB, is free once it is done.
 #[inline(never)]
-fn start(
+fn make(
     (chip, waiting): (Chip, &'static mut [u8]),
     identity: Identity,
     before: &Before,
@@ -119,9 +120,16 @@ fn start(
         let mut chip = chip;
         let dog = Watchdog::start(&mut chip, PATIENCE);
         SHARED.borrow(cs).replace(Some(Shared { node, dog }));
+    });
+}
+
+/// Lets the node run, once what made it is off the stack.
+#[inline(never)]
+fn switch_on() {
+    free(|cs| {
         with(cs, |shared| shared.node.start(|_| {}));
         let bits = OWN.into_iter().fold(0, |bits, n| bits | 1 << n);
-        chip.write(interrupt::ENABLE, bits);
+        chip().write(interrupt::ENABLE, bits);
     });
 }
 

@@ -67,6 +67,13 @@ impl<'py> Ask<'py> {
         let value = self.any(name)?;
         value.map(|value| node(name, &value, testbed)).transpose()
     }
+    /// Nodes; none where none are named.
+    pub(crate) fn nodes(&self, name: &str, testbed: &Testbed) -> PyResult<Vec<NodeId>> {
+        let list = self.get::<Vec<Bound<'py, PyAny>>>(name, "a list of nodes")?;
+        let list = list.unwrap_or_default();
+        let nodes = list.iter().map(|value| node(name, value, testbed));
+        nodes.collect()
+    }
     /// Lists of nodes.
     pub(crate) fn node_lists(&self, name: &str, testbed: &Testbed) -> PyResult<Vec<Vec<NodeId>>> {
         let lists = self.get::<Vec<Vec<Bound<'py, PyAny>>>>(name, "lists of nodes")?;

@@ -4,6 +4,7 @@
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use thalweg::Error;
+use thalweg_lab::experiment::Refused;
 use thalweg_testbeds::{Location, TestbedError};
 
 import_exception!(thalweg._errors, InputError);
@@ -40,6 +41,12 @@ pub(crate) fn raised(error: Error) -> PyErr {
             let option = argument(option);
             input(&option, &format!("{option}: {why}"))
         }
+        Error::Refused { experiment, why } => {
+            let (Refused::NotUsed(option) | Refused::Value(option, _)) = &why;
+            let (typed, option) = (option.to_string(), argument(&option.to_string()));
+            let why = why.to_string().replacen(&typed, &option, 1);
+            input(&option, &format!("{experiment}: {why}"))
+        }
         Error::Job(line) => JobError::new_err(one_line(&line)),
         Error::Stopped => JobError::new_err("stopped"),
         error => refused(error),
@@ -64,6 +71,7 @@ fn argument(option: &str) -> String {
         "to" => "sink".to_owned(),
         "age" | "idle" | "patience" | "at" => format!("{option}_s"),
         "loss" => "losses".to_owned(),
+        "all-nodes" => "collect_all".to_owned(),
         option => option.replace('-', "_"),
     }
 }

@@ -52,13 +52,14 @@ impl Experiment {
     }
     /// The same with other values: a dict of keys, each with the tables that it is in, as `run.payload`.
     fn with_(&self, changes: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (changes, mut testbeds) = table(changes)?;
+        let (changes, more) = table(changes)?;
         let changes = changes
             .iter()
             .map(|(key, value)| (key.as_str(), value.clone()));
         let changes: Vec<_> = changes.collect();
         let experiment = self.experiment.with(&changes).map_err(of_values)?;
-        testbeds.extend(self.testbeds.clone());
+        let mut testbeds = self.testbeds.clone();
+        testbeds.extend(more);
         Ok(Self {
             experiment,
             testbeds,
@@ -152,11 +153,11 @@ pub(crate) fn table(
     Ok((table, testbeds))
 }
 
-/// Files, and parts that go to other processes and machines, name their testbeds.
+/// Files name their testbeds.
 ///
 /// # Errors
 /// What to do with the first of `testbeds`, which are values.
-pub(crate) fn have_files(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
+fn have_files(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
     let Some(name) = testbeds.keys().next() else {
         return Ok(());
     };
@@ -168,6 +169,12 @@ pub(crate) fn have_files(testbeds: &BTreeMap<String, Testbed>) -> PyResult<()> {
 
 /// The exception that `why` an experiment is none is: its place is the key.
 fn of_spec(why: SpecError) -> PyErr {
+    if let SpecError::Unknown(name) = &why {
+        let what = "thalweg.experiments() has what there is";
+        return refused(format!(
+            "no experiment and no file is called {name:?}; {what}"
+        ));
+    }
     let line = why.to_string();
     match why.key() {
         Some(key) => input(key, &line),
@@ -175,7 +182,7 @@ fn of_spec(why: SpecError) -> PyErr {
     }
 }
 
-/// The same of values that nobody wrote as text: there is no line.
+/// The same of values that did not come as text: there is no line.
 fn of_values(why: SpecError) -> PyErr {
     match why {
         SpecError::Malformed {

@@ -13,6 +13,7 @@ mod frames;
 mod json;
 mod known;
 mod losses;
+mod many;
 mod network;
 mod papers;
 mod plan;
@@ -32,13 +33,15 @@ mod _thalweg {
     #[pymodule_export]
     use crate::losses::Losses;
     #[pymodule_export]
+    use crate::many::{collect_all, gather, CollectedAll, Gathered};
+    #[pymodule_export]
     use crate::network::{survey, Survey};
     #[pymodule_export]
     use crate::papers::{judge, reproduce, Reproduced};
     #[pymodule_export]
     use crate::plan::{plan, plan_again, Plan};
     #[pymodule_export]
-    use crate::sweep::{columns, drawn, reports, run_part, sweep_of, Sweep};
+    use crate::sweep::{columns, drawn, raise_failed, reports, run_part, sweep_of, Sweep};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

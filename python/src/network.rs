@@ -101,7 +101,7 @@ pub(crate) fn told(
             let heard = of.saturating_sub(nodes.len());
             ("nodes that answer", heard as u64, of as u64)
         }
-        Progress::WakingUp | Progress::Wave { .. } => ("waking up", 0, *packets),
+        Progress::WakingUp | Progress::Of(..) | Progress::Wave { .. } => ("waking up", 0, *packets),
     };
     match label {
         "" => desk.tell(what, done, total),

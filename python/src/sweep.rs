@@ -3,9 +3,10 @@
 use crate::ask::Ask;
 use crate::attend::attend;
 use crate::errors::{bug, input, raised, refused};
-use crate::experiment::{have_files, table, Experiment, Report};
+use crate::experiment::{table, Experiment, Report};
 use crate::foreign;
 use crate::json;
+use crate::testbed::Made;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
@@ -13,7 +14,9 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
-use thalweg::sweep::{self, points, Axis, Design, Folder, Program, Shard, Step, Task, Values};
+use thalweg::sweep::{
+    self, points, Axis, Design, Failed, Folder, Networks, Program, Shard, Step, Task, Values,
+};
 use thalweg::Value;
 
 /// An experiment at many points, each with many seeds. Parts are named by all that their rows depend on.
@@ -63,16 +66,7 @@ impl Sweep {
                 Step::Failed(_) => ControlFlow::Continue(()),
             })
         })?;
-        match done.failed.first() {
-            None => Ok(done.made),
-            Some(first) => {
-                let (why, of) = (&first.why, done.failed.len() + done.made);
-                let count = done.failed.len();
-                Err(raised(thalweg::Error::Job(format!(
-                    "{count} of {of} parts failed, with all their points; the first: {why}"
-                ))))
-            }
-        }
+        told(&done.failed).map(|()| done.made)
     }
     fn __len__(&self) -> usize {
         self.0.points().len() * self.0.seeds().len()
@@ -84,6 +78,20 @@ impl Sweep {
             self.0.seeds().len()
         )
     }
+}
+
+/// Runs that `failed`, the first in words.
+///
+/// # Errors
+/// Where there are any.
+fn told(failed: &[Failed]) -> PyResult<()> {
+    let Some(Failed { why, .. }) = failed.first() else {
+        return Ok(());
+    };
+    let count = failed.len();
+    let line =
+        format!("{count} runs failed, which column `error` says of their rows; the first: {why}");
+    Err(raised(thalweg::Error::Job(line)))
 }
 
 /// Such as (3, 16): the third of sixteen.
@@ -112,24 +120,36 @@ pub(crate) fn sweep_of(
     arguments: Bound<'_, PyDict>,
 ) -> PyResult<Sweep> {
     let ask = Ask::new(arguments);
-    have_files(&experiment.testbeds)?;
+    let mut testbeds = experiment.testbeds.clone();
     let points = match (ask.any("over")?, ask.any("points")?) {
-        (Some(over), None) => grid(&over)?,
+        (Some(over), None) => {
+            let (over, more) = table(&over)?;
+            testbeds.extend(more);
+            grid(&over)?
+        }
         (None, Some(rows)) => of_table(&rows)?,
         _ => return Err(input("over", "expected either over= or points=")),
     };
+    let mut values = testbeds.iter();
+    let networks = values.try_fold(
+        Networks::default(),
+        |networks, (name, value)| match &value.made {
+            Made::Of(links) => networks.and(name, links.clone()),
+            Made::Named(_) => Ok(networks),
+        },
+    );
+    let networks = networks.map_err(raised)?;
     let seeds = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
     let seeds = seeds.unwrap_or_else(|| experiment.experiment.default_seeds());
-    let sweep = sweep::Sweep::new(experiment.experiment.clone(), points, seeds, program(py)?);
+    let (experiment, program) = (experiment.experiment.clone(), program(py)?);
+    let sweep = sweep::Sweep::over(networks, experiment, points, seeds, program);
     let losses = ask.losses()?;
     let sweep = sweep.and_then(|sweep| sweep.lossy(&losses));
     sweep.map(Sweep).map_err(raised)
 }
 
 /// Each value of each key with each of the others.
-fn grid(over: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
-    let (over, testbeds) = table(over)?;
-    have_files(&testbeds)?;
+fn grid(over: &toml::Table) -> PyResult<Vec<Values>> {
     let axis = |(key, values): (&String, &toml::Value)| match values {
         toml::Value::Array(values) => Axis::of(key, values.clone()),
         value => Axis::of(key, vec![value.clone()]),
@@ -178,17 +198,26 @@ pub(crate) fn drawn<'py>(
     json::python(py, &columns)
 }
 
-/// Makes one part, which is a text of `Sweep.missing`, in a folder. Any process of the same build can.
+/// Makes one part, which is a text of `Sweep.missing`, in a folder that has its networks. Any process of the same build can.
 #[pyfunction]
 pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<()> {
     let task: Task = serde_json::from_str(part).map_err(|why| refused(format!("a part: {why}")))?;
     let program = program(py)?;
-    let bytes = attend(py, None, |desk| {
-        task.run(&program, &|done| {
+    let made = attend(py, None, |desk| {
+        task.run(&folder, &program, &|done| {
             desk.tell(&task.name, done as u64, task.points.len() as u64)
         })
     })?;
-    task.write(&folder, &bytes).map_err(raised)
+    task.write(&folder, &made).map_err(raised)
+}
+
+/// Raises what failed of the parts that a folder has.
+#[pyfunction]
+pub(crate) fn raise_failed(folder: PathBuf) -> PyResult<()> {
+    let folder = Folder::open(&folder).map_err(raised)?;
+    let failed = (0..folder.parts()).map(|n| folder.failed(n));
+    let failed: Vec<Vec<Failed>> = failed.collect::<Result<_, _>>().map_err(raised)?;
+    told(&failed.concat())
 }
 
 /// The columns of what a folder has, and what they hold, in a word.

@@ -18,9 +18,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("built_in", tw.experiments()["id"] if every else CHEAP)
 
 
-def test_rows_results_and_figures_are_those_of_the_command_line(built_in: str, thalweg, tmp_path: Path):
+@pytest.fixture(scope="session")
+def all_at_once(pytestconfig, thalweg, tmp_path_factory) -> tuple[dict[str, tw.Report], Path]:
+    """With `--all` the quick subset, ours and the command line's: equal runs of several results are shared."""
+    theirs = tmp_path_factory.mktemp("quick")
+    if not pytestconfig.getoption("--all"):
+        return {}, theirs
+    thalweg("reproduce", "--quick", "--out", theirs)
+    return tw.reproduce(quick=True).reports, theirs
+
+
+def test_rows_results_and_figures_are_those_of_the_command_line(built_in: str, thalweg, all_at_once, tmp_path: Path):
     name, ours, theirs = built_in, tmp_path / "ours", tmp_path / "theirs"
-    if tw.experiment(name).paper:
+    reports, folder = all_at_once
+    if name in reports:
+        report, theirs = reports[name], folder
+    elif tw.experiment(name).paper:
         thalweg("reproduce", name, "--quick", "--out", theirs)
         report = tw.run(name, quick=True, jobs=1)
     else:

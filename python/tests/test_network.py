@@ -71,6 +71,9 @@ def test_a_transfer_goes_by_the_plan_that_it_is_given():
     got = tw.collect("indriya", plan=mine, object=b"by my own route" * 50)
     assert got.verified and got.attempts == 1
     assert (got.paths, got.seed, got.protocol) == (len(mine.paths), 4, "p3")
+    # One of its paths alone carries nothing: that is said.
+    alone = [plan.over([path]) for path in plan.paths]
+    assert all((one.expected["rounds"] is None) == any("not to end" in why for why in one.warnings) for one in alone)
     on = plan.over(plan.paths, channels=[15, 20, 25])
     assert set(on.stages["channel"]) <= {15, 20, 25} != set(plan.stages["channel"])
     assert pickle.loads(pickle.dumps(on)).to_dict() == on.to_dict()

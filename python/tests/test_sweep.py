@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import multiprocessing
+import os
+import random
+import signal
+import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -15,6 +20,14 @@ OVER = {"run.payload": [40, 80]}
 
 def files(folder: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.glob("*.csv"))}
+
+
+def rows(folder: Path) -> str:
+    """The digest of all rows, in whatever part they are."""
+    parts = [file.read_text().splitlines() for file in folder.glob("*.csv")]
+    [heading] = {part[0] for part in parts}
+    lines = sorted(line for part in parts for line in part[1:])
+    return hashlib.sha256("\n".join([heading, *lines]).encode()).hexdigest()
 
 
 def test_parts_are_the_same_on_threads_in_shards_and_in_processes(tmp_path: Path):
@@ -75,13 +88,51 @@ def test_what_cannot_be_drawn_is_told(spans, n, says):
         tw.random(spans, n=n)
 
 
-def test_parts_are_the_same_on_workers_of_dask(tmp_path: Path):
-    distributed = pytest.importorskip("distributed")
+def test_rows_are_those_of_the_command_line(tmp_path: Path, thalweg):
     sweep = tw.Sweep("cit.bounds", over=OVER, seeds=range(1, 5))
     sweep.run(tmp_path / "local", jobs=1)
+    thalweg("sweep", "cit.bounds", "--over", "run.payload=40,80", "--seeds", "1..4", "--out", tmp_path / "other")
+    assert rows(tmp_path / "other") == rows(tmp_path / "local")
+    # Another build makes parts of its own, and takes none of these.
+    with pytest.raises(tw.InputError, match="another build"):
+        sweep.run(tmp_path / "other")
+
+
+def many() -> tw.Sweep:
+    """So many parts that something happens meanwhile."""
+    return tw.Sweep(tw.experiment("cit.bounds").with_({"cpu_s": 5.0}), over=OVER, seeds=range(1, 61))
+
+
+def test_parts_are_the_same_on_workers_of_dask_of_which_one_is_killed(tmp_path: Path):
+    distributed = pytest.importorskip("distributed")
+    many().run(tmp_path / "local", jobs=2)
     with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        sweep.run(tmp_path / "dask", executor=client)
-    assert files(tmp_path / "dask") == files(tmp_path / "local") != {}
+        workers = client.run(os.getpid).values()
+
+        def kill(done: int, total: int, label: str) -> None:
+            for worker in [] if killed or done < 10 else list(workers)[:1]:
+                os.kill(worker, signal.SIGKILL)
+                killed.append(worker)
+
+        killed: list[int] = []
+        many().run(tmp_path / "dask", executor=client, progress=kill)
+    assert killed and files(tmp_path / "dask") == files(tmp_path / "local") != {}
+
+
+def test_killed_at_ten_moments_it_loses_and_doubles_nothing(tmp_path: Path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    begun = time.monotonic()
+    many().run(whole, jobs=2)
+    took, chance = time.monotonic() - begun, random.Random(51)
+    for _ in range(10):
+        child = multiprocessing.get_context("fork").Process(target=lambda: many().run(killed, jobs=2))
+        child.start()
+        time.sleep(chance.uniform(0, took / 4))
+        child.kill()
+        child.join()
+    many().run(killed, jobs=2)
+    assert files(killed) == files(whole) and len(files(whole)) == 120
+    assert not [path for path in killed.iterdir() if path.suffix == ".part" and "manifest" not in path.name]
 
 
 @pytest.mark.parametrize(
@@ -102,12 +153,86 @@ def test_what_cannot_be_is_told_before_anything_runs(arguments, says):
     assert "\n" not in str(raised.value)
 
 
-def test_a_point_that_fails_is_told_with_what_is_lost(tmp_path: Path):
+def test_a_point_that_fails_is_told_and_leaves_the_others_alone(tmp_path: Path):
     run = {"kind": "transfers", "testbed": "line5", "protocols": ["pip"]}
     mine = {"id": "mine", "title": "Mine", "run": run}
     sweep = tw.Sweep(mine, over={"run.routes": [[[5, 1]], [[9, 1]]]}, seeds=[1])
-    with pytest.raises(tw.JobError, match="1 of 1 parts failed, with all their points; the first: seed 1, .*no node 9"):
-        sweep.run(tmp_path)
+    says = "1 runs failed, which column `error` says of their rows; the first: seed 1, .*no node 9"
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        # Again, too: then nothing is left to do.
+        for how in ({"jobs": 1}, {"jobs": 1}, {"executor": pool}):
+            with pytest.raises(tw.JobError, match=says):
+                sweep.run(tmp_path, **how)
+    assert sweep.missing(tmp_path) == []
+    [report] = tw.reports(tmp_path).values()
+    assert len(report.rows) == 1
+    polars = pytest.importorskip("polars")
+    error = polars.col("error")
+    assert tw.scan(tmp_path).select(error.is_null().sum(), n=error.str.contains("no node 9").sum()).collect().row(0) == (1, 1)
+
+
+def test_a_part_that_was_emptied_is_made_again(tmp_path: Path):
+    sweep = tw.Sweep("cit.bounds", over=OVER, seeds=[1])
+    sweep.run(tmp_path)
+    made = files(tmp_path)
+    next(tmp_path.glob("*.csv")).write_text("")
+    assert len(sweep.missing(tmp_path)) == 1 == sweep.run(tmp_path)
+    assert files(tmp_path) == made
+
+
+def test_over_links_that_are_a_value(tmp_path: Path):
+    def row(prr: float, name: str) -> tw.Testbed:
+        links = {"src": [1, 2, 2, 3], "dst": [2, 1, 3, 2], "prr": [prr, 1, 1, prr]}
+        return tw.testbed(links, name=name)
+
+    run = {"kind": "transfers", "testbed": row(0.9, "mine"), "protocols": ["thalweg"], "routes": [[3, 1]], "packets": 20}
+    mine = tw.experiment({"id": "mine", "title": "Mine", "cpu_s": 5, "run": run})
+    sites = [row(1, "good"), row(0.8, "bad")]
+    sweep = tw.Sweep(mine, over={"run.testbed": sites}, seeds=[1, 2])
+    assert sweep.points == ['run.testbed = "good"', 'run.testbed = "bad"']
+    sweep.run(tmp_path / "local", jobs=1)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        sweep.run(tmp_path / "pool", executor=pool)
+    assert files(tmp_path / "pool") == files(tmp_path / "local") != {}
+    reports = tw.reports(tmp_path / "local")
+    for site, report in zip(sites, reports.values()):
+        alone = tw.run(mine, testbed=site, seeds=[1, 2]).rows
+        assert report.rows["goodput_kbps"] == alone["goodput_kbps"]
+    base = tw.Sweep(mine, over={"run.packets": [20, 30]}, seeds=[1])
+    assert base.run(tmp_path / "base") == 2
+    # Other links of the same name are others.
+    other = mine.with_({"run.testbed": row(0.7, "mine")})
+    with pytest.raises(tw.InputError, match="other keys, files or losses"):
+        tw.Sweep(other, over={"run.packets": [20, 30]}, seeds=[1]).run(tmp_path / "base")
+    with pytest.raises(tw.InputError, match="run.testbed: two testbeds are called 'good'"):
+        tw.Sweep(mine, over={"run.testbed": [sites[0], row(0.5, "good")]})
+
+
+@pytest.mark.parametrize("library", ["polars", "duckdb", "pyarrow"])
+def test_parquet_by_what_is_installed(library, tmp_path: Path, monkeypatch):
+    pytest.importorskip(library)
+    polars = pytest.importorskip("polars")
+    tw.Sweep("cit.bounds", over=OVER, seeds=[1, 2]).run(tmp_path / "runs")
+    there = tw.scan(tmp_path / "runs").collect()
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: find_spec(name) if name == library else None)
+    tw.to_parquet(tmp_path / "runs", tmp_path / "rows.parquet")
+    read = polars.read_parquet(tmp_path / "rows.parquet")
+    assert read.schema == there.schema
+    assert read.sort("seed", "point", *read.columns).equals(there.sort("seed", "point", *there.columns))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(tw.InputError, match="needs polars, DuckDB or pyarrow"):
+        tw.to_parquet(tmp_path / "runs", tmp_path / "rows.parquet")
+
+
+def test_rows_go_to_duckdb(tmp_path: Path):
+    pytest.importorskip("duckdb")
+    tw.Sweep("cit.bounds", over=OVER, seeds=[1, 2]).run(tmp_path)
+    relation = tw.scan(tmp_path, into="duckdb")
+    assert dict(zip(relation.columns, map(str, relation.types)))["at.run.payload"] == "BIGINT"
+    assert relation.aggregate('"at.run.payload"').order("1").fetchall() == [(40,), (80,)]
+    with pytest.raises(tw.InputError, match='expected "polars" or "duckdb"'):
+        tw.scan(tmp_path, into="pandas")
 
 
 def test_columns_have_types_that_do_not_depend_on_the_first_part(tmp_path: Path):

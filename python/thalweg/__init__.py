@@ -15,10 +15,12 @@ from typing import Any, Iterable, Mapping
 from . import _links, _plain, _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
 from ._progress import Progress
-from ._sweep import Sweep, latin_hypercube, random, reports, scan
+from ._sweep import Sweep, latin_hypercube, random, reports, scan, to_parquet
 from ._thalweg import (
     Collected,
+    CollectedAll,
     Experiment,
+    Gathered,
     Losses,
     Plan,
     Report,
@@ -33,7 +35,9 @@ from ._thalweg import (
 __all__ = [
     "Bug",
     "Collected",
+    "CollectedAll",
     "Experiment",
+    "Gathered",
     "InputError",
     "JobError",
     "Losses",
@@ -46,8 +50,10 @@ __all__ = [
     "Testbed",
     "ThalwegError",
     "collect",
+    "collect_all",
     "experiment",
     "experiments",
+    "gather",
     "judge",
     "latin_hypercube",
     "plan",
@@ -59,6 +65,7 @@ __all__ = [
     "scan",
     "survey",
     "testbed",
+    "to_parquet",
 ]
 
 
@@ -165,6 +172,55 @@ def collect(
     return _thalweg.collect(testbed(site), _arguments(locals()))
 
 
+def collect_all(
+    site: Any,
+    *,
+    sinks: Iterable[int | str] | None = None,
+    protocol: str | None = None,
+    object: bytes | int | None = None,
+    seed: int = 1,
+    channels: Iterable[int] | None = None,
+    control_channel: int | None = None,
+    payload: int | None = None,
+    paths: int | None = None,
+    hops: int | None = None,
+    age_s: float | None = None,
+    idle_s: float | None = None,
+    patience_s: float | None = None,
+    losses: Iterable[str] = (),
+    progress: bool | Progress | None = None,
+) -> CollectedAll:
+    """Surveys `site` and fetches the objects of all nodes: one after the other, or at once into several `sinks`.
+
+    Arguments as of `collect()`. `nodes` has a row for each node, `objects` the bytes of those that arrived whole.
+    """
+    return _thalweg.collect_all(testbed(site), _arguments(locals()))
+
+
+def gather(
+    site: Any,
+    *,
+    sources: Iterable[int | str] | None = None,
+    sink: int | str | None = None,
+    protocol: str = "rcrt",
+    object: bytes | int | None = None,
+    seed: int = 1,
+    payload: int | None = None,
+    policy: str | None = None,
+    demand: float | None = None,
+    scenario: str | None = None,
+    losses: Iterable[str] = (),
+    frames: bool = False,
+    progress: bool | Progress | None = None,
+) -> Gathered:
+    """Objects of many nodes at once, whose rates the base station sets: of `sources`, or of all.
+
+    `policy` is how they share ("fair"), `demand` what each wants, in packets per second (1). `scenario` is TOML: which node
+    dies or starts when (docs/rcrt.md). `rates` has each rate that was set; `nodes`, `objects` and `frames` as elsewhere.
+    """
+    return _thalweg.gather(testbed(site), _arguments(locals()))
+
+
 def experiment(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any]) -> Experiment:
     """An experiment: a built-in one by id, a file, the text of a file, or a dict of the same keys."""
     if isinstance(what, Experiment):
@@ -217,7 +273,7 @@ def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: 
 
 def _arguments(given: dict[str, Any]) -> dict[str, Any]:
     """What the compiled half takes: iterables as lists."""
-    for name in ("seeds", "channels", "losses"):
+    for name in ("seeds", "channels", "losses", "sinks", "sources"):
         if name in given:
             given[name] = _plain.listed(name, given[name])
     return given

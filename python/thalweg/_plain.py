@@ -37,7 +37,8 @@ def _plain(value: Any, where: str, testbeds: dict[str, Testbed]) -> Any:
     if isinstance(value, Testbed):
         name, itself = value._named()
         if itself is not None:
-            testbeds[name] = itself
+            if testbeds.setdefault(name, itself).digest != itself.digest:
+                raise InputError(f"{where}: two testbeds are called {name!r}: give one another name=", where)
         return name
     if isinstance(value, Mapping):
         return {str(key): _plain(one, f"{where}.{key}", testbeds) for key, one in value.items()}

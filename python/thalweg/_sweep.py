@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import glob
+import importlib.util
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, Protocol
 
 from . import _plain, _thalweg
 from ._errors import InputError
@@ -129,7 +130,7 @@ class Sweep:
 
 
 def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool | Progress | None) -> int:
-    """Makes `parts` elsewhere; the first that fails is raised after the others."""
+    """Makes `parts` elsewhere; what fails is raised after the others."""
     tell, failed = told(progress), None
     out: list[Any] = []
     for done, part in enumerate([*parts, *[None] * WINDOW]):
@@ -144,22 +145,68 @@ def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool
     tell.close()
     if failed is not None:
         raise failed
+    _thalweg.raise_failed(folder)
     return len(parts)
 
 
-def scan(folder: str | os.PathLike[str]) -> Any:
-    """The rows that a sweep has so far, as a lazy frame of polars; keys are columns `at.KEY`.
+def scan(folder: str | os.PathLike[str], *, into: Literal["polars", "duckdb"] = "polars") -> Any:
+    """The rows that a sweep has so far, as a lazy frame of polars or a relation of DuckDB; keys are columns `at.KEY`.
 
-    Columns have their types also where the first part has nothing in them.
+    Columns have their types also where the first part has nothing in them. A point that failed has one row, whose column
+    `error` says why.
     """
-    import polars
+    if into not in ("polars", "duckdb"):
+        raise InputError(f'into: expected "polars" or "duckdb", got {into!r}', "into")
+    try:
+        library = importlib.import_module(into)
+    except ImportError:
+        raise InputError(f"into: {into} is not installed", "into") from None
+    parts, columns = _parts(folder)
+    if into == "polars":
+        types = {"whole": library.Int64, "0 or 1": library.Int64, "number": library.Float64, "text": library.String}
+        return library.scan_csv(parts, schema_overrides={name: types[kind] for name, kind in columns.items()})
+    names = {"whole": "BIGINT", "0 or 1": "BIGINT", "number": "DOUBLE", "text": "VARCHAR"}
+    return library.read_csv(parts, header=True, dtype={name: names[kind] for name, kind in columns.items()})
 
-    parts = os.path.join(os.fspath(folder), "*.csv")
+
+def to_parquet(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> None:
+    """Writes the rows that a sweep has so far to one Parquet file, by polars, DuckDB or pyarrow: the first that is installed."""
+    partial = f"{os.fspath(file)}.part"
+    for library, write in ("polars", _by_polars), ("duckdb", _by_duckdb), ("pyarrow", _by_pyarrow):
+        if importlib.util.find_spec(library) is not None:
+            write(folder, partial)
+            os.replace(partial, file)
+            return
+    raise InputError("Parquet needs polars, DuckDB or pyarrow, and none is installed")
+
+
+def _by_polars(folder: str | os.PathLike[str], file: str) -> None:
+    scan(folder).sink_parquet(file)
+
+
+def _by_duckdb(folder: str | os.PathLike[str], file: str) -> None:
+    scan(folder, into="duckdb").write_parquet(file)
+
+
+def _by_pyarrow(folder: str | os.PathLike[str], file: str) -> None:
+    arrow, csv, dataset, parquet = (
+        importlib.import_module(f"pyarrow{name}") for name in ("", ".csv", ".dataset", ".parquet")
+    )
+    parts, columns = _parts(folder)
+    types = {"whole": arrow.int64(), "0 or 1": arrow.int64(), "number": arrow.float64(), "text": arrow.string()}
+    kinds = {name: types[kind] for name, kind in columns.items()}
+    convert = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True)
+    format = dataset.CsvFileFormat(convert_options=convert)
+    parquet.write_table(dataset.dataset(sorted(glob.glob(parts)), format=format).to_table(), file)
+
+
+def _parts(folder: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
+    """Which files are the parts of a sweep, as a glob, and what their columns hold."""
+    path = os.fspath(folder)
+    parts = os.path.join(glob.escape(path), "*.csv")
     if not glob.glob(parts):
-        raise InputError(f"{os.fspath(folder)}: holds no part of a sweep yet, as CSV", os.fspath(folder))
-    types = {"whole": polars.Int64, "0 or 1": polars.Int64, "number": polars.Float64, "text": polars.String}
-    columns = _thalweg.columns(folder)
-    return polars.scan_csv(parts, schema_overrides={name: types[kind] for name, kind in columns.items()})
+        raise InputError(f"{path}: holds no part of a sweep yet, as CSV", path)
+    return parts, _thalweg.columns(folder)
 
 
 def reports(folder: str | os.PathLike[str]) -> dict[str, Report]:

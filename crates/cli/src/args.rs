@@ -59,13 +59,13 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// How much a command tells on the way.
+/// How much a command prints while it runs.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Say {
-    /// Tell nothing on standard error but errors.
+    /// Print nothing but errors on standard error.
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Tell every step on standard error, a line each.
+    /// Print every step on standard error, a line each.
     #[arg(short, long)]
     verbose: bool,
 }
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Firmware(FirmwareArgs),
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// What protocols there are, and what each takes.
+    /// List the protocols and the options of each.
     Protocols {
         /// Print a JSON array.
         #[arg(long)]
@@ -101,10 +101,10 @@ pub(crate) enum Command {
     Objects(ObjectsCommand),
     #[command(subcommand)]
     Jobs(JobsCommand),
-    /// What networks there are, and what one looks like.
+    /// Networks: list and show them, import links.
     #[command(subcommand)]
     Testbed(TestbedCommand),
-    /// What experiments there are, and what one does.
+    /// Experiments: list them, show one, print their schema.
     #[command(subcommand)]
     Experiment(ExperimentCommand),
     Run(RunArgs),
@@ -112,7 +112,7 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     Fault(FaultArgs),
     Timeline(TimelineArgs),
-    /// What a shell completes after `thalweg`.
+    /// Completions for a shell.
     #[command(after_help = "\
 Examples:
   source <(thalweg completions bash)
@@ -123,7 +123,7 @@ Examples:
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// Manual pages: that of `thalweg` on standard output, or one of each command in a folder.
+    /// Manual pages: `thalweg`'s on standard output, or all in a folder.
     Man {
         /// The folder for `thalweg.1`, `thalweg-collect.1` and so on.
         #[arg(long, value_name = "DIR")]
@@ -207,25 +207,25 @@ pub(crate) struct CollectArgs {
     /// [default: none].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) age: Option<Duration>,
-    /// The network has been idle for so long, such as 7days: its nodes sleep and must be woken first
+    /// The network has been idle for this long, such as 7days: its nodes sleep and must be woken first
     /// [default: they have just been switched on].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
     /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg).
     #[arg(long, conflicts_with_all = ["all_nodes", "gateway", "port"])]
     pub(crate) secure: bool,
-    /// Measure links again for so long, in the network's time, where no route leads to a node or none that serves (thalweg,
-    /// hop-by-hop) [default: 12h for a node that was heard of, or where links come and go; 30min for another, which is
+    /// Go on measuring links for this long, in the network's time, while no working route leads to a node (thalweg,
+    /// hop-by-hop) [default: 12h for a node that was heard, or where links come and go; 30min for another, which is
     /// probably off].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) patience: Option<Duration>,
-    /// Survey so long after the beginning of a K7 trace of several visits [default: drawn by the seed].
+    /// Survey this long after the beginning of a K7 trace of several visits [default: drawn by the seed].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) at: Option<Duration>,
     /// The seed of everything random; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Fetch from every node in turn; interrupted and started again it goes on. With --protocol rcrt from all
+    /// Fetch from every node in turn; interrupted and started again it continues. With --protocol rcrt from all
     /// at once.
     #[arg(long, conflicts_with = "from")]
     pub(crate) all_nodes: bool,
@@ -242,10 +242,10 @@ pub(crate) struct CollectArgs {
         "protocol", "channels", "control_channel", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "patience", "at", "seed",
         "port", "baud", "pcap", "explain", "force"])]
     pub(crate) gateway: Option<Address>,
-    /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
+    /// The station that has the nodes, if the gateway has several [default: with --all-nodes all of them].
     #[arg(long, value_name = "NAME", requires = "gateway")]
     pub(crate) station: Option<String>,
-    /// The gateway does jobs of a higher number first, -128 to 127.
+    /// Jobs with a higher number go first, -128 to 127.
     #[arg(
         long,
         value_name = "N",
@@ -260,7 +260,7 @@ pub(crate) struct CollectArgs {
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Say where packets were lost, stage by stage (of streams: why links repeated them), and why; with
+    /// Show where packets were lost and why, stage by stage (for streams: why links repeated them); with
     /// a file, draw it as SVG too.
     #[arg(long, value_name = "SVG", num_args = 0..=1, require_equals = true, conflicts_with = "all_nodes")]
     pub(crate) explain: Option<Option<PathBuf>>,
@@ -325,7 +325,7 @@ Examples:
         #[command(flatten)]
         remote: Remote,
     },
-    /// Delete objects for good; what is known of them stays.
+    /// Delete objects for good; their records stay.
     #[command(after_help = "\
 Examples:
   thalweg objects delete 12 photo.jpg
@@ -340,7 +340,7 @@ Examples:
         #[command(flatten)]
         remote: Remote,
     },
-    /// Whether every object is still what was stored; status 1 if one is not.
+    /// Check that every object is still what was stored; status 1 if one is not.
     Verify {
         /// The folder of objects and their records.
         #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
@@ -416,10 +416,10 @@ pub(crate) struct RunArgs {
     /// begins after the survey, but where a whole network is emptied.
     #[arg(long, value_name = "FROM-TO:SHARE")]
     pub(crate) loss: Vec<Loss>,
-    /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
+    /// Draw this many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,
-    /// Say where the transfers' packets were lost and why: in sums over all of them, and hop by hop where there
+    /// Show where the transfers' packets were lost and why: in sums over all of them, and hop by hop if there
     /// are few; hop by hop for all in a JSON file, which is explain.json with --out.
     #[arg(long, value_name = "JSON", num_args = 0..=1, require_equals = true)]
     pub(crate) explain: Option<Option<PathBuf>>,
@@ -429,7 +429,7 @@ pub(crate) struct RunArgs {
     /// Write every frame of a convergecast's first run to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Take so many threads [default: as many as there are cores].
+    /// Use this many threads [default: as many as there are cores].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Print the results as JSON, one object a line.
@@ -445,7 +445,7 @@ pub(crate) struct RunArgs {
     pub(crate) say: Say,
 }
 
-/// The papers' tables and figures, beside what the papers report.
+/// Reproduce the papers' tables and figures beside what the papers report.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -460,17 +460,17 @@ pub(crate) struct ReproduceArgs {
     /// Papers (such as p3) and results (such as p3.fig5) [default: all].
     #[arg(value_name = "PAPER|ID", value_parser = values::name)]
     pub(crate) what: Vec<String>,
-    /// Few seeds and routes of each; what takes longest only where its result is named.
+    /// Run few seeds and routes of each; results that take longest only if named.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Exit with status 1 where a result is outside its band and outside what a written exception excuses. Over
-    /// three to nine seeds only where its whole 95 % interval is.
+    /// Exit with status 1 if a result is outside its band and no written exception excuses it. Over
+    /// three to nine seeds only if its whole 95 % interval is.
     #[arg(long)]
     pub(crate) check: bool,
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].
     #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
-    /// Take so many threads [default: as many as there are cores].
+    /// Use this many threads [default: as many as there are cores].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Print the results as JSON, one object a line.
@@ -483,7 +483,7 @@ pub(crate) struct ReproduceArgs {
     /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Simulate nothing: take the rows that --out has written to this folder. Results without rows there are left out.
+    /// Simulate nothing: take rows that --out has written to this folder, and leave out results without rows.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "seeds", "jobs"])]
     pub(crate) rows: Option<PathBuf>,
     /// Replace files that another program wrote.
@@ -493,7 +493,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) say: Say,
 }
 
-/// What radio, bus and microcontroller of forwarding nodes do over time.
+/// Show what radio, bus and microcontroller of forwarding nodes do over time.
 ///
 /// A chain forwards packets at its highest rate without loss; one packet's time is shown, beginning
 /// when the source sends it: by default with copying and with conditional immediate transmission. A
@@ -533,7 +533,7 @@ pub(crate) struct TimelineArgs {
     /// From packet to packet, in microseconds [default: the shortest without loss].
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(crate) interval_us: Option<u32>,
-    /// How much is shown, in microseconds [default: a little more than from packet to packet].
+    /// How much to show, in microseconds [default: a little more than from packet to packet].
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub(crate) length_us: Option<u32>,
     /// Show only these nodes, by their place in the chain, the source being 0.

@@ -22,7 +22,7 @@ use crate::network;
 use crate::output::{self, plain};
 use crate::progress::Reporter;
 
-/// Runs a base station until somebody stops it.
+/// Runs a base station until it is stopped.
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.testbed)?;
     let to = args.to.as_ref();
@@ -83,7 +83,7 @@ fn emulated(
     Ok(())
 }
 
-/// Opens the line, says where it is, and has `run` serve it until somebody stops it.
+/// Opens the line, says where it is, and has `run` serve it until it is stopped.
 fn serve(
     args: &BasestationArgs,
     about: &str,

@@ -139,7 +139,7 @@ fn finish(
     }
     if args.json {
         output::print_json(&Printed {
-            stored: kept.map(|kept| Stored::of(report, kept)),
+            stored: kept.map(Stored::from),
             report,
             explain: maps,
             labels: labels(&testbed.labels),
@@ -202,21 +202,16 @@ fn stopped(capture: Option<&Capture>, why: Stop) -> Failure {
 
 /// Where the object is.
 #[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Stored {
-    Object { path: String, digest: String },
-    Path(String),
+struct Stored<'a> {
+    path: String,
+    digest: &'a str,
 }
 
-impl Stored {
-    fn of(report: &Report, kept: &StoredObject) -> Self {
-        let path = kept.path.display().to_string();
-        match report {
-            Report::Pipeline(_) => Self::Object {
-                path,
-                digest: kept.digest.clone(),
-            },
-            Report::Stream(_) => Self::Path(path),
+impl<'a> From<&'a StoredObject> for Stored<'a> {
+    fn from(kept: &'a StoredObject) -> Self {
+        Self {
+            path: kept.path.display().to_string(),
+            digest: &kept.digest,
         }
     }
 }
@@ -226,7 +221,7 @@ impl Stored {
 struct Printed<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    stored: Option<Stored>,
+    stored: Option<Stored<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<&'a Maps>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
-use thalweg_daemon::config::{Config, NetworkConfig, SecurityConfig};
+use thalweg_daemon::config::{base_stations, Config, NetworkConfig, SecurityConfig};
 use thalweg_daemon::{Daemon, StartError, Station};
 use thalweg_host::line::AddressError;
 use thalweg_host::store::StoreError;
@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network;
 
-/// So often it is looked whether somebody wants it to end.
+/// How often it checks whether it should end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Serves until somebody asks it to stop.
+/// Serves until it is asked to stop.
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let mut config = config(args)?;
     if args.check {
@@ -66,38 +66,38 @@ fn stations(config: &mut Config, args: &GatewayArgs) -> Result<Vec<Station>, Fai
         .collect()
 }
 
-/// What systemd is told, where it began the gateway: that it serves, that it lives, that it ends.
+/// Reports to systemd, if it started the gateway: that it serves, that it lives, that it ends.
 struct Service {
-    /// How often it wants to be told that the gateway lives.
+    /// How often systemd wants to hear that the gateway lives.
     period: Option<Duration>,
-    told: Instant,
+    notified: Instant,
 }
 
 impl Service {
     fn ready() -> Self {
-        tell(NotifyState::Ready);
+        notify(NotifyState::Ready);
         Self {
             // Half of its patience, as sd_watchdog_enabled(3) recommends.
             period: sd_notify::watchdog_enabled().map(|patience| patience / 2),
-            told: Instant::now(),
+            notified: Instant::now(),
         }
     }
     fn lives(&mut self) {
         if self
             .period
-            .is_some_and(|period| self.told.elapsed() >= period)
+            .is_some_and(|period| self.notified.elapsed() >= period)
         {
-            tell(NotifyState::Watchdog);
-            self.told = Instant::now();
+            notify(NotifyState::Watchdog);
+            self.notified = Instant::now();
         }
     }
     fn ends(self) {
-        tell(NotifyState::Stopping);
+        notify(NotifyState::Stopping);
     }
 }
 
-fn tell(what: NotifyState<'_>) {
-    // Nobody may listen.
+fn notify(what: NotifyState<'_>) {
+    // Without systemd there is no listener.
     let _ = sd_notify::notify(&[what]);
 }
 
@@ -151,6 +151,9 @@ fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<S
         }
         None => {
             let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;
+            let network = network
+                .to(&of.to)
+                .map_err(|why| Failure::Input(format!("to: {why}")))?;
             Station::new(of, network)
         }
     })
@@ -169,6 +172,7 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
         ("--seed", args.seed.is_some()),
         ("--speed", args.speed.is_some()),
         ("--bytes", args.bytes.is_some()),
+        ("--to", !args.to.is_empty()),
     ];
     let named = of_network.iter().find(|(_, is_named)| *is_named);
     if let (Some((option, _)), false) = (named, config.stations.is_empty()) {
@@ -194,6 +198,10 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
     }
     if let Some(bytes) = args.bytes {
         network.bytes = bytes;
+    }
+    if !args.to.is_empty() {
+        let named = base_stations(args.to.clone());
+        network.to = named.map_err(|why| Failure::Input(format!("--to: {why}")))?;
     }
     if let Some(listen) = args.listen {
         config.listen = listen;

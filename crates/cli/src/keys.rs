@@ -34,7 +34,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
         KeysCommand::Mote { node, hex, keys } => {
             let keys = file::read(&keys.file)?;
             file::create(hex, page(&keys, *node).as_bytes())?;
-            told(hex, &keys, *node)
+            print_page(hex, &keys, *node)
         }
         KeysCommand::Revoke { node, keys: path } => {
             let keys = file::read(&path.file)?;
@@ -52,7 +52,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
     }
 }
 
-fn told(hex: &Path, keys: &NetworkKeys, node: NodeId) -> Result<(), Failure> {
+fn print_page(hex: &Path, keys: &NetworkKeys, node: NodeId) -> Result<(), Failure> {
     print(&format!(
         "{}: the keys of node {node}, generation {}, epoch {}; flash it beside the program, and delete it\n",
         hex.display(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thalweg::{Explain, Maps, Network, Progress, Report, Surveyed};
-use thalweg_host::job::said;
+use thalweg_host::job::wait_text;
 use thalweg_host::registry::{Family, Protocol};
 use thalweg_sim::Capture as Frames;
 use thalweg_simnet::fetch::CollectRequest;
@@ -197,9 +197,9 @@ pub(crate) struct Watch {
     /// Packets of the object.
     pub(crate) packets: u64,
     testbed: Arc<Testbed>,
-    /// The nodes that were silent when that was last told.
+    /// The silent nodes of the last report.
     silent: Vec<NodeId>,
-    /// The node that is waited for, and for how long when that was last told.
+    /// The node that is waited for, and for how long by the last report.
     waits: Option<(NodeId, Span)>,
 }
 
@@ -273,7 +273,7 @@ impl Watch {
         }
     }
 
-    /// The sink has heard nothing of `nodes`, which are told where they are others than before.
+    /// The sink has heard nothing of `nodes`, reported if they are others than before.
     fn note_silent(&mut self, nodes: Vec<NodeId>, of: usize) {
         if nodes != self.silent {
             let (silent, named) = (nodes.len(), self.testbed.listed(&nodes));
@@ -289,9 +289,9 @@ impl Watch {
         let line = format!("node {} is out of reach", self.testbed.named(node));
         let detail = format!(
             "links are measured again in {}; {} of {} (--patience)",
-            said(pause),
-            said(waited),
-            said(of)
+            wait_text(pause),
+            wait_text(waited),
+            wait_text(of)
         );
         self.reporter.on_bar(&line, &detail, None);
         let is_told = |(last, at): (NodeId, Span)| last == node && waited < at + WAITS;

@@ -94,7 +94,7 @@ fn pipeline(report: &Report, asked: &str, (testbed, ends): (&Testbed, &str)) -> 
     text + &table.render() + &parts
 }
 
-/// How an object came that did not come as it was asked for; nothing of others.
+/// Another protocol that carried the object in the end; nothing if it was the requested one.
 fn course(report: &Report, asked: &str) -> String {
     let (o, tried) = (&report.outcome.summary, &report.tried);
     let line = match tried.first() {

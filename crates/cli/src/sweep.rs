@@ -58,8 +58,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     match outcome.failed.len() {
         0 => Ok(()),
         failed => Err(Failure::Job(format!(
-            "{} failed; the same command tries them again",
-            plural(failed, "part", "parts")
+            "{} failed; delete files that end in failed.{} to have them tried again",
+            plural(failed, "run", "runs"),
+            args.format
         ))),
     }
 }
@@ -167,8 +168,12 @@ fn foreseen(status: &Status) -> String {
 
 /// How far it is, on one line.
 fn summary(status: &Status) -> String {
+    let failures = match status.with_failures {
+        0 => String::new(),
+        parts => format!(", {parts} with points that failed"),
+    };
     format!(
-        "{} at {} with {}: {} of {}",
+        "{} at {} with {}: {} of {}{failures}",
         status.experiment,
         plural(status.points, "point", "points"),
         plural(status.seeds, "seed", "seeds"),
@@ -214,6 +219,11 @@ fn status(args: &SweepArgs, folder: &Path) -> Result<(), Failure> {
     }
     if let more @ 1.. = status.missing.len().saturating_sub(FEW) {
         text.push_str(&format!("and {more} more\n"));
+    }
+    let failed = (0..folder.parts()).map(|n| folder.failed(n));
+    let failed: Vec<Vec<Failed>> = failed.collect::<Result<_, _>>()?;
+    for Failed { why, .. } in failed.iter().flatten().take(FEW) {
+        text.push_str(&format!("failed: {why}\n"));
     }
     if let (Some(shards), Some(of)) = (shards, args.shards) {
         let numbers: Vec<String> = shards.iter().map(ToString::to_string).collect();

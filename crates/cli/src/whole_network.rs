@@ -13,7 +13,7 @@ use crate::output::{plural, print, print_json, write_file};
 use crate::progress::Watch;
 use crate::table::{folded, number, Table, NARROW};
 
-/// So many nodes stand in the table of lifetimes.
+/// How many nodes stand in the table of lifetimes.
 const SHOWN: usize = 10;
 /// What is planned after the links are known.
 const ROUNDS: &str = "routes of all nodes";

@@ -15,7 +15,7 @@ use thalweg_units::{BatteryLevel, Duration};
 pub use super::disk::StoreConfig;
 pub use super::mqtt::MqttConfig;
 use super::secret;
-pub use station::{NetworkConfig, SecurityConfig};
+pub use station::{base_stations, NetworkConfig, SecurityConfig};
 use thalweg_host::collector::Patience;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::store::plain;
@@ -244,6 +244,11 @@ impl Config {
         }
         for network in self.networks() {
             let port = network.port.as_deref().unwrap_or_default();
+            if network.port.is_some() && !network.to.is_empty() {
+                return Err(
+                    "to: one base station is behind a port; a simulation has several".to_owned(),
+                );
+            }
             if !self.line.allow && network.is_elsewhere() {
                 return Err(format!(
                     "port \"{port}\" leads to another machine, and nothing protects a line: `[line] allow = true` takes it"

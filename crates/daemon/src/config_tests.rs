@@ -32,6 +32,7 @@ fn the_example_explains_every_key_and_has_the_defaults() {
         (network, "building"),
         (network, "channels"),
         (network, "control"),
+        (network, "to"),
         (mqtt, "host"),
         (mqtt, "user"),
         (mqtt, "password_file"),
@@ -50,7 +51,7 @@ fn the_example_explains_every_key_and_has_the_defaults() {
     let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
     keys.sort_unstable();
     let known = "allow at_most baud building buttons bytes channels control data discovery energy_j_per_day history_days host hosts \
-        keep_bytes keep_days least_battery_v listen name password_file patience port port prefix protocol queue reserve_bytes resurvey_after_h security seed speed survey_when_idle testbed token token_file user windows";
+        keep_bytes keep_days least_battery_v listen name password_file patience port port prefix protocol queue reserve_bytes resurvey_after_h security seed speed survey_when_idle testbed to token token_file user windows";
     assert_eq!(keys.join(" "), known);
 }
 
@@ -100,6 +101,12 @@ fn what_is_wrong_is_told_with_its_line() {
         ("[network]\nspeed = 0", "0.01"),
         ("[network]\nbytes = 0", "67108864"),
         ("[network]\nchannels = []", "at least one channel"),
+        ("[network]\nto = []", "expected 1 to 8 base stations"),
+        ("[network]\nto = [1, 1]", "none twice"),
+        (
+            "[network]\nto = [1]\nport = \"/dev/ttyUSB0\"\ntestbed = \"floor21\"",
+            "one base station is behind a port",
+        ),
         ("[network]\nchannels = [10]", "11"),
         ("[network]\nname = \"a b\"", "letters, digits"),
         (

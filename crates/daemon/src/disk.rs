@@ -1,6 +1,6 @@
 //! The disk under the store: what is free, how much is to stay free, and what last went wrong there.
 //!
-//! Invariants: a fault is told once and lasts until something is written again; below the reserve no job begins. Time
+//! Invariants: a fault is reported once and lasts until something is written again; below the reserve no job begins. Time
 //! base: wall clock. Tests: `crates/daemon/tests/all/disk.rs`.
 
 use std::fmt;
@@ -167,7 +167,7 @@ impl DiskState {
         let reserve = self.reserve_bytes;
         (free < reserve).then_some(DiskLow { free, reserve })
     }
-    /// What somebody must see to.
+    /// What needs attention.
     pub(super) fn trouble(&self) -> Option<String> {
         match (&self.fault, self.low()) {
             (Some(fault), _) => Some(format!("The store cannot be written: {fault}.")),

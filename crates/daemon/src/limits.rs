@@ -10,7 +10,7 @@ use std::fmt;
 use super::disk::DiskLow;
 use thalweg_units::{BatteryLevel, Duration, NodeId};
 
-use thalweg_host::job::said;
+use thalweg_host::job::wait_text;
 use thalweg_host::store::{JobId, JobState, StoredJob, Work};
 
 /// Limits that spare nodes and air; none means no limit.
@@ -176,7 +176,8 @@ impl fmt::Display for Blocked {
                 )
             }
             Self::Links(wait) => {
-                let [next, waited, patience] = [wait.next, wait.waited, wait.patience].map(said);
+                let [next, waited, patience] =
+                    [wait.next, wait.waited, wait.patience].map(wait_text);
                 let NoWay { why, .. } = wait;
                 write!(
                     to,

@@ -108,10 +108,13 @@ impl Running {
                 0.0
             }
             Progress::Measuring { turn, of } => {
+                // Of a base station that says more nodes than there are, that much is believed.
+                let turn = turn.min(of.saturating_sub(1));
                 self.phase = format!("measuring links: node {} of {of}", turn + 1);
                 0.7 * share(f64::from(turn), f64::from(of))
             }
             Progress::Collecting { complete, of } => {
+                let complete = complete.min(of);
                 self.phase = format!("collecting link tables: {complete} of {of}");
                 0.7 + 0.3 * share(f64::from(complete), f64::from(of))
             }
@@ -151,7 +154,7 @@ impl Running {
                 self.course.push((at, received, kbps));
                 share(f64::from(received), f64::from(self.packets))
             }
-            Progress::Wave { .. } => 0.0,
+            Progress::Of(..) | Progress::Wave { .. } => 0.0,
         };
         let (base, own) = self.span;
         let progress = base + own * within;
@@ -186,5 +189,21 @@ mod tests {
         assert!((0.94..0.96).contains(&before), "{before}");
         assert!(running.course.len() <= POINTS, "{}", running.course.len());
         assert_eq!((running.received, running.round), (450, 2));
+    }
+
+    #[test]
+    fn no_more_nodes_than_there_are_are_told() {
+        let mut running = Running::new(JobId(1));
+        running.note(Progress::Measuring { turn: 199, of: 21 });
+        assert_eq!(running.phase, "measuring links: node 21 of 21");
+        running.note(Progress::Measuring {
+            turn: u16::MAX,
+            of: 0,
+        });
+        running.note(Progress::Collecting {
+            complete: 200,
+            of: 21,
+        });
+        assert_eq!(running.phase, "collecting link tables: 21 of 21");
     }
 }

@@ -1,7 +1,7 @@
 //! The daemon as a whole: it begins, serves, and ends.
 //!
 //! Invariants: connections are bounded, and so is the time for a request's head and body, and for an answer that nobody
-//! reads; one daemon has a folder. Time base: wall clock. Tests: `serve_tests.rs`.
+//! reads, or hardly; one daemon has a folder. Time base: wall clock. Tests: `serve_tests.rs`.
 
 use std::fs::DirBuilder;
 use std::net::{SocketAddr, TcpListener};
@@ -18,12 +18,12 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime;
 use tokio::sync::watch;
-use tokio_io_timeout::TimeoutWriter;
 
 use super::config::Config;
 use super::http;
 use super::http::guard::Guard;
 use super::mqtt;
+use super::reader::Reader;
 use super::seats::Seats;
 use super::stations::{self, Station, StationError, Stations};
 use thalweg_host::connector::Connector;
@@ -31,7 +31,7 @@ use thalweg_host::store::{plain, Level, Lock, Store, StoreError};
 
 /// How long a request's head may take, and a connection be idle before it.
 const HEAD: Duration = Duration::from_secs(5);
-/// How long a peer may read nothing of its answer: who never reads holds a seat. Long, for tunnels over slow lines.
+/// How long a connection waits for a peer that reads its answers slowly ([`Reader`]). Long, for tunnels over slow lines.
 const UNREAD: Duration = Duration::from_secs(60);
 /// How long answers that are under way may take when the daemon ends.
 const END: Duration = Duration::from_secs(2);
@@ -231,11 +231,9 @@ async fn accept(
     }
 }
 
-/// Answers one peer until it leaves, or reads nothing for `unread`.
-async fn answer<S: AsyncRead + AsyncWrite>(stream: S, router: Router, unread: Duration) {
-    let mut stream = TimeoutWriter::new(stream);
-    stream.set_timeout(Some(unread));
-    let stream = TokioIo::new(Box::pin(stream));
+/// Answers one peer until it leaves, or is waited for longer than `unread` allows.
+async fn answer<S: AsyncRead + AsyncWrite + Unpin>(stream: S, router: Router, unread: Duration) {
+    let stream = TokioIo::new(Reader::new(stream, unread));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD);
     let service = TowerToHyperService::new(router);

@@ -5,9 +5,10 @@
 
 mod cancel;
 mod link_waits;
+mod waves;
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ use thalweg_units::{BatteryLevel, NodeId};
 pub(super) use super::clock::now;
 use super::concurrency::Entry;
 use super::config::{Limits, Transfers};
+use super::good_links::{GoodLinks, SURVEYS};
 use super::limits::{Blocked, Condition, Eligibility, Health};
 use super::mqtt::MqttState;
 use super::running::Running;
@@ -51,7 +53,8 @@ pub(super) enum Line {
 /// What is under way.
 #[derive(Debug)]
 struct Live {
-    running: Option<Running>,
+    /// Several where fetches go in a wave.
+    running: Vec<Running>,
     snapshot: Option<Arc<LinkSnapshot>>,
     line: Line,
     stopping: bool,
@@ -65,6 +68,8 @@ struct Live {
     surveys: u64,
     /// Ends of jobs that the store could not take yet.
     ends: Vec<JobEnd>,
+    /// Of the last surveys, the youngest first.
+    good_links: VecDeque<Arc<GoodLinks>>,
 }
 
 /// The end of a job that brought no object.
@@ -114,6 +119,8 @@ pub(super) struct StationState {
     shared: Arc<Shared>,
     live: Mutex<Live>,
     wake: Condvar,
+    /// Held while a job is queued and told, and while one begins: news of its beginning come after those of its number.
+    telling: Mutex<()>,
 }
 
 impl StationState {
@@ -130,7 +137,7 @@ impl StationState {
             building,
             shared,
             live: Mutex::new(Live {
-                running: None,
+                running: Vec::new(),
                 snapshot: None,
                 line: Line::Closed,
                 stopping: false,
@@ -139,8 +146,10 @@ impl StationState {
                 waiting: BTreeMap::new(),
                 surveys: 0,
                 ends: Vec::new(),
+                good_links: VecDeque::new(),
             }),
             wake: Condvar::new(),
+            telling: Mutex::new(()),
         }
     }
 
@@ -155,9 +164,17 @@ impl StationState {
     fn live(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The job that runs, if there is one.
-    pub(super) fn running(&self) -> Option<Running> {
+    fn telling(&self) -> MutexGuard<'_, ()> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// The jobs that run: one, or the fetches of a wave.
+    pub(super) fn running(&self) -> Vec<Running> {
         self.live().running.clone()
+    }
+    /// Job `id`, where it runs.
+    pub(super) fn running_job(&self, id: JobId) -> Option<Running> {
+        let live = self.live();
+        live.running.iter().find(|job| job.id == id).cloned()
     }
     /// The links; none before the first survey.
     pub(super) fn snapshot(&self) -> Option<Arc<LinkSnapshot>> {
@@ -196,10 +213,7 @@ impl StationState {
                 .as_ref()
                 .and_then(|eligibility| eligibility.why(job));
             let waits = waits.map(|why| why.to_string());
-            self.emit(
-                "job",
-                &view::job(job, running.as_slice(), waits).named(&self.facts),
-            );
+            self.emit("job", &view::job(job, &running, waits).named(&self.facts));
         }
     }
     /// The broker, where there is one.
@@ -306,6 +320,7 @@ impl StationState {
         if let Some(low) = self.shared.disk_state().low() {
             return Err(StoreError::DiskLow(low.to_string()));
         }
+        let _told = self.telling();
         let queued = {
             let mut store = self.store();
             let ids = store.submit(&jobs, self.most_queued())?;
@@ -327,10 +342,17 @@ impl StationState {
     pub(super) fn is_stopping(&self) -> bool {
         self.live().stopping
     }
-    /// Whether the running job is to end, for good or to be queued again.
+    /// Whether what runs is to end, for good or to be queued again: all of it where it is a wave.
     pub(super) fn is_interrupted(&self) -> bool {
         let live = self.live();
-        live.stopping || live.running.as_ref().is_some_and(|job| job.cancelled)
+        let is_cancelled = !live.running.is_empty() && live.running.iter().all(|job| job.cancelled);
+        live.stopping || is_cancelled
+    }
+    /// The jobs that run and are to end for good.
+    pub(super) fn cancelled(&self) -> Vec<JobId> {
+        let live = self.live();
+        let cancelled = live.running.iter().filter(|job| job.cancelled);
+        cancelled.map(|job| job.id).collect()
     }
 
     /// Waits for `patience`, or until a job is queued.
@@ -372,6 +394,8 @@ impl StationState {
             _ => Condition::default(),
         };
         let mut eligibility = Eligibility::of(limits, &condition, self.facts.network.sink);
+        let is_spared = |node: &NodeId, _: &mut _| !self.facts.network.is_station(*node);
+        eligibility.left_alone.retain(is_spared);
         eligibility.cut_off.clone_from(&self.live().cut_off);
         eligibility.waiting.extend(self.waiting());
         let named = |node: NodeId| (node, self.facts.network.place.named(node));
@@ -445,19 +469,27 @@ impl StationState {
         {
             return Ok(NextJob::Later);
         }
-        let begun = self.store().begin_job(next.id);
+        let begun = self.begin_job(next.id);
         let Some(job) = begun.inspect_err(|_| self.leave())? else {
             // It was cancelled meanwhile.
             self.leave();
             return Ok(NextJob::Idle);
         };
-        {
-            let mut live = self.live();
-            live.running = Some(Running::new(job.id));
-            live.cut_off.remove(&job.id);
-        }
-        self.emit_job(job.id);
         Ok(NextJob::Job(Box::new(job)))
+    }
+    /// Begins job `id`; none where it is no longer queued.
+    fn begin_job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
+        let _told = self.telling();
+        let begun = self.store().begin_job(id)?;
+        if let Some(job) = &begun {
+            {
+                let mut live = self.live();
+                live.running.push(Running::new(job.id));
+                live.cut_off.remove(&job.id);
+            }
+            self.emit_job(job.id);
+        }
+        Ok(begun)
     }
     /// Gives up its place among the stations at work.
     fn leave(&self) {
@@ -466,64 +498,83 @@ impl StationState {
             .leave(&self.building, self.network());
     }
 
-    /// Begins a phase of the running job, which covers this part of its progress.
-    pub(super) fn begin_phase(&self, (from, to): (f64, f64)) {
-        if let Some(running) = &mut self.live().running {
+    /// Begins a phase of job `id`, which runs: it covers this part of its progress.
+    pub(super) fn begin_phase(&self, id: JobId, (from, to): (f64, f64)) {
+        let running = &mut self.live().running;
+        if let Some(running) = running.iter_mut().find(|job| job.id == id) {
             running.span = (from, to - from);
             running.progress = running.progress.max(from);
         }
     }
-    /// The running job goes over `plan`.
-    pub(super) fn set_plan(&self, plan: &Arc<Plan>, packets: u32) {
-        if let Some(running) = &mut self.live().running {
-            running.plan = Some(plan.clone());
-            running.packets = packets;
+    /// Job `id`, which runs, goes over `plan`.
+    pub(super) fn set_plan(&self, id: JobId, plan: &Arc<Plan>, packets: u32) {
+        {
+            let mut live = self.live();
+            if let Some(running) = live.running.iter_mut().find(|job| job.id == id) {
+                running.plan = Some(plan.clone());
+                running.packets = packets;
+            }
         }
         self.emit_for_station("plan", serde_json::json!({ "hops": plan.hops }));
     }
-    /// Changes the running job by `note`, unless it is cancelled. Returns its number where a report is due.
-    fn update_running(&self, note: impl FnOnce(&mut Running)) -> Option<JobId> {
+    /// Changes job `id`, which runs, by `note`, unless it is cancelled. Whether a report is due.
+    fn update_running(&self, id: JobId, note: impl FnOnce(&mut Running)) -> bool {
         let mut live = self.live();
-        let running = (live.running.as_mut()).filter(|running| !running.cancelled)?;
+        let mut running = live.running.iter_mut().filter(|job| !job.cancelled);
+        let Some(running) = running.find(|job| job.id == id) else {
+            return false;
+        };
         note(running);
-        running.is_due(PROGRESS_PERIOD).then_some(running.id)
+        running.is_due(PROGRESS_PERIOD)
     }
-    /// The running job made progress.
-    pub(super) fn progress(&self, progress: Progress) {
-        if let Some(id) = self.update_running(|running| running.note(progress)) {
+    /// Job `id`, which runs, made progress.
+    pub(super) fn progress(&self, id: JobId, progress: Progress) {
+        if self.update_running(id, |running| running.note(progress)) {
             self.emit_job(id);
         }
     }
     /// The status of the running session's sources, `at_s` seconds after it began.
     pub(super) fn session_progress(
         &self,
+        id: JobId,
         at_s: f64,
         whole_s: Option<f64>,
         sources: &[SourceStatus],
     ) {
         let note = |running: &mut Running| running.note_sources(at_s, whole_s, sources);
-        if let Some(id) = self.update_running(note) {
+        if self.update_running(id, note) {
             self.emit_job(id);
             self.emit("rates", &view::rates(id, at_s, sources));
         }
     }
     /// Job `id` no longer runs: it has ended, or is queued again.
     pub(super) fn finish_job(&self, id: JobId) {
-        self.live().running = None;
-        self.leave();
+        let is_last = {
+            let mut live = self.live();
+            live.running.retain(|job| job.id != id);
+            live.running.is_empty()
+        };
+        if is_last {
+            self.leave();
+        }
         self.emit_job(id);
     }
-    /// The state of the running job after an interruption.
-    pub(super) fn interrupted_state(&self) -> JobState {
-        match self
-            .live()
-            .running
-            .as_ref()
-            .is_some_and(|job| job.cancelled)
-        {
+    /// The state of job `id`, which runs, after an interruption.
+    pub(super) fn interrupted_state(&self, id: JobId) -> JobState {
+        match self.cancelled().contains(&id) {
             true => JobState::Cancelled,
             false => JobState::Queued,
         }
+    }
+    /// Good links of the last surveys, the youngest first.
+    pub(super) fn good_links(&self) -> Vec<Arc<GoodLinks>> {
+        self.live().good_links.iter().cloned().collect()
+    }
+    /// Notes the good links of a survey, which is younger than those before.
+    pub(super) fn note_good_links(&self, good: GoodLinks) {
+        let mut live = self.live();
+        live.good_links.push_front(Arc::new(good));
+        live.good_links.truncate(SURVEYS as usize);
     }
     /// There are new links.
     pub(super) fn set_links(&self, snapshot: LinkSnapshot) {

@@ -255,7 +255,7 @@ impl Stations {
     }
     /// The running jobs of all stations.
     pub(super) fn running(&self) -> Vec<Running> {
-        let running = self.stations.iter().filter_map(|station| station.running());
+        let running = self.stations.iter().flat_map(|station| station.running());
         running.collect()
     }
     /// Whether they are to stop.

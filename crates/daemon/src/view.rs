@@ -46,7 +46,9 @@ pub(super) struct Job<'a> {
 
 /// `job`, with the progress of the running job, and why it `waits`.
 pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running], waits: Option<String>) -> Job<'a> {
-    let running = running.iter().find(|running| running.id == job.id);
+    // A row may be older than what runs.
+    let is_it = |running: &&Running| running.id == job.id && job.state != JobState::Queued;
+    let running = running.iter().find(is_it);
     let moving = running.filter(|running| running.received > 0);
     let raw = |text: &Option<String>| text.clone().and_then(|t| RawValue::from_string(t).ok());
     Job {
@@ -205,7 +207,7 @@ pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>
         id: id.get(),
         name: label(facts, id).map(str::to_owned),
         station: facts.network.place.name.clone(),
-        is_sink: id == facts.network.sink,
+        is_sink: facts.network.is_station(id),
         place: facts
             .network
             .positions

@@ -27,7 +27,7 @@ pub struct Spent {
 
 impl Spent {
     /// The meter of a board that draws `currents`, as of a simulated node. While HFXO runs and the radio is off, the
-    /// radio is idle. Not told apart: what flash and UARTE draw, for which no board has numbers.
+    /// radio is idle. Not separated: what flash and UARTE draw, for which no board has numbers.
     pub fn energy(&self, currents: &Currents) -> Energy {
         let in_use = self.receiving + self.sending + self.between;
         let idle = self.crystal.saturating_sub(in_use).min(self.off);

@@ -62,7 +62,7 @@ pub enum Breach {
         /// What it did.
         did: &'static str,
     },
-    /// A survey told of a link between nodes that do not hear each other.
+    /// A survey reported a link between nodes that do not hear each other.
     #[error("a survey has a link from node {from} to node {to}, which do not hear each other")]
     Link {
         /// Sender.
@@ -70,7 +70,7 @@ pub enum Breach {
         /// Receiver.
         to: u16,
     },
-    /// A survey told of a battery, and no node has one.
+    /// A survey reported a battery, and no node has one.
     #[error("a survey has a battery of node {node}, which has none")]
     Battery {
         /// The node.

@@ -97,6 +97,7 @@ fn description(script: &Script, board: &Board, ids: Vec<NodeId>) -> Description 
         },
         positions: None,
         sink: id(1),
+        beside: Vec::new(),
         keys: None,
         channels: None,
         timing: board.timing,

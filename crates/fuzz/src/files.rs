@@ -67,7 +67,7 @@ pub fn config(bytes: &[u8]) {
             assert!((0.01..=1_000.0).contains(&network.speed));
             assert!(network.bytes > 0 && network.baud >= 1_200);
             assert!(network.line().is_ok());
-            // What is told of a window is read as the same.
+            // What is reported about a window is read as the same.
             let windows = transfers
                 .windows
                 .iter()

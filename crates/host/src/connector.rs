@@ -84,10 +84,10 @@ impl Network for Tree<'_> {
 }
 
 impl Facts {
-    /// The nodes that may have objects: all but the base station.
+    /// The nodes that may have objects: all but base stations.
     pub fn sources(&self) -> impl Iterator<Item = NodeId> + '_ {
         let ids = self.network.place.ids.iter().copied();
-        ids.filter(|id| *id != self.network.sink)
+        ids.filter(|id| !self.network.is_station(*id))
     }
 }
 

@@ -129,6 +129,8 @@ pub enum Progress {
         /// Bits so far per time: of the object, or of streams all that were on the air.
         rate: BitRate,
     },
+    /// The same of one of several transfers at once: that from this node.
+    Of(NodeId, Box<Progress>),
     /// A wave of transfers begins.
     Wave {
         /// Which, from 0.
@@ -152,7 +154,7 @@ impl Progress {
 }
 
 /// A wait for people: in seconds, from two minutes on in minutes.
-pub fn said(wait: Duration) -> String {
+pub fn wait_text(wait: Duration) -> String {
     match wait.as_secs_f64() {
         s if s < 119.5 => format!("{s:.0} s"),
         s => format!("{:.0} min", s / 60.0),

@@ -207,7 +207,7 @@ fn joined(before: SurveyOutcome, now: &SurveyOutcome) -> SurveyOutcome {
     }
 }
 
-/// What nodes told `before`, or told anew `now`.
+/// What nodes reported `before`, or report again `now`.
 fn newer<T: Copy>(mut before: Vec<(NodeId, T)>, now: &[(NodeId, T)]) -> Vec<(NodeId, T)> {
     before.retain(|(node, _)| !now.iter().any(|(other, _)| other == node));
     before.extend(now);

@@ -90,7 +90,7 @@ impl Hardware {
 /// How RCRT's sink lowers rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rates {
-    /// By the loss of the flow that told, as published.
+    /// By the loss of the flow that revealed it, as published.
     Published,
     /// To what arrives.
     Steady,
@@ -145,19 +145,19 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3", Origin::Published, P, Style::Paths, FULL, "Packet pipeline over node-distinct paths, with PIP beside it for comparison"),
     pipeline("pip", Origin::Published, PIP, Style::Paths, FULL, "Packet pipeline over one path"),
     pipeline("pip-hopping", Origin::Published, HOPPING, Style::Paths, FULL, "PIP whose channels change every two cycles"),
-    pipeline("pip-cit", Origin::Ours, Scheme::PipCit, Style::Paths, FULL, "PIP whose relays hold each packet in their radio until the next comes in. Not as published"),
+    pipeline("pip-cit", Origin::Ours, Scheme::PipCit, Style::Paths, FULL, "PIP whose relays hold each packet in the radio until the next comes in; not as published"),
     pipeline("p3-planned", Origin::Ours, P, Style::Chains, FULL, "P3 over two lean chains of relays, planned on all its channels"),
     pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, "P3 with headers of four bytes and short control frames"),
-    pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, "The fastest: lean chains and small headers"),
-    pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
-    pipeline("hop-by-hop", Origin::Ours, Scheme::HopByHop, Style::Hops, FULL, "Blocks that each relay of one path stores and repeats, for links that lose much; up to 60 hops"),
+    pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, "The fastest where links stand still: lean chains and small headers"),
+    pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, "Lean chains with backup relays; a broken transfer continues where it stopped"),
+    pipeline("hop-by-hop", Origin::Ours, Scheme::HopByHop, Style::Hops, FULL, "One path whose relays store blocks and repeat what is lost, for links that lose much; up to 60 hops"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
     of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
-    of("rcrt", Origin::Ours, Family::Rcrt(Rates::Steady), "Objects of many nodes at once, at rates that the sink decides: rcrt-steady by its short name"),
-    of("rcrt-steady", Origin::Ours, Family::Rcrt(Rates::Steady), "RCRT whose sink lowers rates to what arrives, and no rate for a relay's outage"),
-    of("rcrt-published", Origin::Published, Family::Rcrt(Rates::Published), "RCRT as published: rates fall by the loss of the flow that told"),
+    of("rcrt", Origin::Ours, Family::Rcrt(Rates::Steady), "Objects of many nodes at once, at rates that the sink decides: short for rcrt-steady"),
+    of("rcrt-steady", Origin::Ours, Family::Rcrt(Rates::Steady), "RCRT whose sink lowers rates to what arrives, and lowers none when a relay is out"),
+    of("rcrt-published", Origin::Published, Family::Rcrt(Rates::Published), "RCRT as published: rates fall by the loss of the congested flow"),
 ];
 
 const fn pipeline(
@@ -301,7 +301,7 @@ impl Pipelined {
     pub fn has_paths(&self) -> bool {
         self.scheme.has_groups()
     }
-    /// How links on `channels` are surveyed for it where nobody says: what plans chains makes do with less.
+    /// How links on `channels` are surveyed for it by default: protocols that plan chains need less.
     pub fn survey(&self, channels: ChannelSet) -> Survey {
         match self.style {
             Style::Chains | Style::Hops => Survey::short(channels),

@@ -3,19 +3,28 @@
 //!
 //! Sinks flood their wake-ups one after the other and begin together. Time base: network time. Invariants: a wave
 //! ends when all its transfers have, or [`PATIENCE`] after its deadline; a sink that is lost ends its own
-//! transfer alone. Tests: `tests/all/flaky.rs`, `crates/simnet/src/campaign/tests.rs`.
+//! transfer alone. `schedule` says what a wave is made of. Tests: `tests/all/flaky.rs`,
+//! `crates/simnet/src/campaign/tests.rs`.
 
-use crate::job::{Failure, Job, Step};
+mod schedule;
+
+pub use schedule::{linger, Air, Landing, Planned, Schedule, Terms};
+
+use crate::job::{self, Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};
+use crate::outcome::Summary;
+use crate::transfer::account::{expected as predicted, Account};
 use crate::transfer::log::Log;
-use crate::transfer::pipeline::{refused, Node, Order, PATIENCE};
+use crate::transfer::pipeline::{active_nodes, refused, Node, Order, PATIENCE};
 use crate::transfer::terms::expected;
+use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use thalweg_engine::BoardTiming;
+use thalweg_planner::Plan;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
-use thalweg_units::{Duration, NodeId};
+use thalweg_units::{BitRate, Duration, NodeId};
 use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
 
 /// Between the wake-up floods of two sinks, once the first has reached all nodes.
@@ -98,6 +107,38 @@ pub struct TransferResult {
     pub failure: Option<String>,
 }
 
+impl TransferResult {
+    /// Its summary, over `plan`, of an object of so many `packets`.
+    pub fn summary(&self, plan: &Plan, account: &Account<'_>, packets: u32) -> Summary {
+        let duration = match (self.began, self.last.or(self.ended)) {
+            (Some((began, _)), Some(last)) => last.since(began),
+            _ => Duration::ZERO,
+        };
+        let bytes = self.object.as_ref().map_or(0, |o| o.len() as u64);
+        let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
+        Summary {
+            verified: self.object.is_some(),
+            bytes,
+            goodput_kbps: match self.object {
+                Some(_) => BitRate::of_bytes(bytes, duration).kbps(),
+                None => 0.0,
+            },
+            rounds: self.rounds,
+            duration_s: duration.as_secs_f64(),
+            first_round_reliability: self.first_round.map(share),
+            active_nodes: active_nodes(plan, account.scheme).len() as u32,
+            failure: self.failure.clone(),
+            // Meters are read for all transfers together: others are on the air meanwhile.
+            ..account.nothing(plan)
+        }
+    }
+}
+
+/// What `plan` predicts of a transfer by `scheme`, in kbit/s.
+pub fn predicted_kbps(plan: &Plan, scheme: Scheme) -> f64 {
+    predicted(plan, scheme).0.goodput_kbps
+}
+
 /// The result of a wave.
 #[derive(Debug)]
 pub struct WaveResult {
@@ -123,6 +164,8 @@ pub struct Wave {
     end: Option<NetworkTime>,
     /// Sinks that did not end, and are still to be stopped.
     stops: Vec<NodeId>,
+    /// How far transfers are, for who watches.
+    reports: VecDeque<job::Progress>,
 }
 
 impl Wave {
@@ -152,13 +195,21 @@ impl Wave {
             ordered: None,
             end: None,
             stops: Vec::new(),
+            reports: VecDeque::new(),
         }
     }
 
     fn output(&mut self, ordered: NetworkTime, end: NetworkTime) -> WaveResult {
         let transfers = self.transfers.iter_mut().map(|transfer| {
             let log = &mut transfer.log;
-            let object = log.segment().map(|segment| segment.bytes);
+            let segment = log.segment();
+            // Part of a longer object is none.
+            let is_part = (segment.as_ref()).is_some_and(|s| s.bytes.len() < s.object.len as usize);
+            if is_part {
+                let why = "the object is longer than one transfer carries";
+                transfer.failure.get_or_insert_with(|| why.to_owned());
+            }
+            let object = segment.filter(|_| !is_part).map(|segment| segment.bytes);
             let is_whole = object.is_some();
             TransferResult {
                 began: log.woke,
@@ -199,7 +250,11 @@ impl Job for Wave {
         if let Some(why) = refused(&event) {
             transfer.fail(at, why.to_string());
         }
-        transfer.log.note(clock, at, by, event);
+        if let Some(progress) = transfer.log.note(clock, at, by, event) {
+            let of = transfer.route.source;
+            self.reports
+                .push_back(job::Progress::Of(of, Box::new(progress)));
+        }
         if transfer.log.end.is_some() {
             transfer.ended.get_or_insert(at);
         }
@@ -222,6 +277,9 @@ impl Job for Wave {
     }
 
     fn poll(&mut self, now: NetworkTime) -> Step<Order, WaveResult> {
+        if let Some(progress) = self.reports.pop_front() {
+            return Step::Report(progress);
+        }
         let ordered = *self.ordered.get_or_insert(now);
         let (deadline, alone) = (ordered + self.patience, self.transfers.len() == 1);
         if let Some(first) = self.transfers.first() {

@@ -199,7 +199,7 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// Whether its band has a channel at this place.
+    /// Whether its band has a channel of this index.
     pub const fn has_channel(&self, channel: Channel) -> bool {
         match self.band {
             Band::Ghz2_4 | Band::Mhz433 => true,

@@ -76,7 +76,7 @@ impl Signal {
     pub(crate) const fn symbols(&self, phy: &Phy) -> u32 {
         (self.air as u64 / phy.symbol.as_nanos()) as u32
     }
-    /// The hazard up to which this ear gets this frame right: exponential with mean one.
+    /// The hazard that this ear survives for this frame, drawn from an exponential distribution with mean one.
     pub(crate) fn endurance(&self) -> f64 {
         -libm::log(open_unit(mix(self.word ^ 0x5851_f42d_4c95_7f2d)))
     }
@@ -99,13 +99,13 @@ pub(crate) struct Transmission {
     pub(crate) start: u64,
     pub(crate) air: u32,
     pub(crate) preamble: u16,
-    /// Only whom it is meant for can lock on it.
+    /// Only its addressee can lock on it.
     pub(crate) expected: bool,
     /// Nominal, in milliwatts.
     pub(crate) power: f64,
     pub(crate) content: u64,
     pub(crate) locked: Vec<EarId>,
-    /// Whom it is meant for, where that is one ear.
+    /// Its addressee, where that is one ear.
     pub(crate) to: Option<EarId>,
     /// Why that ear will not get it, as far as is known.
     pub(crate) missed: Option<Cause>,

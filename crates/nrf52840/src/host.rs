@@ -1,7 +1,7 @@
 //! A node: an engine, the radio and the clock, and the causes that drive them.
 //!
 //! Interrupts of RADIO, TIMER3 and RTC1 have one priority and call [`Node::interrupt`]; the main loop calls [`Node::wait`].
-//! Invariants: after each cause everything there is to tell was told, and the alarm is set; the node sleeps only where the
+//! Invariants: after each cause everything is reported, and the alarm is set; the node sleeps only where the
 //! radio does, and wakes its crystal before it is due. Tests: `tests/all/node.rs`.
 
 use crate::clock::{self, instant, ticks, Clock, ClockError, LowFrequency, MICROSECOND};

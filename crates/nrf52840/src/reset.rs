@@ -1,7 +1,7 @@
 //! Why the node was reset, how often since power came, and what the program before left: a panic's message, a fault's place.
 //!
 //! What is left lies in RAM that no start-up code clears, behind a magic word and a check sum: what power brings there at
-//! random is not taken for a message. A boot loader may overwrite it: then the reason is told, and counting begins again.
+//! random is not taken for a message. A boot loader may overwrite it: then the reason is reported, and counting begins again.
 
 use crate::checksum::crc32;
 use crate::dma::Region;

@@ -54,7 +54,7 @@ impl StageChannels<'_> {
     pub(crate) fn hops(self) -> usize {
         self.stages.len().saturating_sub(1)
     }
-    /// The channel of a stage for `group`, 0 for the odd one; none beyond the sink.
+    /// The channel on which a stage receives `group` (0: the odd one); none beyond the sink.
     pub(crate) fn of(self, group: usize, stage: usize) -> Option<Channel> {
         let all = self.stages.get(stage).copied();
         match self.last_even {

@@ -14,7 +14,7 @@ use crate::links::{LinkQualities, LinkQuality};
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
-/// So many surveys and sightings of a link count at most, the newest: each more would count less than a tenth.
+/// How many surveys and sightings of a link count at most, the newest: each more would count less than a tenth.
 pub const MOST_READINGS: usize = 8;
 /// Frames of a transfer that count as frames of one survey; links change while more are sent.
 const COUNTED: u32 = 30;

@@ -9,7 +9,7 @@ const FLOOR: Dbm = Dbm(-95.5);
 const NODES: usize = 14;
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// So many surveys, newest first, of links on four channels: each reading is off by a decibel, and pairs change from one
+/// This many surveys, newest first, of links on four channels: each reading is off by a decibel, and pairs change from one
 /// survey to the next by `by` decibels around their mean; those of node 0 by three times as much.
 fn surveys(count: usize, by: f64) -> Vec<LinkQualities> {
     let mut rng = Pcg64Mcg::seed_from_u64(11);

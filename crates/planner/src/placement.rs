@@ -10,7 +10,7 @@ use crate::request::RouteRequest;
 
 /// A link over which fewer frames get through, there and back, is none.
 const LEAST: f64 = 0.1;
-/// So many choices are all tried.
+/// How many choices are all tried.
 const ALL: u64 = 200_000;
 
 /// Expected transmissions from every node to every other over the best route; none where there is no route.

@@ -145,6 +145,14 @@ pub enum Warning {
         /// Its predicted delivery.
         delivery: f64,
     },
+    /// So little arrives, or comes back, that the transfer is not expected to end.
+    #[error("expected not to end: {:.1} % of the packets arrive in a round, {:.1} % of exchanges with NACKs succeed", arrives * 100.0, exchange * 100.0)]
+    NoEnd {
+        /// Predicted share of the packets that arrive in the first round.
+        arrives: f64,
+        /// Predicted probability that a request is answered.
+        exchange: f64,
+    },
     /// No link was measured on a channel that the plan uses.
     #[error("no link was measured on channel {channel}")]
     UnmeasuredChannel {

@@ -246,6 +246,10 @@ fn plan_route(
     let feed = Feed::of(groups.len(), hops);
     warnings.extend(unmeasured(&channels, measured));
     warnings.extend(dead_groups(feed, hops, &prediction));
+    warnings.extend(prediction.rounds.is_none().then_some(Warning::NoEnd {
+        arrives: prediction.first_round,
+        exchange: prediction.exchange,
+    }));
     let pip = pip(&expected, request, &paths, &channels, rng);
     Ok(Plan {
         source: request.source,

@@ -20,7 +20,7 @@ use thalweg_medium::{Able, Air, Medium};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, MilliWatts, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
-/// For whom a frame was copied into the transmit buffer.
+/// Whose frame was copied into the transmit buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Loading {
     /// An operation, which is answered.
@@ -98,7 +98,7 @@ pub(crate) enum CcaStep {
 pub(crate) struct Pending {
     /// Its operation; none for an acknowledgement by the radio itself.
     pub(crate) id: Option<OpId>,
-    /// Its number, by which events that outlive an earlier one are recognised.
+    /// Its number, which tells events of an earlier one from its own.
     pub(crate) token: u32,
     pub(crate) strobe: SimTime,
     pub(crate) start: SimTime,

@@ -20,8 +20,8 @@ use thalweg_host::recovery::{self, Reports, Sought, Turn};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::security::NetworkKeys;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
-use thalweg_host::transfer::pipeline::{self, Node, TransferTerms, MAX_NODES};
-use thalweg_host::waves::{Start, Wave, WaveResult};
+use thalweg_host::transfer::pipeline::{Node, TransferTerms, MAX_NODES};
+use thalweg_host::waves::{Start, WaveResult};
 use thalweg_medium::chip::{Band, Chip, Phy};
 use thalweg_medium::random::stream;
 use thalweg_planner::{Currents, Place, Plan, RelayOrder};
@@ -346,6 +346,7 @@ pub fn description(site: &Site, sink: NodeId, channels: Option<&[Channel]>) -> D
         place: place(testbed),
         positions: positions(site),
         sink,
+        beside: Vec::new(),
         channels: channels.map(<[Channel]>::to_vec).or_else(clean),
         timing: site.board.timing,
         draw: (stream, site.seed),
@@ -476,20 +477,14 @@ impl Motes {
     /// [`RunError::Failed`].
     pub fn wave(
         &mut self,
-        plans: &[(&Plan, Start)],
+        plans: &[(Plan, Start)],
         scheme: Scheme,
         terms: &TransferTerms,
     ) -> Result<WaveResult, RunError> {
-        let mut routes = Vec::with_capacity(plans.len());
-        for (plan, begins) in plans {
-            let number = self.collector.next_number();
-            let route = pipeline::route(plan, scheme, terms, self.nodes.ids(), number)?;
-            routes.push(begins.of(route));
-        }
         let sinks: Vec<usize> = plans.iter().map(|(plan, _)| plan.sink).collect();
         self.nodes.hear(&sinks);
-        let mut wave = Wave::new(routes, &self.board.timing);
-        Ok(run(&mut self.nodes, &mut wave, &mut |_| Continue(()))?)
+        let (collector, by) = (&mut self.collector, (scheme, terms));
+        Ok(collector.wave(&mut self.nodes, plans, by, &mut |_| Continue(()))?)
     }
 
     /// Has the network measure its links and report them to node `sink`.

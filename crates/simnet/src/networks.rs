@@ -8,16 +8,18 @@ mod behind;
 mod gauge;
 mod records;
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration as Wall, Instant as WallInstant};
 
+use thalweg_host::collector::Description;
 use thalweg_host::connector::{Connector, Facts, Sessions, Spending, Tree};
 use thalweg_host::job::Failure;
 use thalweg_host::network::{Layered, Network, NetworkFault, NetworkTime, Notice, NoticeOf};
 use thalweg_host::transfer::pipeline::{Node, Order};
 use thalweg_host::transfer::session::SessionRequest;
 use thalweg_medium::random::derive;
-use thalweg_testbeds::Site;
+use thalweg_testbeds::{Site, StationError};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::seal::frame::Sealing;
 
@@ -38,6 +40,8 @@ const LATE: Wall = Wall::from_millis(500);
 /// A site's nodes with one radio, as a gateway finds them.
 pub struct Simulated {
     site: Site,
+    /// Further base stations.
+    beside: Vec<NodeId>,
     speed: f64,
     bytes: u32,
 }
@@ -49,7 +53,27 @@ impl Simulated {
     /// [`RunError`] where they cannot carry pipelines.
     pub fn new(site: Site, speed: f64, bytes: u32) -> Result<Self, RunError> {
         Motes::open(&site, 0)?;
-        Ok(Self { site, speed, bytes })
+        Ok(Self {
+            site,
+            beside: Vec::new(),
+            speed,
+            bytes,
+        })
+    }
+    /// With the nodes `to` as base stations, in place of the testbed's; as many transfers go at once. None changes nothing.
+    ///
+    /// # Errors
+    /// [`StationError::UnknownNode`].
+    pub fn to(mut self, to: &[NodeId]) -> Result<Self, StationError> {
+        let testbed = Arc::make_mut(&mut self.site.testbed);
+        for node in to {
+            let unknown = || StationError::UnknownNode(testbed.name.clone(), *node);
+            testbed.index_of(*node).ok_or_else(unknown)?;
+        }
+        if let Some((first, more)) = to.split_first() {
+            (testbed.sink, self.beside) = (*first, more.to_vec());
+        }
+        Ok(self)
     }
 }
 
@@ -60,7 +84,10 @@ impl Connector for Simulated {
         let testbed = &self.site.testbed;
         let nodes = testbed.len();
         Facts {
-            network: description(&self.site, testbed.sink, None),
+            network: Description {
+                beside: self.beside.clone(),
+                ..description(&self.site, testbed.sink, None)
+            },
             usual_bytes: u64::from(self.bytes),
             about: {
                 let pace = match self.speed {
@@ -71,7 +98,12 @@ impl Connector for Simulated {
                     Sealing::Sealed => ", secured",
                     Sealing::Open => "",
                 };
-                format!("{}, {nodes} simulated nodes{pace}{secured}", testbed.name)
+                let stations = match self.beside.len() {
+                    0 => String::new(),
+                    more => format!(", {} base stations", more + 1),
+                };
+                let name = &testbed.name;
+                format!("{name}, {nodes} simulated nodes{stations}{pace}{secured}")
             },
             sessions: match self.site.sealing() {
                 Sealing::Open => Sessions::Carried,
@@ -90,13 +122,18 @@ impl Connector for Simulated {
         let testbed = &self.site.testbed;
         // The daemon has numbers in its store.
         let mut nodes = motes.nodes.numbered_by_caller();
-        nodes.hear(&[testbed.sink_index()]);
+        let beside = self
+            .beside
+            .iter()
+            .filter_map(|node| testbed.index_of(*node));
+        let stations: Vec<usize> = [testbed.sink_index()].into_iter().chain(beside).collect();
+        nodes.hear(&stations);
         let recorders = Recorders {
             nodes,
             ids: testbed.nodes.iter().map(|node| node.id).collect(),
             seed: self.site.seed,
             bytes: self.bytes as usize,
-            offers: Offers::default(),
+            offers: Offers::of_transfers(stations.len()),
         };
         Ok(Paced::new(recorders, self.speed))
     }
@@ -115,7 +152,7 @@ impl Connector for Simulated {
 
 /// The nodes of `site` in a session to `station`, each with a gauge; those of `sources` send, at the packets per second
 /// that they want.
-pub(crate) fn gauges(
+fn gauges(
     site: &Site,
     station: NodeId,
     sources: impl Iterator<Item = (NodeId, f64)>,

@@ -1,4 +1,4 @@
-//! Keeps the objects of at most two simulated nodes in memory: those that orders fetch from. Tests: at the end.
+//! Keeps the objects of a few simulated nodes in memory: those that orders fetch from. Tests: at the end.
 
 use std::collections::VecDeque;
 use thalweg_host::transfer::pipeline::Order;
@@ -6,7 +6,7 @@ use thalweg_protocols::mote::Command;
 use thalweg_units::NodeId;
 use thalweg_wire::hop::Subject;
 
-/// The source of the transfer before may still be sending.
+/// For each transfer at once: the source of the one before may still be sending.
 const IN_MEMORY: usize = 2;
 
 /// A change before an order is given.
@@ -19,10 +19,26 @@ pub(crate) enum Change {
 }
 
 /// The nodes whose objects are in memory, the latest last.
-#[derive(Debug, Default)]
-pub(crate) struct Offers(VecDeque<NodeId>);
+#[derive(Debug)]
+pub(crate) struct Offers {
+    nodes: VecDeque<NodeId>,
+    most: usize,
+}
+
+impl Default for Offers {
+    fn default() -> Self {
+        Self::of_transfers(1)
+    }
+}
 
 impl Offers {
+    /// Where so many transfers go at once.
+    pub(crate) fn of_transfers(at_once: usize) -> Self {
+        Self {
+            nodes: VecDeque::new(),
+            most: IN_MEMORY * at_once,
+        }
+    }
     /// The changes before `order`.
     pub(crate) fn change(&mut self, order: &Order) -> Vec<Change> {
         let source = match order {
@@ -30,15 +46,15 @@ impl Offers {
             Command::FetchHops(route) if route.subject == Subject::Object => route.source(),
             _ => return Vec::new(),
         };
-        if let Some(at) = self.0.iter().position(|node| *node == source) {
+        if let Some(at) = self.nodes.iter().position(|node| *node == source) {
             // Now the latest.
-            self.0.remove(at);
-            self.0.push_back(source);
+            self.nodes.remove(at);
+            self.nodes.push_back(source);
             return Vec::new();
         }
-        self.0.push_back(source);
-        let gone = (self.0.len() > IN_MEMORY)
-            .then(|| self.0.pop_front())
+        self.nodes.push_back(source);
+        let gone = (self.nodes.len() > self.most)
+            .then(|| self.nodes.pop_front())
             .flatten();
         let gone = gone.map(Change::Withdraw);
         gone.into_iter().chain([Change::Offer(source)]).collect()

@@ -9,21 +9,21 @@ use thalweg_units::ChannelSet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Assumed {
-    /// So many of so many links have no mean RSSI; see `docs/testbeds.md`.
+    /// How many links have no mean RSSI, of how many; see `docs/testbeds.md`.
     Levels(usize, usize),
     /// Reception ratios were read as percent.
     Percent,
-    /// So many rows name no channel, and none does.
+    /// This many rows name no channel, and none does.
     AllChannels(u64),
-    /// So many rows name no channel, and others name these.
+    /// This many rows name no channel, and others name these.
     NamedChannels(u64, ChannelSet),
-    /// So many rows name no channel, and the header lists these.
+    /// This many rows name no channel, and the header lists these.
     ListedChannels(u64, ChannelSet),
-    /// So many rows without a channel were left out.
+    /// This many rows without a channel were left out.
     Unplaced(u64),
-    /// So many rows tell again of so many links.
+    /// How many rows repeat a link, and how many links.
     Averaged(u64, usize),
-    /// So many links have a level and no ratio; the board, and PSDU bytes of a frame.
+    /// This many links have a level and no ratio; the board, and PSDU bytes of a frame.
     RatiosByLevel {
         /// Links.
         links: usize,
@@ -46,13 +46,13 @@ pub enum Assumed {
     Campaign(usize),
     /// What nodes of a running network counted.
     Counters,
-    /// So many lines of a log, of so many, tell of no link.
+    /// How many lines of a log name no link, of how many.
     OtherLines(u64, u64),
-    /// So many rows are about a node and itself.
+    /// This many rows are about a node and itself.
     SelfLinks(u64),
-    /// So many rows lack a sender or a receiver.
+    /// This many rows lack a sender or a receiver.
     Nameless(u64),
-    /// So many rows do not say on how many frames they stand.
+    /// This many rows do not say on how many frames they stand.
     Counts(u64),
     /// A trace of counters, in which so many links have no row for the other direction.
     BothWays(usize),

@@ -211,7 +211,7 @@ fn counters_of_a_running_network_are_averaged_and_what_they_lack_is_counted() {
             .filter(move |l| (l.from, l.to) == (from, to))
     };
     assert_eq!(on(0, 1).count(), 16);
-    // Nothing is told of 1 -> 0, but of 1 -> 2 there is.
+    // Nothing is reported about 1 -> 0, but of 1 -> 2 there is.
     assert_eq!(prr(&trace, 1, 0), prr(&trace, 0, 1));
     assert_eq!(
         (prr(&trace, 1, 2), prr(&trace, 2, 1)),

@@ -1,5 +1,6 @@
 //! A testbed from links that are values, such as rows of a table. Tests: `links_tests.rs`.
 
+use serde::{Deserialize, Serialize};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::draft::{Draft, Measure, Refused, Repeats};
@@ -10,7 +11,7 @@ use crate::rows::RSSI_DBM;
 use crate::testbed::Testbed;
 
 /// A measured link from one node to another.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkRow {
     /// The number of the node that sends.
     pub src: u16,
@@ -92,7 +93,7 @@ impl LinkRow {
             weight: 1.0,
         };
         match draft.add(ends, channels, measure) {
-            // As in files: counted, and told by `assumed`.
+            // As in files: counted, and reported by `assumed`.
             Ok(()) | Err(Refused::Own) => Ok(()),
             Err(Refused::Again(on)) => Err(Problem::DuplicateLink(
                 self.src.to_string().into(),

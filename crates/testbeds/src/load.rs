@@ -22,7 +22,7 @@ impl Testbed {
     }
 
     /// A built-in testbed by its name, else the one in the file of that name, or in standard input for `-`: a
-    /// testbed's TOML, a K7 link trace, a link matrix in CSV (gzip or plain) or what another program wrote, told apart by
+    /// testbed's TOML, a K7 link trace, a link matrix in CSV (gzip or plain) or what another program wrote, recognised by
     /// what it holds.
     /// (`./indriya` is a file even where `indriya` is built in.)
     ///

@@ -1,7 +1,7 @@
 //! Losses that a person injects on links, to see what protocols make of them.
 //!
 //! A share of what one node sends is erased at another's receiver, symbol by symbol, whatever the
-//! protocol. A link that nobody hears cannot lose anything. Tests: `site_tests.rs`.
+//! protocol. A link without a receiver cannot lose anything. Tests: `site_tests.rs`.
 
 use std::fmt;
 use std::str::FromStr;

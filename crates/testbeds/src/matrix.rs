@@ -186,7 +186,7 @@ fn read_rows<R: BufRead>(rows: &mut Rows<'_, R>, columns: &Columns, draft: &mut 
             rssi_dbm: None,
             weight: 1.0,
         };
-        // A row with a fault counts as given, so that its repetition is told as well.
+        // A row with a fault counts as given, so that its repetition is reported as well.
         let measure = measure.unwrap_or(nothing);
         if let Err(Refused::Again(on)) = draft.add((from, to), channels, measure) {
             let (from, to) = (rows.text_of(from).into(), rows.text_of(to).into());

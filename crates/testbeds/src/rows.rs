@@ -307,7 +307,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn fault(&mut self, problem: Problem) {
         self.faults.push((Location::Line(self.line), problem));
     }
-    /// Notes that the current row gives a link again: told once, with how many rows do.
+    /// Notes that the current row gives a link again: reported once, with the number of rows.
     pub(crate) fn repeated(&mut self, from: Box<str>, to: Box<str>, on: Option<u8>) {
         let mut known = self.faults.iter_mut().map(|(_, problem)| problem);
         let before = known.find_map(|problem| match problem {

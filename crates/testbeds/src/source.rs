@@ -63,7 +63,7 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-/// What is told of a file that is none of them.
+/// What is reported about a file that is none of them.
 const UNKNOWN: &str = "neither a testbed's TOML nor links that can be read; expected `name = ...`, a K7 trace, or a table with the \
                        header src,dst,channel,prr[,rssi_dbm] whose columns are parted by commas, semicolons or tabs";
 

@@ -201,7 +201,7 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     counts
 }
 
-/// A site in numbers, by channel, lowest first; before losses. `watch` is told of each channel before it is looked at.
+/// A site in numbers, by channel, lowest first; before losses. `watch` hears of each channel before it is looked at.
 pub fn summary(
     site: &Site,
     options: &SummaryOptions,

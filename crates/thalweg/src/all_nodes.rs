@@ -50,7 +50,7 @@ impl Network {
         if sinks.len() > 1 && site.idle().is_some() {
             return Err(Error::Option {
                 option: "idle",
-                why: "several base stations rouse no network yet; name one --to".to_owned(),
+                why: "several base stations rouse no network yet; name one".to_owned(),
             });
         }
         let nodes = self.testbed().nodes.iter().map(|node| node.id);
@@ -81,7 +81,7 @@ impl AllNodes<'_> {
         }
     }
 
-    /// Collects the objects of the nodes `left`. `visit` is told what becomes of each, and ends it by an error; `observer` may
+    /// Collects the objects of the nodes `left`. `visit` learns what becomes of each, and ends it by an error; `observer` may
     /// stop it.
     ///
     /// # Errors
@@ -159,10 +159,13 @@ impl AllNodes<'_> {
         let stations = self.sinks.iter().map(|node| Station::Node(*node)).collect();
         let (object, measured) = (request.object.clone(), channels.into_iter().collect());
         let mut settings = Settings::of(site, variant, stations, measured, object, request.payload);
-        settings.channels.clone_from(&request.channels);
+        settings.waves.channels.clone_from(&request.channels);
         settings.patience = request.patience;
-        settings.route.hops = request.hops.map(usize::from);
-        settings.route.max_paths = request.paths.map(usize::from).or(settings.route.max_paths);
+        settings.waves.route.hops = request.hops.map(usize::from);
+        settings.waves.route.max_paths = request
+            .paths
+            .map(usize::from)
+            .or(settings.waves.route.max_paths);
         settings
     }
 }

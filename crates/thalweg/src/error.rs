@@ -10,7 +10,7 @@ use thalweg_testbeds::{SiteError, TestbedError};
 pub enum ErrorKind {
     /// The input cannot be used.
     Input,
-    /// It was begun, and failed.
+    /// The job began, and failed.
     Job,
     /// The observer stopped it.
     Stopped,
@@ -58,7 +58,7 @@ pub enum Error {
     /// The input cannot be used.
     #[error("{0}")]
     Input(String),
-    /// It was begun, and failed.
+    /// The job began, and failed.
     #[error("{0}")]
     Job(String),
     /// The observer stopped it.

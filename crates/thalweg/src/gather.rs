@@ -50,8 +50,8 @@ impl Network {
         observer: Observer<'_>,
     ) -> Result<Report, Error> {
         let collection = self.checked(of)?;
-        let site = Site::new(self.testbed().clone(), self.drawn_by());
-        let site = site.with_losses(self.lost(), psdu_bytes(collection.payload))?;
+        let site = Site::new(self.testbed().clone(), self.seed_value());
+        let site = site.with_losses(self.link_losses(), psdu_bytes(collection.payload))?;
         Ok(collection.gather(&site, capture, observer)?)
     }
 
@@ -66,7 +66,7 @@ impl Network {
         open: impl FnOnce() -> Result<LineNetwork, E>,
         observer: Observer<'_>,
     ) -> Result<Report, E> {
-        if self.has_payload().is_some() {
+        if self.payload_bytes().is_some() {
             let why = "nodes behind a line choose the length of their packets themselves";
             let (option, why) = ("payload", why.to_owned());
             return Err(Error::Option { option, why }.into());
@@ -74,7 +74,7 @@ impl Network {
         let (mut line, testbed) = (open()?, self.testbed());
         let sink = line.station().map_or(testbed.sink, |about| about.node);
         let collection = self.collection(of, sink)?;
-        let gathered = collection.behind(&mut line, (testbed, self.drawn_by()), observer);
+        let gathered = collection.behind(&mut line, (testbed, self.seed_value()), observer);
         Ok(gathered.map_err(Error::from)?)
     }
 
@@ -119,7 +119,7 @@ impl Network {
             },
             rates: rates.config(),
             to: request.to,
-            payload: self.has_payload().unwrap_or(PAYLOAD_BYTES),
+            payload: self.payload_bytes().unwrap_or(PAYLOAD_BYTES),
             object: request.object.clone(),
             scenario: of.scenario.clone(),
         })

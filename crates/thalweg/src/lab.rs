@@ -25,7 +25,7 @@ const STANDARD_INPUT: &str = "-";
 /// How far an experiment is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// So many of its parts are done.
+    /// This many of its parts are done.
     Done {
         /// The experiment's id.
         id: &'a str,

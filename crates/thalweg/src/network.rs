@@ -236,13 +236,13 @@ impl Network {
     pub(crate) const fn request_ref(&self) -> &CollectRequest {
         &self.request
     }
-    pub(crate) const fn drawn_by(&self) -> u64 {
+    pub(crate) const fn seed_value(&self) -> u64 {
         self.seed
     }
-    pub(crate) fn lost(&self) -> &[Loss] {
+    pub(crate) fn link_losses(&self) -> &[Loss] {
         &self.losses
     }
-    pub(crate) const fn has_payload(&self) -> Option<u8> {
+    pub(crate) const fn payload_bytes(&self) -> Option<u8> {
         self.payload
     }
     /// The request in the form that [`thalweg_simnet`] takes.
@@ -455,11 +455,11 @@ impl Network {
         let protocol = self.pipeline("plan")?;
         let request = self.request()?.plan_request(protocol);
         let plan = links.plan(&request)?;
-        Ok(self.told(links, &request, plan))
+        Ok(self.summarised(links, &request, plan))
     }
 
     /// The same over `paths`, lists of nodes that end at the base station, on the request's channels where it names some.
-    /// What is unlikely to work is told by warnings.
+    /// What is unlikely to work is reported by warnings.
     ///
     /// ```
     /// # fn main() -> Result<(), thalweg::Error> {
@@ -485,11 +485,16 @@ impl Network {
         let protocol = self.pipeline("plan")?;
         let request = self.request()?.plan_request(protocol);
         let plan = links.plan_over(&request, paths, self.request.channels.as_deref())?;
-        Ok(self.told(links, &request, plan))
+        Ok(self.summarised(links, &request, plan))
     }
 
     /// `plan` with its text for people.
-    fn told(&self, links: &LinkState, request: &PlanRequest, plan: Plan) -> (Plan, PlanSummary) {
+    fn summarised(
+        &self,
+        links: &LinkState,
+        request: &PlanRequest,
+        plan: Plan,
+    ) -> (Plan, PlanSummary) {
         let protocol = request.protocol.over(&plan);
         // The packets that will be sent: slim ones hold more.
         let terms = protocol.terms(TransferTerms {

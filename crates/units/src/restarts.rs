@@ -61,7 +61,7 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// The most that are told; stands for all above, too.
+    /// The most that are reported; stands for all above, too.
     pub const MOST: u8 = 31;
 
     /// `count` restarts, the last by `last`; none where there was none.

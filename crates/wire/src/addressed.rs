@@ -112,7 +112,7 @@ impl Ack {
     }
 }
 
-/// Whom a frame with a [`Header`] is for: none for all, or where it has no such header.
+/// The address of a frame with a [`Header`]: none for all, or where it has no such header.
 pub fn destination(mpdu: &[u8]) -> Option<NodeId> {
     Header::parse(&mut Reader::new(mpdu)).ok()?.to
 }

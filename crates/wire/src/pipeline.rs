@@ -229,7 +229,7 @@ impl Head {
 /// The header of every frame of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What, whose, from where and for whom.
+    /// What, whose, from which hop and for which group.
     pub head: Head,
     /// Data: the packet's number, below [`MAX_PACKETS`]. Request and NACK: the round.
     pub number: u16,

@@ -29,7 +29,7 @@ impl Health {
         battery: None,
         restarts: None,
     };
-    /// Bytes that it takes in a report: one for each that is told.
+    /// Bytes that it takes in a report, one for each.
     pub fn bytes(&self) -> usize {
         usize::from(self.battery.is_some()) + usize::from(self.restarts.is_some())
     }

@@ -16,7 +16,7 @@ pub const MAX_MEASURING: Duration = Duration::from_secs(60);
 /// Reports that go inwards follow each other after so many slots of a hop: the one in front is three hops out of the
 /// next one's interference.
 pub const HOPS_APART: u64 = 4;
-/// Beside the number of sweeps: reports go inwards.
+/// A flag beside the number of sweeps: reports go inwards.
 const INWARDS_BIT: u8 = 0x80;
 
 /// How reports come to the sink.

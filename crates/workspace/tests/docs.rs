@@ -143,12 +143,22 @@ fn links_lead_to_files() {
     }
 }
 
+/// `text` after its first empty line.
+fn after_opening(text: &str) -> &str {
+    text.split_once("\n\n").unwrap().1
+}
+
 #[test]
-fn an_applications_example_is_shown_as_it_is_built() {
-    let example = fs::read_to_string(root().join("firmware/examples/vibration.rs")).unwrap();
-    let (_, shown) = example.split_once("\n\n").unwrap();
-    let page = fs::read_to_string(root().join("docs/motes.md")).unwrap();
-    assert!(page.contains(&format!("```rust\n{shown}```\n")));
+fn examples_are_shown_as_they_are_built() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let vibration = read("firmware/examples/vibration.rs");
+    let shown = format!("```rust\n{}```\n", after_opening(&vibration));
+    assert!(read("docs/motes.md").contains(&shown));
+    // Its engine, without the network around it.
+    let relay = read("crates/engine/examples/relay.rs");
+    let engine = after_opening(after_opening(&relay));
+    let engine = engine.split("\nfn main").next().unwrap();
+    assert!(read("docs/site/first-mote.md").contains(&format!("```rust\n{engine}```\n")));
 }
 
 #[test]

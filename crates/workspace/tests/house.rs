@@ -1,4 +1,4 @@
-//! Who may know whom: crates only those above them, modules no one that knows them (`ARCHITECTURE.md`).
+//! Which crate and module may use which: crates only those above them, modules none that uses them (`ARCHITECTURE.md`).
 //!
 //! Imports are read from the source as text: paths that begin with `crate`, `super`, `self` or a child's name,
 //! re-exports followed. Tests are left out, and so is what a module shares with its own children.
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests.
+/// Each crate and those that it may use, beside `workspace` in build scripts and `features` in tests and wheels.
 const FLOORS: [(&str, &str); 22] = [
     ("units", ""),
     ("wire", "units"),
@@ -49,7 +49,7 @@ const FLOORS: [(&str, &str); 22] = [
     ),
     (
         PYTHON,
-        "units planner medium sim testbeds host simnet lab thalweg",
+        "units planner medium sim testbeds host simnet lab thalweg features",
     ),
     // What is fuzzed: whatever reads what comes from outside.
     (

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 use super::Say;
 use crate::address::{Address, USUAL};
 
-/// A gateway that is asked in the place of a folder here.
+/// A gateway in place of a folder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Remote {
-    /// Ask the `thalweg gateway` at this address, such as http://127.0.0.1:8654, in the place of a folder.
+    /// Ask the `thalweg gateway` at this address, such as http://127.0.0.1:8654, instead of a folder.
     #[arg(long, value_name = "URL", value_parser = Address::parse, conflicts_with = "store")]
     pub(crate) gateway: Option<Address>,
     /// The gateway's token, in a file [default: what THALWEG_TOKEN holds in the environment].
@@ -40,45 +40,45 @@ Examples:
 
 `thalweg collect --gateway URL --from NODE` asks for one.")]
 pub(crate) enum JobsCommand {
-    /// What runs, what waits, and what has ended, the youngest first.
+    /// List what runs, what waits, and what has ended, newest first.
     List {
-        /// So many that have ended.
+        /// How many that have ended.
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1_000))]
         limit: u16,
         #[command(flatten)]
         at: At,
-        /// Print a JSON array of what the gateway tells (docs/gateway.md).
+        /// Print a JSON array, as the gateway's API has it (docs/gateway.md).
         #[arg(long)]
         json: bool,
     },
-    /// One job: how far it is, or how it ended.
+    /// Show one job: how far it is, or how it ended.
     Show {
         /// Its number.
         #[arg(value_name = "JOB")]
         job: i64,
         #[command(flatten)]
         at: At,
-        /// Print what the gateway tells, as one JSON object.
+        /// Print one JSON object, as the gateway's API has it.
         #[arg(long)]
         json: bool,
     },
-    /// Cancel jobs; one that runs ends a moment later.
+    /// Cancel jobs; a running one ends a moment later.
     Cancel {
         /// Their numbers.
         #[arg(value_name = "JOB", required_unless_present = "group")]
         jobs: Vec<i64>,
-        /// All jobs that were asked for at once with this one, which is the first of them.
+        /// All jobs of the request whose first job this is.
         #[arg(long, value_name = "JOB", conflicts_with = "jobs")]
         group: Option<i64>,
         #[command(flatten)]
         at: At,
-        /// Print a JSON array of the jobs as they are then; of a group what the gateway tells of it.
+        /// Print a JSON array of the jobs as they are then; for a group the gateway's answer.
         #[arg(long)]
         json: bool,
     },
-    /// Show how far jobs are until they have ended; status 1 if one brought nothing. Ctrl-C leaves them alone.
+    /// Follow jobs until they have ended; status 1 if one brought nothing. Ctrl-C leaves them alone.
     Follow {
-        /// Their numbers [default: all, those that are asked for meanwhile included, until Ctrl-C].
+        /// Their numbers [default: all, new ones included, until Ctrl-C].
         #[arg(value_name = "JOB")]
         jobs: Vec<i64>,
         #[command(flatten)]

@@ -9,8 +9,8 @@ use clap::Args;
 ///
 /// A seed makes a network of two to eight nodes, objects to fetch, and what goes wrong meanwhile: frames that are lost,
 /// doubled, late or changed, nodes that die, restart or hear nothing, links that fade, foreign traffic. It runs packet by
-/// packet. What must hold is checked at every step (docs/robustness.md). Of a seed that breaks something the smallest script
-/// is printed that does so, too.
+/// packet. What must hold is checked at every step (docs/robustness.md). For a seed that breaks something, the smallest script
+/// that does so is printed, too.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) struct FaultArgs {
     /// Run this seed alone.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Run so many seeds [default: 2000; points with --power: 10000].
+    /// Run this many seeds [default: 2000; points with --power: 10000].
     #[arg(long, value_name = "N", conflicts_with_all = ["seed", "replay"])]
     pub(crate) scenarios: Option<NonZeroU64>,
     /// The first of them.
@@ -39,10 +39,10 @@ pub(crate) struct FaultArgs {
     /// Run nothing; print the scenario of --seed as a file for --replay.
     #[arg(long, requires = "seed")]
     pub(crate) script: bool,
-    /// Add an outsider, who replays and forges frames. What it breaks for want of a key is counted apart, and is no failure.
+    /// Add an outsider, who replays and forges frames. What it breaks because frames have no keys is counted separately, and is no failure.
     #[arg(long)]
     pub(crate) outsider: bool,
-    /// Go on after a seed that breaks something.
+    /// Continue after a seed that breaks something.
     #[arg(long, conflicts_with_all = ["seed", "replay"])]
     pub(crate) go_on: bool,
     /// Try the object store instead: power fails between any two writes, and what was not synced is lost or torn.
@@ -51,13 +51,13 @@ pub(crate) struct FaultArgs {
     /// Do what --power records to the store in this folder.
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) power_workload: Option<PathBuf>,
-    /// Run so many at a time [default: as many as there are cores].
+    /// Run this many at a time [default: as many as there are cores].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Tell nothing on standard error but errors.
+    /// Print nothing but errors on standard error.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -33,7 +33,7 @@ pub(crate) struct FirmwareArgs {
     /// It is the base station.
     #[arg(long)]
     pub(crate) base: bool,
-    /// Take channels, the control channel and who is the base station from this testbed.
+    /// Take channels, the control channel and the base station from this testbed.
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
     pub(crate) testbed: Option<String>,
     /// The channels that the network may use, such as 15,20,25,26 [default: all].
@@ -56,7 +56,7 @@ pub(crate) struct FirmwareArgs {
     pub(crate) force: bool,
 }
 
-/// What boot loader an image is beside.
+/// The boot loader beside which an image lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BootLoaderArg {
     /// None: Nordic's development kit.

@@ -16,7 +16,7 @@ Examples:
   thalweg keys revoke 17                            node 17 is lost: all others get new pages
   thalweg keys export                               the key, to be printed and locked away")]
 pub(crate) enum KeysCommand {
-    /// Make the key of a network, from which all others come.
+    /// Make a network's key, from which all others come.
     ///
     /// This file decrypts what the nodes send and controls them, so only its owner may read it. If it is lost, all nodes
     /// must be flashed again.
@@ -27,18 +27,18 @@ pub(crate) enum KeysCommand {
     },
     /// Write the flash page with a node's keys, beside one program for all nodes.
     ///
-    /// For an nRF52840 without a boot loader. No image reads the page yet: simulated nodes alone have keys.
+    /// For an nRF52840 without a boot loader. No image reads the page yet: only simulated nodes have keys.
     Mote {
         /// The node's address.
         #[arg(value_name = "NODE", value_parser = values::node)]
         node: NodeId,
-        /// Where the page goes, as Intel HEX: it has the node's keys in it, and its owner alone may read it.
+        /// Where the page goes, as Intel HEX. It holds the node's keys, and only its owner may read it.
         #[arg(long, value_name = "FILE")]
         hex: PathBuf,
         #[command(flatten)]
         keys: KeyFile,
     },
-    /// A mote is lost: no key that it has is used from now on.
+    /// Revoke a lost mote: none of its keys is used from now on.
     ///
     /// The other nodes need new pages of `thalweg keys mote`: keys do not go over the air yet.
     Revoke {

@@ -67,7 +67,7 @@ pub(crate) struct PlanArgs {
     /// the channel; 56400 is a TelosB that listens all the time].
     #[arg(long, value_name = "UW", requires = "lifetime", value_parser = values::microwatts)]
     pub(crate) idle_uw: Option<f64>,
-    /// Where so many base stations stand best, 1 to 8, and what they bring.
+    /// Where this many base stations stand best, 1 to 8, and what they bring.
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "hops"], value_parser = clap::value_parser!(u8).range(1..=8))]
     pub(crate) base_stations: Option<u8>,
     /// The seed of everything random.

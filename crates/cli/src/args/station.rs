@@ -10,7 +10,7 @@ use crate::values::{self, Node};
 /// Stand beside a base station: keep jobs, fetch objects, serve an API and a page.
 ///
 /// The network is simulated, in real time, or with --port behind a base station's line. Jobs, objects and surveys are
-/// kept in --data and outlive the process. Options go before what the configuration says.
+/// kept in --data and outlive the process. Options win over the configuration.
 #[cfg(feature = "daemon")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ Examples:
 docs/gateway.md tells the rest.")]
 #[command(group = clap::ArgGroup::new("nodes").args(["testbed", "config"]).multiple(true))]
 pub(crate) struct GatewayArgs {
-    /// Where to listen; other than on this machine alone only with a token in the configuration [default: 127.0.0.1:8654].
+    /// Where to listen; beyond this machine only with a token in the configuration [default: 127.0.0.1:8654].
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
     /// The folder for objects, jobs and surveys [default: thalweg-data].
@@ -48,23 +48,26 @@ pub(crate) struct GatewayArgs {
     /// The seed of everything random [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// A simulation is so many times as fast as real time, as far as this machine is fast enough [default: 1].
+    /// The base stations of a simulation, such as 1,50: as many objects come at once [default: the testbed's].
+    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node, conflicts_with = "port")]
+    pub(crate) to: Vec<thalweg_units::NodeId>,
+    /// How many times faster than real time a simulation runs, if this machine is fast enough [default: 1].
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<f64>,
-    /// Bytes of each node's object, about: of simulated ones, and for plans [default: 59000].
+    /// Approximate size of each node's object in bytes, in simulation and for plans [default: 59000].
     #[arg(long, value_name = "N", value_parser = values::object_bytes)]
     pub(crate) bytes: Option<u32>,
     /// A configuration: docs/examples/gateway.toml explains every key.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Say whether the configuration is fine, and do nothing.
+    /// Check the configuration, and exit.
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) say: Say,
 }
 
-/// What leads from a host to a base station.
+/// How a host reaches a base station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CableArg {
     /// UARTE0, at 1 Mbaud.
@@ -90,10 +93,10 @@ pub(crate) struct BasestationArgs {
     /// The node that is the base station [default: the testbed's].
     #[arg(long, value_name = "NODE", value_parser = values::number_or_name)]
     pub(crate) to: Option<Node>,
-    /// A pseudo-terminal; so it is where nothing else is named.
+    /// A pseudo-terminal (the default).
     #[arg(long)]
     pub(crate) pty: bool,
-    /// Make this symbolic link to the pseudo-terminal, in the place of one that is there.
+    /// Make this symbolic link to the pseudo-terminal; an existing link is replaced.
     #[arg(long, value_name = "PATH", conflicts_with = "tcp")]
     pub(crate) link: Option<PathBuf>,
     /// Listen here instead, for one host at a time.
@@ -103,7 +106,7 @@ pub(crate) struct BasestationArgs {
     /// nrf52840 then, and a node that has no recording makes one of 59,000 bytes.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["bytes", "save", "baud", "room"])]
     pub(crate) emulated: Option<PathBuf>,
-    /// What leads to the emulated base station: its serial port, or a USB cable.
+    /// How to reach the emulated base station: its serial port, or a USB cable.
     #[arg(long, value_enum, default_value_t = CableArg::Uart, requires = "emulated")]
     pub(crate) line: CableArg,
     /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
@@ -112,7 +115,7 @@ pub(crate) struct BasestationArgs {
     /// Write each node's object into this folder, as NODE.bin, to compare it with what arrives.
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
-    /// Let the network's time run so many times as fast as the clock, as far as the computer keeps up.
+    /// Run the network's time this many times as fast as the clock, if the computer keeps up.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = values::speed)]
     pub(crate) speed: f64,
     /// Carry no more than a serial line of this speed would [default: the network waits for the line].

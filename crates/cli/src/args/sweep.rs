@@ -12,7 +12,7 @@ use crate::values::{self, Seeds};
 
 /// Run an experiment at many settings, in parts that machines share.
 ///
-/// A point is a setting of the experiment's keys. A part is a file in one folder: the rows of one seed at as many points as take some seconds. What is there is done: killed and started again the command goes on, and
+/// A point is a setting of the experiment's keys. A part is a file in one folder: the rows of one seed at as many points as take some seconds. What is there is done: killed and started again the command continues, and
 /// processes and machines that share the folder share the work. More seeds and points later take what is there.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -34,7 +34,7 @@ pub(crate) struct SweepArgs {
     /// A table of points (CSV): keys in its heading, a point in each row; an empty cell leaves the experiment's value.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["over", "random", "latin_hypercube"])]
     pub(crate) points: Option<PathBuf>,
-    /// Draw so many points, each by itself: more of them later leave these as they are.
+    /// Draw this many points, each by itself: drawing more later keeps these.
     #[arg(
         long,
         value_name = "N",
@@ -42,7 +42,7 @@ pub(crate) struct SweepArgs {
         conflicts_with = "latin_hypercube"
     )]
     pub(crate) random: Option<NonZeroUsize>,
-    /// Draw so many points, evenly over each key's range.
+    /// Draw this many points, evenly over each key's range.
     #[arg(long, value_name = "N", requires = "over")]
     pub(crate) latin_hypercube: Option<NonZeroUsize>,
     /// The seed by which points are drawn.
@@ -54,13 +54,13 @@ pub(crate) struct SweepArgs {
     /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again.
     #[arg(long, value_name = "FROM-TO:SHARE")]
     pub(crate) loss: Vec<Loss>,
-    /// Do only every so many-th part: 3/16 is the third of sixteen shares.
+    /// Do one share of the parts: 3/16 is the third of sixteen.
     #[arg(long, value_name = "K/N", default_value_t)]
     pub(crate) shard: Shard,
-    /// Do so many parts at a time [default: as many as there are cores].
+    /// Do this many parts at a time [default: as many as there are cores].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// What parts are: csv, or parquet where the program was built with `--features parquet`.
+    /// The format of parts: csv, or parquet if the program was built with `--features parquet`.
     #[arg(long, value_name = "FORMAT", default_value_t)]
     pub(crate) format: Format,
     /// The folder for parts and a manifest of what was asked.
@@ -72,7 +72,7 @@ pub(crate) struct SweepArgs {
     /// Run nothing; print the experiment's results at each point, over the seeds that are there in this folder.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "over", "points", "seeds", "loss", "out", "status"])]
     pub(crate) results: Option<PathBuf>,
-    /// Say also which of so many shards have parts missing.
+    /// Say also which of this many shards have parts missing.
     #[arg(long, value_name = "N", requires = "status")]
     pub(crate) shards: Option<NonZeroUsize>,
     /// Print one JSON object; of results one a line.

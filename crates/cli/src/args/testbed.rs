@@ -1,4 +1,4 @@
-//! Networks: which there are, what one looks like, and links of other programs. Tests: `tests/all/help.rs`.
+//! Networks: list and show them, and import links of other programs. Tests: `tests/all/help.rs`.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Links that another program wrote, as a CSV.
+    /// Turn links that another program wrote into a CSV.
     ///
     /// Reads spreadsheets (XLSX), Cooja simulations with DGRM edges, zigbee2mqtt network maps, OpenThread diagnostics,
     /// raw rows of mercator, Contiki-NG logs and TOSSIM gains, as well as K7 traces and CSVs. What has no reception ratio

@@ -11,7 +11,7 @@ use super::http::{Answered, Client};
 
 /// A gateway says something every 15 s; one that does not is gone.
 const SILENT: Duration = Duration::from_secs(45);
-/// So many events are buffered here; more wait at the gateway.
+/// How many events are buffered here; more wait at the gateway.
 const AHEAD: usize = 64;
 /// The longest event, in bytes; a job with its report is some kB.
 const LONGEST: usize = 1 << 20;

@@ -14,7 +14,7 @@ use super::model::{Job, State};
 use crate::interrupt::Interrupt;
 use crate::progress::Reporter;
 
-/// So often it is looked whether somebody wants to stop.
+/// How often it checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// A gateway that is gone for longer is given up.
 const AWAY: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! Every command in the pages is one: those that end soon are run, of the others it is asked whether they are
+//! Every command in the pages is one: those that end soon are run, of the others it is checked whether they are
 //! understood, and whether what they name is there.
 
 use std::collections::BTreeSet;
@@ -85,6 +85,8 @@ fn files(folder: &Path) {
     for name in ["mysite.toml", "mine.toml", "site.toml"] {
         fs::copy(root().join("testbeds/line5.toml"), folder.join(name)).unwrap();
     }
+    let links = root().join("docs/examples/bridge.csv");
+    fs::copy(links, folder.join("bridge.csv")).unwrap();
     let board = root().join("boards/telosb-contiki.toml");
     fs::copy(board, folder.join("myboard.toml")).unwrap();
     fs::write(folder.join("photo.jpg"), [7; 3000]).unwrap();
@@ -116,7 +118,7 @@ fn commands_that_end_soon_run() {
     for command in all() {
         let words: Vec<&str> = command.split(' ').collect();
         let is_client = words[0] == "jobs" || words.contains(&"--gateway");
-        // Behind a port or a gateway there is nobody, and sweeps take long: it is asked whether it is understood.
+        // Behind a port or a gateway there is nothing here, and sweeps take long: only the arguments are checked.
         if (is_client || words[0] == "sweep") && !has_place(&command) {
             let mut ask = Command::cargo_bin("thalweg").unwrap();
             ask.args(&words).arg("--help").assert().success();
@@ -180,7 +182,7 @@ fn experiments_and_papers_that_pages_name_are_there() {
             assert!(there, "thalweg {command}: {name}");
             named += 1;
         }
-        // An option that is not known is told before the name of an experiment.
+        // An unknown option is reported before the name of an experiment.
         let mut args = words.clone();
         args.truncate(1);
         args.extend(options.map_or(&[][..], |at| &words[at + 1..]));

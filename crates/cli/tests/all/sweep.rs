@@ -174,23 +174,60 @@ fn what_is_missing_is_told_by_part_and_shard() {
 }
 
 #[test]
-fn a_part_that_fails_is_told_with_point_and_seed_after_the_others() {
+fn a_point_that_fails_is_told_with_its_seed_and_leaves_the_others_of_its_part_alone() {
     let dir = folder();
+    let cheap = PATHS.replace("cpu_s = 5.0", "cpu_s = 1.0");
+    fs::write(dir.path().join("paths.toml"), cheap).unwrap();
     let args = "sweep paths.toml --over run.route.min_paths=2,1 --seeds 1..2 --out runs";
     let args: Vec<&str> = args.split(' ').collect();
-    let (status, stdout, stderr) = said(dir.path(), &args);
-    assert_eq!(status, Some(1), "{stderr}");
-    assert_eq!(
-        stdout,
-        "runs: paths at 2 points with 2 seeds: 2 of 4 parts\n"
-    );
-    for seed in [1, 2] {
-        let place = format!("thalweg: seed {seed}, run.route.min_paths = 2: line5");
-        assert!(stderr.contains(&place), "{stderr}");
+    let there = "paths at 2 points with 2 seeds: 2 of 2 parts, 2 with points that failed";
+    // The second time nothing is left to do, and what failed is told again.
+    for _ in 0..2 {
+        let (status, stdout, stderr) = said(dir.path(), &args);
+        assert_eq!(status, Some(1), "{stderr}");
+        assert_eq!(stdout, format!("runs: {there}\n"));
+        for seed in [1, 2] {
+            let place = format!("thalweg: seed {seed}, run.route.min_paths = 2: line5");
+            assert!(stderr.contains(&place), "{stderr}");
+        }
+        let last = "thalweg: error: 2 runs failed; delete files that end in failed.csv to have them tried again\n";
+        assert!(stderr.ends_with(last), "{stderr}");
     }
-    let last = "thalweg: error: 2 parts failed; the same command tries them again\n";
-    assert!(stderr.ends_with(last), "{stderr}");
-    assert_eq!(files(&dir.path().join("runs")).len(), 2 + 1, "and no marks");
+    let made = files(&dir.path().join("runs"));
+    let names: Vec<&String> = made
+        .keys()
+        .filter(|name| name.ends_with(".failed.csv"))
+        .collect();
+    assert_eq!((made.len(), names.len()), (2 + 1, 2), "and no marks");
+    let text = String::from_utf8(made[names[0]].clone()).unwrap();
+    assert_eq!(
+        text.lines()
+            .filter(|line| line.contains("line5, seed"))
+            .count(),
+        1,
+        "{text}"
+    );
+    assert!(text.lines().count() > 2, "rows of the other point: {text}");
+    let said = succeeds(dir.path(), &["sweep", "--status", "runs"]);
+    assert!(
+        said.starts_with(there) && said.matches("failed: seed ").count() == 2,
+        "{said}"
+    );
+}
+
+#[test]
+fn a_part_that_was_emptied_is_made_again() {
+    let dir = folder();
+    let mut sweep = SWEEP.to_vec();
+    sweep.push("runs");
+    succeeds(dir.path(), &sweep);
+    let made = files(&dir.path().join("runs"));
+    let part = made.keys().find(|name| name.ends_with(".csv")).unwrap();
+    fs::write(dir.path().join("runs").join(part), "").unwrap();
+    let said = succeeds(dir.path(), &["sweep", "--status", "runs"]);
+    assert!(said.contains("7 of 8 parts"), "{said}");
+    succeeds(dir.path(), &sweep);
+    assert_eq!(files(&dir.path().join("runs")), made);
 }
 
 /// With the feature or without: it is a feature of the library, which another package may have asked for.

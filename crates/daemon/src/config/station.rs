@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use thalweg_units::{Channel, ChannelSet};
+use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use super::within;
 use thalweg_host::line::{Address, AddressError};
@@ -15,6 +15,8 @@ use thalweg_host::segments::LARGEST;
 
 /// So many stations at most.
 const MOST: usize = 16;
+/// So many base stations of one network at most.
+const MOST_TO: usize = 8;
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 24;
 
@@ -51,6 +53,9 @@ pub struct NetworkConfig {
     pub control: Option<Channel>,
     /// Whether its nodes have keys.
     pub security: SecurityConfig,
+    /// The base stations of a simulation, by their nodes: as many objects come at once. The testbed's where none is named.
+    #[serde(deserialize_with = "nodes")]
+    pub to: Vec<NodeId>,
 }
 
 /// Whether a network is secured.
@@ -78,6 +83,7 @@ impl Default for NetworkConfig {
             channels: None,
             control: None,
             security: SecurityConfig::Off,
+            to: Vec::new(),
         }
     }
 }
@@ -191,6 +197,23 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
         false => Err(D::Error::custom(format!(
             "a name has 1 to {LONGEST_NAME} letters, digits, \"-\" and \"_\""
         ))),
+    }
+}
+fn nodes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<NodeId>, D::Error> {
+    let numbers = Vec::<u16>::deserialize(from)?;
+    let named = numbers.into_iter().map(NodeId::new);
+    let named: Vec<NodeId> = named.collect::<Result<_, _>>().map_err(D::Error::custom)?;
+    base_stations(named).map_err(D::Error::custom)
+}
+/// `named` as base stations of one network: some, and none twice.
+///
+/// # Errors
+/// What was expected.
+pub fn base_stations(named: Vec<NodeId>) -> Result<Vec<NodeId>, String> {
+    let distinct: BTreeSet<NodeId> = named.iter().copied().collect();
+    match (1..=MOST_TO).contains(&named.len()) && distinct.len() == named.len() {
+        true => Ok(named),
+        false => Err(format!("expected 1 to {MOST_TO} base stations, none twice")),
     }
 }
 fn channel<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Channel>, D::Error> {

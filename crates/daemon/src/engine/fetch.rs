@@ -39,7 +39,7 @@ impl<N: Connector> Runner<N> {
             (measured, _) => measured?,
         };
         let mut assembly = Assembly::of_stored(station.store().parts(job.id)?);
-        station.begin_phase((base, 1.0));
+        station.begin_phase(job.id, (base, 1.0));
         let eligibility = station.eligibility()?;
         if let Some(wait) = eligibility.blocked_by(job) {
             // By the batteries of the survey that was just made.
@@ -78,10 +78,11 @@ impl<N: Connector> Runner<N> {
             stop: &|| station.is_interrupted(),
             before: &|order| numbered(&station, order),
             tick: &|_| {},
+            recall: &|| None,
         };
         let report = collector.fetch(&mut watched, &fetch_request, &mut assembly, &mut observer)?;
         let course = station
-            .running()
+            .running_job(job.id)
             .map_or(Vec::new(), |running| running.course);
         let fetched = Fetched {
             report: &report,
@@ -113,7 +114,7 @@ struct Fetched<'a> {
 
 /// A transfer of a job: its route, and how it ended.
 #[derive(Serialize)]
-struct Try {
+pub(super) struct Try {
     protocol: &'static str,
     source: Option<u16>,
     hops: usize,
@@ -126,7 +127,7 @@ struct Try {
 }
 
 impl Try {
-    fn of(station: &StationState, choice: &ProtocolPlan) -> Self {
+    pub(super) fn of(station: &StationState, choice: &ProtocolPlan) -> Self {
         let ids = &station.facts.network.place.ids;
         let id = |index: &usize| ids.get(*index).map(|id| id.get());
         let plan = &choice.plan;
@@ -272,7 +273,7 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
         let payload = u32::from(terms.payload.bytes());
         self.before = attempt.range.offset / payload;
         let packets = attempt.bytes.div_ceil(u64::from(payload)) as u32;
-        self.station.set_plan(&choice.plan, packets);
+        self.station.set_plan(self.job, &choice.plan, packets);
         if self.tries.len() == TRIES {
             self.tries.remove(0);
         }
@@ -282,7 +283,7 @@ impl<F: Network> TransferObserver<F> for StoreObserver<'_> {
     }
     fn progress(&mut self, _protocol: &str, progress: Progress) -> ControlFlow<()> {
         if !matches!(progress, Progress::Planned { .. }) {
-            self.station.progress(progress.after(self.before));
+            self.station.progress(self.job, progress.after(self.before));
         }
         Continue(())
     }

@@ -10,10 +10,12 @@ mod session;
 mod stop;
 mod survey;
 mod watched;
+mod waves;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::good_links::{GoodLinks, SURVEYS};
 use super::shared::Counts;
 use super::snapshot::LinkSnapshot;
 use super::station_state::{now, JobEnd, Line, NextJob, StationState};
@@ -59,6 +61,7 @@ pub(super) fn serve<N: Connector>(
         pauses: PAUSES.into_iter(),
         losses: (JobId(0), 0),
         refreshed: None,
+        waves: None,
         station,
     };
     while !runner.station.is_stopping() {
@@ -74,7 +77,11 @@ pub(super) fn serve<N: Connector>(
         }
         runner.station.write_ends();
         runner.station.delete_old();
-        let next = runner.station.next_job();
+        let next = match runner.wave() {
+            Ok(true) => continue,
+            Ok(false) => runner.station.next_job(),
+            Err(why) => Err(why),
+        };
         match next {
             Ok(NextJob::Stop) => return,
             Ok(NextJob::Idle) => {
@@ -111,8 +118,17 @@ pub(super) fn resume(station: &StationState) -> Result<Option<NetworkTime>, Stor
     for (at, batteries) in reports.iter().rev() {
         station.note_batteries(batteries, *at);
     }
+    let nodes = facts.network.place.ids.len();
+    // One by one: of a large site each takes megabytes.
+    let ids = station.store().survey_ids(network, SURVEYS)?;
+    for id in ids.into_iter().rev() {
+        let survey = station.store().survey(id, nodes)?;
+        if let Some(survey) = survey {
+            station.note_good_links(GoodLinks::of(&survey.links, survey.measured_at));
+        }
+    }
     let most = MAX_SURVEYS as u32;
-    let found = (station.store()).surveys(network, facts.network.place.ids.len(), most)?;
+    let found = (station.store()).surveys(network, nodes, most)?;
     let mut earlier = found.into_iter();
     if let Some(found) = earlier.next() {
         let earlier = earlier.collect();
@@ -193,6 +209,8 @@ struct Runner<N: Connector> {
     losses: (JobId, u32),
     /// When links were last measured because the station was idle.
     refreshed: Option<Instant>,
+    /// How fetches go at once, over the present links.
+    waves: Option<waves::Waves>,
     station: Arc<StationState>,
 }
 
@@ -218,19 +236,19 @@ impl<N: Connector> Runner<N> {
         let (state, why) = match ended {
             Ok(()) => (JobState::Done, None),
             Err(Stop::Failed(why)) => (JobState::Failed, Some(why)),
-            Err(Stop::Interrupted) => (station.interrupted_state(), None),
+            Err(Stop::Interrupted) => (station.interrupted_state(job.id), None),
             Err(Stop::Blocked(wait)) => {
                 if wait.is_news() {
                     station.log(Level::Info, &format!("{name}: {wait}"));
                 }
-                (station.interrupted_state(), None)
+                (station.interrupted_state(job.id), None)
             }
             Err(Stop::Lost(why)) => {
                 self.disconnect(&why);
                 if matches!(job.work, Work::Session(_)) && begun.elapsed() >= LASTED {
                     self.losses = (job.id, 0);
                 }
-                match (station.interrupted_state(), self.is_hopeless(job.id)) {
+                match (station.interrupted_state(job.id), self.is_hopeless(job.id)) {
                     (JobState::Cancelled, _) => (JobState::Cancelled, None),
                     (_, true) => (JobState::Failed, Some(why.to_string())),
                     (_, false) => (JobState::Queued, None),

@@ -20,6 +20,7 @@ fn station(dir: &std::path::Path, ids: &[u16]) -> StationState {
     let facts = Facts {
         network: Description {
             sink: ids[0],
+            beside: Vec::new(),
             place: Place {
                 labels: Default::default(),
                 name: "row".to_owned(),

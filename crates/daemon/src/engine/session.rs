@@ -176,7 +176,7 @@ impl StreamStore for SessionStore<'_> {
         };
         self.sources = sources.iter().map(whole).collect();
         self.station
-            .session_progress(self.at_s, self.whole_s, &self.sources);
+            .session_progress(self.job, self.at_s, self.whole_s, &self.sources);
         let at_s = self.at_s as u32;
         match at_s >= self.due_s {
             true => self.sample(at_s).map_err(store_failure),
@@ -278,6 +278,7 @@ pub(super) fn run(
         stop: &|| station.is_interrupted(),
         before: &|_| Ok(None),
         tick: &|_| {},
+        recall: &|| None,
     };
     let ended = thalweg_host::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut store, stored) = session.finish(watched.now());

@@ -15,6 +15,7 @@ use super::stop::Stop;
 use super::watched::{numbered, Watched};
 use super::{account, plan, Runner};
 use crate::clock::wall_time;
+use crate::good_links::GoodLinks;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
 use thalweg_host::connector::{Connector, Facts};
@@ -101,7 +102,7 @@ impl<N: Connector> Runner<N> {
             let links = || facts.network.link_state(surveyed.links.clone());
             wanted.is_some_and(|wanted| links().plan(&wanted).is_ok())
         };
-        station.begin_phase((0.0, share));
+        station.begin_phase(job.id, (0.0, share));
         let spent = self.spent();
         let (network, collector) = self.connection()?;
         let sweep = Cell::new(None);
@@ -109,6 +110,7 @@ impl<N: Connector> Runner<N> {
             network,
             stop: &|| station.is_interrupted(),
             before: &|order| numbered(&station, order),
+            recall: &|| None,
             tick: &|now| {
                 if let Some(Sweep { of, lasts, begun }) = sweep.get() {
                     let begun = begun.unwrap_or(now);
@@ -117,7 +119,7 @@ impl<N: Connector> Runner<N> {
                         lasts,
                         begun: Some(begun),
                     }));
-                    station.progress(swept(of, now.since(begun), lasts));
+                    station.progress(job.id, swept(of, now.since(begun), lasts));
                 }
             },
         };
@@ -130,7 +132,7 @@ impl<N: Connector> Runner<N> {
                 }),
                 _ => None,
             });
-            station.progress(progress);
+            station.progress(job.id, progress);
             Continue(())
         };
         let began = watched.now();
@@ -175,6 +177,7 @@ impl<N: Connector> Runner<N> {
             links: &measured,
         };
         station.keep_survey(&survey)?;
+        station.note_good_links(GoodLinks::of(&measured, now()));
         let outcome = SurveyOutcome {
             duration_s: took_s,
             links,
@@ -199,7 +202,7 @@ impl<N: Connector> Runner<N> {
     }
 
     /// Whether there are links that are not too old.
-    fn has_recent_links(&self) -> bool {
+    pub(super) fn has_recent_links(&self) -> bool {
         let snapshot = self.station.snapshot();
         snapshot.is_some_and(|snapshot| !self.is_old(&snapshot))
     }

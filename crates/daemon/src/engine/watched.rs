@@ -22,7 +22,12 @@ pub(super) struct Watched<'a, F: Network> {
     pub(super) tick: &'a dyn Fn(NetworkTime),
     /// What is to be ordered before an order.
     pub(super) before: Before<'a, F>,
+    /// What is to be ordered meanwhile, if anything is.
+    pub(super) recall: Recall<'a, F>,
 }
+
+/// What is to be ordered meanwhile, and whom.
+type Recall<'a, F> = &'a dyn Fn() -> Option<(NodeId, <F as Network>::Order)>;
 
 /// What is to be ordered before an order, if anything is.
 type Before<'a, F> =
@@ -64,6 +69,9 @@ impl<F: Network> Layered for Watched<'_, F> {
                 return Ok(Notice::Cancelled);
             }
             (self.tick)(self.network.now());
+            if let Some((station, order)) = (self.recall)() {
+                self.network.order(station, order)?;
+            }
             let slice = until.min(self.network.now() + SLICE);
             match self.network.next(slice)? {
                 Notice::Nothing if slice < until => {}

@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{header, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::Json;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use thalweg_units::NodeId;
 
@@ -168,6 +168,12 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
     .await
 }
 
+/// A list of jobs.
+#[derive(Serialize)]
+struct Jobs<'a> {
+    jobs: Vec<view::Job<'a>>,
+}
+
 pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -> Answer {
     app.with_stations(move |stations| {
         let of: Vec<&StationState> = match &part.station {
@@ -190,8 +196,9 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
         let all = open.iter().chain(&ended);
         let waiting = stations.waiting()?;
         let job_json = |job| stations.job_view(job, &running, waiting.why(job));
-        let all: Vec<_> = all.map(job_json).collect();
-        Ok(Json(json!({ "jobs": all })).into_response())
+        let jobs = all.map(job_json).collect();
+        // Not by way of values: outcomes of a thousand jobs are megabytes.
+        Ok(Json(Jobs { jobs }).into_response())
     })
     .await
 }
@@ -208,7 +215,7 @@ fn work(station: &StationState, kind: &str, from: &[u16]) -> Result<Vec<Work>, R
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        match node == station.facts.network.sink {
+        match station.facts.network.is_station(node) {
             true => Err(refused(format!("node {node} is the base station"))),
             false if kind == "plan" => Ok(Work::Plan { from: node }),
             false => Ok(Work::Fetch { from: node }),
@@ -410,6 +417,7 @@ fn station_json(station: &StationState) -> Value {
         "name": station.network(),
         "about": facts.about,
         "sink": facts.network.sink.get(),
+        "beside": facts.network.beside.iter().map(|node| node.get()).collect::<Vec<u16>>(),
         "nodes": facts.network.place.ids.len(),
         "protocol": station.transfers.protocol.name,
         "line": station.line(),

@@ -86,7 +86,8 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
     let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
     let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
     let ages = each(stations, |s| Some(s.snapshot()?.age_s() as f64));
-    let rate = |s: &StationState| s.running().map_or(0.0, |job| job.rate_kbps * 125.0);
+    let rate =
+        |s: &StationState| -> f64 { s.running().iter().map(|job| job.rate_kbps * 125.0).sum() };
     let rates = each(stations, |s| Some(rate(s)));
     Ok([
         gauge("thalweg_up_seconds", "Since the daemon began.", up),

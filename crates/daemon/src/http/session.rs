@@ -14,7 +14,7 @@ use thalweg_host::connector::Sessions;
 use thalweg_host::store::{JobId, StoredJob, Work};
 pub(super) use thalweg_host::transfer::session::{SessionRequest, DEMAND};
 
-/// The policy of a session, unless somebody says.
+/// The policy of a session, unless the request names one.
 pub(super) const POLICY: &str = "demand-limited";
 
 /// Queues a session that a form or a program asks for.
@@ -34,7 +34,7 @@ pub(super) fn queue(
         place
             .index_of(node)
             .map_err(|why| refused(why.to_string()))?;
-        if node == station.facts.network.sink {
+        if station.facts.network.is_station(node) {
             return Err(refused(format!("node {node} is the base station")));
         }
     }

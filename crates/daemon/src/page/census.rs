@@ -86,7 +86,7 @@ pub(super) fn of(station: &StationState) -> Result<Vec<Row>, StoreError> {
         let health = health.get(index).copied().unwrap_or_default();
         Row {
             id: *id,
-            is_sink: *id == facts.network.sink,
+            is_sink: facts.network.is_station(*id),
             presence: presence(surveyed, delivered),
             heard_at: (surveyed.filter(|(_, is_there)| *is_there))
                 .map(|(at, _)| at)

@@ -27,7 +27,7 @@ pub(super) fn fetched(
         None => serde_json::from_value(outcome["course"].clone()).unwrap_or_default(),
     };
     let route = match running.and_then(|running| running.plan.as_deref()) {
-        Some(plan) => Some(Route::of(plan)),
+        Some(plan) => Route::of_all([plan]),
         None => tries
             .last()
             .zip(station)

@@ -5,7 +5,6 @@ use maud::{html, Markup};
 use super::label::{bar, state, title};
 use super::text::when;
 use super::{fact, fetched, forms, log, page, plan, session, transfers};
-use crate::station_state::StationState;
 use crate::stations::Stations;
 use thalweg_host::store::{JobId, StoreError, StoredJob, Work};
 
@@ -19,8 +18,7 @@ pub(crate) fn job(
     };
     // Its station may be configured no more.
     let station = stations.named(Some(&job.station)).ok();
-    let running = station.and_then(StationState::running);
-    let running = running.filter(|running| running.id == id);
+    let running = station.and_then(|station| station.running_job(id));
     let content = html! {
         div #job data-live {
             @if let Some(running) = &running { p.wide { (bar(running)) } }

@@ -15,6 +15,7 @@ use thalweg_planner::{LinkQualities, Plan};
 use thalweg_units::{Channel, NodeId};
 
 use super::query;
+use crate::good_links::GOOD;
 use crate::station_state::StationState;
 use thalweg_host::connector::Facts;
 
@@ -32,10 +33,10 @@ const ROOMY: usize = 150;
 /// More nodes than these have no room for them on a phone.
 const ROOMY_ON_PHONE: usize = 30;
 
-/// The share of frames that a good link carries.
-pub(super) const GOOD: f64 = 0.9;
 /// Links that carry a smaller share are not drawn.
 const DRAWN: f64 = 0.5;
+/// So many links are drawn at most, the best.
+const MOST_LINKS: usize = 5_000;
 
 /// What stands at nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,22 +69,29 @@ pub(super) enum Marked<'a> {
     Node(usize),
 }
 
-/// The route of a transfer.
+/// The route of a transfer, or of several at once.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
-    source: usize,
+    sources: Vec<usize>,
     active: Vec<usize>,
     paths: Vec<Vec<usize>>,
 }
 
 impl Route {
-    /// The route of `plan`.
-    pub(super) fn of(plan: &Plan) -> Self {
-        Self {
-            source: plan.source,
-            active: plan.active_nodes().iter().map(|(node, _)| *node).collect(),
-            paths: plan.paths.clone(),
+    /// The routes of `plans`; none where there are none.
+    pub(super) fn of_all<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Option<Self> {
+        let mut all = Self {
+            sources: Vec::new(),
+            active: Vec::new(),
+            paths: Vec::new(),
+        };
+        for plan in plans {
+            all.sources.push(plan.source);
+            let active = plan.active_nodes();
+            all.active.extend(active.iter().map(|(node, _)| *node));
+            all.paths.extend(plan.paths.iter().cloned());
         }
+        (!all.sources.is_empty()).then_some(all)
     }
     /// The route that a job's outcome has, of a plan or of a transfer; none where its nodes are not in `facts`.
     pub(super) fn stored(outcome: &Value, facts: &Facts) -> Option<Self> {
@@ -104,7 +112,7 @@ impl Route {
             }
         };
         Some(Self {
-            source: index(outcome.get("source")?)?,
+            sources: vec![index(outcome.get("source")?)?],
             active,
             paths,
         })
@@ -116,10 +124,14 @@ fn both(links: &LinkQualities, a: usize, b: usize, channel: Channel) -> f64 {
     links.prr(a, b, channel).min(links.prr(b, a, channel))
 }
 
-/// Hops of each node from node `sink`, over links that are good both ways.
-pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<Option<usize>> {
+/// Hops of each node from the nearest of `sinks`, over links that are good both ways.
+pub(super) fn hops(
+    links: &LinkQualities,
+    sinks: impl Iterator<Item = usize>,
+    channel: Channel,
+) -> Vec<Option<usize>> {
     let mut hops = vec![None; links.nodes()];
-    let mut left = VecDeque::from([(sink, 0)]);
+    let mut left: VecDeque<_> = sinks.map(|sink| (sink, 0)).collect();
     while let Some((node, far)) = left.pop_front() {
         match hops.get_mut(node) {
             Some(links @ None) => *links = Some(far),
@@ -191,7 +203,6 @@ struct NodeStyle<'a> {
     look: &'a Look<'a>,
     /// The nodes that are marked.
     active: Vec<usize>,
-    sink: usize,
     /// Hops from the base station; none before links are measured.
     hops: Option<Vec<Option<usize>>>,
     /// Hops of the farthest.
@@ -205,8 +216,8 @@ struct NodeStyle<'a> {
 }
 
 impl NodeStyle<'_> {
-    fn hint(&self, index: usize, id: NodeId, hops: Option<usize>) -> String {
-        let place = match (index == self.sink, hops, &self.hops) {
+    fn hint(&self, id: NodeId, hops: Option<usize>) -> String {
+        let place = match (self.facts.network.is_station(id), hops, &self.hops) {
             (true, ..) => "the base station".to_owned(),
             (_, Some(1), _) => "1 hop from the base station".to_owned(),
             (_, Some(hops), _) => format!("{hops} hops from the base station"),
@@ -226,9 +237,12 @@ impl NodeStyle<'_> {
     fn node(&self, index: usize, id: NodeId) -> Node {
         let hops = self.hops.as_ref();
         let hops = hops.and_then(|hops| hops.get(index).copied().flatten());
-        let (is_sink, is_active) = (index == self.sink, self.active.contains(&index));
+        let (is_sink, is_active) = (
+            self.facts.network.is_station(id),
+            self.active.contains(&index),
+        );
         let (is_route, is_source) = match self.look.marked {
-            Marked::Route(route) => (true, route.source == index),
+            Marked::Route(route) => (true, route.sources.contains(&index)),
             _ => (false, false),
         };
         let is_idle = is_route && !is_active;
@@ -265,7 +279,7 @@ impl NodeStyle<'_> {
                 _ => None,
             },
             leads_to: Some(format!("/nodes/{id}{}", self.query)),
-            hint: self.hint(index, id, hops),
+            hint: self.hint(id, hops),
             ..Node::new(name, fill)
         }
     }
@@ -314,8 +328,9 @@ fn map(
     look: &Look<'_>,
     width: f64,
 ) -> Map {
-    let (ids, sink) = (&facts.network.place.ids, facts.network.sink_index());
-    let far = links.map(|(links, channel)| hops(links, sink, channel));
+    let ids = &facts.network.place.ids;
+    let sinks = || facts.network.station_indices();
+    let far = links.map(|(links, channel)| hops(links, sinks(), channel));
     let deepest = far.iter().flatten().flatten().copied().max();
     let style = NodeStyle {
         facts,
@@ -325,7 +340,6 @@ fn map(
             Marked::Node(node) => vec![node],
             Marked::Found(nodes) => nodes.to_vec(),
         },
-        sink,
         deepest: deepest.unwrap_or(0),
         is_roomy: ids.len() <= if width < WIDTH { ROOMY_ON_PHONE } else { ROOMY },
         is_dense: ids.len() > 60 || width < WIDTH,
@@ -390,6 +404,8 @@ fn link_lines((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -
         .filter(|(a, b, ratio)| *ratio >= DRAWN && is_meant(*a, *b))
         .collect();
     pairs.sort_by(|x, y| x.2.total_cmp(&y.2).then((x.0, x.1).cmp(&(y.0, y.1))));
+    // The best: more of them are no picture, and megabytes.
+    let pairs = pairs.split_off(pairs.len().saturating_sub(MOST_LINKS));
     // Many links need less ink each.
     let ink = (8.0 / (pairs.len() as f64).sqrt()).clamp(0.1, 0.8);
     let ink = match marked {

@@ -28,8 +28,8 @@ pub(crate) fn network(
     shown: &MapQuery,
 ) -> Result<String, StoreError> {
     let running = station.running();
-    let route = running.and_then(|running| running.plan);
-    let route = route.as_deref().map(Route::of);
+    let plans = running.iter().filter_map(|running| running.plan.as_deref());
+    let route = Route::of_all(plans);
     let wanted = shown
         .find
         .as_deref()

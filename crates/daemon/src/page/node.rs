@@ -4,16 +4,15 @@ use maud::{html, Markup};
 use thalweg_draw::chart::Base;
 use thalweg_units::{Channel, NodeId};
 
-use super::map::{figure, hops, Look, Marked, GOOD};
+use super::map::{figure, hops, Look, Marked};
 use super::text::{age, ago, seconds_of, when};
 use super::{fact, forms, named, objects, page, query, series, table};
+use crate::good_links::SURVEYS;
 use crate::station_state::{now, StationState};
 use crate::stations::Stations;
 use thalweg_host::connector::Spending;
-use thalweg_host::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
+use thalweg_host::store::{day_of, StoreError, StoredTransfer};
 
-/// The surveys in the charts.
-const SURVEYS: u32 = 16;
 /// The surveys in the table.
 const ROWS: usize = 8;
 /// The channels in a chart.
@@ -40,7 +39,7 @@ pub(crate) fn node(
         dl { (facts(station, (index, node), transfers.first())?) }
         (figure(station, &Look::at(Marked::Node(index))))
         (neighbours(station, index))
-        (over_time(station, index)?)
+        (over_time(station, index))
         (power(station, node)?)
         h2 { "Objects" }
         (courses(&transfers))
@@ -64,13 +63,14 @@ fn facts(
     let health = station.health()?.get(index).copied().unwrap_or_default();
     let far = snapshot.as_ref().map(|snapshot| {
         let state = &snapshot.link_state;
-        let far = hops(state.links(), state.sink(), state.routing_channel());
+        let sinks = network.station_indices();
+        let far = hops(state.links(), sinks, state.routing_channel());
         far.get(index).copied().flatten()
     });
     let spots = network.positions.as_ref();
     Ok(html! {
         @if let (Some(snapshot), Some(far)) = (&snapshot, far) {
-            @if node != network.sink {
+            @if !network.is_station(node) {
                 (fact("Hops to the base station", far.map_or("no good link".to_owned(), |hops| hops.to_string())))
             }
             @if snapshot.missing.contains(&node) {
@@ -153,15 +153,6 @@ fn neighbours(station: &StationState, index: usize) -> Markup {
         p.faint { "Shares of frames that arrive, from the last survey." }
         div.tall { (table("Links", &head, &rows)) }
     }
-}
-
-/// Neighbours over links that are good both ways.
-fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
-    let others = survey.links.heard_from(index, channel);
-    let good = others.filter(|(other, quality)| {
-        quality.prr >= GOOD && survey.links.prr(*other, index, channel) >= GOOD
-    });
-    good.count()
 }
 
 /// Goodput and energy of a node's transfers.
@@ -250,16 +241,13 @@ fn power(station: &StationState, node: NodeId) -> Result<Markup, StoreError> {
 }
 
 /// Good links on each channel, survey by survey.
-fn over_time(station: &StationState, index: usize) -> Result<Markup, StoreError> {
-    let facts = &station.facts;
-    let network = (station.network(), facts.network.sink);
-    let surveys = station
-        .store()
-        .surveys(network, facts.network.place.ids.len(), SURVEYS)?;
+fn over_time(station: &StationState, index: usize) -> Markup {
+    // The youngest first.
+    let surveys = station.good_links();
     let Some(latest) = surveys.first() else {
-        return Ok(html! {});
+        return html! {};
     };
-    let channels: Vec<_> = latest.links.channels().iter().collect();
+    let channels = latest.channels.clone();
     let head: Vec<String> = channels.iter().map(|c| format!("channel {c}")).collect();
     let head: Vec<&str> = ["Survey"]
         .into_iter()
@@ -268,17 +256,17 @@ fn over_time(station: &StationState, index: usize) -> Result<Markup, StoreError>
     let rows = html! {
         @for survey in surveys.iter().take(ROWS) {
             tr {
-                td { (ago(survey.measured_at)) }
-                @for channel in &channels { td { (good(survey, index, *channel)) } }
+                td { (ago(survey.at)) }
+                @for channel in &channels { td { (survey.on(index, *channel)) } }
             }
         }
     };
     let line = |channel: &Channel| {
         let points = surveys.iter().rev();
-        let points = points.map(|s| (age(s.measured_at), good(s, index, *channel) as f64));
+        let points = points.map(|s| (age(s.at), f64::from(s.on(index, *channel))));
         (format!("channel {channel}"), points.collect())
     };
-    Ok(html! {
+    html! {
         h2 { "Good links over time" }
         p.faint { "Neighbours with which 0.9 of all frames arrive, both ways, survey by survey." }
         @if surveys.len() > 1 {
@@ -289,5 +277,5 @@ fn over_time(station: &StationState, index: usize) -> Result<Markup, StoreError>
             ))
         }
         (table("Good links over time", &head, &rows))
-    })
+    }
 }

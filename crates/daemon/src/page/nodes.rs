@@ -72,7 +72,8 @@ type Placed = (Row, Distance);
 fn placed(station: &StationState) -> Result<Vec<Placed>, StoreError> {
     let far = station.snapshot().map(|snapshot| {
         let state = &snapshot.link_state;
-        map::hops(state.links(), state.sink(), state.routing_channel())
+        let sinks = station.facts.network.station_indices();
+        map::hops(state.links(), sinks, state.routing_channel())
     });
     let distance = |index: usize| match &far {
         None => Distance::Unknown,

@@ -30,7 +30,7 @@ fn many_sources_are_three_lines_and_the_chosen_one() {
     assert_eq!(names(&many), ["most", "middle", "least", "node 7"]);
     let last = many.series.iter().map(|s| s.points[359].y);
     assert!(last.eq([139.0, 70.0, 1.0, 7.0]));
-    // Lines without marks are told apart by their dashes.
+    // Lines without marks differ by their dashes.
     let svg = many.to_svg();
     assert!(svg.matches("stroke-dasharray").count() >= 6);
     assert!(svg.len() < 40_000, "{}", svg.len());

@@ -1,4 +1,4 @@
-//! Cancelling jobs: one that waits, the one that runs, a group. Tests: `crates/daemon/tests/all/`.
+//! Cancelling jobs: one that waits, one that runs, a group. Tests: `crates/daemon/tests/all/`.
 
 use thalweg_host::store::{JobId, JobState, StoreError};
 
@@ -18,7 +18,7 @@ impl StationState {
             return Ok(Cancel::Done);
         }
         let mut live = self.live();
-        match live.running.as_mut().filter(|running| running.id == id) {
+        match live.running.iter_mut().find(|running| running.id == id) {
             Some(running) => {
                 running.cancelled = true;
                 running.phase = "is being cancelled".to_owned();
@@ -32,7 +32,7 @@ impl StationState {
             }
         }
     }
-    /// Cancels those of group `id` that wait, and the one that runs. Says how many were cancelled, or will be.
+    /// Cancels those of group `id` that wait, and those that run. Says how many were cancelled, or will be.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -46,15 +46,13 @@ impl StationState {
         for job in &queued {
             self.emit_job(*job);
         }
-        let running = self.running().map(|running| running.id);
-        let running = match running {
-            Some(running) => self.store().job(running)?,
-            None => None,
-        };
         let mut cancelled = queued.len();
-        if let Some(job) = running.filter(|job| job.group == Some(id)) {
-            let done = self.cancel(job.id)?;
-            cancelled += usize::from(matches!(done, Cancel::Done | Cancel::Requested));
+        for running in self.running() {
+            let job = self.store().job(running.id)?;
+            if job.is_some_and(|job| job.group == Some(id)) {
+                let done = self.cancel(running.id)?;
+                cancelled += usize::from(matches!(done, Cancel::Done | Cancel::Requested));
+            }
         }
         Ok(cancelled)
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::StationState;
 use crate::limits::{Blocked, NoWay};
 use thalweg_host::collector::{Patience, Search};
-use thalweg_host::job::said;
+use thalweg_host::job::wait_text;
 use thalweg_host::store::JobId;
 use thalweg_planner::LinkQualities;
 use thalweg_units::Duration;
@@ -119,7 +119,7 @@ impl StationState {
             true => why.clone(),
             false => format!(
                 "{why}; links were measured again for {} in vain",
-                said(waited)
+                wait_text(waited)
             ),
         })
     }

@@ -1,4 +1,4 @@
-//! The daemon and a broker: what waits for it, what it is told, what is told again.
+//! The daemon and a broker: what waits for it, what it gets, what it gets again.
 //!
 //! The broker here answers as the test wants. A real one is in `.ci/mqtt.py`.
 

@@ -12,6 +12,7 @@ mod sessions;
 mod stations;
 mod strangers;
 mod waiting;
+mod waves;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
@@ -48,13 +49,12 @@ fn an_object_is_asked_for_watched_and_downloaded() {
         (&"queued".into(), Some(0.0))
     );
 
-    let (mut last, mut steps, mut packets) = (0.0, 0, 0);
+    let (mut last, mut steps) = (0.0, 0);
     let end = loop {
         let job = events.next("job");
         let progress = job["progress"].as_f64().unwrap();
         assert!(progress >= last, "{job}");
         steps += u32::from(progress > last);
-        packets += u32::from(job["received"].as_u64().is_some());
         last = progress;
         if job["state"] != "running" && job["state"] != "queued" {
             break job;
@@ -62,10 +62,10 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     };
     assert_eq!(end["state"], "done", "{end}");
     assert_eq!(last, 1.0);
-    assert!(
-        steps > 3 && packets > 1,
-        "{steps} steps, {packets} of packets"
-    );
+    // However late news come: they are told at most five times a second.
+    assert!(steps > 2, "{steps} steps");
+    let course = end["outcome"]["course"].as_array().unwrap();
+    assert!(course.len() > 1, "{course:?}");
     for key in ["time_s", "goodput_kbps"] {
         assert!(end["expected"][key].as_f64().unwrap() > 0.0, "{end}");
     }

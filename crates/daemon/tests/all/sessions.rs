@@ -1,4 +1,4 @@
-//! Sessions and plans as jobs: what comes is kept and told, over a cancel and over the end of the daemon.
+//! Sessions and plans as jobs: what comes is kept and reported, over a cancel and over the end of the daemon.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn told_by(node: u64, bytes: usize) -> Vec<u8> {
     told
 }
 
-/// Every object of the store is what its node told, from the beginning or where the one before ended; how many bytes
+/// Every object of the store is what its node sent, from the beginning or where the one before ended; how many bytes
 /// came of each node.
 fn whole_objects(to: std::net::SocketAddr) -> BTreeMap<u64, usize> {
     let objects = get(to, "/api/objects").json()["objects"].clone();

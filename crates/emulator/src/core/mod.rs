@@ -191,7 +191,7 @@ pub struct Core<P> {
     monitor: Option<u32>,
     event: bool,
     sleep: Sleep,
-    /// What the peripherals were told last.
+    /// What was last written to the peripherals.
     told: Activity,
     reset_asked: bool,
     locked_up: bool,

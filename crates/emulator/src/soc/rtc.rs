@@ -95,7 +95,7 @@ impl Rtc {
     const fn wants(&self, event: Event) -> bool {
         self.events.is_enabled(event) || self.routed >> event & 1 != 0
     }
-    /// Events that nobody wants cost nothing (6.22.5).
+    /// Events without a listener cost nothing (6.22.5).
     fn raise(&mut self, event: Event, wires: &mut Wires<'_>) {
         if self.wants(event) {
             self.events.raise(event, wires);

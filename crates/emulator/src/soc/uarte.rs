@@ -93,7 +93,7 @@ impl Uarte {
     pub(super) fn take_sent(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.line_out)
     }
-    /// Bytes that nobody took off the line in time.
+    /// Bytes that were not taken off the line in time.
     pub(super) const fn lost(&self) -> u64 {
         self.lost
     }

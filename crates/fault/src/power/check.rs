@@ -3,7 +3,7 @@
 //! Invariant of a run: the same recording and seed, the same points. Tests: `power_tests.rs`.
 
 use super::disk::{Disk, Survives};
-use super::told::{record, Told, NETWORK};
+use super::promise::{record, Promise, NETWORK};
 use super::trace::{Call, Recording};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,17 +29,17 @@ struct Facts {
 }
 
 impl Facts {
-    fn note(&mut self, told: Told) {
-        match told {
-            Told::Job(id) => drop(self.jobs.insert(id, Some(0))),
-            Told::Part(id, bytes) => drop(self.jobs.insert(id, Some(bytes))),
-            Told::Kept(id, digest) => drop(self.kept.insert(id, digest)),
-            Told::Done(id) => drop(self.done.insert(id)),
-            Told::Deleting(id) => drop(self.kept.remove(&id)),
-            Told::Deleted(id) => drop(self.deleted.insert(id)),
-            Told::Message(id) => drop(self.messages.insert(id)),
-            Told::Acknowledging(id) => drop(self.messages.remove(&id)),
-            Told::Ending(id) => drop(self.jobs.insert(id, None)),
+    fn note(&mut self, promise: Promise) {
+        match promise {
+            Promise::Job(id) => drop(self.jobs.insert(id, Some(0))),
+            Promise::Part(id, bytes) => drop(self.jobs.insert(id, Some(bytes))),
+            Promise::Kept(id, digest) => drop(self.kept.insert(id, digest)),
+            Promise::Done(id) => drop(self.done.insert(id)),
+            Promise::Deleting(id) => drop(self.kept.remove(&id)),
+            Promise::Deleted(id) => drop(self.deleted.insert(id)),
+            Promise::Message(id) => drop(self.messages.insert(id)),
+            Promise::Acknowledging(id) => drop(self.messages.remove(&id)),
+            Promise::Ending(id) => drop(self.jobs.insert(id, None)),
         }
     }
 }
@@ -115,9 +115,9 @@ pub fn try_points(
             break;
         };
         disk.apply(call);
-        if let Call::Told(line) = call {
-            let told = Told::parse(line);
-            told.into_iter().for_each(|told| facts.note(told));
+        if let Call::Promise(line) = call {
+            let promise = Promise::parse(line);
+            promise.into_iter().for_each(|promise| facts.note(promise));
         }
     }
     Ok(came)

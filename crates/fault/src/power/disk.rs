@@ -98,7 +98,7 @@ impl Disk {
     /// The process makes `call`.
     pub fn apply(&mut self, call: &Call) {
         match call {
-            Call::Told(_) => {}
+            Call::Promise(_) => {}
             Call::MakeFolder(folder) => drop(self.folders.entry(folder.clone()).or_default()),
             Call::Create(path) => {
                 if !self.names.contains_key(path) {

@@ -1,4 +1,4 @@
-//! Power that fails between any two writes of the store: what was told stays, and the store goes on.
+//! Power that fails between any two writes of the store: what was confirmed stays, and the store goes on.
 //!
 //! [`Recording`] is what a process asked the system for (by `strace`), [`Disk`] what a disk holds after part of
 //! it, [`try_points`] opens the store there. Time base: none. Model: a synced file keeps what it held; of later writes any
@@ -7,7 +7,7 @@
 
 mod check;
 mod disk;
-mod told;
+mod promise;
 mod trace;
 mod workload;
 

@@ -129,7 +129,7 @@ fn a_log_is_read_and_what_is_not_understood_is_said() {
             to: path("b"),
         },
         Call::Unlink(path("a")),
-        Call::Told("job 1".to_owned()),
+        Call::Promise("job 1".to_owned()),
     ];
     assert_eq!(read.calls, expected);
     let odd = format!("7 fallocate(3<{a}>, 0, 0, 9) = 0\n");
@@ -143,9 +143,9 @@ fn a_log_is_read_and_what_is_not_understood_is_said() {
 }
 
 #[test]
-fn what_was_told_and_is_not_there_is_lost() {
+fn what_was_promised_and_is_not_there_is_lost() {
     let recording = Recording {
-        calls: vec![Call::Told("job 1".to_owned())],
+        calls: vec![Call::Promise("job 1".to_owned())],
     };
     let scratch = tempfile::tempdir().unwrap();
     let scratch = scratch.path().join("after");
@@ -153,7 +153,7 @@ fn what_was_told_and_is_not_there_is_lost() {
         Continue(())
     });
     let tried = tried.unwrap();
-    // Before it was told nothing is lacking, and a store is made.
+    // Before it was confirmed nothing is missing, and a store is made.
     assert_eq!((tried.tried, tried.lost.len()), (8, 4), "{tried:?}");
     assert!(
         tried.lost[0].why.contains("job 1 was accepted"),

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A call that changes the disk, or a line that was told.
+/// A call that changes the disk, or a line that was printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// A folder is made.
@@ -50,7 +50,7 @@ pub enum Call {
     /// A name is gone.
     Unlink(PathBuf),
     /// A line on standard output.
-    Told(String),
+    Promise(String),
 }
 
 /// All calls of a process.
@@ -265,8 +265,8 @@ impl Reader<'_> {
     }
     fn write(&mut self, to: &Argument<'_>, bytes: Vec<u8>) -> Option<()> {
         if to.text.starts_with("1<") {
-            let told = String::from_utf8(bytes).ok()?;
-            let lines = told.lines().map(|line| Call::Told(line.to_owned()));
+            let lines = String::from_utf8(bytes).ok()?;
+            let lines = lines.lines().map(|line| Call::Promise(line.to_owned()));
             self.calls.extend(lines);
             return Some(());
         }

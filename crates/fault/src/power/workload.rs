@@ -1,8 +1,8 @@
 //! What the store is made to do while it is recorded: objects, jobs, parts, messages, sessions, deletions.
 //!
-//! After each call that returned, a line tells what must be there from then on ([`Told`]). Time base: none.
+//! After each call that returned, a line tells what must be there from then on ([`Promise`]). Time base: none.
 
-use super::told::{record, Told, NETWORK};
+use super::promise::{record, Promise, NETWORK};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use std::io::{self, Write};
@@ -64,9 +64,9 @@ struct Workload<'a, W> {
 }
 
 impl<W: Write> Workload<'_, W> {
-    fn tell(&mut self, told: &Told) -> io::Result<()> {
+    fn promise(&mut self, promise: &Promise) -> io::Result<()> {
         // One line, one call.
-        self.out.write_all(format!("{told}\n").as_bytes())?;
+        self.out.write_all(format!("{promise}\n").as_bytes())?;
         self.out.flush()
     }
     fn bytes(&mut self, most: usize) -> Vec<u8> {
@@ -97,7 +97,7 @@ impl<W: Write> Workload<'_, W> {
             priority: 0,
         };
         for id in self.store.submit(&[job], u32::MAX)? {
-            self.tell(&Told::Job(id.0))?;
+            self.promise(&Promise::Job(id.0))?;
             self.store.begin_job(id)?;
             self.jobs.push((id, 0));
         }
@@ -114,7 +114,7 @@ impl<W: Write> Workload<'_, W> {
         self.store
             .keep_part(job, offset, &Segment { bytes, object })?;
         self.jobs[at].1 += len;
-        self.tell(&Told::Part(job.0, offset + len))?;
+        self.promise(&Promise::Part(job.0, offset + len))?;
         Ok(())
     }
     fn some_job(&mut self) -> Option<usize> {
@@ -142,9 +142,9 @@ impl<W: Write> Workload<'_, W> {
             vec![message(format!("{{\"id\":{}}}", stored.id.0))]
         })?;
         self.kept.push(kept.transfer);
-        self.tell(&Told::Kept(kept.transfer.0, kept.digest))?;
+        self.promise(&Promise::Kept(kept.transfer.0, kept.digest))?;
         if let Some(job) = job {
-            self.tell(&Told::Done(job.0))?;
+            self.promise(&Promise::Done(job.0))?;
         }
         self.note_messages()?;
         Ok(())
@@ -154,9 +154,9 @@ impl<W: Write> Workload<'_, W> {
             return Ok(());
         };
         self.kept.retain(|kept| *kept != id);
-        self.tell(&Told::Deleting(id.0))?;
+        self.promise(&Promise::Deleting(id.0))?;
         self.store.delete_object(id)?;
-        self.tell(&Told::Deleted(id.0))?;
+        self.promise(&Promise::Deleted(id.0))?;
         Ok(())
     }
     fn queue(&mut self) -> Result<(), WorkloadError> {
@@ -174,7 +174,7 @@ impl<W: Write> Workload<'_, W> {
         for waiting in self.store.waiting(u32::MAX)? {
             if !self.messages.contains(&waiting.id) {
                 self.messages.push(waiting.id);
-                self.tell(&Told::Message(waiting.id))?;
+                self.promise(&Promise::Message(waiting.id))?;
             }
         }
         Ok(())
@@ -183,7 +183,7 @@ impl<W: Write> Workload<'_, W> {
         let most = self.messages.len().min(3);
         let ids: Vec<i64> = self.messages.drain(..most).collect();
         for id in &ids {
-            self.tell(&Told::Acknowledging(*id))?;
+            self.promise(&Promise::Acknowledging(*id))?;
         }
         self.store.remove_messages(&ids)?;
         Ok(())
@@ -193,7 +193,7 @@ impl<W: Write> Workload<'_, W> {
             return Ok(());
         };
         let (job, _) = self.jobs.remove(at);
-        self.tell(&Told::Ending(job.0))?;
+        self.promise(&Promise::Ending(job.0))?;
         let why = Some("no route");
         self.store.end_job(job, JobState::Failed, None, why)?;
         Ok(())

@@ -17,6 +17,8 @@ pub struct Description {
     pub positions: Option<Vec<Position>>,
     /// The base station.
     pub sink: NodeId,
+    /// Further base stations: as many transfers more go at once.
+    pub beside: Vec<NodeId>,
     /// The channels of transfers, where they are configured.
     pub channels: Option<Vec<Channel>>,
     /// What the nodes' boards cost.
@@ -36,7 +38,7 @@ impl Description {
         }
     }
     /// The channels that a survey measures.
-    pub(super) fn measured_channels(&self) -> ChannelSet {
+    pub fn measured_channels(&self) -> ChannelSet {
         match &self.channels {
             Some(list) => list.iter().copied().collect(),
             None => self.place.channels,
@@ -46,6 +48,16 @@ impl Description {
     pub fn sink_index(&self) -> usize {
         let index = self.place.ids.iter().position(|id| *id == self.sink);
         index.unwrap_or(0)
+    }
+    /// Whether `node` is one of the base stations.
+    pub fn is_station(&self, node: NodeId) -> bool {
+        node == self.sink || self.beside.contains(&node)
+    }
+    /// The indices of all base stations, that of [`Self::sink`] first.
+    pub fn station_indices(&self) -> impl Iterator<Item = usize> + '_ {
+        let stations = [&self.sink].into_iter().chain(&self.beside);
+        let index = |station: &NodeId| self.place.ids.iter().position(|id| id == station);
+        stations.filter_map(index)
     }
     /// The name of the node with this index.
     pub(super) fn id(&self, index: usize) -> NodeId {

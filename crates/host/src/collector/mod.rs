@@ -18,7 +18,7 @@ pub use request::{FetchRequest, LAST_RESORT, RETRY};
 pub use route::{Patience, Search};
 pub use run::Observations;
 
-use crate::job::{Failure, Progress, Watch};
+use crate::job::{run, Failure, Progress, Watch};
 use crate::link_state::{HopObservation, PlanRequest};
 use crate::network::{Network, NetworkTime};
 use crate::object::Proof;
@@ -28,7 +28,8 @@ use crate::registry::Pipelined;
 use crate::segments::{self, Assembly, Attempt, Fault, Segment};
 use crate::survey::{SurveyJob, SurveyOutcome};
 use crate::transfer::account::Account;
-use crate::transfer::pipeline::{settling, Order, TransferTerms, SETTLING};
+use crate::transfer::pipeline::{route, settling, Order, TransferTerms, SETTLING};
+use crate::waves::{Start, Wave, WaveResult};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -428,10 +429,7 @@ impl Collector {
         let mut observations = Observations::default();
         let mut watch = |progress| observer.progress(choice.protocol.name, progress);
         let carried = self.with_line_retries(network, |own, network| {
-            if let Some(since) = own.broken {
-                recovery::settle(network, since)?;
-            }
-            own.broken = None;
+            own.settle(network)?;
             own.carry(network, choice, &terms, &mut watch, &mut observations)
         });
         let part = carried.as_ref().ok().and_then(|(_, part)| part.as_ref());
@@ -446,6 +444,46 @@ impl Collector {
         };
         observer.end(network, &end)?;
         Ok(carried?)
+    }
+
+    /// Waits until relays have left a transfer that broke off, if one did.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn settle<F: Network>(&mut self, network: &mut F) -> Result<(), Failure> {
+        if let Some(since) = self.broken {
+            recovery::settle(network, since)?;
+        }
+        self.broken = None;
+        Ok(())
+    }
+
+    /// Fetches by `scheme` over several plans at once, each of which starts as it says.
+    ///
+    /// # Errors
+    /// [`Failure`] where nothing can be said of any of them.
+    pub fn wave<F>(
+        &mut self,
+        network: &mut F,
+        transfers: &[(Plan, Start)],
+        (scheme, terms): (Scheme, &TransferTerms),
+        watch: Watch<'_>,
+    ) -> Result<WaveResult, Failure>
+    where
+        F: Network<Order = Order, Event = Event>,
+    {
+        let mut routes = Vec::with_capacity(transfers.len());
+        for (plan, start) in transfers {
+            let number = self.next_number();
+            let ids = &self.description.place.ids;
+            routes.push(start.of(route(plan, scheme, terms, ids, number)?));
+        }
+        let mut wave = Wave::new(routes, &self.description.timing);
+        let waved = run(network, &mut wave, watch);
+        let is_whole = |waved: &WaveResult| waved.transfers.iter().all(|t| t.object.is_some());
+        let is_settled = settling(scheme).is_zero() && waved.as_ref().is_ok_and(is_whole);
+        self.broken = (!is_settled).then(|| network.now());
+        waved
     }
 
     /// One transfer on `terms`. One that a base station refused, forgot or did not end counts as one that broke off.

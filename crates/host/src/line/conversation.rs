@@ -33,7 +33,7 @@ struct OrderInFlight {
 
 pub(super) struct Conversation {
     link: Link,
-    /// Notices that nobody has taken.
+    /// Notices that were not taken yet.
     pub(super) notices: VecDeque<LineNotice>,
     shared: Arc<Mutex<Shared>>,
     in_flight: Option<OrderInFlight>,
@@ -46,7 +46,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// A host's of that `seed`, which differs from start to start.
+    /// A host's end; `seed` differs from start to start.
     pub(super) fn new(seed: u32, shared: Arc<Mutex<Shared>>) -> Self {
         Self {
             link: Link::new(End::Host, seed, None, Instant::ZERO),

@@ -147,10 +147,28 @@ struct Shared {
     last: Option<About>,
     foreign: Option<Version>,
     /// Why the line could not be opened the last time.
-    closed: Option<String>,
+    closed: Option<Closed>,
     /// The object that is being received.
     received: Received,
     readings: Readings,
+}
+
+/// Why a line could not be opened.
+#[derive(Debug, Clone)]
+struct Closed {
+    kind: std::io::ErrorKind,
+    why: String,
+}
+
+impl Closed {
+    fn of(error: &std::io::Error) -> Self {
+        let (kind, why) = (error.kind(), crate::store::plain(error));
+        Self { kind, why }
+    }
+    /// Whether it is not worth waiting for: another program has it.
+    fn is_taken(&self) -> bool {
+        self.kind == std::io::ErrorKind::ResourceBusy
+    }
 }
 
 /// Locks; a thread that panicked left nothing half done.
@@ -216,7 +234,7 @@ impl LineNetwork {
         })
     }
 
-    /// Waits up to `patience` for a session.
+    /// Waits up to `patience` for a session, but not for a port that another program has.
     ///
     /// # Errors
     /// [`LineError`].
@@ -232,8 +250,8 @@ impl LineNetwork {
                     let address = address();
                     return Err(LineError::Version { address, theirs });
                 }
-                (None, None, Some(why)) if late => {
-                    let (address, why) = (address(), why.clone());
+                (None, None, Some(closed)) if late || closed.is_taken() => {
+                    let (address, why) = (address(), closed.why.clone());
                     return Err(LineError::Open { address, why });
                 }
                 _ if late => return Err(LineError::NoAnswer { address: address() }),

@@ -1,9 +1,11 @@
 //! Streams of bytes to a base station: serial ports, pseudo-terminals and TCP. Reads and writes wait a bounded
 //! time. Tests: at the end, and `crates/simnet/tests/all/line/`.
 
+use rustix::fs::{flock, FlockOperation, Mode, OFlags};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long opening a TCP stream takes at most.
@@ -32,7 +34,7 @@ pub trait Open: Send {
     /// Opens it.
     ///
     /// # Errors
-    /// It is not there, or may not be opened.
+    /// It is not there, or may not be opened; [`ErrorKind::ResourceBusy`] where another program has it.
     fn open(&self) -> io::Result<Box<dyn Stream>>;
 }
 
@@ -102,9 +104,10 @@ impl Open for Address {
     fn open(&self) -> io::Result<Box<dyn Stream>> {
         match self {
             Self::Serial(path, baud) => {
+                let lock = lock(path)?;
                 let mut port = serial2::SerialPort::open(path, *baud)?;
                 port.set_write_timeout(WRITING)?;
-                Ok(Box::new(Serial(port)))
+                Ok(Box::new(Serial { port, _lock: lock }))
             }
             Self::Tcp(address) => {
                 let nowhere = || io::Error::new(ErrorKind::NotFound, "no such host");
@@ -118,15 +121,33 @@ impl Open for Address {
     }
 }
 
-struct Serial(serial2::SerialPort);
+struct Serial {
+    port: serial2::SerialPort,
+    /// Held while the port is open.
+    _lock: OwnedFd,
+}
+
+/// Takes the port at `path`, as terminal programs do (`flock`): before it is opened, which may change its speed.
+fn lock(path: &Path) -> io::Result<OwnedFd> {
+    let how = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let port = rustix::fs::open(path, how, Mode::empty())?;
+    match flock(&port, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(port),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let why = "another program has it";
+            Err(io::Error::new(ErrorKind::ResourceBusy, why))
+        }
+        Err(why) => Err(why.into()),
+    }
+}
 
 impl Stream for Serial {
     fn read(&mut self, into: &mut [u8], within: Duration) -> io::Result<usize> {
-        self.0.set_read_timeout(within)?;
-        end_as_error(self.0.read(into))
+        self.port.set_read_timeout(within)?;
+        end_as_error(self.port.read(into))
     }
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        timeout_as_zero(self.0.write(bytes))
+        timeout_as_zero(self.port.write(bytes))
     }
 }
 

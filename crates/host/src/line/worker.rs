@@ -4,7 +4,7 @@
 //! room, so that the station waits too.
 
 use super::conversation::Conversation;
-use super::{lock, since, LineNotice, Open, Shared, Stream};
+use super::{lock, since, Closed, LineNotice, Open, Shared, Stream};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
 use std::sync::{Arc, Mutex};
@@ -88,11 +88,11 @@ impl Worker {
                 shared.closed = None;
                 self.stream = Some(stream);
             }
-            Err(why) => shared.closed = Some(crate::store::plain(&why)),
+            Err(why) => shared.closed = Some(Closed::of(&why)),
         }
     }
     fn close(&mut self, why: &io::Error) {
-        lock(&self.shared).closed = Some(crate::store::plain(why));
+        lock(&self.shared).closed = Some(Closed::of(why));
         (self.stream, self.out) = (None, Vec::new());
         self.talk.leave(self.now());
     }

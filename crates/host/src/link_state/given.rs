@@ -7,7 +7,7 @@ use thalweg_wire::route::MAX_MEMBERS;
 
 impl LinkState {
     /// The plan of `request` over `paths`, lists of nodes from a source to the sink, with its stages on `channels`, counted
-    /// back from the sink, or as the protocol chooses them. Nothing is sought; what is unlikely to work is told by the plan's
+    /// back from the sink, or as the protocol chooses them. Nothing is sought; what is unlikely to work is reported by the plan's
     /// warnings.
     ///
     /// # Errors

@@ -8,9 +8,9 @@ use rusqlite::params;
 
 use super::{db_error, Result, Store};
 
-/// So many jobs that ended are kept at most, however young.
+/// How many jobs that ended are kept at most, however young.
 pub const MOST_JOBS: u32 = 200_000;
-/// So many days are noted: more than 27 years.
+/// How many days are noted: more than 27 years.
 const MOST_DAYS: u32 = 10_000;
 
 /// A day that is new, or was noted before.

@@ -1,12 +1,12 @@
 //! What happened, a line each, for people. Invariants: the last [`KEPT_LINES`] are kept, of at most [`LONGEST`]
-//! bytes each; what was told among the last [`FOLDED`] lines is one line with a count. Time base: wall clock. Tests: at the end.
+//! bytes each; what was logged among the last [`FOLDED`] lines is one line with a count. Time base: wall clock. Tests: at the end.
 
 use rusqlite::{params, OptionalExtension};
 use serde::Serialize;
 
 use super::{db_error, unreadable, Result, Store};
 
-/// So many lines are kept.
+/// How many lines are kept.
 pub const KEPT_LINES: u32 = 2_000;
 /// A line that is among so many of the last is counted there: what alternates fills no log.
 const FOLDED: u32 = 20;

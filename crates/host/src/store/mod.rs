@@ -202,7 +202,7 @@ impl Store {
     }
 
     /// What `read` makes of each row that the query `sql` gives with `values`. A row that holds something else than it
-    /// should is told and left out: one that is damaged must not hide all others.
+    /// should is reported and left out: one that is damaged must not hide all others.
     fn rows<T>(
         &self,
         sql: &str,

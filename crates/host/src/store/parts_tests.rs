@@ -32,7 +32,7 @@ fn parts_outlive_the_process_and_go_with_the_end_of_their_job() {
         store.keep_part(*id, 0, &part(b"old", 9)).unwrap();
         store.keep_part(*id, 3, &part(b"old", 9)).unwrap();
         store.keep_part(*id, 5, &part(b"old", 9)).unwrap();
-        // It begins anew.
+        // It begins again.
         store.keep_part(*id, 0, &part(b"abc", 8)).unwrap();
         store.keep_part(*id, 3, &part(b"def", 8)).unwrap();
         // The last, and one of an object that is not taken.

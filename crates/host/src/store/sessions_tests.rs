@@ -40,7 +40,7 @@ fn samples_are_bounded_and_even_however_long_a_session_lasts() {
             repaired: 3,
         };
         store.sample(job, at_s, &[one(4), one(7)]).unwrap();
-        // As late as somebody looks.
+        // As late as the next look.
         at_s = next_sample(at_s) + at_s % 2;
     }
     let samples = store.samples(job).unwrap();

@@ -8,7 +8,7 @@ use thalweg_units::NodeId;
 
 use super::{db_error, node, Result, Store};
 
-/// So many days are kept, today included.
+/// How many days are kept, today included.
 pub const KEPT_DAYS: i64 = 31;
 /// Seconds of a day.
 const DAY_S: i64 = 86_400;

@@ -11,7 +11,7 @@ use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use super::outbox::{self, Message};
 use super::{db_error, Result, Store};
 
-/// So many surveys of a network are kept.
+/// How many surveys of a network are kept.
 pub const KEPT_SURVEYS: u32 = 48;
 
 /// A survey to be kept.
@@ -96,6 +96,27 @@ impl Store {
         let values = params![network, sink.get(), most];
         let rows = self.rows(sql, values, |row| stored(row, nodes))?;
         Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// The numbers of the `most` youngest surveys of a network, the youngest first.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn survey_ids(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<i64>> {
+        let sql = "SELECT id FROM surveys WHERE network = ?1 AND sink = ?2
+            ORDER BY id DESC LIMIT ?3";
+        self.rows(sql, params![network, sink.get(), most], |row| row.get("id"))
+    }
+
+    /// The survey of number `id`, where it is of `nodes` nodes.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn survey(&self, id: i64, nodes: usize) -> Result<Option<StoredSurvey>> {
+        let rows = self.rows("SELECT * FROM surveys WHERE id = ?1", [id], |row| {
+            stored(row, nodes)
+        })?;
+        Ok(rows.into_iter().flatten().next())
     }
 
     /// The batteries reported in the `most` youngest surveys of a network, the youngest first, with the time of each in

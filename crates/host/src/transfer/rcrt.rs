@@ -90,7 +90,7 @@ pub enum Missing {
         /// Bytes that came in, in order.
         bytes: u64,
     },
-    /// It ended, and nobody said what it should be.
+    /// It ended without a digest to compare with.
     #[error("its source sends no object")]
     Unproved,
     /// As many bytes as there should be, or more, which are not the source's.
@@ -128,7 +128,7 @@ pub struct Progress {
     pub objects: usize,
     /// Bytes delivered.
     pub bytes: u64,
-    /// Bytes of all objects; of those whose length nobody told yet, what came in.
+    /// Bytes of all objects; of those whose length is not known yet, what came in.
     pub of: u64,
     /// Least of the rates of flows that go on, packets per second.
     pub least: f64,
@@ -139,7 +139,7 @@ pub struct Progress {
 /// A source's object, as it arrives.
 #[derive(Debug)]
 struct SourceObject {
-    /// None before its source has told.
+    /// None before its source has reported it.
     info: Option<ObjectInfo>,
     opened: Option<NetworkTime>,
     last: Option<NetworkTime>,

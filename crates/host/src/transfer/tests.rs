@@ -54,7 +54,7 @@ fn plans_know_how_long_a_wake_up_takes() {
         }
         let takes = Node::wake_up_time(&route, &floodnet::Config::default(), &timing);
         let told = cycle.short_wake_up(hops as u64, named, 139);
-        // A beginning is told in whole milliseconds.
+        // A beginning is given in whole milliseconds.
         let apart_s = told.as_secs_f64() - takes.as_secs_f64();
         assert!(
             (0.0..1e-3).contains(&apart_s),

@@ -28,7 +28,7 @@ fn id(n: u16) -> NodeId {
 /// Base stations that do what they are ordered, by a script.
 struct Obedient<O, V> {
     now: NetworkTime,
-    /// What is told next: when, and by whom.
+    /// What is reported next: when, and by which station.
     told: VecDeque<(NetworkTime, NodeId, V)>,
     obey: fn(&mut Self, NodeId, O),
 }

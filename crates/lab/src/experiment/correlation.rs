@@ -37,7 +37,7 @@ keys! {
     }
 }
 
-/// The channel on which the initiator's neighbours are told from the rest.
+/// The channel that decides which nodes are the initiator's neighbours.
 const SURVEY_CHANNEL: Channel = Channel::LAST;
 
 /// Who does what.

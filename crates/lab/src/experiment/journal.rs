@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use thalweg_testbeds::Losses;
 use toml::Value;
 
 /// Nothing is kept before a command has run so long.
@@ -76,7 +77,7 @@ impl Journal {
     ) -> Kept<'_> {
         let mut kept = Kept {
             journal: self,
-            what: described(kind, keys, sites),
+            what: described(kind, keys, (sites.losses(), sites.known())),
             rows: BTreeMap::new(),
         };
         // Without files there is nothing that a digest would find.
@@ -280,8 +281,11 @@ impl Kept<'_> {
 }
 
 /// A run's keys, the losses, and digests of the files that keys name and of testbeds that are values.
-pub(super) fn described(kind: &str, keys: &toml::Table, sites: &Sites) -> String {
-    let (losses, known) = (sites.losses(), sites.known());
+pub(super) fn described(
+    kind: &str,
+    keys: &toml::Table,
+    (losses, known): (&Losses, &BTreeMap<String, String>),
+) -> String {
     format!(
         "{kind}\n{keys}\n{losses:?}\n{:?}\n{known:?}",
         files_of(keys)
@@ -290,7 +294,8 @@ pub(super) fn described(kind: &str, keys: &toml::Table, sites: &Sites) -> String
 
 /// SHA-256, in hexadecimal, of all that rows of a run depend on beside program and seed.
 pub(super) fn digest((kind, keys): (&str, &toml::Table), sites: &Sites) -> String {
-    hex(Sha256::new_with_prefix(described(kind, keys, sites)))
+    let of = (sites.losses(), sites.known());
+    hex(Sha256::new_with_prefix(described(kind, keys, of)))
 }
 
 /// The files that `keys` name, and those that these name in turn, with their digests.

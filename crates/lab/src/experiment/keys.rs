@@ -212,7 +212,7 @@ fn complete_below(value: &mut Value, shape: Shape, path: &str) -> Result<(), Str
     }
 }
 
-/// Whether `value`, or each of its list, lies in `range`; what is no number is told by who reads it.
+/// Whether `value`, or each of its list, lies in `range`; the reader reports what is no number.
 fn is_within(value: &Value, range: [f64; 2]) -> bool {
     let fits = |x: f64| (range[0]..=range[1]).contains(&x);
     match value {

@@ -76,6 +76,7 @@ pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError, Taken};
 
 use crate::results::{unfit, Row};
+use std::collections::BTreeMap;
 use thalweg_simnet::forwarding::ChainError;
 use thalweg_simnet::motes::RunError;
 use thalweg_testbeds::{Losses, Site, SiteError, TestbedError};
@@ -189,11 +190,13 @@ pub fn digest(run: &Run, sites: &Sites) -> String {
     journal::digest(run.keys(), sites)
 }
 
-/// All that the rows of `run` depend on with `losses`, but program and seed: its keys as they are read, and the digests of
-/// the files that they name.
-pub fn inputs(run: &Run, losses: &Losses) -> String {
+/// All that the rows of `run` depend on with `losses`, but program and seed: its keys as they are read, the digests of the
+/// files that they name, and that of its testbed where that is a value, one of `known` by their names.
+pub fn inputs(run: &Run, losses: &Losses, known: &BTreeMap<String, String>) -> String {
     let (kind, keys) = run.keys();
-    journal::described(kind, keys, &Sites::with_losses(losses.clone()))
+    let mut known = known.clone();
+    known.retain(|name, _| run.testbed() == Some(name));
+    journal::described(kind, keys, (losses, &known))
 }
 
 /// Whether rows can tell each of `seeds`: they have signed numbers of 64 bits, as tables of other programs.

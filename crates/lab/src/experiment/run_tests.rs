@@ -83,7 +83,7 @@ fn write_keys(text: &mut String, path: &str, keys: &[Key]) {
             below = *of;
         }
         match below {
-            // The keys of transfers are told once.
+            // The keys of transfers are listed once.
             Shape::Table(keys) if key.name != "transfers" => {
                 write_keys(text, &format!("{path}{}.", key.name), keys);
             }

@@ -1,4 +1,4 @@
-//! The JSON Schema of experiments' files, for editors and for whoever writes files by program.
+//! The JSON Schema of experiments' files, for editors and for programs that write files.
 //!
 //! Keys of runs are those that kinds declare; the other tables stand here. A schema knows no rules between keys: a file
 //! that it lets pass may still be refused. Tests: `schema_tests.rs`.

@@ -42,7 +42,7 @@ const PAIRS: usize = 20_000_000;
 /// So many rows are kept.
 const ROWS: usize = 100_000;
 
-/// Sites, surveys and what was told of runs so far.
+/// Sites, surveys and what was reported about runs so far.
 #[derive(Debug, Default)]
 pub struct Sites {
     testbeds: Cache<String, Arc<Testbed>>,
@@ -211,11 +211,11 @@ impl Sites {
         Ok(site.aged(AGE)?.with_losses(links, *psdu_bytes)?)
     }
 
-    /// What was told of a run that another experiment made: several sweeps come by the same setting.
+    /// What was reported about a run that another experiment made: several sweeps come by the same setting.
     pub(super) fn row(&self, key: &RunKey) -> Option<Row> {
         locked(&self.told).get(key).cloned()
     }
-    /// Keeps what is told of a run.
+    /// Keeps what is reported about a run.
     pub(super) fn keep_row(&self, key: RunKey, row: &Row) {
         let mut told = locked(&self.told);
         if told.len() < ROWS {

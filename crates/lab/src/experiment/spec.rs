@@ -100,7 +100,7 @@ pub enum SpecError {
     Malformed {
         /// The file, or the built-in experiment's id; none where what is wrong is in no file.
         file: Option<PathBuf>,
-        /// Line of the text, from 1 on; none of values that nobody wrote as text.
+        /// Line of the text, from 1 on; none of values that did not come as text.
         line: Option<usize>,
         /// The key, after the tables that it is in, as `run.payload`; none where it is no key's.
         key: Option<String>,
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    /// What takes longest is left out, unless somebody names it; the rest always belongs to the quick subset.
+    /// What takes longest is left out, unless it is named; the rest always belongs to the quick subset.
     #[test]
     fn the_quick_subset_leaves_out_what_is_taken_by_name() {
         let all = Experiment::built_in().unwrap();

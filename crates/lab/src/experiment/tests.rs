@@ -42,7 +42,7 @@ mark = 'lines'
 pub(super) fn experiment(text: &str) -> Experiment {
     Experiment::parse(Path::new("mine.toml"), text).unwrap()
 }
-/// The rows of `kind`, with nobody who wants it to stop.
+/// The rows of `kind`, without a request to stop.
 pub(super) fn rows_of<K: Kind>(kind: &K, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
     rows_with(kind, &K::columns(), seeds)
 }

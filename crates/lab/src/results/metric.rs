@@ -373,7 +373,7 @@ impl Measured {
     }
 }
 
-/// What a metric takes of one row.
+/// What a metric reads from one row.
 struct Observed {
     value: f64,
     over: Option<f64>,

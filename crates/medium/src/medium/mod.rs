@@ -44,7 +44,7 @@ struct EarState {
     /// The locked frame's header is known to be right, so the lock holds to its end.
     header_right: bool,
     signals: Vec<Signal>,
-    /// So many signals are kept without looking which of them are over.
+    /// How many signals are kept before those that are over are dropped.
     room: usize,
 }
 

@@ -82,7 +82,7 @@ const PATIENCE: u32 = 10_000;
 const FRAME_WORDS: u32 = 32;
 /// Transmit buffers: in the slot, pending, on the air, conditional, and one to write.
 const TX_BUFFERS: u8 = 5;
-/// Bytes of an addressed frame that say for whom it is: frame control, sequence, PAN, destination.
+/// Bytes of an addressed frame up to its destination: frame control, sequence, PAN, destination.
 const ADDRESSED: u8 = 7;
 
 /// What the radio does when it is not away on a transmission.
@@ -100,7 +100,7 @@ enum State {
     Receiving,
 }
 
-/// Whether a frame is in the receive buffer that nobody has looked at.
+/// Whether the receive buffer has an unread frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unread {
     Nothing,
@@ -446,8 +446,11 @@ impl Radio {
                 return Some(told);
             }
         }
-        if let Some(found) = self.look(r, clock) {
-            return Some(found);
+        // A relay's gap has no time for a call in vain.
+        if self.assessment.is_some() {
+            if let Some(found) = self.look(r, clock) {
+                return Some(found);
+            }
         }
         self.received(r, clock)
     }

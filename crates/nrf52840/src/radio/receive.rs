@@ -13,7 +13,7 @@ use thalweg_wire::Reader;
 /// A PSDU's length, 7 bits of the length byte (IEEE 802.15.4-2006, 6.3.3).
 const LENGTH: u8 = 0x7F;
 
-/// What is told of a frame that has ended.
+/// What is reported about a frame that has ended.
 enum Ended {
     Good {
         bytes: usize,
@@ -156,7 +156,7 @@ impl Radio {
         to.is_none() || to == self.address
     }
 
-    /// A frame's first bytes: left where they are another's, told where they are wanted.
+    /// A frame's first bytes: left if they are another's, reported if they are wanted.
     fn beginning(&mut self, r: &mut impl Registers, clock: &mut Clock) -> Option<RadioEvent<'_>> {
         let Mode::Listen { channel, head } = self.mode else {
             return None;

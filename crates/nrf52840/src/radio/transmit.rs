@@ -404,7 +404,7 @@ impl Radio {
         Err(lead)
     }
 
-    /// The end of a transmission: what is told of it, where it was asked for.
+    /// The end of a transmission, reported if it was asked for.
     pub(super) fn sent(
         &mut self,
         r: &mut impl Registers,

@@ -72,7 +72,7 @@ impl<R: Registers + Clone + Sync> Bus<R> {
             return PollResult::Reset;
         }
         let begins = r.read(usbd::EP0SETUP) != 0;
-        // Before its register, so that what comes meanwhile is told again.
+        // Before its register, so that what comes meanwhile is reported again.
         r.write(usbd::EPDATA, 0);
         let passed = r.read(usbd::EPDATASTATUS);
         let mut sent = passed & self.ins;

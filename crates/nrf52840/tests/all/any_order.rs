@@ -222,7 +222,7 @@ proptest! {
         let state = b.chip.0.borrow().state;
         prop_assert!(matches!(state, State::Rx | State::Off), "{:?}", state);
         prop_assert_eq!(b.radio.lost_answers(), 0);
-        // No frame was cut that was told as sent, and none went out that was not asked for.
+        // No frame was cut that was reported as sent, and none went out that was not asked for.
         let sent = b.told.iter().filter(|t| matches!(t, Told::Sent(..))).count();
         let whole = b.sent().iter().filter(|s| s.whole).count();
         let acknowledged = b.sent().iter().filter(|s| s.whole && s.mpdu.starts_with(&[2, 0])).count();

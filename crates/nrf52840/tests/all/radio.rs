@@ -1,4 +1,4 @@
-//! Each operation of the contract on the model: what it does to registers and air, and what is told of it.
+//! Each operation of the contract on the model: what it does to registers and air, and what is reported about it.
 use crate::bench::model::{State, US};
 use crate::bench::{Bench, Told, CHANNEL};
 use thalweg_engine::{
@@ -90,7 +90,7 @@ fn an_answer_goes_out_a_gap_after_the_frame() {
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].start - offset, end + 160 * US);
     assert_eq!((&sent[0].mpdu[..], sent[0].whole), (&MPDU[..], true));
-    // And it is told when its SFD ended on the air.
+    // And it is reported when its SFD ended on the air.
     let sfd = instant(end + 320 * US);
     assert_eq!(b.told.last(), Some(&Told::Sent(2, sfd)));
     // The receiver is on again.
@@ -317,7 +317,7 @@ fn a_condition_that_is_met_sends() {
     b.run(3_000);
     assert!(matches!(b.answers(id)[..], [Told::Sent(..)]));
     assert_eq!(b.sent()[1].mpdu, [1, 2, 3, 4]);
-    // The frame is told as usual.
+    // The frame is reported as usual.
     assert_eq!(
         b.told
             .iter()
@@ -441,7 +441,7 @@ fn the_driver_acknowledges_where_it_may() {
         b.run(2_500);
     }
     assert_eq!(b.sent().len(), 1);
-    // Nothing is told of it: no operation asked for it.
+    // Nothing is reported about it: no operation asked for it.
     assert!(!b.told.iter().any(|told| matches!(told, Told::Sent(..))));
 }
 
@@ -535,7 +535,7 @@ fn an_assessment_looks_until_the_channel_is_clear() {
     b.chip.0.borrow_mut().rssi = 90;
     b.run(250);
     assert_eq!(b.answers(id), [Told::Sensed(id, -90.0)]);
-    // The last sample is told, clear or not.
+    // The last sample is reported, clear or not.
     b.chip.0.borrow_mut().rssi = 50;
     let samples = 3;
     let few = b.ask(RadioOp::Assess(Assessment {

@@ -461,9 +461,12 @@ fn paths_that_cannot_be_are_told_and_silent_hops_are_warned_of() {
     );
     let silent = |from, to| Channel::all().all(|on| links.prr(from, to, on) == 0.0);
     let far = (0..60).find(|to| *to != 3 && silent(3, *to)).unwrap();
-    let warnings = planned(&[&[3, far]]).unwrap().warnings;
-    assert!(
-        warnings.contains(&Warning::SilentHop { from: 3, to: far }),
-        "{warnings:?}"
-    );
+    let made = planned(&[&[3, far]]).unwrap();
+    assert_eq!(made.prediction.goodput_kbps, 0.0);
+    let silent = Warning::SilentHop { from: 3, to: far };
+    let (arrives, exchange) = (0.0, 0.0);
+    for warning in [silent, Warning::NoEnd { arrives, exchange }] {
+        let warnings = &made.warnings;
+        assert!(warnings.contains(&warning), "{warnings:?}");
+    }
 }

@@ -174,7 +174,7 @@ impl<S: ObjectStore> Burst<S> {
     pub const fn store(&self) -> &S {
         &self.store
     }
-    /// The same, to change.
+    /// The same, mutable.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
@@ -305,7 +305,7 @@ impl<S: ObjectStore> Burst<S> {
         } else if config.next.is_none() {
             let offset = u32::from(number) * u32::from(config.payload_bytes);
             self.last = Some(number);
-            // What there is no room for is not told, so it is asked for again.
+            // What there is no room for is not reported, so it is asked for again.
             if self.store.write(offset, packet.payload).is_ok() {
                 let _ = self.events.push(Event::Received { number });
             }

@@ -20,7 +20,7 @@ const SAMPLE: u32 = 2;
 const SUM: u32 = PAST + SAMPLE;
 /// Where the average begins.
 const INITIAL: u16 = 0x138;
-/// So many steps above the level no single sample is noise.
+/// A sample this many steps above the level is not noise.
 const LOUD: u16 = 12;
 /// The converter's last step.
 const LAST: u16 = 1023;

@@ -56,7 +56,7 @@ impl Lpl {
     }
 }
 
-/// So many readings in a row have to be loud before a sample counts as a sender.
+/// How many readings in a row have to be loud before a sample counts as a sender.
 const READINGS: u8 = 3;
 
 /// Whether the medium access has something to do for which the radio must be on.

@@ -94,7 +94,7 @@ impl<S: ObjectStore> FastForward<S> {
     pub const fn store(&self) -> &S {
         &self.store
     }
-    /// The same, to change.
+    /// The same, mutable.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
@@ -350,7 +350,7 @@ impl<S: ObjectStore> FastForward<S> {
             }
             (Taken::Deliver, Content::Data(payload)) => {
                 let offset = u32::from(packet.number) * u32::from(state.call.payload_bytes);
-                // What there is no room for is not told, so it is asked for again.
+                // What there is no room for is not reported, so it is asked for again.
                 if self.store.write(offset, payload).is_ok() {
                     self.emit(Event::Received {
                         stream: packet.stream,

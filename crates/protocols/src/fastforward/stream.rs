@@ -146,7 +146,7 @@ impl StreamState {
             false => Answering::Clear,
         }
     }
-    /// Whether nothing is left to send, nor will come: a source that is done.
+    /// Whether a source is done: nothing is left to send, and nothing will come.
     pub(super) fn is_done(&self) -> bool {
         self.batch.is_some_and(|b| b.end_made) && self.queue.is_empty()
     }

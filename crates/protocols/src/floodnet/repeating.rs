@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(6);
 const TURN: Duration = Duration::from_millis(250);
 /// Nothing is repeated so soon before the sweep.
 const QUIET: Duration = Duration::from_millis(300);
-/// So many others are enough.
+/// How many others are enough.
 const ENOUGH: u8 = 4;
 
 /// An announcement that this node is to repeat.

@@ -104,7 +104,7 @@ impl<S: ObjectStore> Forwarder<S> {
     pub const fn store(&self) -> &S {
         &self.store
     }
-    /// The same, to change.
+    /// The same, mutable.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }

@@ -9,7 +9,7 @@ pub enum Detection {
     /// Not at all.
     #[default]
     Off,
-    /// So much of its queue is taken.
+    /// This much of its queue is taken.
     Occupancy {
         /// The share, 0 to 1.
         alpha: f64,

@@ -1,6 +1,6 @@
 //! A base station's end of its line, above [`Link`]: orders in, events and object bytes out, credit, the time.
 //!
-//! Time base: the line's clock, but for events' and the time that is told, which are the node's. Invariants: an order is
+//! Time base: the line's clock, but for events' and the time that is reported, which are the node's. Invariants: an order is
 //! handed out whole or refused; object bytes go out only where the host has room for them; what waits belongs to one host,
 //! and is dropped when another comes. Not owned: the queue ([`Outbox`]), which interrupts may fill. Tests: `desk_tests.rs`,
 //! `crates/simnet/tests/all/line/`.
@@ -31,7 +31,7 @@ pub enum Waiting<'a> {
 pub trait Outbox {
     /// What waits longest.
     fn front(&self) -> Option<Waiting<'_>>;
-    /// So many bytes of the front one have gone; the rest of an object's bytes stays in front, all else goes whole.
+    /// Removes `bytes` of the front message, which are sent; only an object's bytes may stay in part.
     fn take(&mut self, bytes: usize);
 }
 

@@ -1,4 +1,4 @@
-//! A list of nodes of fixed capacity: whom an order of the sink is for.
+//! A list of nodes of fixed capacity: those that an order of the sink addresses.
 
 use core::fmt;
 use thalweg_units::NodeId;

@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Every other look is on the control channel.
 const LOOKS: u8 = (ALONE.as_nanos() / LOOK.as_nanos() / 2) as u8;
 
-/// Whom a node hears.
+/// What a node hears of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Company {
     /// A sink, over floods.

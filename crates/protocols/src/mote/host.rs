@@ -164,7 +164,7 @@ fn route(r: &mut Reader<'_>) -> Result<Route, WireError> {
         let len = usize::from(r.u8()?);
         assembler.push(r.bytes(len)?)?;
     }
-    assembler.route().ok_or(WireError::Malformed)
+    assembler.route()
 }
 
 const FLOODED: u8 = 0x10;

@@ -133,7 +133,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
     /// Takes a segment of another sink's wake-up, whose flood began at `reference`: its route may be complete now.
     #[inline(never)]
     pub(super) fn handle_segment(&mut self, segment: Segment, by: NodeId, reference: Instant) {
-        if let Some(route) = &self.assembler.route() {
+        if let Ok(route) = &self.assembler.route() {
             // The transfer's key is by the number of the sink's floods.
             if route.sealing == Sealing::Open || route.sink == by {
                 self.handle_route(route, segment, reference);

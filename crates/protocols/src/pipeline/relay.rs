@@ -301,7 +301,7 @@ impl Relay {
         }
     }
 
-    /// A request with this stage's count, which begins anew.
+    /// A request with this stage's count, which starts from zero.
     #[inline(never)]
     fn with_count(&mut self, mpdu: &[u8]) -> Result<FrameBuf, WireError> {
         let count = core::mem::take(&mut self.count);

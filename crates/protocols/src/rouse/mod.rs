@@ -127,7 +127,7 @@ pub struct Train {
     slot: Duration,
     /// From asking for a frame to its SFD, at least.
     ahead: Duration,
-    /// From a frame's SFD, late by a guard, until it is told.
+    /// From a frame's SFD, late by a guard, until it is reported.
     told: Duration,
     /// The most slots that a train has.
     most: u16,

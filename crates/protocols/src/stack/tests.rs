@@ -165,7 +165,7 @@ impl<T: Upper> Bench<T> {
         self.radio(RadioEvent::Sent { op, sfd: self.now });
         frame
     }
-    /// Waits for its next packet: whom it is for, where it goes, whose it is. It is acknowledged.
+    /// Waits for its next packet: its addressee, where it goes, whose it is. It is acknowledged.
     fn sends(&mut self) -> (u16, Direction, u16) {
         let frame = self.transmits();
         let Ok(Repr::Data(data)) = Repr::parse(&frame) else {

@@ -30,7 +30,7 @@ pub const BEACON_BYTES: u8 = 32;
 const MILLISECOND: Duration = Duration::from_millis(1);
 /// Links below this level carry no pipeline: in dBm.
 pub const FLOOR_DBM: i8 = -86;
-/// For how many hops floods of a sweep have time where nobody says: as many as transfers of pipelines usually take.
+/// For how many hops floods of a sweep have time by default: as many as transfers of pipelines usually take.
 pub const REACH: u8 = 6;
 /// How often each announcement is flooded: a node that misses all joins by a beacon, or not at all.
 pub(crate) const COPIES: u8 = 2;

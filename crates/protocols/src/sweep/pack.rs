@@ -14,7 +14,7 @@ use thalweg_wire::report::Health;
 use thalweg_wire::sweep::{Parameters, Reports};
 use thalweg_wire::{report, FrameBuf, Reader, WireError};
 
-/// So many neighbours are reported, if there are, whatever the floor: a network of few and long links needs them all.
+/// How many neighbours are reported, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
 /// The content of the flood that reports `own` node's `table` under `parameters`, and its `health`; that of another

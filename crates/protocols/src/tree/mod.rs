@@ -1,4 +1,4 @@
-//! A collection tree: who forwards to whom.
+//! A collection tree: which node forwards to which.
 //!
 //! A part of engines: [`Router`] takes what is heard and says who the parent is and what the next
 //! beacon holds. How parents are found is [`Routing`]'s: by ETX, as in Fusion (`etx.rs`), or by LQI, as

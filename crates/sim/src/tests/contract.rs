@@ -236,7 +236,7 @@ fn a_head_is_not_told_of_a_frame_that_was_given_up() {
         net.command(1, ListenFor(26, 3));
         run(&mut net, 1000);
         net.command(0, now(&[1; 100]));
-        // The head is complete at 1192 + 9 * 32 = 1480 and would be told at 1580.
+        // The head is complete at 1192 + 9 * 32 = 1480 and would be reported at 1580.
         run(&mut net, 1500);
         if give_up {
             net.command(1, Sleep);

@@ -11,7 +11,7 @@ fn reboot(until_us: u64) -> Fault {
     }
 }
 
-/// Has nodes of `net` start anew as puppets that know the first operation of those before them.
+/// Has nodes of `net` restart as puppets that know the first operation of those before them.
 fn restarts<A: Air>(mut net: Network<Puppet, A>) -> Network<Puppet, A> {
     net.restart_with(Box::new(|_, before| Puppet {
         asked: before.asked.first().cloned().into_iter().collect(),

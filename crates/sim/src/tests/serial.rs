@@ -317,7 +317,7 @@ fn what_is_not_wanted_is_not_read() {
         };
         assert_eq!(*mpdu, [1; 2]);
     }
-    // Nothing of it: told all the same, after interrupt and operating system.
+    // Nothing of it: reported all the same, after interrupt and operating system.
     let mut net = net_on(slow(), 2);
     net.command(0, Listen(26));
     net.command(1, Listen(26));

@@ -355,7 +355,8 @@ impl BaseStation {
         self.session = None;
         self.carry_out(Command::Stop);
         let now = self.net.now();
-        let begun = Session::begin(&self.site, self.about().node, sources, now);
+        let here = (&self.site, self.about().node);
+        let begun = Session::begin(here, sources, &self.object, now);
         let event = match begun {
             Ok(session) => {
                 self.session = Some(session);

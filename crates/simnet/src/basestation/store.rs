@@ -68,7 +68,7 @@ impl StationStore {
             Self::Spools { used, .. } => *used,
         }
     }
-    /// So many bytes are on the line.
+    /// Notes that `bytes` are on the line.
     pub(super) fn gone(&mut self, bytes: usize) {
         if let Self::Spools { used, .. } = self {
             *used = used.saturating_sub(bytes);

@@ -1,5 +1,5 @@
 //! The base station's end of a line: the master of a pseudo-terminal, or a TCP port that one host at a time
-//! connects to. A host may come and go. Tests: `tests/all/line/`.
+//! connects to: others wait until it goes, or is silent for [`SILENT`]. Tests: `tests/all/line/`.
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
@@ -9,8 +9,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thalweg_host::line::Stream;
+
+/// A host says something every 500 ms; one that does not for so long has gone without a word.
+const SILENT: Duration = Duration::from_secs(3);
 
 /// The master of a pseudo-terminal.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ impl Stream for Pty {
     }
 }
 
-/// A wait that was in vain is no error.
+/// A wait that times out is no error.
 fn nothing(done: io::Result<usize>) -> io::Result<usize> {
     match done {
         Err(why) if is_wait(&why) => Ok(0),
@@ -89,8 +92,8 @@ fn is_wait(why: &io::Error) -> bool {
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
-    /// The host that came last.
-    host: Option<TcpStream>,
+    /// The host that has the line, and when something came from it last.
+    host: Option<(TcpStream, Instant)>,
 }
 
 impl Listener {
@@ -115,11 +118,14 @@ impl Listener {
     }
 
     fn accept(&mut self) -> io::Result<()> {
+        if (self.host.as_ref()).is_some_and(|(_, heard)| heard.elapsed() < SILENT) {
+            return Ok(());
+        }
         match self.listener.accept() {
             Ok((host, _)) => {
                 host.set_nonblocking(true)?;
                 host.set_nodelay(true)?;
-                self.host = Some(host);
+                self.host = Some((host, Instant::now()));
                 Ok(())
             }
             Err(why) if is_wait(&why) => Ok(()),
@@ -131,14 +137,17 @@ impl Listener {
 impl Stream for Listener {
     fn read(&mut self, into: &mut [u8], within: Duration) -> io::Result<usize> {
         self.accept()?;
-        let Some(host) = &mut self.host else {
+        let Some((host, heard)) = &mut self.host else {
             wait(&self.listener, within)?;
             return Ok(0);
         };
         wait(&*host, within)?;
         match Read::read(host, into) {
             Ok(0) => self.host = None,
-            Ok(len) => return Ok(len),
+            Ok(len) => {
+                *heard = Instant::now();
+                return Ok(len);
+            }
             Err(why) if is_wait(&why) => {}
             Err(_) => self.host = None,
         }
@@ -146,7 +155,7 @@ impl Stream for Listener {
     }
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Without a host bytes are lost, as on an unplugged line.
-        let Some(host) = &mut self.host else {
+        let Some((host, _)) = &mut self.host else {
             return Ok(bytes.len());
         };
         match nothing(Write::write(host, bytes)) {

@@ -5,7 +5,7 @@
 //! until its object is whole. Tests: `tests.rs`.
 
 use super::report::{Campaign, InWave, Phase};
-use super::run::{go_on, linger, Run};
+use super::run::{go_on, Run};
 use super::CampaignError;
 use crate::motes::{Motes, RunError};
 use thalweg_host::collector::Transfer;
@@ -13,7 +13,7 @@ use thalweg_host::job::{Progress, Retry, RetryMode, Watch};
 use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::segments::{self, Assembly, Attempt, FetchTerms};
 use thalweg_host::transfer::pipeline::TransferTerms;
-use thalweg_planner::concurrent::Waves;
+use thalweg_host::waves::{linger, Schedule};
 use thalweg_planner::{Backups, Plan, Style};
 use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
@@ -28,7 +28,7 @@ impl Run<'_> {
         loop {
             let leftover = std::mem::take(&mut self.leftover);
             let before = (leftover.len(), self.arrived());
-            let is_last = !self.settings.is_ours() || self.has_no_patience(&leftover);
+            let is_last = !self.settings.waves.is_ours() || self.has_no_patience(&leftover);
             for (done, (source, attempts)) in leftover.into_iter().enumerate() {
                 go_on((self.observer)(Progress::Wave {
                     number: self.campaign.waves,
@@ -46,7 +46,7 @@ impl Run<'_> {
                 }
                 match row {
                     Some(row) => go_on((self.turns)(row, object.as_deref()))?,
-                    None => self.give_up(&[(source, self.waves.unreachable(source))])?,
+                    None => self.give_up(&[(source, self.schedule.planner.unreachable(source))])?,
                 }
             }
             if self.leftover.is_empty() {
@@ -77,9 +77,9 @@ impl Run<'_> {
             attempts,
             plans: self.plans_of_leftover(source),
             object: self.objects.get(&source).map_or(&[], |object| &**object),
-            scheme: self.settings.scheme,
-            terms: self.settings.terms,
-            pause: linger(self.settings.scheme),
+            scheme: self.settings.waves.scheme,
+            terms: self.settings.waves.transfer,
+            pause: linger(self.settings.waves.scheme),
         };
         let assembly = self.assemblies.entry(source).or_default();
         let (motes, campaign) = (&mut self.motes, &mut self.campaign);
@@ -100,19 +100,19 @@ impl Run<'_> {
         self.search.note(&surveyed.links, took);
         let rest = took.saturating_sub(surveyed.measuring + surveyed.collecting);
         self.campaign.add(Phase::Waiting, rest);
-        let request = settings.waves(&surveyed.links, sinks);
-        self.waves = Waves::new(&surveyed.links, request);
+        self.schedule.planner = settings.waves.planner(&surveyed.links, sinks);
         Ok(())
     }
 
     /// The plans of a leftover source, the best first: routes of its own, then paths hop by hop.
     fn plans_of_leftover(&mut self, source: usize) -> Vec<Plan> {
-        let mut plans = match self.settings.scheme {
+        let Schedule { planner, rng, .. } = &mut self.schedule;
+        let mut plans = match self.settings.waves.scheme {
             Scheme::HopByHop => Vec::new(),
-            _ => (self.waves).plans_of(source, Backups::Relays, &mut self.rng),
+            _ => planner.plans_of(source, Backups::Relays, rng),
         };
         for attempt in 0..HOP_PLANS {
-            plans.extend(self.waves.hop_plans_of(source, attempt, &mut self.rng));
+            plans.extend(planner.hop_plans_of(source, attempt, rng));
         }
         plans
     }

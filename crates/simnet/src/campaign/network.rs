@@ -5,13 +5,12 @@ use crate::collect::Object;
 use thalweg_host::collector::Patience;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::survey::Survey;
-use thalweg_host::transfer::pipeline::TransferTerms;
+use thalweg_host::waves::{Air, Terms};
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::Style;
-use thalweg_planner::{Backups, RouteRequest};
 use thalweg_testbeds::{Site, Station};
-use thalweg_units::{Channel, ChannelSet, Duration};
-use thalweg_wire::route::{PayloadSize, Scheme};
+use thalweg_units::{ChannelSet, Duration};
+use thalweg_wire::route::PayloadSize;
 
 /// A way of emptying a network.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,7 +85,10 @@ impl Mode {
         };
         let settings = Settings::of(site, variant, stations, channels, object, PayloadSize::MAX);
         Settings {
-            reuse: self.reuse,
+            waves: Terms {
+                reuse: self.reuse,
+                ..settings.waves
+            },
             ..settings
         }
     }
@@ -104,65 +106,35 @@ impl Settings {
         object: Object,
         payload: PayloadSize,
     ) -> Self {
-        let mut route = RouteRequest::new(0, 0);
-        route.rule.floor = site.board.chip.noise_floor;
-        route.control = Some(site.testbed.control);
-        // As in P3, where that is measured; else floods reach most nodes on the control channel.
-        let routing = [Channel::LAST, site.testbed.control].into_iter();
-        let routing = routing
-            .chain(channels.iter())
-            .find(|c| channels.contains(*c));
-        route.routing_channel = routing.unwrap_or(Channel::LAST);
-        route.transfer.cycle.payload_bytes = usize::from(payload.bytes());
-        let mut route = variant.request(&route);
-        let cycle = route.transfer.cycle;
-        let packets = object.bytes().div_ceil(cycle.payload_bytes.max(1) as u64) as u32;
-        route.transfer.packets = packets;
-        let has_faithful = (route.channels.iter()).all(|on| site.testbed.channels.contains(*on));
-        let faithful = match has_faithful {
-            true => route.channels.clone(),
-            false => channels.iter().collect(),
+        let radios = stations.iter().map(Station::radios).sum::<usize>();
+        let air = Air {
+            floor: site.board.chip.noise_floor,
+            control: site.testbed.control,
+            there: site.testbed.channels,
+            channels,
         };
-        // A transfer that takes four times as long as a good one is better started again with other
-        // groups: the rest of its wave waits for it.
-        let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
-        let patience = (good_s * 4.0).ceil().clamp(2.0, 600.0) as u16;
-        let alone = stations.iter().map(Station::radios).sum::<usize>() == 1;
-        let survey = match (alone, variant.style) {
+        let waves = Terms::new(variant, air, (object.bytes() as u64, payload), radios);
+        let survey = match (radios == 1, variant.style) {
             (true, Style::Paths) => Survey {
-                channels: [route.routing_channel].into_iter().collect(),
+                channels: [waves.route.routing_channel].into_iter().collect(),
                 interval: Duration::from_millis(100),
                 ..Survey::of(channels)
             },
             (true, Style::Chains | Style::Hops) => {
-                variant.survey(faithful.iter().copied().collect())
+                let named = waves.channels.iter().flatten().copied();
+                variant.survey(match waves.channels {
+                    Some(_) => named.collect(),
+                    None => channels,
+                })
             }
             (false, _) => variant.survey(channels),
         };
-        // A retry of what fails costs less than a probe of every route.
-        route.backups = Backups::None;
-        if !alone {
-            // So many relays fit into one flood, and leave some for the others. What runs over one
-            // path takes no more than that.
-            route.max_paths = match variant.scheme {
-                Scheme::P3 | Scheme::Thalweg => Some(route.min_paths),
-                _ => Some(1),
-            };
-        }
         Self {
             stations,
             survey,
             object,
             sources: Sources::All,
-            scheme: variant.scheme,
-            terms: variant.terms(TransferTerms {
-                payload,
-                deadline_s: patience,
-                ..TransferTerms::default()
-            }),
-            route,
-            channels: (alone && has_faithful).then_some(faithful),
-            reuse: Reuse::Never,
+            waves,
             patience: Patience::DEFAULT,
         }
     }

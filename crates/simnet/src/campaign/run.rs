@@ -1,8 +1,7 @@
 //! A campaign from switching on to the last byte: a survey, then wave after wave. Time base: simulated time.
 //!
-//! Invariants: the next wave starts after all sinks of this one are free; a failed source is tried [`RETRY`] times: after
-//! all others, or with Thalweg as soon as its nodes are free. With one sink it continues at once from what has arrived. A
-//! source that still failed gets the network to itself at the end (`alone.rs`).
+//! Invariants: the next wave starts after all sinks of this one are free; a [`Schedule`] says which sources it has, and which
+//! are left over. Those get the network to themselves at the end (`alone.rs`).
 
 use super::report::{Campaign, InWave, Phase};
 use super::CampaignError;
@@ -12,40 +11,20 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_host::collector::{Patience, Search};
-use thalweg_host::job::{Failure, Progress, Retry, RetryMode, Watch};
-use thalweg_host::outcome::{Outcome, Summary};
+use thalweg_host::job::{Failure, Progress, Watch};
+use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::name_of;
 use thalweg_host::segments::Assembly;
 use thalweg_host::survey::Survey;
-use thalweg_host::transfer::account::{expected, Account};
-use thalweg_host::transfer::pipeline::{active_nodes, TransferTerms};
-use thalweg_host::waves::{Start, TransferResult, WaveResult};
-use thalweg_medium::random::{derive, stream, Stream};
-use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
-use thalweg_planner::{LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
-use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
-use thalweg_units::{BitRate, Channel, Duration, NodeId};
-use thalweg_wire::route::Scheme;
-use thalweg_wire::seal::frame::Sealing;
-
-/// After this, a node that missed the end of its transfer by `scheme` has left it: a little more than
-/// [`thalweg_protocols::p3::policy`]'s linger, or than [`thalweg_protocols::thalweg::policy`]'s over ten hops.
-pub(super) const fn linger(scheme: Scheme) -> Duration {
-    match scheme {
-        Scheme::Thalweg => Duration::from_millis(300),
-        _ => Duration::from_millis(1_100),
-    }
-}
-
-/// The least share of a transfer's predicted goodput alone that it must keep beside others.
-const LEAST_SHARE: f64 = 0.6;
-/// How many sources of each distance are tried for a place in a wave.
-const CANDIDATES: usize = 12;
-/// How often a source is tried.
-const RETRY: Retry = Retry {
-    attempts: 3,
-    mode: RetryMode::Later,
+use thalweg_host::transfer::account::Account;
+use thalweg_host::waves::{
+    predicted_kbps, Landing, Schedule, Start, Terms, TransferResult, WaveResult,
 };
+use thalweg_medium::random::{derive, stream};
+use thalweg_planner::{Plan, PlanError};
+use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// How a network is emptied.
 #[derive(Debug, Clone)]
@@ -58,17 +37,8 @@ pub struct Settings {
     pub object: Object,
     /// From which nodes.
     pub sources: Sources,
-    /// What moves the packets of every transfer.
-    pub scheme: Scheme,
-    /// Of every transfer.
-    pub terms: TransferTerms,
-    /// How each route is sought; source, sink and channels are set for every transfer.
-    pub route: RouteRequest,
-    /// The channels for pipelines, best first; where none are named, all that were measured, ranked by
-    /// what was measured.
-    pub channels: Option<Vec<Channel>>,
-    /// Whether transfers that run at once may share a channel.
-    pub reuse: Reuse,
+    /// How transfers are sought and carried.
+    pub waves: Terms,
     /// How long links are measured again for sources that are left at the end.
     pub patience: Patience,
 }
@@ -78,7 +48,7 @@ pub struct Settings {
 pub enum Sources {
     /// All that are no base station.
     All,
-    /// So many of those, spread over the network.
+    /// This many of those, spread over the network.
     Spread(usize),
     /// Those of them that are named.
     These(Vec<NodeId>),
@@ -115,7 +85,7 @@ pub fn empty(
     for (&source, object) in &objects {
         motes.offer(source, object.clone());
     }
-    let surveyed = match settings.is_ours() {
+    let surveyed = match settings.waves.is_ours() {
         true => motes.survey_all(sinks[0], settings.survey, observer)?,
         false => motes.survey(sinks[0], settings.survey, observer)?,
     };
@@ -132,18 +102,15 @@ pub fn empty(
     let rest = motes.network().now().as_secs_f64() - campaign.total_s();
     campaign.add(Phase::Waiting, Duration::from_secs_f64(rest.max(0.0)));
     campaign.survey_energy_j = joules(&mut motes);
-    let request = settings.waves(&surveyed.links, &sinks);
+    let planner = settings.waves.planner(&surveyed.links, &sinks);
+    let rng = stream(seed, "waves", &[]);
     let mut run = Run {
         settings,
         site: &site,
         sinks: &sinks,
         motes,
         objects,
-        waves: Waves::new(&surveyed.links, request),
-        rng: stream(seed, "waves", &[]),
-        attempts: sources.iter().map(|n| (*n, 0)).collect(),
-        active: Vec::new(),
-        partial: None,
+        schedule: Schedule::new(planner, settings.waves.scheme, sources.clone(), rng),
         leftover: Vec::new(),
         assemblies: BTreeMap::new(),
         search: Search::new(settings.patience, &surveyed.links),
@@ -171,28 +138,6 @@ impl Sources {
     }
 }
 
-impl Settings {
-    /// The request to the planner of waves, on surveyed `links`.
-    pub(super) fn waves(&self, links: &LinkQualities, sinks: &[usize]) -> WaveRequest {
-        let model = LinkModel::learned(links, self.route.rule.floor);
-        let route = self.route.clone().trusting(model);
-        let mut request = WaveRequest::new(links, route, sinks.to_vec());
-        if let Some(channels) = &self.channels {
-            request.channels.clone_from(channels);
-        }
-        (request.reuse, request.least_share) = (self.reuse, LEAST_SHARE);
-        request.tries = CANDIDATES;
-        request
-    }
-    /// Whether it is to bring everything, and not as published.
-    pub(super) fn is_ours(&self) -> bool {
-        matches!(self.scheme, Scheme::Thalweg | Scheme::HopByHop)
-    }
-    fn is_thalweg(&self) -> bool {
-        self.scheme == Scheme::Thalweg
-    }
-}
-
 /// A campaign after its survey.
 pub(super) struct Run<'a> {
     pub(super) settings: &'a Settings,
@@ -201,14 +146,7 @@ pub(super) struct Run<'a> {
     pub(super) motes: Motes,
     /// What each source offers.
     pub(super) objects: BTreeMap<usize, Arc<[u8]>>,
-    pub(super) waves: Waves,
-    pub(super) rng: Stream,
-    /// Attempts so far of each source that is still to come in waves.
-    attempts: BTreeMap<usize, u32>,
-    /// Nodes of the wave before.
-    active: Vec<usize>,
-    /// With one sink: the source whose transfer broke off, and how many packets arrived. It continues at once.
-    partial: Option<(usize, u32)>,
+    pub(super) schedule: Schedule,
     /// Sources whose attempts are used up, and how many those were.
     pub(super) leftover: Vec<(usize, u32)>,
     /// What has arrived of their objects.
@@ -223,87 +161,31 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// Wave after wave, until every source is done or left over.
     fn in_waves(&mut self) -> Result<(), CampaignError> {
-        if self.settings.scheme == Scheme::HopByHop {
-            // Such transfers have the network to themselves.
-            let sources = std::mem::take(&mut self.attempts);
-            self.leftover.extend(sources);
-        }
-        while let Some(&least) = self.attempts.values().min() {
-            let partial = self.partial.take();
-            let ready = self.ready(least, partial)?;
-            let mut wave = self.waves.next(&ready, &mut self.rng);
-            wave.lost.retain(|(source, _)| !self.is_left_over(*source));
+        loop {
+            let (motes, campaign) = (&mut self.motes, &mut self.campaign);
+            let next = self.schedule.next(|linger| {
+                motes.wait(linger)?;
+                campaign.add(Phase::Waiting, linger);
+                Ok::<_, RunError>(())
+            })?;
+            let Some(wave) = next else {
+                break;
+            };
             self.give_up(&wave.lost)?;
-            wave.plans.retain(|plan| !self.is_better_alone(plan));
             for (_, why) in &wave.idle {
                 *self.campaign.idle.entry(*why).or_default() += 1;
             }
-            if !wave.plans.is_empty() {
-                self.wave(&wave.plans, partial)?;
+            if !wave.transfers.is_empty() {
+                self.wave(&wave.transfers)?;
             }
         }
+        self.leftover.extend(self.schedule.take_leftover());
         Ok(())
-    }
-
-    /// Whether `source`, from which no pipeline leads, is left for a path hop by hop, which links may offer later.
-    fn is_left_over(&mut self, source: usize) -> bool {
-        let is_left = self.settings.is_ours();
-        if is_left {
-            self.leave(source);
-        }
-        is_left
-    }
-    /// Leaves `source` until the waves are over.
-    fn leave(&mut self, source: usize) {
-        let attempts = self.attempts.remove(&source).unwrap_or(0);
-        self.leftover.push((source, attempts));
-    }
-    /// Whether the source of `plan` is left for a path hop by hop, which is quicker.
-    fn is_better_alone(&mut self, plan: &Plan) -> bool {
-        let may_be = self.settings.is_thalweg() && plan.may_be_quicker_by_hops();
-        if !may_be {
-            return false;
-        }
-        let alone = self.waves.hop_plans_of(plan.source, 0, &mut self.rng);
-        let goodput = plan.prediction.goodput_kbps * plan.prediction.completion;
-        let is_better = alone
-            .first()
-            .is_some_and(|hops| hops.prediction.goodput_kbps > goodput);
-        if is_better {
-            self.leave(plan.source);
-        }
-        is_better
-    }
-
-    /// The sources that the next wave may fetch from, where `least` is the fewest attempts of any.
-    fn ready(
-        &mut self,
-        least: u32,
-        partial: Option<(usize, u32)>,
-    ) -> Result<Vec<usize>, CampaignError> {
-        if let Some((source, _)) = partial {
-            return Ok(vec![source]);
-        }
-        // A source that failed a probe comes back while there are others to fill its wave.
-        let is_next = |attempts: u32| self.settings.is_thalweg() || attempts == least;
-        let pending = (self.attempts.iter()).filter(|(_, attempts)| is_next(**attempts));
-        let pending: Vec<usize> = pending.map(|(n, _)| *n).collect();
-        // A node that missed the end of its last transfer would miss this one's wake-up.
-        let is_rested = |n: &usize| !self.active.contains(n);
-        let rested: Vec<usize> = pending.iter().copied().filter(is_rested).collect();
-        if !rested.is_empty() {
-            return Ok(rested);
-        }
-        let linger = linger(self.settings.scheme);
-        self.motes.wait(linger)?;
-        self.campaign.add(Phase::Waiting, linger);
-        Ok(pending)
     }
 
     /// Reports the sources that have no route.
     pub(super) fn give_up(&mut self, lost: &[(usize, PlanError)]) -> Result<(), CampaignError> {
         for (source, why) in lost {
-            self.attempts.remove(source);
             let ids = self.motes.nodes.ids();
             let ends = (ids[*source], ids[self.sinks[0]]);
             let mut summary = account(self.settings, self.site, ids).unplanned(ends);
@@ -320,31 +202,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Transfers over all of `plans` at once.
-    fn wave(&mut self, plans: &[Plan], partial: Option<(usize, u32)>) -> Result<(), CampaignError> {
-        let Settings { scheme, terms, .. } = *self.settings;
-        let nodes = plans.iter().flat_map(|plan| active_nodes(plan, scheme));
-        self.active = nodes.collect();
+    /// `transfers` at once.
+    fn wave(&mut self, transfers: &[(Plan, Start)]) -> Result<(), CampaignError> {
+        let Terms {
+            scheme, transfer, ..
+        } = &self.settings.waves;
         go_on((self.observer)(Progress::Wave {
             number: self.campaign.waves,
-            transfers: plans.len(),
-            left: self.attempts.len(),
+            transfers: transfers.len(),
+            left: self.schedule.left(),
         }))?;
-        let is_last = |source| {
-            let attempts = self.attempts.get(&source).copied().unwrap_or(0);
-            !RETRY.allows(attempts + 1)
-        };
-        let begins = |plan: &Plan| match partial {
-            Some((_, received)) => Start::Resuming(received),
-            // A chain that others of the wave disturb would hold them all up. The last time it takes what there is.
-            None if plans.len() > 1 && !is_last(plan.source) => Start::Probing,
-            None => Start::Fresh,
-        };
-        let begun: Vec<(&Plan, Start)> = plans.iter().map(|plan| (plan, begins(plan))).collect();
-        let waved = self.motes.wave(&begun, scheme, &terms)?;
+        let waved = self.motes.wave(transfers, *scheme, transfer)?;
         share_out(&mut self.campaign, &waved);
-        for (plan, landed) in plans.iter().zip(waved.transfers) {
-            self.landed(plan, landed, partial.is_some())?;
+        for (begun, landed) in transfers.iter().zip(waved.transfers) {
+            self.landed(begun, landed)?;
         }
         self.campaign.waves += 1;
         Ok(())
@@ -353,67 +224,40 @@ impl Run<'_> {
     /// Notes what a transfer of a wave brought, and whether its source is tried again.
     fn landed(
         &mut self,
-        plan: &Plan,
+        (plan, start): &(Plan, Start),
         landed: TransferResult,
-        continues: bool,
     ) -> Result<(), CampaignError> {
-        let attempts = self.attempts.entry(plan.source).or_default();
-        *attempts += 1;
-        let attempts = *attempts;
-        let (object, received) = (landed.object.clone(), landed.received);
-        let mut row = self.outcome(plan, landed);
+        let source = plan.source;
+        let mut row = self.outcome(plan, &landed);
+        let attempts = self.schedule.attempts(source) + 1;
         (row.summary.attempts, row.details.wave) = (attempts, self.campaign.waves);
-        let is_thalweg = self.settings.is_thalweg();
-        if row.summary.verified || !RETRY.allows(attempts) {
-            self.attempts.remove(&plan.source);
-            // No other protocol reroutes.
-            match is_thalweg && !row.summary.verified {
-                true => self.leftover.push((plan.source, attempts)),
-                false => go_on((self.turns)(&row, object.as_deref()))?,
+        let is_whole = row.summary.verified;
+        match (self.schedule).land(source, *start, is_whole, landed.received) {
+            Landing::Whole | Landing::Failed => {
+                go_on((self.turns)(&row, landed.object.as_deref()))?;
             }
-        } else if is_thalweg && self.sinks.len() == 1 && received > 0 && !continues {
-            self.partial = Some((plan.source, received));
+            Landing::Again | Landing::LeftOver => {}
         }
         self.campaign.transfers.push(row);
         Ok(())
     }
 
     /// What became of a transfer, but for its wave.
-    fn outcome(&mut self, plan: &Plan, landed: TransferResult) -> Outcome<InWave> {
+    fn outcome(&mut self, plan: &Plan, landed: &TransferResult) -> Outcome<InWave> {
         let settings = self.settings;
-        let nothing = account(settings, self.site, self.motes.nodes.ids()).nothing(plan);
-        let packets = self.motes.packets(plan.source, &settings.terms);
-        let (object, offered) = (landed.object, self.objects.get(&plan.source));
-        let verified = object.is_some();
-        let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
-        let duration = match (landed.began, landed.last.or(landed.ended)) {
-            (Some((began, _)), Some(last)) => last.since(began),
-            _ => Duration::ZERO,
-        };
-        let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
-        let (prediction, _) = expected(plan, settings.scheme);
-        let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
-        let summary = Summary {
-            verified,
-            bytes,
-            goodput_kbps: match verified {
-                true => BitRate::of_bytes(bytes, duration).kbps(),
-                false => 0.0,
-            },
-            rounds: landed.rounds,
-            duration_s: duration.as_secs_f64(),
-            first_round_reliability: landed.first_round.map(share),
-            active_nodes: active_nodes(plan, settings.scheme).len() as u32,
-            failure: landed.failure,
-            // Meters are read for the whole campaign: others are on the air meanwhile.
-            ..nothing
-        };
+        let account = account(settings, self.site, self.motes.nodes.ids());
+        let packets = self.motes.packets(plan.source, &settings.waves.transfer);
+        let offered = self.objects.get(&plan.source);
+        let object = landed.object.as_deref();
         let details = InWave {
             wave: 0,
-            wrong,
-            predicted_kbps: prediction.goodput_kbps,
+            wrong: object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes)),
+            predicted_kbps: predicted_kbps(plan, settings.waves.scheme),
         };
-        Outcome { summary, details }
+        Outcome {
+            summary: landed.summary(plan, &account, packets),
+            details,
+        }
     }
 }
 
@@ -443,8 +287,8 @@ fn share_out(campaign: &mut Campaign, waved: &WaveResult) {
 /// The account of a transfer before it runs.
 fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Account<'a> {
     Account {
-        protocol: name_of(settings.scheme),
-        scheme: settings.scheme,
+        protocol: name_of(settings.waves.scheme),
+        scheme: settings.waves.scheme,
         network: &site.testbed.name,
         ids,
         seed: site.seed,
@@ -452,7 +296,7 @@ fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Accoun
     }
 }
 
-/// So many of `nodes`, evenly; at most all.
+/// This many of `nodes`, evenly; at most all.
 pub fn spread(nodes: &[usize], wanted: usize) -> Vec<usize> {
     let wanted = wanted.min(nodes.len());
     (0..wanted)

@@ -37,7 +37,10 @@ fn everything_arrives_once_and_time_adds_up() {
     for mode in ["paper", "both-ends-1-reuse"].map(mode) {
         let mut settings = mode.settings(&site, Pipelined::P3, ChannelSet::ALL, random(BYTES));
         // What is on trial here are waves, not routes.
-        (settings.route.min_paths, settings.route.max_paths) = (2, Some(3));
+        (
+            settings.waves.route.min_paths,
+            settings.waves.route.max_paths,
+        ) = (2, Some(3));
         let mut waves = Vec::new();
         let campaign = empty(&site, &settings, &mut |step| {
             if let Progress::Wave { number, .. } = step {
@@ -112,7 +115,7 @@ fn who_fails_in_all_its_waves_is_fetched_from_alone_at_the_end() {
         mode("both-ends-1-reuse").settings(&site, thalweg, ChannelSet::ALL, object.clone());
     settings.sources = Sources::Spread(3);
     // No wave has time for such an object.
-    settings.terms.deadline_s = 1;
+    settings.waves.transfer.deadline_s = 1;
     let (mut turns, mut whole) = (Vec::new(), 0);
     let mut over = |turn: &Outcome<InWave>, bytes: Option<&[u8]>| {
         turns.push(turn.summary.source);

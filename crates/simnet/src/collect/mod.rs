@@ -13,7 +13,7 @@ use thalweg_host::collector::{
     Collector, FetchRequest, LineLoss, Patience, ProtocolPlan, Report, Search, TransferEnd,
     TransferObserver,
 };
-use thalweg_host::job::{said, Failure, Progress, Retry};
+use thalweg_host::job::{wait_text, Failure, Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_host::network::Network;
 use thalweg_host::recovery::Sought;
@@ -38,7 +38,7 @@ pub enum CollectError {
     #[error(transparent)]
     PlanRequest(#[from] PlanRequestError),
     /// Nor could it be on links that were measured again.
-    #[error("{why}; links were measured again for {} of the network's time in vain", said(*.waited))]
+    #[error("{why}; links were measured again for {} of the network's time in vain", wait_text(*.waited))]
     Unreached {
         /// Why not.
         why: PlanRequestError,

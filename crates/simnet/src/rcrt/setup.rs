@@ -70,7 +70,7 @@ pub enum Tree {
 /// How long routes have before the first flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settle {
-    /// So long.
+    /// For this long.
     For(Duration),
     /// Until every source has a route to a base station, at most so long.
     UntilRoutes(Duration),

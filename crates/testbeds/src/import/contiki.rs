@@ -15,7 +15,7 @@ use crate::text::reading;
 /// An ETX of one transmission.
 const ONE: f64 = 128.0;
 
-/// Who tells of whom, and what.
+/// Which node reports which, and what.
 struct Told {
     own: Box<str>,
     neighbour: u64,

@@ -69,7 +69,7 @@ fn add(found: &mut Found, edge: Node<'_, '_>) -> Result<(), Problem> {
             Some([known?].into_iter().collect())
         }
     };
-    // A level that nobody set says nothing.
+    // A level that was not set says nothing.
     let is_level = signal != STRONG_DBM && (-120.0..=20.0).contains(&signal);
     let measure = Measure {
         ratio: Some(ratio),

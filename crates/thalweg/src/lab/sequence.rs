@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use thalweg_lab::results::Row;
 
-/// So many run at a time.
+/// How many run at a time.
 const AT_A_TIME: usize = 2;
 
 impl Lab {

@@ -1,12 +1,13 @@
 //! What is asked: an experiment, points and seeds.
 
 use super::format::Format;
+use super::networks::Networks;
 use super::points::{below_run, Values};
 use super::task::{kind_of, words, AtPoint, Keys, Point};
 use crate::Error;
 use std::collections::BTreeSet;
-use thalweg_lab::experiment::{check_seeds, Experiment, Program, Sites};
-use thalweg_testbeds::Loss;
+use thalweg_lab::experiment::{check_seeds, Experiment, Program};
+use thalweg_testbeds::{Loss, Losses};
 
 /// More runs are a slip of the keyboard, or two sweeps: as many parts take 230 MB of memory, and 70 MB of manifest.
 pub const MAX_RUNS: usize = 1_000_000;
@@ -24,6 +25,7 @@ pub struct Sweep {
     pub(super) losses: Vec<Loss>,
     pub(super) program: Program,
     pub(super) format: Format,
+    pub(super) networks: Networks,
     /// Of the experiment without a point.
     pub(super) base: String,
     repeated: usize,
@@ -40,6 +42,20 @@ impl Sweep {
         seeds: Vec<u64>,
         program: Program,
     ) -> Result<Self, Error> {
+        Self::over(Networks::default(), experiment, points, seeds, program)
+    }
+
+    /// The same where `networks` are values that experiment or points name.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn over(
+        networks: Networks,
+        experiment: Experiment,
+        points: Vec<Values>,
+        seeds: Vec<u64>,
+        program: Program,
+    ) -> Result<Self, Error> {
         let mut sweep = Self {
             experiment,
             points: Vec::new(),
@@ -47,6 +63,7 @@ impl Sweep {
             losses: Vec::new(),
             program,
             format: Format::default(),
+            networks,
             base: String::new(),
             repeated: 0,
         };
@@ -93,8 +110,9 @@ impl Sweep {
 
     /// Takes `points`, where the experiment can be at each of them.
     fn at(&mut self, points: Vec<Values>) -> Result<(), Error> {
+        let known = self.networks.digests();
         let of = |at: &Values| {
-            let found = AtPoint::of(&self.experiment, at, &self.losses);
+            let found = AtPoint::of(&self.experiment, at, (&self.losses, &known));
             found.map_err(|why| Error::Input(format!("{}: {why}", words(at))))
         };
         self.base = of(&Values::new())?.id;
@@ -107,7 +125,7 @@ impl Sweep {
                 taken.push(Point { id: found.id, at });
             }
         }
-        let sites = Sites::default();
+        let sites = self.networks.sites(&Losses::default())?;
         for network in networks {
             sites.testbed(&network)?;
         }

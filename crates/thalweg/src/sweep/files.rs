@@ -1,7 +1,8 @@
 //! Files of a sweep's folder: listed, and written whole or not at all.
 
+use super::format::Format;
 use crate::Error;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,13 +13,34 @@ use thalweg_host::store::plain;
 /// What is written ends in this until it is whole.
 pub(super) const PARTIAL: &str = "part";
 
-/// Names of parts at `path`.
-pub(super) fn parts_at(path: &Path, extension: &str) -> Result<HashSet<String>, Error> {
-    let name = |name: String| {
+/// Whether all points of a part have rows; the ending of its file says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Points {
+    All,
+    SomeFailed,
+}
+
+impl Points {
+    pub(super) const BOTH: [Self; 2] = [Self::All, Self::SomeFailed];
+}
+
+/// Names of the parts of `format` at `path`. An empty file is none: nobody here writes one.
+pub(super) fn parts_at(path: &Path, format: Format) -> Result<HashMap<String, Points>, Error> {
+    let part = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
         let (stem, end) = name.split_once('.')?;
-        (end == extension).then(|| stem.to_owned())
+        let ends = |points: &Points| format.ending(*points) == end;
+        let points = Points::BOTH.into_iter().find(ends)?;
+        let is_empty = entry.metadata().is_ok_and(|file| file.len() == 0);
+        (!is_empty).then(|| (stem.to_owned(), points))
     };
-    Ok(listed(path)?.into_iter().filter_map(name).collect())
+    let entries = fs::read_dir(path).map_err(|why| cannot(path, "read", &why))?;
+    Ok(entries.flatten().filter_map(part).collect())
+}
+
+/// Whether there is a file at `path`, and something in it.
+pub(super) fn has_content(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.len() > 0)
 }
 
 /// Names of files at `path`.

@@ -1,13 +1,14 @@
 //! The folder of a sweep: parts, and a manifest of what was asked.
 //!
-//! Parts that are done stay as they are when more points or seeds are asked for; what they lack is divided anew. Invariants: a
+//! Parts that are done stay as they are when more points or seeds are asked for; what they lack is divided again. Invariants: a
 //! file has its name when it is whole; parts of the same points and seeds are never there twice; processes that ask the
 //! same at any time divide it the same, since full parts that are done leave a whole number of full parts.
 //! Tests: `folder_tests.rs`.
 
 use super::ask::Sweep;
-use super::files::{cannot, listed, parts_at, write, PARTIAL};
+use super::files::{cannot, listed, parts_at, write, Points, PARTIAL};
 use super::format::Format;
+use super::networks::Digests;
 use super::task::{name_of, Keys, Point, Task};
 use crate::Error;
 use serde::{Deserialize, Serialize};
@@ -36,10 +37,12 @@ struct Manifest {
     base: String,
     text: String,
     losses: Vec<String>,
+    /// Networks that are values.
+    networks: Digests,
     format: Format,
     keys: Keys,
     seeds: Vec<u64>,
-    /// So many of the points were asked for; others are of earlier parts.
+    /// How many of the points were asked for; others are of earlier parts.
     asked: usize,
     points: Vec<Point>,
     parts: Vec<Part>,
@@ -60,8 +63,8 @@ struct Part {
 pub struct Folder {
     path: PathBuf,
     manifest: Manifest,
-    /// Names of parts that are there.
-    done: HashSet<String>,
+    /// Parts that are there, by name.
+    done: HashMap<String, Points>,
 }
 
 impl Folder {
@@ -80,8 +83,7 @@ impl Folder {
                 return Err(Error::Input(format!("{}: {why}", path.display())));
             }
         };
-        let extension = sweep.format.extension();
-        let done = parts_at(path, extension)?;
+        let done = parts_at(path, sweep.format)?;
         let manifest = Manifest::of(sweep, earlier.as_ref(), &done);
         if let Some(what) = earlier.as_ref().and_then(|old| old.differs(&manifest)) {
             let path = path.display();
@@ -93,6 +95,7 @@ impl Folder {
                 serde_json::to_string(&manifest).map_err(|why| Error::Job(why.to_string()))?;
             write(path, MANIFEST, (text + "\n").as_bytes())?;
         }
+        sweep.networks.write(path)?;
         let path = path.to_owned();
         Ok(Self {
             path,
@@ -108,7 +111,7 @@ impl Folder {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let none = || Error::Input(format!("{}: holds no sweep", path.display()));
         let manifest = Manifest::read(path)?.ok_or_else(none)?;
-        let done = parts_at(path, manifest.format.extension())?;
+        let done = parts_at(path, manifest.format)?;
         let path = path.to_owned();
         Ok(Self {
             path,
@@ -152,6 +155,7 @@ impl Folder {
                 .filter_map(|n| m.points.get(*n).cloned())
                 .collect(),
             losses: m.losses.clone(),
+            networks: m.networks.clone(),
             format: m.format,
         })
     }
@@ -163,8 +167,13 @@ impl Folder {
 
     /// Whether part number `n` was there when the folder was looked at.
     pub fn is_done(&self, n: usize) -> bool {
-        let part = self.manifest.parts.get(n);
-        part.is_some_and(|part| self.done.contains(&part.name))
+        self.found(n).is_some()
+    }
+
+    /// Whether all points of part number `n` had rows then; none where it was not there.
+    pub(super) fn found(&self, n: usize) -> Option<Points> {
+        let part = self.manifest.parts.get(n)?;
+        self.done.get(&part.name).copied()
     }
 
     /// Parts that were not there then, in order.
@@ -175,7 +184,7 @@ impl Folder {
 
     /// Whether the file of `task` is there now.
     pub fn has(&self, task: &Task) -> bool {
-        self.path.join(task.file()).exists()
+        task.is_in(&self.path)
     }
 
     /// Marks `task` as begun; false where it is marked already, by one who is at it or who has died.
@@ -202,14 +211,13 @@ impl Folder {
     /// # Errors
     /// [`Error`] of kind job where the folder cannot be read.
     pub fn tidy(&self) -> Result<(), Error> {
-        let extension = self.manifest.format.extension();
-        let done = parts_at(&self.path, extension)?;
+        let done = parts_at(&self.path, self.manifest.format)?;
         let ending = format!(".{PARTIAL}");
         for name in listed(&self.path)? {
             let path = self.path.join(&name);
             let is_there = || {
                 let stem = name.split_once('.').map(|(stem, _)| stem);
-                stem.is_some_and(|stem| done.contains(stem))
+                stem.is_some_and(|stem| done.contains_key(stem))
             };
             let age = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
             if name.ends_with(&ending) && (is_there() || age().is_some_and(|age| age > RUBBISH)) {
@@ -233,6 +241,9 @@ impl Folder {
             seeds: m.seeds.len(),
             parts: m.parts.len(),
             done: m.parts.len() - missing.len(),
+            with_failures: (0..self.parts())
+                .filter(|n| self.found(*n) == Some(Points::SomeFailed))
+                .count(),
             runs: runs(&mut m.parts.iter()),
             runs_missing: runs(&mut missing.iter().filter_map(|n| m.parts.get(*n))),
             cpu_s: m.cpu_s,
@@ -262,6 +273,8 @@ pub struct Status {
     pub parts: usize,
     /// Parts that are there.
     pub done: usize,
+    /// Those of them in which a point failed.
+    pub with_failures: usize,
     /// Runs of all parts: one point with one seed each.
     pub runs: usize,
     /// Runs of parts that are missing.
@@ -289,7 +302,7 @@ impl Status {
 
 impl Manifest {
     /// What `sweep` asks for, where `done` of `earlier` is there.
-    fn of(sweep: &Sweep, earlier: Option<&Self>, done: &HashSet<String>) -> Self {
+    fn of(sweep: &Sweep, earlier: Option<&Self>, done: &HashMap<String, Points>) -> Self {
         let mut points = sweep.points.clone();
         let asked = points.len();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -314,6 +327,12 @@ impl Manifest {
         for part in of_it {
             by_seed.entry(part.seed).or_default().push(part);
         }
+        // Those of earlier points stay; where one is another now, its points are others, too.
+        let mut networks = sweep.networks.digests();
+        for (name, digest) in earlier.into_iter().flat_map(|old| &old.networks) {
+            let kept = networks.entry(name.clone());
+            kept.or_insert_with(|| digest.clone());
+        }
         let mut manifest = Self {
             generator: "thalweg".to_owned(),
             program: sweep.program.clone(),
@@ -322,6 +341,7 @@ impl Manifest {
             base: sweep.base.clone(),
             text: sweep.experiment.text.clone(),
             losses: sweep.losses.iter().map(ToString::to_string).collect(),
+            networks,
             format: sweep.format,
             keys: sweep.keys(),
             seeds: sweep.seeds.clone(),
@@ -356,7 +376,7 @@ impl Manifest {
     }
 
     /// The parts that are `done`, their points at new `places`.
-    fn kept(&self, done: &HashSet<String>, places: &HashMap<String, usize>) -> Vec<Part> {
+    fn kept(&self, done: &HashMap<String, Points>, places: &HashMap<String, usize>) -> Vec<Part> {
         let all = self.parts.iter().chain(&self.earlier);
         let moved = |part: &Part| {
             let place = |n: &usize| places.get(&self.points.get(*n)?.id).copied();
@@ -365,7 +385,7 @@ impl Manifest {
                 ..part.clone()
             })
         };
-        let done = all.filter(|part| done.contains(&part.name));
+        let done = all.filter(|part| done.contains_key(&part.name));
         done.filter_map(moved).collect()
     }
 

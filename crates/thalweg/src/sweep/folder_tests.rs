@@ -120,8 +120,9 @@ fn who_comes_later_divides_what_is_left_as_who_came_first() {
     let first = Folder::of(dir.path(), &sweep).unwrap();
     for n in (0..first.parts()).rev().filter(|n| !first.is_done(*n)) {
         let task = first.task(n).unwrap();
-        let bytes = task.run(sweep.program(), &|_| Continue(())).unwrap();
-        task.write(first.path(), &bytes).unwrap();
+        let go_on = |_| Continue(());
+        let ran = task.run(first.path(), sweep.program(), &go_on).unwrap();
+        task.write(first.path(), &ran).unwrap();
         let later = Folder::of(dir.path(), &sweep).unwrap();
         assert_eq!(later.manifest, first.manifest, "after part {n}");
     }
@@ -195,7 +196,8 @@ fn a_file_that_a_key_names_and_that_has_changed_is_something_else() {
         why.contains("board.toml\" with files that have changed"),
         "{why}"
     );
-    let why = task.run(&program("one"), &|_| Continue(())).unwrap_err();
+    let why = task.run(&runs, &program("one"), &|_| Continue(()));
+    let why = why.unwrap_err();
     assert!(
         why.to_string().contains("a file that it names has changed"),
         "{why}"
@@ -212,10 +214,11 @@ fn a_task_is_text_that_another_process_takes_and_another_build_refuses() {
     let there: Task = serde_json::from_str(&text).unwrap();
     let go_on = |_| Continue(());
     assert_eq!(
-        there.run(&program("one"), &go_on).unwrap(),
-        task.run(&program("one"), &go_on).unwrap()
+        there.run(dir.path(), &program("one"), &go_on).unwrap(),
+        task.run(dir.path(), &program("one"), &go_on).unwrap()
     );
-    let why = there.run(&program("two"), &go_on).unwrap_err().to_string();
+    let why = there.run(dir.path(), &program("two"), &go_on);
+    let why = why.unwrap_err().to_string();
     assert!(why.contains("is of another build"), "{why}");
 }
 
@@ -272,4 +275,65 @@ fn results_are_those_of_the_experiment_run_at_each_point() {
         assert_eq!(measured(&report), measured(&direct));
         assert!(!report.results.is_empty());
     }
+}
+
+#[test]
+fn networks_that_are_values_lie_in_the_folder_and_are_told_apart_by_what_they_are() {
+    use super::super::networks::Networks;
+    use thalweg_testbeds::LinkRow;
+    let link = |src, dst, prr| LinkRow {
+        src,
+        dst,
+        channel: None,
+        prr,
+        rssi_dbm: None,
+    };
+    let ring = |nodes: u16, prr: f64| -> std::sync::Arc<[LinkRow]> {
+        let next = |n: u16| n % nodes + 1;
+        let both = |n| [link(n, next(n), prr), link(next(n), n, prr)];
+        (1..=nodes).flat_map(both).collect()
+    };
+    let sweep = |links, hops: &str| {
+        let networks = Networks::default().and("mine", links).unwrap();
+        let axes = [&format!("run.hops={hops}"), "run.testbed=mine"];
+        let axes = axes.map(|axis| Axis::parse(axis).unwrap());
+        let points = points(&axes, Design::Grid, 1).unwrap();
+        Sweep::over(
+            networks,
+            experiment("ideal"),
+            points,
+            vec![1],
+            program("one"),
+        )
+        .unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let asked = sweep(ring(12, 0.1 + 0.2), "1,2");
+    assert_eq!(made(dir.path(), &asked, "1/1"), 1);
+    assert_eq!(made(dir.path(), &asked, "1/1"), 0);
+    assert_eq!(
+        made(dir.path(), &sweep(ring(12, 0.1 + 0.2), "1,2,3"), "1/1"),
+        1
+    );
+    let other = fault(dir.path(), &sweep(ring(12, 0.5), "1,2"));
+    assert!(other.contains("with files that have changed"), "{other}");
+    // Whoever takes a part has the links from the folder, as they were.
+    let task = Folder::open(dir.path()).unwrap().task(0).unwrap();
+    let go_on = |_| Continue(());
+    assert!(task.run(dir.path(), &program("one"), &go_on).is_ok());
+    let file = listed(dir.path()).unwrap();
+    let file = file.iter().find(|name| name.ends_with(".links")).unwrap();
+    fs::write(
+        dir.path().join(file),
+        "src,dst,channel,prr,rssi_dbm\n1,2,,0.5,\n",
+    )
+    .unwrap();
+    let why = task.run(dir.path(), &program("one"), &go_on).unwrap_err();
+    assert!(why.to_string().ends_with("the links were changed"), "{why}");
+    let twice = Networks::default().and("mine", ring(3, 1.0)).unwrap();
+    let why = twice.and("mine", ring(3, 0.9)).unwrap_err().to_string();
+    assert_eq!(
+        why,
+        "two networks are called \"mine\": give one another name"
+    );
 }

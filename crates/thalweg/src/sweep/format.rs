@@ -1,5 +1,6 @@
 //! What a part's file is: a table of rows with the same columns in each part.
 
+use super::files::Points;
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +61,15 @@ impl Format {
         match self {
             Self::Csv => "csv",
             Self::Parquet => "parquet",
+        }
+    }
+
+    /// What the file of a part ends in.
+    pub(super) fn ending(self, points: Points) -> String {
+        let extension = self.extension();
+        match points {
+            Points::All => extension.to_owned(),
+            Points::SomeFailed => format!("failed.{extension}"),
         }
     }
 

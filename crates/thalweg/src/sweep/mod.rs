@@ -13,7 +13,8 @@
 //! let sweep = Sweep::new(experiment, points(&axes, Design::Grid, 1)?, (1..=3).collect(), program)?;
 //! let folder = Folder::of(&out, &sweep)?;
 //! for task in folder.missing() {
-//!     task.write(folder.path(), &task.run(sweep.program(), &|_| Continue(()))?)?;
+//!     let made = task.run(folder.path(), sweep.program(), &|_| Continue(()))?;
+//!     task.write(folder.path(), &made)?;
 //! }
 //! assert_eq!(Folder::of(&out, &sweep)?.missing().count(), 0);
 //! # Ok(())
@@ -21,7 +22,8 @@
 //! ```
 //!
 //! A part is one seed and some points, whose file is there whole or not at all: what is there is done, whoever did it. So a
-//! killed sweep goes on, several processes and machines share a folder, and a second run costs a listing. Seeds are
+//! killed sweep goes on, several processes and machines share a folder, and a second run costs a listing. A point that fails
+//! leaves the others of its part alone: instead of its rows the file has why, and its name says so. Seeds are
 //! outermost: the first seeds of all points are there before the next. Time base: none; rows depend on experiment, point
 //! and seed alone. Tests: beside each file, `crates/cli/tests/all/sweep.rs`, `.ci/sweep.py`.
 
@@ -29,6 +31,7 @@ mod ask;
 mod files;
 mod folder;
 mod format;
+mod networks;
 mod points;
 mod read;
 mod task;
@@ -37,7 +40,8 @@ mod work;
 pub use ask::{Sweep, MAX_RUNS};
 pub use folder::{Folder, Status};
 pub use format::Format;
+pub use networks::Networks;
 pub use points::{points, table, Axis, Design, Values, MAX_POINTS};
-pub use task::{Keys, Point, Task};
+pub use task::{Failed, Keys, Made, Point, Task};
 pub use thalweg_lab::experiment::Program;
-pub use work::{run, Failed, Outcome, Shard, Step, StepObserver};
+pub use work::{run, Outcome, Shard, Step, StepObserver};

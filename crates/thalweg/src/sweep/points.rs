@@ -41,9 +41,9 @@ enum Span {
 pub enum Design {
     /// Each value with each, those of the last key change fastest.
     Grid,
-    /// So many, each drawn by itself.
+    /// This many, each drawn by itself.
     Random(usize),
-    /// So many; of each key's span cut into as many slices, each slice has one.
+    /// This many: each key's span is cut into as many slices, and each slice has one.
     LatinHypercube(usize),
 }
 

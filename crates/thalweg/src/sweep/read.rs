@@ -1,8 +1,9 @@
 //! Rows of a folder read again, and what the experiment's metrics make of them at each point.
 //! Tests: `folder_tests.rs`.
 
+use super::files::Points;
 use super::folder::Folder;
-use super::task::{Point, POINT};
+use super::task::{Failed, Point, Task, ERROR, POINT};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -37,14 +38,12 @@ impl Folder {
     pub fn rows(&self) -> Result<Vec<(Point, Vec<Row>)>, Error> {
         let experiment = self.experiment()?;
         let mut of_points: HashMap<String, Vec<Row>> = HashMap::new();
-        for task in (0..self.parts())
-            .filter(|n| self.is_done(*n))
-            .filter_map(|n| self.task(n))
-        {
-            let path = self.path().join(task.file());
-            let rows = task.format.decoded(&task.columns(&experiment), &path);
-            let rows = rows.map_err(|why| Error::Job(format!("{}: {why}", path.display())))?;
-            for row in rows {
+        for n in 0..self.parts() {
+            let (Some(points), Some(task)) = (self.found(n), self.task(n)) else {
+                continue;
+            };
+            let rows = self.rows_of(&task, points, &experiment)?.into_iter();
+            for row in rows.filter(|row| !row.0.contains_key(ERROR)) {
                 if let Some(Value::Text(point)) = row.0.get(POINT) {
                     of_points.entry(point.clone()).or_default().push(row);
                 }
@@ -55,6 +54,36 @@ impl Folder {
         Ok(asked
             .map(|point| (point.clone(), of_point(point)))
             .collect::<Vec<_>>())
+    }
+
+    /// The rows in the file of `task`.
+    fn rows_of(
+        &self,
+        task: &Task,
+        points: Points,
+        experiment: &Experiment,
+    ) -> Result<Vec<Row>, Error> {
+        let path = self.path().join(task.file(points));
+        let rows = task.format.decoded(&task.columns(experiment), &path);
+        rows.map_err(|why| Error::Job(format!("{}: {why}", path.display())))
+    }
+
+    /// Points of part number `n` that had failed when the folder was looked at.
+    ///
+    /// # Errors
+    /// [`Error`] where the part cannot be read.
+    pub fn failed(&self, n: usize) -> Result<Vec<Failed>, Error> {
+        let (Some(Points::SomeFailed), Some(task)) = (self.found(n), self.task(n)) else {
+            return Ok(Vec::new());
+        };
+        let rows = self.rows_of(&task, Points::SomeFailed, &self.experiment()?)?;
+        let failed = |row: &Row| {
+            let (why, id) = (row.0.get(ERROR)?, row.0.get(POINT)?.to_string());
+            let point = task.points.iter().find(|point| point.id == id);
+            let words = point.map_or(id, Point::words);
+            Some(task.failed(&words, &why.to_string()))
+        };
+        Ok(rows.iter().filter_map(failed).collect())
     }
 
     /// The experiment's report at each point that has rows, over the seeds that are there. A paper's claims count at no

@@ -3,8 +3,9 @@
 //! Invariant: a part's name is the digest of program, keys, files, losses, seed and format, so whoever runs the part
 //! under its name writes the same bytes.
 
-use super::files::write;
+use super::files::{has_content, write, Points};
 use super::format::{Columns, Format};
+use super::networks::{Digests, Networks};
 use super::points::{below_run, Values};
 use crate::Error;
 use serde::{Deserialize, Serialize};
@@ -13,16 +14,18 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use thalweg_lab::experiment::Shape;
 use thalweg_lab::experiment::{
-    self, digest_of, Experiment, ExperimentError, Program, Run, Sites, Threads,
+    self, digest_of, Experiment, ExperimentError, Program, Run, Threads,
 };
 use thalweg_lab::results::{ColumnKind, Row, Value, SEED};
 use thalweg_testbeds::{Loss, Losses};
 
 /// A point's columns begin so.
 pub(super) const AT: &str = "at.";
+/// The column that says why a point has no rows.
+pub(super) const ERROR: &str = "error";
 /// The column of a point's id.
 pub(super) const POINT: &str = "point";
-/// So many digits of a digest are a point's id, and so many a part's name.
+/// How many digits of a digest are a point's id, and a part's name.
 const ID: usize = 16;
 const NAME: usize = 32;
 
@@ -71,6 +74,8 @@ pub struct Task {
     pub points: Vec<Point>,
     /// Losses on links.
     pub losses: Vec<String>,
+    /// Networks that are values: their digests, by name. The folder has their links.
+    pub networks: Digests,
     /// What the file is.
     pub format: Format,
 }
@@ -83,14 +88,14 @@ pub(super) struct AtPoint {
 }
 
 impl AtPoint {
-    /// `experiment` with the values of `at` and `losses`.
+    /// `experiment` with the values of `at` and `losses`, where `known` are networks that are values.
     ///
     /// # Errors
     /// Why it cannot be, on one line.
     pub(super) fn of(
         experiment: &Experiment,
         at: &Values,
-        losses: &[Loss],
+        (losses, known): (&[Loss], &Digests),
     ) -> Result<Self, String> {
         let values = at.iter();
         let values = values.map(|(key, value)| (below_run(key), value.clone()));
@@ -104,7 +109,7 @@ impl AtPoint {
             links: losses.to_vec(),
             psdu_bytes,
         };
-        let digest = digest_of([&*experiment::inputs(&run, &losses)]);
+        let digest = digest_of([&*experiment::inputs(&run, &losses, known)]);
         let id = digest.chars().take(ID).collect();
         Ok(Self { run, losses, id })
     }
@@ -130,22 +135,49 @@ pub(super) fn name_of<'a>(
     digest.chars().take(NAME).collect()
 }
 
+/// What running a part gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Its file.
+    pub bytes: Vec<u8>,
+    /// Points without rows.
+    pub failed: Vec<Failed>,
+}
+
+/// A point that failed with a seed, or a part as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// The part's name.
+    pub part: String,
+    /// Seed, point and cause, on one line.
+    pub why: String,
+}
+
 impl Task {
-    /// The file's name.
-    pub fn file(&self) -> String {
-        format!("{}.{}", self.name, self.format.extension())
+    /// The name of its file, where all its points have rows or some failed.
+    pub(super) fn file(&self, points: Points) -> String {
+        format!("{}.{}", self.name, self.format.ending(points))
     }
 
-    /// Runs it on one thread, as `program`, and gives its file's bytes. The observer is shown how many of its points are
-    /// done, often, and may stop it.
+    /// Whether its file is in `folder`.
+    pub(super) fn is_in(&self, folder: &Path) -> bool {
+        let mut files = Points::BOTH
+            .map(|points| folder.join(self.file(points)))
+            .into_iter();
+        files.any(|file| has_content(&file))
+    }
+
+    /// Runs it on one thread, as `program`, for `folder`. A point that fails leaves the others alone. The observer is shown how
+    /// many points are done, often, and may stop it.
     ///
     /// # Errors
     /// [`Error`]; [`Error::Job`] where this program or the files here are others than those that the part is named after.
     pub fn run(
         &self,
+        folder: &Path,
         program: &Program,
         observer: &(dyn Fn(usize) -> ControlFlow<()> + Sync),
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<Made, Error> {
         let experiment = Experiment::parse(Path::new(&self.experiment), &self.text)
             .map_err(|why| Error::Input(why.to_string()))?;
         let losses: Vec<Loss> = (self.losses.iter())
@@ -153,7 +185,7 @@ impl Task {
             .collect::<Result<_, _>>()
             .map_err(Error::Input)?;
         let at = |point: &Point| {
-            AtPoint::of(&experiment, &point.at, &losses)
+            AtPoint::of(&experiment, &point.at, (&losses, &self.networks))
                 .map_err(|why| Error::Input(format!("{}: {why}", point.words())))
         };
         let runs: Vec<AtPoint> = self.points.iter().map(at).collect::<Result<_, _>>()?;
@@ -163,15 +195,17 @@ impl Task {
             let why = "is of another build, or a file that it names has changed";
             return Err(Error::Job(format!("part {} {why}", self.name)));
         }
-        let mut rows = Vec::new();
+        let networks = Networks::read(folder, &self.networks)?;
         let threads = Threads::new(Some(std::num::NonZeroUsize::MIN))?;
-        threads.run(|| self.rows(&runs, &mut rows, observer))?;
-        self.format.encoded(&self.columns(&experiment), &rows)
+        let (rows, failed) = threads.run(|| self.rows(&runs, &networks, observer))?;
+        let bytes = self.format.encoded(&self.columns(&experiment), &rows)?;
+        Ok(Made { bytes, failed })
     }
 
     /// The columns of its rows, which are those of `experiment`.
     pub(super) fn columns(&self, experiment: &Experiment) -> Columns {
-        let mut columns = Columns::from([(POINT.to_owned(), ColumnKind::Text)]);
+        let of_all = [POINT, ERROR].map(|name| (name.to_owned(), ColumnKind::Text));
+        let mut columns = Columns::from(of_all);
         let at = |(key, kind): (&String, &ColumnKind)| (format!("{AT}{key}"), *kind);
         columns.extend(self.keys.iter().map(at));
         let of_rows = experiment.run.columns().into_iter();
@@ -179,43 +213,62 @@ impl Task {
         columns
     }
 
-    /// Writes `bytes`, which [`Self::run`] gave, as its file in `folder`: there whole or not at all.
+    /// Writes what [`Self::run`] gave as its file in `folder`: there whole or not at all.
     ///
     /// # Errors
     /// [`Error`] of kind job where it cannot be written.
-    pub fn write(&self, folder: &Path, bytes: &[u8]) -> Result<(), Error> {
-        match write(folder, &self.file(), bytes) {
+    pub fn write(&self, folder: &Path, made: &Made) -> Result<(), Error> {
+        let points = match made.failed.is_empty() {
+            true => Points::All,
+            false => Points::SomeFailed,
+        };
+        match write(folder, &self.file(points), &made.bytes) {
             // Another has made it meanwhile, and tidied.
-            Err(_) if folder.join(self.file()).exists() => Ok(()),
+            Err(_) if self.is_in(folder) => Ok(()),
             written => written,
         }
     }
 
-    /// Adds the rows at all points to `rows`.
+    /// The rows at all points, and what failed.
     fn rows(
         &self,
         runs: &[AtPoint],
-        rows: &mut Vec<Row>,
+        networks: &Networks,
         observer: &(dyn Fn(usize) -> ControlFlow<()> + Sync),
-    ) -> Result<(), Error> {
+    ) -> Result<(Vec<Row>, Vec<Failed>), Error> {
+        let (mut rows, mut failed) = (Vec::new(), Vec::new());
         // Points share what their networks have in common, where nothing is lost differently.
-        let mut sites = Sites::default();
+        let mut sites = networks.sites(&Losses::default())?;
         for (n, (point, at)) in self.points.iter().zip(runs).enumerate() {
             if *sites.losses() != at.losses {
-                sites = Sites::with_losses(at.losses.clone());
+                sites = networks.sites(&at.losses)?;
             }
             let go_on = |_, _| observer(n);
-            let of_point = experiment::run(&at.run, &[self.seed], &sites, None, &go_on);
-            let of_point = of_point.map_err(|why| match why {
-                ExperimentError::Stopped => Error::Stopped,
-                why => Error::Job(format!("seed {}, {}: {why}", self.seed, point.words())),
-            })?;
-            rows.extend(of_point.into_iter().map(|row| self.labelled(row, point)));
+            match experiment::run(&at.run, &[self.seed], &sites, None, &go_on) {
+                Ok(of_point) => {
+                    rows.extend(of_point.into_iter().map(|row| self.labelled(row, point)));
+                }
+                Err(ExperimentError::Stopped) => return Err(Error::Stopped),
+                Err(why) => {
+                    let why = why.to_string().lines().collect::<Vec<_>>().join("; ");
+                    failed.push(self.failed(&point.words(), &why));
+                    rows.push(self.labelled(Row::new().with(ERROR, why), point));
+                }
+            }
         }
         match observer(self.points.len()) {
             ControlFlow::Break(()) => Err(Error::Stopped),
-            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Continue(()) => Ok((rows, failed)),
         }
+    }
+
+    /// `why` the point with `words` failed.
+    pub(super) fn failed(&self, words: &str, why: &str) -> Failed {
+        let (part, why) = (
+            self.name.clone(),
+            format!("seed {}, {words}: {why}", self.seed),
+        );
+        Failed { part, why }
     }
 
     fn labelled(&self, mut row: Row, point: &Point) -> Row {

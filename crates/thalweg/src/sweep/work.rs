@@ -4,7 +4,7 @@
 //! may have died. So two may run the same part in the end; they write the same bytes. Tests: `folder_tests.rs`.
 
 use super::folder::{Claim, Folder};
-use super::task::Task;
+use super::task::{Failed, Task};
 use crate::Error;
 use std::collections::VecDeque;
 use std::fmt;
@@ -66,43 +66,34 @@ impl Shard {
 /// What happens meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// So many runs of those that were missing are done, whoever did them.
+    /// How many of the missing runs are done, by any process.
     Done {
         /// Runs that are done: one point with one seed each.
         runs: usize,
         /// All that were missing.
         of: usize,
     },
-    /// A part failed; the others go on.
+    /// A point failed, or a part as a whole; the others go on.
     Failed(&'a Failed),
 }
 
 /// Is shown each step, from any thread; may stop the work.
 pub type StepObserver<'a> = &'a (dyn Fn(Step<'_>) -> ControlFlow<()> + Sync);
 
-/// A part that failed.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Failed {
-    /// Its name.
-    pub part: String,
-    /// Seed, point and cause, on one line.
-    pub why: String,
-}
-
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Outcome {
     /// Parts that were made.
     pub made: usize,
-    /// Parts that failed, in order.
+    /// Points that failed, now or earlier, in order.
     pub failed: Vec<Failed>,
 }
 
 /// Makes the parts of `shard` that `folder` misses, as `program`, on `jobs` threads.
 ///
 /// # Errors
-/// [`Error::Stopped`] where the observer stopped it; [`Error::Job`] where nothing can be written. A part that fails is no
-/// error, but told in the outcome.
+/// [`Error::Stopped`] where the observer stopped it; [`Error::Job`] where nothing can be written or read. A point that fails is
+/// no error: each outcome names it.
 pub fn run(
     folder: &Folder,
     program: &Program,
@@ -138,6 +129,13 @@ pub fn run(
     let ends: Vec<Made> = ends.into_iter().collect::<Result<_, _>>()?;
     let made = ends.iter().map(|end| end.parts).sum();
     let mut failed: Vec<(usize, Failed)> = ends.into_iter().flat_map(|end| end.failed).collect();
+    for n in (0..folder.parts()).filter(|n| shard.has(*n)) {
+        let earlier = folder.failed(n)?;
+        let _ = earlier
+            .iter()
+            .try_for_each(|one| observer(Step::Failed(one)));
+        failed.extend(earlier.into_iter().map(|one| (n, one)));
+    }
     failed.sort_by_key(|(n, _)| *n);
     let failed = failed.into_iter().map(|(_, failed)| failed).collect();
     Ok(Outcome { made, failed })
@@ -194,28 +192,22 @@ impl Work<'_> {
                 let more = points.saturating_sub(done.swap(points, Ordering::Relaxed));
                 self.show(more)
             };
-            let bytes = task.run(self.program, &show);
-            let written = match bytes {
-                Ok(bytes) => task.write(self.folder.path(), &bytes).map(|()| None),
+            let ran = match task.run(self.folder.path(), self.program, &show) {
+                Ok(ran) => task
+                    .write(self.folder.path(), &ran)
+                    .map(|()| (1, ran.failed)),
                 Err(Error::Stopped) => Err(Error::Stopped),
-                Err(why) => Ok(Some(Failed {
-                    part: task.name.clone(),
-                    why: why.to_string(),
-                })),
+                Err(why) => Ok((0, vec![task.failed("all its points", &why.to_string())])),
             };
             self.folder.release(&task);
-            match written {
-                Ok(None) => made.parts += 1,
-                Ok(Some(failure)) => {
-                    let _ = (self.observer)(Step::Failed(&failure));
-                    self.flow(task.points.len() - done.load(Ordering::Relaxed))?;
-                    made.failed.push((n, failure));
-                }
-                Err(why) => {
-                    self.stopped.store(true, Ordering::Relaxed);
-                    return Err(why);
-                }
+            let (parts, failed) =
+                ran.inspect_err(|_| self.stopped.store(true, Ordering::Relaxed))?;
+            made.parts += parts;
+            for failure in failed {
+                let _ = (self.observer)(Step::Failed(&failure));
+                made.failed.push((n, failure));
             }
+            self.flow(task.points.len() - done.load(Ordering::Relaxed))?;
         }
         Ok(made)
     }
@@ -242,7 +234,7 @@ impl Work<'_> {
         }
     }
 
-    /// So many `more` runs are done.
+    /// Reports `more` runs done.
     fn show(&self, more: usize) -> ControlFlow<()> {
         let runs = self.runs.fetch_add(more, Ordering::Relaxed) + more;
         let step = Step::Done { runs, of: self.of };

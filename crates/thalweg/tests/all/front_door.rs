@@ -196,7 +196,7 @@ fn surveys_end_with_the_patience() {
     assert_eq!(silent.len(), 20);
 }
 
-/// Paths and links of one's own: the transfer goes over them, and what cannot be is told in the network's names.
+/// Paths and links of one's own: the transfer goes over them, and what cannot be is refused in the network's names.
 #[test]
 fn a_transfer_goes_by_paths_that_are_given() {
     let network = line().from(NodeId::new(5).ok()).protocol("p3").unwrap();

@@ -62,7 +62,7 @@ fn relays_of_idle_nodes_that_sleep_go_first_and_cut_others_off() {
         .milestones
         .windows(2)
         .all(|two| two[0].days <= two[1].days));
-    // All of the energy is told: a round and the time until the next, over and over.
+    // All of the energy is reported: a round and the time until the next, over and over.
     let each = first.joules;
     let sum = each.idle + each.survey + each.transfers + each.rendezvous;
     let days = life.battery_j / sum * life.every_s / 86_400.0;

@@ -1,6 +1,6 @@
 //! Segments of a wake-up message, and what puts them together. Tests: `tests.rs`.
 
-use super::{Route, Scheme, CHUNK, MAX_ENCODED, MAX_SEGMENTS, SEALED_SEGMENT_KIND, SEGMENT_KIND};
+use super::{Route, CHUNK, MAX_ENCODED, MAX_SEGMENTS, SEALED_SEGMENT_KIND, SEGMENT_KIND};
 use crate::seal::frame::Sealing;
 use crate::{Reader, WireError, Writer};
 use thalweg_units::Duration;
@@ -88,21 +88,21 @@ impl Assembler {
         })
     }
 
-    /// The route, once all its segments are there and make sense. Making it takes twice its room on the stack, so that is
-    /// not the caller's.
+    /// The route. Making it takes twice its room on the stack, so that is not the caller's, and nothing here changes a route
+    /// that is made: each change would be another copy.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] until all its segments are there; [`WireError::Malformed`] where they make no sense.
     #[inline(never)]
-    pub fn route(&self) -> Option<Route> {
+    pub fn route(&self) -> Result<Route, WireError> {
         let mut bytes = [0; MAX_ENCODED];
         let mut w = Writer::new(&mut bytes);
         let all = self.chunks.iter().zip(self.lens);
         for (chunk, len) in all.take(usize::from(self.count)) {
-            w.bytes(&chunk[..usize::from(len?)]).ok()?;
+            let len = len.ok_or(WireError::Truncated)?;
+            w.bytes(&chunk[..usize::from(len)])?;
         }
         let len = w.len();
-        let mut route = Route::decode(self.transfer, &bytes[..len]).ok()?;
-        route.sealing = self.sealing;
-        // No other scheme has anything sealed.
-        let fits = route.sealing == Sealing::Open || route.scheme == Scheme::Thalweg;
-        fits.then_some(route)
+        Route::decode((self.transfer, self.sealing), &bytes[..len])
     }
 }

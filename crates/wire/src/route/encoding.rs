@@ -132,10 +132,15 @@ impl Route {
         Ok(())
     }
 
-    pub(super) fn decode(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
-        match bytes.first().map(|flags| flags & SCHEME_BITS) {
-            Some(THALWEG) => Self::unpack(transfer, bytes),
-            _ => Self::decode_listed(transfer, bytes),
+    pub(super) fn decode(
+        (transfer, sealing): (u16, Sealing),
+        bytes: &[u8],
+    ) -> Result<Self, WireError> {
+        match (bytes.first().map(|flags| flags & SCHEME_BITS), sealing) {
+            (Some(THALWEG), _) => Self::unpack((transfer, sealing), bytes),
+            (_, Sealing::Open) => Self::decode_listed(transfer, bytes),
+            // No other scheme has anything sealed.
+            (_, Sealing::Sealed) => Err(WireError::Malformed),
         }
     }
 
@@ -179,7 +184,10 @@ impl Route {
         (route.threshold, route.format) = (threshold, format);
         let is_canonical =
             (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
-        is_canonical.then_some(route).ok_or(bad)
+        match is_canonical {
+            true => Ok(route),
+            false => Err(bad),
+        }
     }
 
     fn decode_nodes(transfer: u16, hops: u8, r: &mut Reader<'_>) -> Result<Self, WireError> {

@@ -129,7 +129,10 @@ impl Route {
         bits.end()
     }
 
-    pub(super) fn unpack(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
+    pub(super) fn unpack(
+        (transfer, sealing): (u16, Sealing),
+        bytes: &[u8],
+    ) -> Result<Self, WireError> {
         let bad = WireError::Malformed;
         let mut r = Reader::new(bytes);
         let (flags, payload, deadline_s) = (r.u8()?, r.u8()?, r.u16()?);
@@ -163,7 +166,7 @@ impl Route {
         let channels = Channels { list, hops };
         let mut route = Self::new(transfer, source, sink, Scheme::Thalweg, channels);
         route.unpack_members(bits, width)?;
-        route.format = Format::Slim;
+        (route.format, route.sealing) = (Format::Slim, sealing);
         route.payload = PayloadSize::of_format(payload, Format::Slim).ok_or(bad)?;
         (route.deadline_s, route.threshold, route.range) = (deadline_s, threshold, range);
         (route.phase, route.expected, route.last_even) = (phase, expected, last_even);
@@ -181,7 +184,10 @@ impl Route {
             && !is_idle
             && route.width() == width
             && (options & RANGE_BIT == 0) == (range == ObjectRange::ALL);
-        is_canonical.then_some(route).ok_or(bad)
+        match is_canonical {
+            true => Ok(route),
+            false => Err(bad),
+        }
     }
 
     /// All but its ends: how many there are at each place, and then who they are.

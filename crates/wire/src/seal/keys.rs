@@ -84,7 +84,7 @@ impl GroupKeys {
     pub const fn key(&self) -> &Key {
         &self.0
     }
-    /// For floods.
+    /// The key of floods.
     pub fn floods(&self, cipher: &mut (impl Cipher + ?Sized)) -> Key {
         derived(cipher, &self.0, &[FLOOD])
     }

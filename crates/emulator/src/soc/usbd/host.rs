@@ -59,7 +59,7 @@ struct Transfer {
     began: u64,
     setup: [u8; 8],
     phase: Phase,
-    /// What the device has told.
+    /// What the device has reported.
     data: Vec<u8>,
 }
 

@@ -68,7 +68,7 @@ keys! {
     }
 }
 
-/// How much is told of each run.
+/// How much each run reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Detail {

@@ -348,7 +348,7 @@ impl Transfers {
         })
     }
 
-    /// The same routes with the pipeline channels surveyed anew at `changed`.
+    /// The same routes with the pipeline channels surveyed again at `changed`.
     pub(in crate::experiment) fn resurveyed(
         &self,
         drawn: &Drawn,

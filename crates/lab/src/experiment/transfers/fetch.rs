@@ -119,7 +119,7 @@ struct Fetched {
 }
 
 impl Task<'_> {
-    /// Whether its mishap has whom it strikes.
+    /// Whether its mishap has a node to strike.
     pub(super) fn can_happen(&self) -> bool {
         self.cell.mishap.can_strike(&self.plan)
     }

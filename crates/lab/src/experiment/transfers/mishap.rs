@@ -40,7 +40,7 @@ pub(in crate::experiment) enum Mishap {
 const AWAY: Duration = Duration::from_secs(1);
 
 impl Mishap {
-    /// Whether `plan` has whom it strikes.
+    /// Whether `plan` has a node for it to strike.
     pub(super) fn can_strike(self, plan: &Plan) -> bool {
         use Mishap::{RelayChannelBad, RelayDies, RelayReboots};
         !matches!(self, RelayDies | RelayChannelBad | RelayReboots) || plan.pip.path.len() > 2

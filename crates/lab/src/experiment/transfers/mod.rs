@@ -138,7 +138,7 @@ table! {
     }
 }
 
-/// Between whom routes are.
+/// The ends of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Ends {

@@ -10,7 +10,7 @@ use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::radio::{Radio, Settled};
 use thalweg_units::{Channel, Dbm, Instant};
 
-/// What a radio told, owned.
+/// What a radio reported, owned.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Told {
     Done(u16),
@@ -93,7 +93,7 @@ impl Bench {
         // The count was captured an access before it was read.
         self.chip.now() - now - 2
     }
-    /// Asks for `op`; gives its number. Nothing is told before [`Self::handle`].
+    /// Asks for `op`; gives its number. Nothing is reported before [`Self::handle`].
     pub(crate) fn submit(&mut self, op: RadioOp<'_>) -> u16 {
         self.next += 1;
         let request = Request::new(OpId(self.next), op);

@@ -91,7 +91,7 @@ impl Watched {
             pending: None,
         }
     }
-    /// Node `n` starts anew in the network.
+    /// Node `n` restarts in the network.
     pub(super) fn start_anew(&mut self, n: usize) {
         let fresh = Self::new(n);
         self.mote = fresh.mote.restarted();
@@ -194,7 +194,7 @@ pub(super) fn lossy(percent: u64, seed: u64) -> Links {
     )
 }
 
-/// A deterministic number for anything that can be told by numbers.
+/// A deterministic number for whatever a number decides.
 pub(super) fn draw(ids: &[u64]) -> u64 {
     ids.iter().fold(0x9e37_79b9_7f4a_7c15, |h, id| {
         let z = (h ^ id).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -297,7 +297,7 @@ pub(super) fn until_end(net: &mut Net<Watched>, n: usize, limit: Duration) -> Ve
     panic!("node {n}: no end within {limit}: {told:?}");
 }
 
-/// Fetches over `route`; what was told of the object, if it came.
+/// Fetches over `route`; what was reported about the object, if it came.
 pub(super) fn fetch(net: &mut Net<Watched>, route: Route) -> Option<Complete> {
     let sink = usize::from(route.sink.get());
     net.take_events();

@@ -1,4 +1,4 @@
-//! Frames that nobody of this network sends, and answers that no radio gives.
+//! Frames that no node of this network sends, and answers that no radio gives.
 
 use super::bench::{across, id, ideal, Order, Watched};
 use crate::mote::Command;

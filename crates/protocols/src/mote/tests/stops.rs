@@ -9,7 +9,7 @@ use std::vec::Vec;
 use thalweg_engine::{drain, Engine, RadioEvent, RadioId, RadioOp, Request};
 use thalweg_units::{Dbm, Duration, Instant};
 
-/// Long enough for whoever heard nothing of a stop to notice.
+/// Long enough for nodes that missed a stop to notice.
 const PATIENCE: Duration = Duration::from_millis(7_500);
 
 #[test]

@@ -108,7 +108,7 @@ fn short_wake_ups_leave_short_room_and_everyone_carries_the_second() {
     );
     let events = told(&mut net, 600);
     assert!(completed(&events, 0) && completed(&events, 8));
-    // Where nobody else can come, nobody waits for the beginning.
+    // If no other sink can come, no node waits for the beginning.
     net.command(0, Command::Fetch(row(3, 0)));
     let mut first = Vec::new();
     while start_of(&first).is_none() {

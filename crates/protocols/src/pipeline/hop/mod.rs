@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(30);
 /// After so many answers without a new packet the next node is taken to have no use for them: over a link that carries one
 /// frame in twenty that happens once in half a million blocks.
 const IN_VAIN: u8 = 255;
-/// So many polls follow each other at once.
+/// How many polls follow each other at once.
 const QUICK_POLLS: u16 = 3;
 const SLOT: usize = MAX_PAYLOAD as usize;
 const _: () = assert!(BLOCK as usize * SLOT <= MAX_PACKETS as usize / 8);

@@ -127,7 +127,7 @@ fn a_part_as_long_as_the_one_before_is_not_mixed_with_it() {
     let mut net = layout.net(&whole, TELOSB, ideal);
     let outcome = layout.run(&mut net, 10);
     assert_eq!(outcome.complete().unwrap().1.len, 300 * 118);
-    // Length, digest and packets told are those of the first part.
+    // Length, digest and packets reported are those of the first part.
     layout.route.range = part(1);
     let layout = resumed(&layout, &mut net);
     let outcome = layout.run(&mut net, 10);

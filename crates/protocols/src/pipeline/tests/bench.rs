@@ -64,7 +64,7 @@ pub(super) fn object(len: usize) -> Memory {
     }
 }
 
-/// A deterministic draw from 0..1000 for anything that can be told by numbers.
+/// A deterministic draw from 0..1000 for whatever a number decides.
 pub(super) fn draw(ids: &[u64]) -> u64 {
     let mut z = ids.iter().fold(0x9e37_79b9_7f4a_7c15u64, |h, id| {
         (h ^ id).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(29)

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests/`.
 
-use super::came::Came;
+use super::arrivals::Arrivals;
 use super::config::{Config, Control, Decrease, Evidence, Leave};
 use super::flow::{FlowState, GAP};
 use thalweg_units::{Duration, Instant};
@@ -13,7 +13,7 @@ use thalweg_wire::rcrt::Rate;
 pub enum Why {
     /// The network is not congested.
     Increase,
-    /// It is.
+    /// The network is congested.
     Decrease {
         /// The factor, M.
         factor: f64,
@@ -34,7 +34,7 @@ const LEAST_FACTOR: f64 = 0.5;
 /// A step that would leave more than this of the total is none.
 const MOST_FACTOR: f64 = 0.98;
 /// Of what came in the last seconds, a decrease leaves this share...
-const OF_WHAT_CAME: f64 = 0.95;
+const OF_ARRIVALS: f64 = 0.95;
 /// ...but no more than this share of the total.
 const AT_MOST: f64 = 0.9;
 
@@ -55,7 +55,7 @@ pub(super) struct Total {
     /// The lowest p that a decrease since the last increase has counted.
     counted: f64,
     /// What all flows bring.
-    pub(super) came: Came,
+    pub(super) arrivals: Arrivals,
 }
 
 impl Default for Total {
@@ -68,7 +68,7 @@ impl Default for Total {
             silent: 0,
             next_check: None,
             counted: 1.0,
-            came: Came::default(),
+            arrivals: Arrivals::default(),
         }
     }
 }
@@ -199,12 +199,12 @@ impl Total {
         // Flows that have a gap are as if they brought what they may.
         let is_quiet = |f: &&FlowState| now.since(f.heard) > GAP;
         let quiet = flows.iter().filter(is_quiet).map(|f| f.rate).sum::<f64>();
-        let came = OF_WHAT_CAME * (self.came.per_s(now) + quiet) / self.rate;
-        if came >= 1.0 {
+        let factor = OF_ARRIVALS * (self.arrivals.per_s(now) + quiet) / self.rate;
+        if factor >= 1.0 {
             // More comes than flows may send: what is lost is lost among repairs, as when a relay is back.
             return None;
         }
-        Some(came.min(AT_MOST).max(by_loss))
+        Some(factor.min(AT_MOST).max(by_loss))
     }
     /// The total, no more than `limit` and no less than what `flows` flows need to go on.
     pub(super) fn within(&mut self, limit: Option<f64>, flows: usize) -> f64 {

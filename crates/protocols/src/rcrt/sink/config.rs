@@ -48,7 +48,7 @@ pub enum Evidence {
 /// How far down a decrease goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decrease {
-    /// To M R, by the loss of the flow that told (section 3.5).
+    /// To M R, by the loss of the flow that revealed it (section 3.5).
     ByLoss,
     /// To a little less than what all flows have brought in the last seconds, but not below M R; nowhere while that is R
     /// or more.

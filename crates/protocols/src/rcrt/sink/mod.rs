@@ -5,7 +5,7 @@
 //! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests/`.
 
 mod adapt;
-mod came;
+mod arrivals;
 mod closed;
 mod config;
 mod events;
@@ -320,7 +320,7 @@ impl Sink {
             self.answer(now, k, Answer::Feedback);
         }
     }
-    /// What flow `k` is told by `says`, and whether it waits for feedback; nothing where its numbers cannot be true.
+    /// What `says` tells flow `k`, and whether it waits for feedback; nothing where its numbers cannot be true.
     fn take(&mut self, now: Instant, k: usize, says: &UpBody<'_>) -> Option<FeedbackRequest> {
         let (window, events) = (self.config.window, &mut self.events);
         let f = self.flows.get_mut(k)?;
@@ -352,7 +352,7 @@ impl Sink {
                 let took = f.take(sequence, rate, payload, window, deliver);
                 match took {
                     Took::Impossible => return None,
-                    Took::New => self.total.came.packet(now),
+                    Took::New => self.total.arrivals.packet(now),
                     Took::Duplicate => {}
                 }
                 if had_gap {
@@ -476,7 +476,7 @@ impl Sink {
             }
         }
     }
-    /// The next message, and whom it is for. Taken when it is sent: round trips begin here.
+    /// The next message and its addressee. Taken when it is sent: round trips begin here.
     pub fn poll_message(&mut self, now: Instant) -> Option<(NodeId, FrameBuf)> {
         while let Some((to, flow, connection, what)) = self.refusals.pop_front() {
             let down = Down {

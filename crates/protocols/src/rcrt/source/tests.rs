@@ -7,7 +7,7 @@ use thalweg_wire::rcrt::{Feedback, Nacks, MAX_NACKS};
 const FLOW: Flow = Flow { sink: 1, number: 0 };
 const SECOND: Duration = Duration::from_secs(1);
 
-/// So many packets, each of which has its number.
+/// This many packets, each of which has its number.
 struct Numbers(u16, u16);
 impl Application for Numbers {
     fn next(&mut self, _now: Instant, _flow: Flow) -> Option<Result<FrameBuf, Instant>> {

@@ -2,13 +2,13 @@
 
 use super::bench::{ask, assert_whole, collect, line, setup, site, Place, Station};
 use std::io::{Read, Write};
-use std::net::TcpListener;
-use std::time::Duration;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 use thalweg_host::job::Progress;
-use thalweg_host::line::{Address, LineError};
+use thalweg_host::line::{Address, LineError, Stream as _};
 use thalweg_host::network::{Network, NetworkFault};
 use thalweg_protocols::mote::Command;
-use thalweg_simnet::basestation::Setup;
+use thalweg_simnet::basestation::{Listener, Setup};
 use thalweg_wire::host::{cobs, End, Frame, Hello, Version, MAX_FRAME, MAX_STUFFED, VERSION};
 
 const BYTES: u32 = 20_000;
@@ -160,4 +160,51 @@ fn an_object_of_two_transfers_arrives_in_two_parts() {
     assert_whole(&reports[0], bytes);
     assert_eq!(reports[0].parts, 2);
     assert_eq!(planned, [(15_978, (1, 2)), (1, (2, 2))]);
+}
+
+#[test]
+fn a_second_host_is_refused_and_the_first_goes_on() {
+    let site = site("pair");
+    let station = Station::start(&site, setup(BYTES));
+    let mut first = line(Place::of(&station)).unwrap();
+    let asked = Instant::now();
+    let second = line(Place::of(&station)).map(|_| ()).unwrap_err();
+    assert!(matches!(second, LineError::Open { .. }), "{second}");
+    assert!(second.to_string().ends_with("another program has it"));
+    assert!(asked.elapsed() < Duration::from_secs(2));
+    let reports = collect(&mut first, &site, (&farthest(&site, 1), BYTES), |_| {}).unwrap();
+    assert_whole(&reports[0], BYTES);
+    drop(first);
+    line(Place::of(&station)).unwrap();
+}
+
+#[test]
+fn a_host_has_a_tcp_port_until_it_goes_or_is_silent() {
+    let mut listener = Listener::open("127.0.0.1:0").unwrap();
+    let place = listener.address().unwrap();
+    let connect = |says: &[u8]| {
+        let mut host = TcpStream::connect(place).unwrap();
+        host.write_all(says).unwrap();
+        host
+    };
+    let mut heard = |within: Duration| {
+        let (end, mut all) = (Instant::now() + within, Vec::new());
+        while Instant::now() < end {
+            let mut room = [0; 8];
+            let len = listener.read(&mut room, Duration::from_millis(10)).unwrap();
+            all.extend_from_slice(&room[..len]);
+        }
+        all
+    };
+    let moment = Duration::from_millis(200);
+    let _first = connect(b"a");
+    assert_eq!(heard(moment), b"a");
+    let second = connect(b"b");
+    assert_eq!(heard(moment), b"");
+    // The first says nothing more.
+    assert_eq!(heard(Duration::from_secs(4)), b"b");
+    let _third = connect(b"c");
+    assert_eq!(heard(moment), b"");
+    drop(second);
+    assert_eq!(heard(moment), b"c");
 }

@@ -17,7 +17,7 @@ use thalweg_wire::route::Scheme;
 /// The channels of all transfers here.
 pub(crate) const CHANNELS: [u8; 4] = [15, 20, 25, 26];
 
-/// A number below `n` for anything that can be told by numbers.
+/// A number below `n` for whatever a number decides.
 pub(crate) fn draw(what: &str, ids: &[u64], n: u64) -> u64 {
     derive(0x7068_7265, what, ids) % n
 }
@@ -155,7 +155,7 @@ pub(crate) fn fetch(
     .unwrap()
 }
 
-/// The same with somebody who watches, and may stop it.
+/// The same with an observer that may stop it.
 pub(crate) fn fetch_watched(
     session: &mut Motes,
     plan: &Plan,

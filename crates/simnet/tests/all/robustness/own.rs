@@ -1,4 +1,4 @@
-//! Thalweg and P3 with whatever may go wrong at once, over lossy links: nodes that die and come back, start anew, are deaf for a
+//! Thalweg and P3 with whatever may go wrong at once, over lossy links: nodes that die and come back, restart, are deaf for a
 //! while, or have a channel drowned. What has to hold whatever happens, `bench::fetch` checks.
 
 use super::bench::{fetch, fetch_watched, object, terms, wait, Ladder, Reverse, CHANNELS};

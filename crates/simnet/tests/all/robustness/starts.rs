@@ -1,4 +1,4 @@
-//! Nodes that start anew: a relay, the source or the sink, at any time of a transfer and after it.
+//! Nodes that restart: a relay, the source or the sink, at any time of a transfer and after it.
 
 use super::bench::{fetch, object, plan_over, terms, wait, Ladder, Reverse};
 use thalweg_host::outcome::Summary;
@@ -32,7 +32,7 @@ fn own_plan(ladder: &Ladder) -> Plan {
     plan(&ladder.surveyed(), &own.request(&request), &mut rng).unwrap()
 }
 
-/// A transfer of 15,000 bytes in which `node` starts anew after `after_ms`, and is off for `off_ms`.
+/// A transfer of 15,000 bytes in which `node` restarts after `after_ms`, and is off for `off_ms`.
 fn struck(
     ladder: &Ladder,
     (plan, scheme): (&Plan, Scheme),

@@ -9,7 +9,7 @@ pub(super) const NETWORK: &str = "power";
 
 /// What a workload tells, a line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Promise {
     /// A job was accepted.
     Job(i64),
     /// So many bytes of a job's object are safe.
@@ -30,7 +30,7 @@ pub(super) enum Told {
     Ending(i64),
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Job(id) => write!(f, "job {id}"),
@@ -46,7 +46,7 @@ impl fmt::Display for Told {
     }
 }
 
-impl Told {
+impl Promise {
     /// Reads a line; none where it is not one of these.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');

@@ -7,14 +7,14 @@ const SECONDS: usize = 15;
 
 /// Packets by the second in which they came.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Came {
+pub(super) struct Arrivals {
     /// The present second's among them.
     packets: [u32; SECONDS],
     /// The present second.
     second: u64,
 }
 
-impl Came {
+impl Arrivals {
     fn turn(&mut self, now: Instant) {
         let second = now.as_nanos() / 1_000_000_000;
         let passed = second.saturating_sub(self.second).min(SECONDS as u64);
@@ -44,14 +44,14 @@ mod tests {
     #[test]
     fn what_came_is_forgotten_after_fifteen_seconds() {
         let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-        let mut came = Came::default();
+        let mut arrivals = Arrivals::default();
         // Two a second.
         for k in 0..200 {
-            came.packet(at(100_000 + 500 * k));
+            arrivals.packet(at(100_000 + 500 * k));
         }
-        assert!((came.per_s(at(199_999)) - 2.0).abs() < 0.01);
-        assert!((came.per_s(at(206_999)) - 16.0 / 15.0).abs() < 0.01);
-        assert_eq!(came.per_s(at(214_000)), 0.0);
-        assert_eq!(came.per_s(at(900_000)), 0.0);
+        assert!((arrivals.per_s(at(199_999)) - 2.0).abs() < 0.01);
+        assert!((arrivals.per_s(at(206_999)) - 16.0 / 15.0).abs() < 0.01);
+        assert_eq!(arrivals.per_s(at(214_000)), 0.0);
+        assert_eq!(arrivals.per_s(at(900_000)), 0.0);
     }
 }
