@@ -160,8 +160,8 @@ fn a_long_row_on_different_channels_is_found() {
     let row = hops(folder.path(), &channels, 1.0).seed(1);
     let report = row.collect(8).unwrap();
     assert!(report.summary().verified, "{:?}", report.summary().failure);
-    let survey = report.survey.map_or(0.0, |survey| survey.seconds());
-    assert!(survey < 3_600.0, "found after {survey} s");
+    let cold = report.summary().cold.unwrap();
+    assert!(cold.survey_s < 3_600.0, "found after {} s", cold.survey_s);
 }
 
 /// 28 nodes are listed, of which 20 have no power.
