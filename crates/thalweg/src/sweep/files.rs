@@ -1,6 +1,6 @@
 //! Files of a sweep's folder: listed, and written whole or not at all.
 
-use super::format::Format;
+use super::format::{Format, Points};
 use crate::Error;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,17 +12,6 @@ use thalweg_host::store::plain;
 
 /// What is written ends in this until it is whole.
 pub(super) const PARTIAL: &str = "part";
-
-/// Whether all points of a part have rows; the ending of its file says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Points {
-    All,
-    SomeFailed,
-}
-
-impl Points {
-    pub(super) const BOTH: [Self; 2] = [Self::All, Self::SomeFailed];
-}
 
 /// Names of the parts of `format` at `path`. An empty file is none: nobody here writes one.
 pub(super) fn parts_at(path: &Path, format: Format) -> Result<HashMap<String, Points>, Error> {

@@ -6,8 +6,8 @@
 //! Tests: `folder_tests.rs`.
 
 use super::ask::Sweep;
-use super::files::{cannot, listed, parts_at, write, Points, PARTIAL};
-use super::format::Format;
+use super::files::{cannot, listed, parts_at, write, PARTIAL};
+use super::format::{Format, Points};
 use super::networks::Digests;
 use super::task::{name_of, Keys, Point, Task};
 use crate::Error;

@@ -1,6 +1,5 @@
 //! What a part's file is: a table of rows with the same columns in each part.
 
-use super::files::Points;
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +13,17 @@ mod parquet;
 
 /// Columns, by name, and what their values are.
 pub(super) type Columns = BTreeMap<String, ColumnKind>;
+
+/// Whether all points of a part have rows; the ending of its file says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Points {
+    All,
+    SomeFailed,
+}
+
+impl Points {
+    pub(super) const BOTH: [Self; 2] = [Self::All, Self::SomeFailed];
+}
 
 /// The format of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

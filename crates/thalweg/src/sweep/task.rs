@@ -3,8 +3,8 @@
 //! Invariant: a part's name is the digest of program, keys, files, losses, seed and format, so whoever runs the part
 //! under its name writes the same bytes.
 
-use super::files::{has_content, write, Points};
-use super::format::{Columns, Format};
+use super::files::{has_content, write};
+use super::format::{Columns, Format, Points};
 use super::networks::{Digests, Networks};
 use super::points::{below_run, Values};
 use crate::Error;
