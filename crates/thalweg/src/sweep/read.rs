@@ -1,8 +1,8 @@
 //! Rows of a folder read again, and what the experiment's metrics make of them at each point.
 //! Tests: `folder_tests.rs`.
 
-use super::format::Points;
 use super::folder::Folder;
+use super::format::Points;
 use super::task::{Failed, Point, Task, ERROR, POINT};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
