@@ -302,6 +302,7 @@ fn pair() -> (Collector, LinkState, PlanRequest) {
         },
         positions: None,
         sink: id(1),
+        beside: Vec::new(),
         channels: None,
         timing: BoardTiming::IDEAL,
         draw: (|seed, _, _| rand_pcg::Pcg64Mcg::new(u128::from(seed)), 1),
