@@ -11,9 +11,13 @@ use thalweg_lab::experiment::Experiment;
 
 /// Closed forms, of which two points are a part.
 fn experiment(board: &str) -> Experiment {
+    measuring("bounds", board)
+}
+
+fn measuring(measure: &str, board: &str) -> Experiment {
     let text = format!(
         "id='x'\ntitle='t'\ncpu_s=2.5\n[run]\nkind='forwarding'\ntestbed='ring12'\nboard='{board}'\n\
-         hops=[1]\nchannels=['one']\nforwarding=['conditional']\nmeasure='bounds'\n\
+         hops=[1]\nchannels=['one']\nforwarding=['conditional']\nmeasure='{measure}'\n\
          [[metric]]\nname='bound'\nof='bound_kbps'\nstat='mean'\nby=['hops']\n"
     );
     Experiment::parse(Path::new("x.toml"), &text).unwrap()
@@ -300,7 +304,7 @@ fn networks_that_are_values_lie_in_the_folder_and_are_told_apart_by_what_they_ar
         let points = points(&axes, Design::Grid, 1).unwrap();
         Sweep::over(
             networks,
-            experiment("ideal"),
+            measuring("rate", "ideal"),
             points,
             vec![1],
             program("one"),
