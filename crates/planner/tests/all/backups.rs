@@ -189,7 +189,7 @@ fn where_chains_lose_much_rounds_repair_it_and_where_they_lose_more_hops_do() {
         (20, false, Style::Chains),
         (17, true, Style::Chains),
         (9, true, Style::Chains),
-        (5, false, Style::Hops),
+        (8, false, Style::Hops),
     ] {
         let made = plan(&grid(received), &planned(15, 0), &mut rng(1)).unwrap();
         assert_eq!((made.style, made.expects_losses()), (style, losses));
@@ -200,6 +200,6 @@ fn where_chains_lose_much_rounds_repair_it_and_where_they_lose_more_hops_do() {
         last_resort: LastResort::None,
         ..planned(15, 0)
     };
-    let made = plan(&grid(5), &sealed, &mut rng(1)).unwrap();
+    let made = plan(&grid(8), &sealed, &mut rng(1)).unwrap();
     assert_eq!(made.style, Style::Chains, "nothing else is sealed");
 }
