@@ -8,7 +8,7 @@ use thalweg_units::Channel;
 
 /// The share of frames that a good link carries.
 pub(super) const GOOD: f64 = 0.9;
-/// Of so many surveys it is known, the last ones.
+/// How many surveys, the last ones, it is kept of.
 pub(super) const SURVEYS: u32 = 16;
 
 /// A survey's good links, node by node.

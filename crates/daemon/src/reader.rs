@@ -1,4 +1,4 @@
-//! Connections whose peers have to read: who reads nothing, or a little now and then, would hold a seat for ever.
+//! Connections whose peers have to read: a peer that reads nothing, or little, would hold a seat for ever.
 //!
 //! Invariant: a peer keeps its connection waiting for its patience at most, and a second more for each [`LEAST_BYTES`] that it
 //! takes. Streams of events wait for news, not for their peer. Time base: the runtime's. Tests: at the end, `serve_tests.rs`.
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{sleep, Instant, Sleep};
 
-/// Slower than so many bytes a second no tunnel is.
+/// Even a slow tunnel carries this many bytes a second.
 const LEAST_BYTES: u64 = 1_000;
 
 /// A wait for the peer: since when, and until when at most.
@@ -45,7 +45,7 @@ impl<S> Reader<S> {
         (self.patience + earned).saturating_sub(self.waited)
     }
 
-    /// Notes what came of a write of so many bytes.
+    /// Notes the result of a write, and how many bytes it took.
     fn note<T>(
         &mut self,
         cx: &mut Context<'_>,

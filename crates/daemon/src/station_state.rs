@@ -119,7 +119,7 @@ pub(super) struct StationState {
     shared: Arc<Shared>,
     live: Mutex<Live>,
     wake: Condvar,
-    /// Held while a job is queued and told, and while one begins: news of its beginning come after those of its number.
+    /// Held while a job is queued and announced, and while one begins, so that its number is announced before its beginning.
     telling: Mutex<()>,
 }
 

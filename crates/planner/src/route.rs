@@ -85,8 +85,8 @@ fn without_backups(
     }
 }
 
-/// Chains that are foreseen to lose much are tried first unless a path hop by hop is foreseen to be so many times as fast: two
-/// beacons of each link tell little of a chain of many, and its first round tells what it brings.
+/// Chains that are expected to lose much are tried first, unless a path hop by hop is expected to be this many times as fast.
+/// Two beacons of each link say little about a chain of many links; the chain's first round says how much it carries.
 const HOPELESS: f64 = 20.0;
 
 /// `planned`, or one path hop by hop where no pipeline leads there or it would take longer.

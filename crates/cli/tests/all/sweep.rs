@@ -181,7 +181,7 @@ fn a_point_that_fails_is_told_with_its_seed_and_leaves_the_others_of_its_part_al
     let args = "sweep paths.toml --over run.route.min_paths=2,1 --seeds 1..2 --out runs";
     let args: Vec<&str> = args.split(' ').collect();
     let there = "paths at 2 points with 2 seeds: 2 of 2 parts, 2 with points that failed";
-    // The second time nothing is left to do, and what failed is told again.
+    // A second run has nothing left to do, and reports the failures again.
     for _ in 0..2 {
         let (status, stdout, stderr) = said(dir.path(), &args);
         assert_eq!(status, Some(1), "{stderr}");

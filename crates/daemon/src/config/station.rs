@@ -15,7 +15,7 @@ use thalweg_host::segments::LARGEST;
 
 /// So many stations at most.
 const MOST: usize = 16;
-/// So many base stations of one network at most.
+/// The most base stations of one network.
 const MOST_TO: usize = 8;
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 24;

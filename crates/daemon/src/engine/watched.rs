@@ -22,11 +22,11 @@ pub(super) struct Watched<'a, F: Network> {
     pub(super) tick: &'a dyn Fn(NetworkTime),
     /// What is to be ordered before an order.
     pub(super) before: Before<'a, F>,
-    /// What is to be ordered meanwhile, if anything is.
+    /// An order to send during the wait, if there is one.
     pub(super) recall: Recall<'a, F>,
 }
 
-/// What is to be ordered meanwhile, and whom.
+/// An order to send during the wait, and the base station that gets it.
 type Recall<'a, F> = &'a dyn Fn() -> Option<(NodeId, <F as Network>::Order)>;
 
 /// What is to be ordered before an order, if anything is.

@@ -62,7 +62,7 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     };
     assert_eq!(end["state"], "done", "{end}");
     assert_eq!(last, 1.0);
-    // However late news come: they are told at most five times a second.
+    // The daemon reports progress at most five times a second, so this one may be late.
     assert!(steps > 2, "{steps} steps");
     let course = end["outcome"]["course"].as_array().unwrap();
     assert!(course.len() > 1, "{course:?}");

@@ -215,8 +215,8 @@ impl Fetch {
         self.limit.is_some_and(|limit| now.since(began) > limit)
     }
 
-    /// Whether the first round has just ended and brought so little that the others will take longer than another way, and the
-    /// pause before it. Each round brings about the same share of what is left.
+    /// Whether the first round has just ended, and the remaining rounds will take longer than the other way and the pause before
+    /// it. Each round brings about the same share of the missing packets.
     fn is_slow(&self, now: NetworkTime) -> bool {
         let Some(((woke, _), (came, of))) = self.log.woke.zip(self.log.first_share) else {
             return false;

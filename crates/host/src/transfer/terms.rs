@@ -57,11 +57,11 @@ pub fn transfer(
 
 /// A pipeline is left for a path hop by hop after so many times what was foreseen.
 const OVERDUE: f64 = 3.0;
-/// P3's rounds are left after so many times what the path hop by hop was foreseen to take: what they have brought by then is
-/// lost with them.
+/// P3's rounds are given up after this many times the predicted time of the path hop by hop. The packets that arrived by then
+/// are lost.
 const ROUNDS_OVERDUE: f64 = 5.0;
-/// A path hop by hop over links that lose much takes about so many times what was foreseen: each hop waits until its link is
-/// back, where of two chains one goes on. On grids of .65, .85 and .5 to 1 it was 1.5 to 1.9.
+/// Over links that lose much, a path hop by hop takes about this many times the predicted time: each hop waits until its link
+/// is back, while one of two chains goes on. On grids of .65, .85 and .5 to 1 it was 1.5 to 1.9.
 const UNSTEADY: f64 = 1.7;
 /// And no sooner than this: broken transfers that find another route take some seconds.
 const SOONEST: Duration = Duration::from_secs(6);

@@ -13,7 +13,7 @@ use thalweg_host::store::plain;
 /// What is written ends in this until it is whole.
 pub(super) const PARTIAL: &str = "part";
 
-/// Names of the parts of `format` at `path`. An empty file is none: nobody here writes one.
+/// Names of the parts of `format` at `path`. An empty file does not count: parts are written whole.
 pub(super) fn parts_at(path: &Path, format: Format) -> Result<HashMap<String, Points>, Error> {
     let part = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;

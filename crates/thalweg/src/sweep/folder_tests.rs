@@ -321,7 +321,7 @@ fn networks_that_are_values_lie_in_the_folder_and_are_told_apart_by_what_they_ar
     );
     let other = fault(dir.path(), &sweep(ring(12, 0.5), "1,2"));
     assert!(other.contains("with files that have changed"), "{other}");
-    // Whoever takes a part has the links from the folder, as they were.
+    // A part is made over the links that the folder keeps.
     let task = Folder::open(dir.path()).unwrap().task(0).unwrap();
     let go_on = |_| Continue(());
     assert!(task.run(dir.path(), &program("one"), &go_on).is_ok());

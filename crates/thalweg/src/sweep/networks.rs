@@ -1,4 +1,4 @@
-//! Networks that are values: a folder has their links beside its parts, so that whoever takes a part has them.
+//! Networks given as links, not by name. A sweep's folder keeps the links beside its parts, so any process can make a part.
 //! Tests: `folder_tests.rs`.
 
 use super::files::{cannot, write};
@@ -13,7 +13,7 @@ use thalweg_testbeds::{LinkRow, Losses, Testbed};
 /// Networks by the names that `run.testbed` has for them, and their digests.
 pub(super) type Digests = BTreeMap<String, String>;
 
-/// Networks that are values, by the names that `run.testbed` has for them.
+/// Networks given as links, by the names that `run.testbed` has for them.
 #[derive(Debug, Clone, Default)]
 pub struct Networks(BTreeMap<String, Known>);
 
@@ -25,7 +25,7 @@ struct Known {
 }
 
 impl Networks {
-    /// And that of `links`, called `name`.
+    /// Adds the network of `links`, called `name`.
     ///
     /// # Errors
     /// [`Error::Testbed`] where links cannot be so; [`Error::Input`] where another is called so.
@@ -52,7 +52,7 @@ impl Networks {
         self.0.iter().map(digest).collect()
     }
 
-    /// Sites that know them, with `losses`.
+    /// Sites that have these networks, with `losses`.
     pub(super) fn sites(&self, losses: &Losses) -> Result<Sites, Error> {
         let sites = Sites::with_losses(losses.clone());
         let mut each = self.0.iter();

@@ -88,8 +88,8 @@ impl Assembler {
         })
     }
 
-    /// The route. Making it takes twice its room on the stack, so that is not the caller's, and nothing here changes a route
-    /// that is made: each change would be another copy.
+    /// The route. Decoding takes twice its size on the stack, so this function is not inlined into its caller. It changes no
+    /// decoded route: each change would be another copy.
     ///
     /// # Errors
     /// [`WireError::Truncated`] until all its segments are there; [`WireError::Malformed`] where they make no sense.
