@@ -6,6 +6,7 @@
 //! nothing. Tests: `tests.rs`, `../mote/tests/sealed.rs`.
 
 use thalweg_units::NodeId;
+use thalweg_wire::hop;
 use thalweg_wire::seal::frame::{self, Sealing, MIC_BYTES};
 use thalweg_wire::seal::{Cipher, GroupKeys, Key};
 use thalweg_wire::{FrameBuf, WireError};
@@ -211,8 +212,32 @@ impl<C: Cipher> Seals<C> {
     pub const fn called(&self) -> Option<(NodeId, u32)> {
         self.called
     }
+    /// Whether to take the place on a route to `sink` that a sealed `call` hop by hop gives: its tag is right, and its
+    /// number new. It is noted, as of [`Seals::note_call`].
+    pub fn obeys_call(&mut self, sink: NodeId, call: &[u8]) -> bool {
+        let Some(number) = frame::call_number(call) else {
+            return false;
+        };
+        let key = self.group.transfer(&mut self.cipher, sink, number);
+        let is_right = frame::is_call_right(&mut self.cipher, &key, call);
+        let obeys = is_right && self.note(sink, number);
+        if obeys {
+            self.called = Some((sink, number));
+        }
+        obeys
+    }
+    /// It calls the nodes of a route hop by hop, of which it, `node`, is the sink; not without a number left.
+    pub fn begin_call(&mut self, node: NodeId) -> bool {
+        let Some(own) = self.own.as_mut().filter(|own| own.left > 0) else {
+            return false;
+        };
+        self.called = Some((node, own.next));
+        (own.next, own.left) = (own.next.saturating_add(1), own.left - 1);
+        true
+    }
     /// That transfer begins.
     pub fn begin(&mut self, called: Option<(NodeId, u32)>) {
+        self.called = called;
         let key = called.map(|(sink, number)| {
             let group = &self.group;
             group.transfer(&mut self.cipher, sink, number)
@@ -227,6 +252,13 @@ pub trait ControlSeal {
     fn mic(&mut self, mpdu: &[u8]) -> Option<[u8; MIC_BYTES as usize]>;
     /// `mpdu` without its MIC; none where that is wrong.
     fn opened<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]>;
+    /// Seals `frame`, of a transfer hop by hop; it stays as it is, and goes nowhere, outside of a sealed transfer.
+    ///
+    /// # Errors
+    /// [`WireError`] where it has no room, or there is no key.
+    fn seal_hop(&mut self, frame: &mut FrameBuf) -> Result<(), WireError>;
+    /// A frame of a transfer hop by hop without its MIC, or a call as it is; none where either is wrong.
+    fn opened_hop<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]>;
 }
 
 impl<C: Cipher> ControlSeal for Seals<C> {
@@ -237,6 +269,23 @@ impl<C: Cipher> ControlSeal for Seals<C> {
     fn opened<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]> {
         let key = self.transfer.as_ref()?;
         frame::open_control(&mut self.cipher, key, mpdu)
+    }
+    fn seal_hop(&mut self, frame: &mut FrameBuf) -> Result<(), WireError> {
+        let (Some(key), Some((_, number))) = (self.transfer.as_ref(), self.called) else {
+            return Err(WireError::Malformed);
+        };
+        if hop::Frame::is_call(frame) {
+            return frame::seal_call(&mut self.cipher, key, number, frame);
+        }
+        let mic = frame::hop_mic(&mut self.cipher, key, frame);
+        frame.append(&mic)
+    }
+    fn opened_hop<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]> {
+        let key = self.transfer.as_ref()?;
+        if hop::Frame::is_call(mpdu) {
+            return frame::is_call_right(&mut self.cipher, key, mpdu).then_some(mpdu);
+        }
+        frame::open_hop(&mut self.cipher, key, mpdu)
     }
 }
 

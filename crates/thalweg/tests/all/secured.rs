@@ -109,7 +109,7 @@ fn every_cut_of_an_object_is_the_same_on_the_air() {
 #[test]
 fn what_is_not_sealed_is_refused_in_one_line() {
     let kind = |error: Error| (error.kind(), error.to_string());
-    for protocol in ["p3", "pip", "hop-by-hop", "p3-best", "rcrt"] {
+    for protocol in ["p3", "pip", "p3-best", "rcrt"] {
         let network = secured().protocol(protocol).unwrap();
         let (of, line) = kind(network.check_options().unwrap_err());
         assert_eq!(of, ErrorKind::Input);
