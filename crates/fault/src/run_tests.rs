@@ -1,7 +1,7 @@
 use crate::breach::BreachKind;
 use crate::campaign::guarded;
 use crate::draw::{draw, Whom};
-use crate::script::{Act, Fault, Idle, Link, Script, Step, Strike};
+use crate::script::{Act, Fault, Idle, Link, Script, Security, Step, Strike};
 use crate::shrink::shrink;
 
 /// A row of three nodes, and an object of the last.
@@ -13,6 +13,7 @@ fn row() -> Script {
         board: "telosb".to_owned(),
         idle: Idle::Listens,
         foreign_traffic: 0.0,
+        security: Security::None,
         links: vec![link(1, 2), link(2, 3)],
         steps: vec![Step::Fetch {
             from: 3,
@@ -78,6 +79,31 @@ fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
     // What is printed breaks the same.
     let again = Script::parse(&small.to_text()).unwrap();
     assert_eq!(guarded(&again).unwrap_err(), breach);
+}
+
+/// The same outsider where nodes have keys: nobody reads an object out for him.
+#[test]
+fn nodes_with_keys_obey_no_outsider() {
+    let mut script = row();
+    script.steps.push(Step::Pause { ms: 760_000 });
+    let act = Act::Fetch { from: 2 };
+    script.strikes = vec![strike(720_000, Fault::Outsider(act))];
+    let open = guarded(&script).unwrap_err();
+    assert_eq!(open.kind(), BreachKind::Unordered, "{open}");
+    script.security = Security::Keys;
+    let ran = guarded(&script).unwrap();
+    assert_eq!((ran.done, ran.delivered), (2, 1), "{ran:?}");
+    assert_eq!(Script::parse(&script.to_text()).unwrap(), script);
+}
+
+/// Whatever he replays and forges, nothing that must hold breaks, and nothing excuses it.
+#[test]
+fn outsiders_without_keys_break_nothing() {
+    for seed in 1..40 {
+        let script = draw(seed, Whom::OutsiderWithoutKeys);
+        let ended = guarded(&script);
+        assert!(ended.is_ok(), "seed {seed}: {ended:?}");
+    }
 }
 
 /// Scripts that broke something once, as they were printed.

@@ -55,7 +55,9 @@ impl<const NODES: usize> Command<NODES> {
             Self::Fetch(route) | Self::FetchTogether { route, .. } => Some(route.sealing),
             Self::FetchHops(route) => Some(route.sealing()),
             Self::Numbers { .. } => Some(Sealing::Sealed),
-            Self::Measure(_) | Self::Collect(_) | Self::Sweep(_) | Self::Stop => None,
+            // Beacons that take turns are not sealed.
+            Self::Measure(_) | Self::Collect(_) => Some(Sealing::Open),
+            Self::Sweep(_) | Self::Stop => None,
         }
     }
 }

@@ -56,13 +56,12 @@ pub fn seal_flood(
     (initiator, number): (NodeId, u32),
     content: &[u8],
 ) -> Result<FrameBuf, WireError> {
-    let mut sealed = FrameBuf::build(|w| {
-        w.bytes(content)?.u32(number)?;
-        Ok(())
-    })?;
+    let mut sealed = FrameBuf::from_slice(content)?;
     flood::mark_sealed(&mut sealed)?;
+    sealed.append(&number.to_le_bytes())?;
     let tag = flood_tag(cipher, key, initiator, &sealed);
-    FrameBuf::build(|w| w.bytes(&sealed)?.bytes(&tag).map(|_| ()))
+    sealed.append(&tag)?;
+    Ok(sealed)
 }
 
 /// The number in the sealed `content` of a flood by `initiator`; none unless its tag is right under `key`.
@@ -136,8 +135,7 @@ pub fn seal_call(
     let at = at.ok_or(WireError::Truncated)?;
     let (tagged, tag_at) = (CALL_HEADER_BYTES, at + NUMBER_BYTES);
     call[at..tag_at].copy_from_slice(&number.to_le_bytes());
-    let tag: [u8; FLOOD_TAG_BYTES] =
-        truncated(cipher, key, &[HOP_CALL, &call[tagged..tag_at]]);
+    let tag: [u8; FLOOD_TAG_BYTES] = truncated(cipher, key, &[HOP_CALL, &call[tagged..tag_at]]);
     call[tag_at..].copy_from_slice(&tag);
     Ok(())
 }
