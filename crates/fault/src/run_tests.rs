@@ -86,7 +86,7 @@ fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
 fn nodes_with_keys_obey_no_outsider() {
     let mut script = row();
     script.steps.push(Step::Pause { ms: 760_000 });
-    let act = Act::Fetch { from: 2 };
+    let act = Act::Fetch { from: 3 };
     script.strikes = vec![strike(720_000, Fault::Outsider(act))];
     let open = guarded(&script).unwrap_err();
     assert_eq!(open.kind(), BreachKind::Unordered, "{open}");
