@@ -182,6 +182,7 @@ impl Collector {
     where
         F: Network<Order = Order, Event = Event>,
     {
+        self.check_sealed(protocol)?;
         let survey = protocol.survey(self.description.measured_channels());
         self.with_line_retries(network, |own, network| {
             let description = &own.description;

@@ -7,6 +7,7 @@ use crate::job::{run, Failure, Watch};
 use crate::line::LineError;
 use crate::link_state::{hop_observations, HopObservation};
 use crate::network::{Network, NetworkFault, Notice};
+use crate::registry::Pipelined;
 use crate::segments::Fault;
 use crate::transfer::hops::{hop_route, HopFetch};
 use crate::transfer::pipeline::{
@@ -26,6 +27,18 @@ const LINE_LOSSES: u32 = 3;
 const LINE_CHECK: Duration = Duration::from_secs(1);
 
 impl Collector {
+    /// Whether its network carries `protocol`: one that is secured carries, and measures links for, what is sealed alone.
+    pub(super) fn check_sealed(&self, protocol: Pipelined) -> Result<(), Failure> {
+        match self.sealing() {
+            Sealing::Sealed if !protocol.is_sealed() => {
+                let protocol = protocol.name;
+                let line = format!("the network is secured, and {protocol} is not sealed");
+                Err(Failure::Unfit(line))
+            }
+            Sealing::Open | Sealing::Sealed => Ok(()),
+        }
+    }
+
     /// Runs the job of one transfer, and adds what it shows of nodes and hops to `observations`.
     pub(super) fn run_fetch<F>(
         &mut self,
@@ -40,11 +53,7 @@ impl Collector {
     {
         let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
         let (number, ids) = (self.transfers.wrapping_add(1), &self.description.place.ids);
-        if self.sealing() == Sealing::Sealed && !choice.protocol.is_sealed() {
-            let protocol = choice.protocol.name;
-            let line = format!("the network is secured, and {protocol} is not sealed");
-            return Err(Failure::Unfit(line));
-        }
+        self.check_sealed(choice.protocol)?;
         let proof = self.proof(self.description.id(plan.source));
         if scheme == Scheme::HopByHop {
             let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
