@@ -6,6 +6,7 @@ fn asked(jobs: usize) -> Campaign {
         first: 1,
         scenarios: 24,
         whom: Whom::Nature,
+        sealing: Sealing::Open,
         jobs: NonZeroUsize::new(jobs).unwrap(),
         after_breach: AfterBreach::GoOn,
     }

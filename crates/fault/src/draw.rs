@@ -4,7 +4,9 @@
 //! Tests: at the end.
 
 use crate::network::CHANNELS;
-use crate::script::{Act, Fade, Fault, FrameFault, Idle, Link, Script, Step, Strike, STRONG_DBM};
+use crate::script::{
+    Act, Fade, Fault, FrameFault, Idle, Link, Script, Sealing, Step, Strike, STRONG_DBM,
+};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use thalweg_medium::random::{stream, Stream};
@@ -37,8 +39,8 @@ const KINDS: [u8; 11] = [
     dispatch::HOP_ACK,
 ];
 
-/// The script of `seed`.
-pub fn draw(seed: u64, whom: Whom) -> Script {
+/// The script of `seed`. It is the same whether frames are sealed or not.
+pub fn draw(seed: u64, whom: Whom, sealing: Sealing) -> Script {
     let rng = &mut stream(seed, "fault script", &[]);
     let nodes = rng.random_range(2..=8);
     let steps = steps(rng, nodes);
@@ -53,6 +55,7 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
             false => "telosb",
         }
         .to_owned(),
+        sealing,
         idle: match rng.random_ratio(1, 8) {
             true => Idle::Rests,
             false => Idle::Listens,
@@ -207,8 +210,8 @@ mod tests {
     fn one_seed_one_script_and_each_can_be_read() {
         for seed in 0..500 {
             for whom in [Whom::Nature, Whom::Outsider] {
-                let script = draw(seed, whom);
-                assert_eq!(script, draw(seed, whom), "seed {seed}");
+                let script = draw(seed, whom, Sealing::Open);
+                assert_eq!(script, draw(seed, whom, Sealing::Open), "seed {seed}");
                 assert_eq!(script.has_outsider(), whom == Whom::Outsider);
                 let read = Script::parse(&script.to_text());
                 assert_eq!(read.as_ref(), Ok(&script), "seed {seed}");
@@ -219,7 +222,7 @@ mod tests {
     #[test]
     fn every_node_has_a_path_of_strong_links() {
         for seed in 0..500 {
-            let script = draw(seed, Whom::Nature);
+            let script = draw(seed, Whom::Nature, Sealing::Open);
             assert!(script.has_paths(), "seed {seed}");
         }
     }
@@ -227,7 +230,7 @@ mod tests {
     #[test]
     fn every_kind_of_fault_is_drawn() {
         let kinds: std::collections::BTreeSet<String> = (0..500)
-            .flat_map(|seed| draw(seed, Whom::Outsider).strikes)
+            .flat_map(|seed| draw(seed, Whom::Outsider, Sealing::Open).strikes)
             .map(|strike| {
                 let what = format!("{:?}", strike.what);
                 what.split_inclusive([' ', '(']).take(2).collect()

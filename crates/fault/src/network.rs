@@ -7,17 +7,21 @@ use crate::air::{Gap, Weather};
 use crate::breach::Breach;
 use crate::outsider::Outsider;
 use crate::party::{Party, Victim};
-use crate::script::{Act, Fault, Idle, Script, Strike};
+use crate::script::{Act, Fault, Idle, Script, Sealing, Strike};
 use crate::shelf::{May, Node, Shelf};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
+use thalweg_host::object::Proof;
+use thalweg_host::security::{MemoryNumbers, Security};
 use thalweg_host::transfer::pipeline::Order;
 use thalweg_medium::{EarId, Environment, Interference, Medium, Source, Variation};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::{Command, Event};
+use thalweg_protocols::seals::Seals;
 use thalweg_sim::{Aired, Board, Fault as Broken, Network as Simulation, Observer, SimError};
+use thalweg_simnet::security::simulated_keys;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::hop::{HopRoute, Subject};
 use thalweg_wire::route::ObjectRange;
@@ -46,6 +50,8 @@ pub(crate) struct Field {
     agenda: Vec<Strike>,
     /// The latest frame of each kind, where an outsider takes part.
     latest: Option<BTreeMap<u8, (FrameBuf, Channel)>>,
+    /// Keys and numbers of the host, where nodes have keys.
+    security: Option<Security>,
     outsiders: Outsiders,
     /// Until when each node may be read by an order.
     ordered: Vec<SimTime>,
@@ -85,13 +91,25 @@ impl Field {
         let air = Weather::new(Medium::new(environment, script.seed), gaps.collect());
         let config = config(script, board);
         let timing = board.timing;
-        let made = move |n: usize, shelf: Shelf| {
-            let node = Node::new(id(n as u16 + 1), config, timing, shelf);
-            Party::Mote(Box::new(Victim::new(node)))
+        let security = security(script);
+        let keys = security.as_ref().map(|security| security.keys.clone());
+        let seals = move |n: usize| {
+            let keys = keys.as_ref().filter(|_| n < nodes);
+            keys.map(|keys| keys.seals())
+        };
+        let proof = |n: usize| {
+            let keys = security.as_ref().filter(|_| n < nodes);
+            keys.map_or(Proof::Digest, |of| of.keys.proof(id(n as u16 + 1)))
+        };
+        let guarded = move |n: usize, shelf: Shelf| {
+            Node::guarded((id(n as u16 + 1), seals(n)), config, timing, shelf)
         };
         let engines = (0..ears).map(|n| match outsiders.radio == Some(n) {
             true => Party::Outsider(Outsider::default()),
-            false => made(n, Shelf::default()),
+            false => {
+                let node = guarded(n, Shelf::proving(proof(n)));
+                Party::Mote(Box::new(Victim::new(node)))
+            }
         });
         let boards = std::slice::from_ref(board);
         let mut net = Simulation::on(air, boards, engines.collect(), script.seed)
@@ -99,13 +117,12 @@ impl Field {
         net.restart_with(Box::new(move |n, before| match before {
             Party::Outsider(_) => Party::Outsider(Outsider::default()),
             Party::Mote(victim) => {
-                let node = Node::new(
-                    id(n as u16 + 1),
-                    config,
-                    timing,
-                    victim.node.store_mut().kept(),
-                );
-                Party::Mote(Box::new(Victim::new(node.restarted())))
+                let kept = victim.node.guard().as_ref().map(Seals::kept);
+                let mut node = guarded(n, victim.node.store_mut().kept()).restarted();
+                if let Some(kept) = kept {
+                    node.restore(kept);
+                }
+                Party::Mote(Box::new(Victim::new(node)))
             }
         }));
         let mut agenda = script.strikes.clone();
@@ -115,6 +132,7 @@ impl Field {
             ids: (1..=script.nodes).map(id).collect(),
             agenda,
             latest: has_outsider.then(BTreeMap::new),
+            security,
             outsiders,
             ordered: vec![SimTime::ZERO; ears],
             breach: None,
@@ -288,6 +306,14 @@ pub(crate) const fn at(ms: u64) -> SimTime {
     SimTime::from_nanos(ms.saturating_mul(1_000_000))
 }
 
+/// The keys of a script's network; none where its frames are open.
+pub(crate) fn security(script: &Script) -> Option<Security> {
+    (script.sealing == Sealing::Sealed).then(|| Security {
+        keys: Arc::new(simulated_keys(script.seed)),
+        numbers: Arc::new(MemoryNumbers::default()),
+    })
+}
+
 /// What the nodes agree on.
 fn config(script: &Script, board: &Board) -> floodnet::Config {
     let mut config = floodnet::Config::default().on(&board.timing);
@@ -400,6 +426,13 @@ impl Network for Field {
             let until = self.net.now() + Duration::from_secs(source + LINGER_S);
             self.ordered[n] = self.ordered[n].max(until);
             self.allow(n, May::Read);
+        }
+        let before = self
+            .security
+            .as_ref()
+            .map(|security| security.before(&order));
+        if let Some(numbers) = before.transpose()?.flatten() {
+            self.net.command(n, numbers);
         }
         self.net.command(n, order);
         self.check();

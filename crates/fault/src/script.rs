@@ -31,6 +31,9 @@ pub struct Script {
     pub nodes: u16,
     /// The board of all nodes, by name.
     pub board: String,
+    /// Whether nodes and host have keys.
+    #[serde(default, skip_serializing_if = "Sealing::is_open")]
+    pub sealing: Sealing,
     /// Whether nodes rest when idle.
     pub idle: Idle,
     /// Share of the time that foreign traffic takes on channels 15, 20, 25 and 26; 0 for none.
@@ -47,6 +50,24 @@ pub struct Script {
     /// What befalls nodes.
     #[serde(rename = "strike", default, skip_serializing_if = "Vec::is_empty")]
     pub strikes: Vec<Strike>,
+}
+
+/// Whether a network is secured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sealing {
+    /// Nobody has a key.
+    #[default]
+    Open,
+    /// All nodes and their host have keys; an outsider has none.
+    Sealed,
+}
+
+impl Sealing {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+    const fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
+    }
 }
 
 /// What nodes do when idle.
@@ -278,6 +299,10 @@ impl Script {
     /// frame in which a bit was flipped past the check sequence. Nothing excuses a panic, a node that is kept busy, a report
     /// that contradicts itself; and nothing but an outsider an object that is not its node's, or does not come.
     pub fn excuses(&self, kind: BreachKind) -> bool {
+        // What a secured network leaves open: beacons and reports of surveys.
+        if self.sealing == Sealing::Sealed && kind != BreachKind::Survey {
+            return false;
+        }
         let is_flip = |strike: &Strike| match strike.what {
             Fault::Frames { each, .. } => matches!(each, FrameFault::Flip { .. }),
             _ => false,

@@ -19,7 +19,8 @@ Examples:
   thalweg fault --seed 4711             one scenario; where it breaks something, its smallest script
   thalweg fault --seed 4711 --script > scenario.toml
   thalweg fault --replay scenario.toml  the same again, as it was or edited
-  thalweg fault --outsider              what somebody with a radio and no key can break today
+  thalweg fault --outsider              what somebody with a radio can break while frames are open
+  thalweg fault --outsider --secure     the same where all nodes have keys, and he has none
   thalweg fault --power                 the store, at every instant at which power may fail
 
 Exit status: 0 everything held, 1 something broke, 2 bad usage or bad input.")]
@@ -42,6 +43,9 @@ pub(crate) struct FaultArgs {
     /// Add an outsider, who replays and forges frames. What it breaks because frames have no keys is counted separately, and is no failure.
     #[arg(long)]
     pub(crate) outsider: bool,
+    /// Give all nodes keys. What an outsider breaks then is a failure; false links and batteries of a survey are counted separately.
+    #[arg(long, conflicts_with_all = ["replay", "power"])]
+    pub(crate) secure: bool,
     /// Continue after a seed that breaks something.
     #[arg(long, conflicts_with_all = ["seed", "replay"])]
     pub(crate) go_on: bool,
