@@ -12,7 +12,7 @@ use std::thread::available_parallelism;
 use serde::Serialize;
 use thalweg_fault::campaign::{campaign, guarded, AfterBreach, Campaign, Tally};
 use thalweg_fault::power::{points_of, record, try_points, workload, Points};
-use thalweg_fault::{draw, shrink, Breach, BreachKind, Ran, Script, Sealing, Whom};
+use thalweg_fault::{draw, shrink, Breach, BreachKind, Ran, Script, Whom};
 use thalweg_host::store::plain;
 
 use crate::args::FaultArgs;
@@ -38,19 +38,16 @@ pub(crate) fn run(args: &FaultArgs) -> Result<(), Failure> {
     if args.power {
         return power(args);
     }
-    let whom = match args.outsider {
-        true => Whom::Outsider,
-        false => Whom::Nature,
-    };
-    let sealing = match args.secure {
-        true => Sealing::Sealed,
-        false => Sealing::Open,
+    let whom = match (args.outsider, args.secure) {
+        (true, _) => Whom::Outsider,
+        (false, true) => Whom::OutsiderWithoutKeys,
+        (false, false) => Whom::Nature,
     };
     match (args.seed, &args.replay) {
-        (Some(seed), _) if args.script => print(&draw(seed, whom, sealing).to_text()),
-        (Some(seed), _) => one(args, &draw(seed, whom, sealing), Some(seed)),
+        (Some(seed), _) if args.script => print(&draw(seed, whom).to_text()),
+        (Some(seed), _) => one(args, &draw(seed, whom), Some(seed)),
         (None, Some(file)) => one(args, &read(file)?, None),
-        (None, None) => many(args, whom, sealing),
+        (None, None) => many(args, whom),
     }
 }
 
@@ -142,16 +139,6 @@ fn broke(breach: &Breach, seed: Option<u64>) -> String {
     }
 }
 
-/// The options that draw other scenarios of the same seed.
-fn options(args: &FaultArgs) -> String {
-    let given = |is: bool, option: &'static str| is.then_some(option);
-    let options = [
-        given(args.outsider, " --outsider"),
-        given(args.secure, " --secure"),
-    ];
-    options.into_iter().flatten().collect()
-}
-
 /// What `--json` prints of a campaign.
 #[derive(Serialize)]
 struct Many<'a> {
@@ -173,7 +160,7 @@ struct Many<'a> {
 }
 
 /// Runs a campaign.
-fn many(args: &FaultArgs, whom: Whom, sealing: Sealing) -> Result<(), Failure> {
+fn many(args: &FaultArgs, whom: Whom) -> Result<(), Failure> {
     let interrupt = Interrupt::on_signals();
     let mut reporter = reporter(args);
     let scenarios = args.scenarios.unwrap_or(SCENARIOS).get();
@@ -182,7 +169,6 @@ fn many(args: &FaultArgs, whom: Whom, sealing: Sealing) -> Result<(), Failure> {
         first: args.first,
         scenarios,
         whom,
-        sealing,
         jobs: args.jobs.unwrap_or_else(cores),
         after_breach: match args.go_on {
             true => AfterBreach::GoOn,
@@ -201,7 +187,7 @@ fn many(args: &FaultArgs, whom: Whom, sealing: Sealing) -> Result<(), Failure> {
     drop(reporter);
     let first = tally.breaches.iter().next();
     let smallest = first.and_then(|(seed, _)| {
-        let (script, _) = shrink(&draw(*seed, whom, sealing), |script| guarded(script).err())?;
+        let (script, _) = shrink(&draw(*seed, whom), |script| guarded(script).err())?;
         Some(script.to_text())
     });
     match args.json {
@@ -210,9 +196,9 @@ fn many(args: &FaultArgs, whom: Whom, sealing: Sealing) -> Result<(), Failure> {
     }
     match first {
         Some((seed, breach)) => Err(Failure::Job(format!(
-            "{}; again: thalweg fault --seed {seed}{}",
+            "{}; again: thalweg fault{} --seed {seed}",
             broke(breach, Some(*seed)),
-            options(args)
+            if args.secure { " --secure" } else { "" }
         ))),
         None if interrupt.is_set() => Err(Failure::Job("interrupted".to_owned())),
         None => Ok(()),

@@ -6,7 +6,7 @@
 use crate::breach::{Breach, BreachKind};
 use crate::draw::{draw, Whom};
 use crate::run::{run, Ran};
-use crate::script::{Script, Sealing};
+use crate::script::Script;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -27,8 +27,6 @@ pub struct Campaign {
     pub scenarios: u64,
     /// Who is to blame.
     pub whom: Whom,
-    /// Whether the networks are secured.
-    pub sealing: Sealing,
     /// How many run at once.
     pub jobs: NonZeroUsize,
     /// Whether the campaign ends with the first breach.
@@ -194,7 +192,7 @@ fn work(campaign: &Campaign, sender: &Sender<Ended>, next: &AtomicU64, stop: &At
         }
         let seed = campaign.first.wrapping_add(number);
         let began = Instant::now();
-        let script = draw(seed, campaign.whom, campaign.sealing);
+        let script = draw(seed, campaign.whom);
         let end = match known.get(&script.board) {
             Some(board) => caught(&script, board),
             None => board(&script.board).and_then(|board| {

@@ -6,7 +6,6 @@ fn asked(jobs: usize) -> Campaign {
         first: 1,
         scenarios: 24,
         whom: Whom::Nature,
-        sealing: Sealing::Open,
         jobs: NonZeroUsize::new(jobs).unwrap(),
         after_breach: AfterBreach::GoOn,
     }

@@ -5,7 +5,7 @@
 
 use crate::network::CHANNELS;
 use crate::script::{
-    Act, Fade, Fault, FrameFault, Idle, Link, Script, Sealing, Step, Strike, STRONG_DBM,
+    Act, Fade, Fault, FrameFault, Idle, Link, Script, Security, Step, Strike, STRONG_DBM,
 };
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -19,6 +19,8 @@ pub enum Whom {
     Nature,
     /// An outsider with a radio, and nature.
     Outsider,
+    /// The same, where all nodes have keys and he has none.
+    OutsiderWithoutKeys,
 }
 
 /// Powers of strong links, and of the others, in dBm.
@@ -39,8 +41,8 @@ const KINDS: [u8; 11] = [
     dispatch::HOP_ACK,
 ];
 
-/// The script of `seed`. It is the same whether frames are sealed or not.
-pub fn draw(seed: u64, whom: Whom, sealing: Sealing) -> Script {
+/// The script of `seed`.
+pub fn draw(seed: u64, whom: Whom) -> Script {
     let rng = &mut stream(seed, "fault script", &[]);
     let nodes = rng.random_range(2..=8);
     let steps = steps(rng, nodes);
@@ -55,7 +57,6 @@ pub fn draw(seed: u64, whom: Whom, sealing: Sealing) -> Script {
             false => "telosb",
         }
         .to_owned(),
-        sealing,
         idle: match rng.random_ratio(1, 8) {
             true => Idle::Rests,
             false => Idle::Listens,
@@ -63,6 +64,10 @@ pub fn draw(seed: u64, whom: Whom, sealing: Sealing) -> Script {
         foreign_traffic: match rng.random_ratio(1, 6) {
             true => (rng.random_range(0.01..0.2_f64) * 100.0).round() / 100.0,
             false => 0.0,
+        },
+        security: match whom {
+            Whom::Nature | Whom::Outsider => Security::None,
+            Whom::OutsiderWithoutKeys => Security::Keys,
         },
         links: links(rng, nodes),
         steps,
@@ -83,7 +88,7 @@ pub fn draw(seed: u64, whom: Whom, sealing: Sealing) -> Script {
             });
         }
     }
-    if whom == Whom::Outsider {
+    if whom != Whom::Nature {
         for _ in 0..rng.random_range(1..=3) {
             let act = act(rng, &script, span_ms);
             script.strikes.push(act);
@@ -209,10 +214,10 @@ mod tests {
     #[test]
     fn one_seed_one_script_and_each_can_be_read() {
         for seed in 0..500 {
-            for whom in [Whom::Nature, Whom::Outsider] {
-                let script = draw(seed, whom, Sealing::Open);
-                assert_eq!(script, draw(seed, whom, Sealing::Open), "seed {seed}");
-                assert_eq!(script.has_outsider(), whom == Whom::Outsider);
+            for whom in [Whom::Nature, Whom::Outsider, Whom::OutsiderWithoutKeys] {
+                let script = draw(seed, whom);
+                assert_eq!(script, draw(seed, whom), "seed {seed}");
+                assert_eq!(script.has_outsider(), whom != Whom::Nature);
                 let read = Script::parse(&script.to_text());
                 assert_eq!(read.as_ref(), Ok(&script), "seed {seed}");
             }
@@ -222,7 +227,7 @@ mod tests {
     #[test]
     fn every_node_has_a_path_of_strong_links() {
         for seed in 0..500 {
-            let script = draw(seed, Whom::Nature, Sealing::Open);
+            let script = draw(seed, Whom::Nature);
             assert!(script.has_paths(), "seed {seed}");
         }
     }
@@ -230,7 +235,7 @@ mod tests {
     #[test]
     fn every_kind_of_fault_is_drawn() {
         let kinds: std::collections::BTreeSet<String> = (0..500)
-            .flat_map(|seed| draw(seed, Whom::Outsider, Sealing::Open).strikes)
+            .flat_map(|seed| draw(seed, Whom::Outsider).strikes)
             .map(|strike| {
                 let what = format!("{:?}", strike.what);
                 what.split_inclusive([' ', '(']).take(2).collect()

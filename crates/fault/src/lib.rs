@@ -22,6 +22,6 @@ pub use breach::{Breach, BreachKind};
 pub use draw::{draw, Whom};
 pub use run::{run, Ran};
 pub use script::{
-    Act, Fade, Fault, FrameFault, Idle, Link, Script, ScriptError, Sealing, Step, Strike,
+    Act, Fade, Fault, FrameFault, Idle, Link, Script, ScriptError, Security, Step, Strike,
 };
 pub use shrink::shrink;

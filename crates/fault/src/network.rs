@@ -7,13 +7,12 @@ use crate::air::{Gap, Weather};
 use crate::breach::Breach;
 use crate::outsider::Outsider;
 use crate::party::{Party, Victim};
-use crate::script::{Act, Fault, Idle, Script, Sealing, Strike};
+use crate::script::{Act, Fault, Idle, Script, Security as Keyed, Strike};
 use crate::shelf::{May, Node, Shelf};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
-use thalweg_host::object::Proof;
 use thalweg_host::security::{MemoryNumbers, Security};
 use thalweg_host::transfer::pipeline::Order;
 use thalweg_medium::{EarId, Environment, Interference, Medium, Source, Variation};
@@ -50,9 +49,9 @@ pub(crate) struct Field {
     agenda: Vec<Strike>,
     /// The latest frame of each kind, where an outsider takes part.
     latest: Option<BTreeMap<u8, (FrameBuf, Channel)>>,
-    /// Keys and numbers of the host, where nodes have keys.
-    security: Option<Security>,
     outsiders: Outsiders,
+    /// The keys of the nodes, and the numbers of the base station's floods; none where nodes have none.
+    security: Option<Security>,
     /// Until when each node may be read by an order.
     ordered: Vec<SimTime>,
     /// What broke first.
@@ -93,23 +92,19 @@ impl Field {
         let timing = board.timing;
         let security = security(script);
         let keys = security.as_ref().map(|security| security.keys.clone());
-        let seals = move |n: usize| {
-            let keys = keys.as_ref().filter(|_| n < nodes);
-            keys.map(|keys| keys.seals())
+        // An outsider has none.
+        let seals = move |n: usize| keys.as_ref().filter(|_| n < nodes).map(|keys| keys.seals());
+        let made = seals.clone();
+        let made = move |n: usize, shelf: Shelf| {
+            Node::guarded((id(n as u16 + 1), made(n)), config, timing, shelf)
         };
-        let proof = |n: usize| {
-            let keys = security.as_ref().filter(|_| n < nodes);
-            keys.map_or(Proof::Digest, |of| of.keys.proof(id(n as u16 + 1)))
-        };
-        let guarded = move |n: usize, shelf: Shelf| {
-            Node::guarded((id(n as u16 + 1), seals(n)), config, timing, shelf)
+        let shelf = |n: usize| match security.as_ref().filter(|_| n < nodes) {
+            Some(security) => Shelf::proving(security.keys.proof(id(n as u16 + 1))),
+            None => Shelf::default(),
         };
         let engines = (0..ears).map(|n| match outsiders.radio == Some(n) {
             true => Party::Outsider(Outsider::default()),
-            false => {
-                let node = guarded(n, Shelf::proving(proof(n)));
-                Party::Mote(Box::new(Victim::new(node)))
-            }
+            false => Party::Mote(Box::new(Victim::new(made(n, shelf(n))))),
         });
         let boards = std::slice::from_ref(board);
         let mut net = Simulation::on(air, boards, engines.collect(), script.seed)
@@ -118,7 +113,9 @@ impl Field {
             Party::Outsider(_) => Party::Outsider(Outsider::default()),
             Party::Mote(victim) => {
                 let kept = victim.node.guard().as_ref().map(Seals::kept);
-                let mut node = guarded(n, victim.node.store_mut().kept()).restarted();
+                let shelf = victim.node.store_mut().kept();
+                let guard = (id(n as u16 + 1), seals(n));
+                let mut node = Node::guarded(guard, config, timing, shelf).restarted();
                 if let Some(kept) = kept {
                     node.restore(kept);
                 }
@@ -132,8 +129,8 @@ impl Field {
             ids: (1..=script.nodes).map(id).collect(),
             agenda,
             latest: has_outsider.then(BTreeMap::new),
-            security,
             outsiders,
+            security,
             ordered: vec![SimTime::ZERO; ears],
             breach: None,
             counted: (0, 0),
@@ -306,9 +303,9 @@ pub(crate) const fn at(ms: u64) -> SimTime {
     SimTime::from_nanos(ms.saturating_mul(1_000_000))
 }
 
-/// The keys of a script's network; none where its frames are open.
+/// The keys of a script's network.
 pub(crate) fn security(script: &Script) -> Option<Security> {
-    (script.sealing == Sealing::Sealed).then(|| Security {
+    (script.security == Keyed::Keys).then(|| Security {
         keys: Arc::new(simulated_keys(script.seed)),
         numbers: Arc::new(MemoryNumbers::default()),
     })
@@ -427,12 +424,10 @@ impl Network for Field {
             self.ordered[n] = self.ordered[n].max(until);
             self.allow(n, May::Read);
         }
-        let before = self
-            .security
-            .as_ref()
-            .map(|security| security.before(&order));
-        if let Some(numbers) = before.transpose()?.flatten() {
-            self.net.command(n, numbers);
+        if let Some(security) = &self.security {
+            if let Some(numbers) = security.before(&order)? {
+                self.net.command(n, numbers);
+            }
         }
         self.net.command(n, order);
         self.check();

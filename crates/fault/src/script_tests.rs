@@ -72,20 +72,9 @@ fn nothing_excuses_a_panic_and_only_an_outsider_an_object_that_does_not_come() {
     assert_eq!(excused(BreachKind::Unordered), [true, true, false]);
     assert_eq!(excused(BreachKind::Undelivered), [true, false, false]);
     assert_eq!(excused(BreachKind::Stuck), [false; 3]);
-}
-
-#[test]
-fn keys_leave_an_excuse_for_surveys_alone() {
-    let sealed = SMALL.replacen("idle", "sealing = \"sealed\"\nidle", 1);
-    let sealed = Script::parse(&sealed).unwrap();
-    assert_eq!(sealed.sealing, Sealing::Sealed);
-    assert_eq!(Script::parse(&sealed.to_text()).unwrap(), sealed);
-    for kind in [
-        BreachKind::Unordered,
-        BreachKind::Foreign,
-        BreachKind::Undelivered,
-    ] {
-        assert!(!sealed.excuses(kind), "{kind:?}");
-    }
-    assert!(sealed.excuses(BreachKind::Survey));
+    let keyed = Script {
+        security: Security::Keys,
+        ..outsider
+    };
+    assert!(!keyed.excuses(BreachKind::Unordered));
 }

@@ -36,7 +36,7 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// That of a node whose objects have this `proof`.
+    /// One whose objects have this `proof`.
     pub(crate) fn proving(proof: Proof) -> Self {
         Self {
             memory: Memory::proving(proof),
