@@ -107,7 +107,7 @@ fn outsiders_without_keys_break_nothing() {
 }
 
 /// Scripts that broke something once, as they were printed.
-const FOUND: [&str; 1] = [
+const FOUND: [&str; 2] = [
     // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
     r#"
     seed = 4173
@@ -117,6 +117,17 @@ const FOUND: [&str; 1] = [
     foreign_traffic = 0.0
     link = [{ a = 1, b = 3, dbm = -77.0 }]
     strike = [{ at_ms = 9538, node = 1, what = { frames = { count = 1, each = { flip = { bit = 65460 } } } } }]
+    "#,
+    // A frame with a flipped bit announced a turn of half an hour, through which its receiver heard nothing else.
+    r#"
+    seed = 3810
+    nodes = 8
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 2, b = 3, dbm = -69.0 }, { a = 3, b = 4, dbm = -78.0 }, { a = 4, b = 5, dbm = -56.0 }, { a = 5, b = 6, dbm = -72.0 }, { a = 6, b = 7, dbm = -68.0 }, { a = 6, b = 8, dbm = -73.0 }, { a = 1, b = 4, dbm = -57.0 }]
+    step = [{ fetch = { from = 8, bytes = 1 } }]
+    strike = [{ at_ms = 1091, node = 8, what = { frames = { count = 12, each = { flip = { bit = 30778 } } } } }]
     "#,
 ];
 
