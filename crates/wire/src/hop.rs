@@ -21,7 +21,7 @@ pub const MAX_PAYLOAD: u8 = (phy::MAX_MPDU - HEADER_BYTES) as u8;
 /// The longest payload in a sealed transfer, where a MIC follows.
 pub const MAX_SEALED_PAYLOAD: u8 = MAX_PAYLOAD - MIC_BYTES;
 /// The most hops of a route: of 60 where no two addresses are more than 511 apart, of 48 up to 8,191, of 41 any. Of a
-/// sealed one 53, 42 and 36.
+/// sealed one 56, 42 and 36.
 pub const MAX_HOPS: u8 = 60;
 /// The most packets of a block: what a relay stores.
 pub const BLOCK: u8 = 16;
