@@ -78,7 +78,7 @@ impl Survey {
         let one = self.interval * (nodes * self.channels.len()) as u64;
         match self.kind {
             SurveyKind::Sweep if one <= SWEEPS_APART => Self {
-                beacons: nodes.clamp(LONGER[0], LONGER[1]) as u8,
+                beacons: LONGER,
                 ..self
             },
             _ => self,
@@ -143,9 +143,8 @@ impl Survey {
 /// apart see more of that.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
 
-/// Sweeps of a survey for nodes that others did not reach: in eight seconds such a node is in six places. There are as many as
-/// a row may have hops: one sweep finds one more hop if the next one's channel comes before. A sweep takes no more than 15.
-const LONGER: [usize; 2] = [8, 15];
+/// Sweeps of a survey for nodes that others did not reach: eight seconds, in which such a node is in six places.
+const LONGER: u8 = 8;
 
 /// The most nodes whose reports are flooded one after the other. With more nodes that would take most of the survey, so
 /// reports go inwards, several at a time.
