@@ -196,32 +196,30 @@ const EXPECTED: &[(&str, Cell)] = &[
     ("active nodes", |p| p.active_nodes.to_string()),
 ];
 
-/// The goodput expected, in kbit/s; from that of weaker links on where these are foreseen.
+/// The goodput expected, in kbit/s, or between which bounds it is likely.
 pub(crate) fn goodput(p: &Prediction) -> String {
-    let expected = number(Some(p.goodput_kbps), 1.0, 1);
-    match p.if_weaker {
-        Some(weaker) => format!("{:.1} to {expected}", weaker.goodput_kbps),
-        None => expected,
-    }
+    range(
+        Some(p.goodput_kbps),
+        p.likely.map(|likely| likely.goodput_kbps),
+        1,
+    )
 }
 
-/// The time expected, in seconds; to that of weaker links where these are foreseen.
+/// The time expected, in seconds, likewise.
 pub(crate) fn time(p: &Prediction) -> String {
-    with_more(p.time_s, p.if_weaker.map(|weaker| weaker.time_s))
+    range(p.time_s, p.likely.map(|likely| likely.time_s), 2)
 }
 
 /// The energy expected, in joules, likewise.
 pub(crate) fn energy(p: &Prediction) -> String {
-    with_more(p.energy_j, p.if_weaker.map(|weaker| weaker.energy_j))
+    range(p.energy_j, p.likely.map(|likely| likely.energy_j), 2)
 }
 
-/// `expected`, and what it comes to over weaker links where these are foreseen: without a bound where nothing gets through.
-fn with_more(expected: Option<f64>, weaker: Option<Option<f64>>) -> String {
-    let expected = number(expected, 1.0, 2);
-    match weaker {
-        Some(Some(most)) => format!("{expected} to {most:.2}"),
-        Some(None) => format!("{expected} or more"),
-        None => expected,
+/// `expected`, or the ends of what is likely where these are more than a tenth apart.
+fn range(expected: Option<f64>, likely: Option<[f64; 2]>, digits: usize) -> String {
+    match likely {
+        Some([least, most]) if most > 1.1 * least => format!("{least:.digits$} to {most:.digits$}"),
+        _ => number(expected, 1.0, digits),
     }
 }
 
@@ -235,5 +233,5 @@ pub(crate) fn rounds(p: &Prediction) -> String {
 
 /// The prediction, unless it is of a transfer hop by hop, which has no rounds.
 fn of_rounds(p: &Prediction) -> Option<&Prediction> {
-    p.if_weaker.is_none().then_some(p)
+    (p.rounds.is_some() || p.time_s.is_none()).then_some(p)
 }

@@ -18,7 +18,7 @@ const MOST_DB: f64 = 40.0;
 /// Seconds after which half of the links have changed, and all.
 const HALF_S: f64 = 30.0;
 const HALF: Duration = Duration::from_secs(30);
-const WHOLE_S: f64 = 900.0;
+pub(crate) const WHOLE_S: f64 = 900.0;
 /// Two bands of margins in which links are counted, in decibels: from where a sweep misses few, and as wide as four of the steps of 3 dB
 /// in which sweeps tell levels, so that none has a step more than the other.
 const BAND_DB: f64 = 12.0;

@@ -6,7 +6,7 @@
 //! Nothing else is known of the site. `link_fusion` does the same for several surveys. Tests: `calibration_tests.rs`.
 
 use crate::ageing::Ageing;
-use crate::link_model::LinkModel;
+use crate::link_model::{LinkModel, QUANTILE_90};
 use crate::links::{LinkQualities, LinkQuality};
 use crate::protocol_constants;
 use thalweg_units::{Channel, Db, Dbm, Duration};
@@ -53,8 +53,23 @@ impl LinkModel {
         Self {
             unknown: between_directions(links).unwrap_or(model.unknown),
             packet: around_the_curve(links, &model).unwrap_or(model.packet),
-            outage: model.outage_in([links]).unwrap_or(model.outage),
             ..model
+        }
+        .with_outage_in([links])
+    }
+
+    /// The same with the outage that strong links show, where enough beacons were sent over these.
+    pub(crate) fn with_outage_in<'a>(
+        self,
+        surveys: impl IntoIterator<Item = &'a LinkQualities>,
+    ) -> Self {
+        match self.outage_in(surveys) {
+            Some((outage, outage_at_most)) => Self {
+                outage,
+                outage_at_most,
+                ..self
+            },
+            None => self,
         }
     }
 
@@ -71,11 +86,11 @@ impl LinkModel {
 
     /// The share of long frames that links far above the curve lose; none where too few beacons were sent over these. A swept
     /// link that lost one of two beacons is not weak, so its level is that of the beacons that arrived. Surveys in turns
-    /// count before sweeps.
-    pub(crate) fn outage_in<'a>(
+    /// count before sweeps. The second is what it may be at the most: one survey in ten with such counts has more.
+    fn outage_in<'a>(
         &self,
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
-    ) -> Option<f64> {
+    ) -> Option<(f64, f64)> {
         // Beacons lost and sent, in turns and in sweeps.
         let [mut turns, mut sweeps] = [[0.0; 2]; 2];
         for (quality, sent) in surveys
@@ -93,8 +108,14 @@ impl LinkModel {
                 counts[1] += sent;
             }
         }
-        let share = |[lost, sent]: [f64; 2]| (sent >= ENOUGH as f64).then(|| lost / sent);
-        share(turns).or_else(|| share(sweeps).map(protocol_constants::of_long_frames))
+        let shares = |[lost, sent]: [f64; 2]| {
+            // Of a number that was counted once, and may be none.
+            let most = lost + 1.0 + QUANTILE_90 * (lost + 1.0).sqrt();
+            (sent >= ENOUGH as f64).then(|| (lost / sent, (most / sent).min(1.0)))
+        };
+        let long = protocol_constants::of_long_frames;
+        let swept = shares(sweeps).map(|(share, most)| (long(share), long(most)));
+        shares(turns).or(swept)
     }
 }
 
@@ -203,7 +224,7 @@ fn above_the_floor(links: &LinkQualities, model: &LinkModel) -> Option<Dbm> {
     if counted.len() < ENOUGH {
         return None;
     }
-    let outage = model.outage_in([links]).unwrap_or(0.0);
+    let outage = model.outage_in([links]).map_or(0.0, |(outage, _)| outage);
     let long_lost = outage.max(OTHERWISE_LOST);
     let swept_lost = protocol_constants::of_beacons(outage).max(OTHERWISE_LOST);
     let step = counted.len().div_ceil(MOST_LINKS);

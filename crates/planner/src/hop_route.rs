@@ -9,9 +9,11 @@
 use crate::ageing;
 use crate::bisect;
 use crate::cheapest::CheapestWays;
+use crate::likely::Likely;
+use crate::link_model::QUANTILE_90;
 use crate::links::{LinkQualities, LinkQuality};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
-use crate::predict::{Feed, IfWeaker, Prediction};
+use crate::predict::{Feed, Prediction};
 use crate::request::{RouteRequest, Style, Transfer};
 use crate::topology::LinkRule;
 use crate::{Group, Member};
@@ -39,7 +41,7 @@ const CALL_FRAMES: Duration = Duration::from_millis(8);
 /// Nodes answer calls for so long before data flows.
 const CALL: Duration = Duration::from_millis(150);
 
-/// The share of routes that are slower than the low end of the range.
+/// The share of routes that take longer than the range says.
 const SLOWER: f64 = 0.1;
 
 /// What a transfer hop by hop takes over a link, in seconds a packet.
@@ -66,6 +68,8 @@ struct Costs<'a> {
     has_reported: Vec<bool>,
     /// The nodes whose link has become weaker since it was measured, and by how much.
     weaker: Option<([usize; 2], Db)>,
+    /// By how many standard deviations links are better than the beacons say.
+    better: f64,
 }
 
 impl<'a> Costs<'a> {
@@ -91,6 +95,7 @@ impl<'a> Costs<'a> {
             channels: channels.collect(),
             has_reported,
             weaker: None,
+            better: 0.0,
         }
     }
 
@@ -100,6 +105,16 @@ impl<'a> Costs<'a> {
             channels: self.channels.clone(),
             has_reported: self.has_reported.clone(),
             weaker: Some((pair, by)),
+            ..*self
+        }
+    }
+
+    /// The same where links are so many standard deviations better than what was counted.
+    fn with_better(&self, better: f64) -> Self {
+        Self {
+            channels: self.channels.clone(),
+            has_reported: self.has_reported.clone(),
+            better,
             ..*self
         }
     }
@@ -142,8 +157,10 @@ impl<'a> Costs<'a> {
         let (received, sent) = all.fold((here, here_sent), |a, b| (a.0 + b.0, a.1 + b.1));
         // Of a node without a report half is taken.
         let there = f64::from(!self.has_reported[to]);
-        let then = (expected * prior + received) / (prior + sent + there);
-        self.now([from, to], then)
+        let frames = prior + sent + there;
+        let then = (expected * prior + received) / frames;
+        let beyond = self.better * (then * (1.0 - then) / frames).sqrt();
+        self.now([from, to], (then + beyond).min(1.0))
     }
 
     /// What gets through from one node to another now, where `then` did.
@@ -335,26 +352,26 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
     let slower = weaker
         .map(|costs| time_s(&costs, path, listens))
         .fold(time, f64::max);
-    let joules = |time: f64| time * watts * path.len() as f64;
-    let slower_s = Some(slower).filter(|time| time.is_finite());
-    let if_weaker = IfWeaker {
-        time_s: slower_s,
-        energy_j: slower_s.map(joules),
-        goodput_kbps: bits / slower / 1000.0,
-    };
-    Prediction {
+    let slower = slower.min(time + ageing::WHOLE_S);
+    let faster = time_s(&costs.with_better(QUANTILE_90), path, listens).min(time);
+    let prediction = Prediction {
         hop_delivery: vec![deliveries.map(|(hop, on)| forth(hop, *on)).collect()],
         group_delivery: vec![1.0],
         reverse_delivery: vec![1.0],
         first_round: 1.0,
         exchange: 1.0,
         completion: 1.0,
-        rounds: Some(1.0),
+        rounds: None,
         time_s: Some(time),
-        energy_j: Some(joules(time)),
+        energy_j: Some(time * watts * path.len() as f64),
         goodput_kbps: bits / time / 1000.0,
-        if_weaker: Some(if_weaker),
+        likely: None,
         active_nodes: path.len(),
+    };
+    let likely = Likely::times(&prediction, [faster / time, slower / time]);
+    Prediction {
+        likely,
+        ..prediction
     }
 }
 

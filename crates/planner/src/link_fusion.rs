@@ -138,7 +138,7 @@ impl FusedLinks {
             .collect();
         // Others use channels now and then: each survey saw some seconds of that.
         let tables = surveys.iter().map(|survey| survey.links);
-        model.outage = model.outage_in(tables).unwrap_or(model.outage);
+        model = model.with_outage_in(tables);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let spread = Spread::of(&sources, model.unknown.0.powi(2));
         let mut sightings: BTreeMap<(usize, usize, Channel), Vec<&Sighting>> = BTreeMap::new();

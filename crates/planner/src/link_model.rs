@@ -22,7 +22,7 @@ const KNEE_DB: f64 = 0.8;
 /// sheet's co-channel rejection of 3 dB for the same.
 const INTERFERENCE_WEIGHT: f64 = 1.78;
 /// Standard normal quantiles.
-const QUANTILE_90: f64 = 1.282;
+pub(crate) const QUANTILE_90: f64 = 1.282;
 const QUANTILE_99: f64 = 2.326;
 /// Shifts of the strongest sender's lead in standard deviations, with their weights (Gauss-Hermite).
 const SHIFTS: [(f64, f64); 5] = [
@@ -71,6 +71,8 @@ pub struct LinkModel {
     pub ageing: Ageing,
     /// Share of long frames that are lost however strong the link: others use the channel.
     pub outage: f64,
+    /// The most of it that nine of ten surveys with such counts may stand for.
+    pub outage_at_most: f64,
     /// How many frames the margin counts for beside the frames that were counted.
     pub prior_frames: f64,
     /// What is left of a sender one channel above, one below, and farther away.
@@ -88,6 +90,7 @@ impl LinkModel {
         unknown: Db(2.0),
         ageing: Ageing::NONE,
         outage: 0.0,
+        outage_at_most: 0.0,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
     };
@@ -128,6 +131,16 @@ impl LinkModel {
             true => self.outage,
             false => 0.0,
         }
+    }
+    /// By which factors a link of this quality may deliver less, and more, than its level says: one link in ten either way.
+    pub(crate) fn extremes(&self, quality: &LinkQuality) -> [f64; 2] {
+        let Some(power) = self.power(quality) else {
+            return [1.0; 2];
+        };
+        let (margin, unknown) = (power - self.floor, self.unknown_of(quality));
+        let expected = self.delivery_over(margin, unknown).max(1e-6);
+        let by = Db(QUANTILE_90 * unknown.0);
+        [margin - by, margin + by].map(|margin| self.delivery_over(margin, Db(0.0)) / expected)
     }
     /// The mean of `of`, a function of a link's delivery, over all changes since the survey: of a link whose mean power lay
     /// `margin` above the floor with the standard deviation `unknown`, and which has aged so.

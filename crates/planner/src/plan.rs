@@ -229,7 +229,25 @@ const BOUND_KBPS: f64 = 115.0;
 /// Where less of the first round is foreseen to arrive, chains lose so much that probes would end one after the other.
 const LOSSY: f64 = 0.85;
 
+/// A pipeline is left for a path hop by hop after so many times what was foreseen.
+const OVERDUE: f64 = 3.0;
+/// P3's rounds are given up after this many times the predicted time of the path hop by hop. The packets that arrived by then
+/// are lost.
+const ROUNDS_OVERDUE: f64 = 5.0;
+/// And no sooner than after so many seconds: broken transfers that find another route take some.
+const SOONEST_S: f64 = 6.0;
+
 impl Plan {
+    /// After how many seconds this pipeline is left for a path hop by hop. Where it expects losses, what is foreseen of it says
+    /// little, so `hops`, the plan of the other way, decides.
+    pub fn left_after_s(&self, hops: Option<&Self>) -> f64 {
+        let foreseen = |plan: &Self| plan.prediction.time_s.unwrap_or(0.0);
+        let after_s = match hops.filter(|_| self.expects_losses()) {
+            Some(hops) => foreseen(hops) * ROUNDS_OVERDUE,
+            None => foreseen(self) * OVERDUE,
+        };
+        after_s.max(SOONEST_S)
+    }
     /// Whether it is a pipeline over two chains, or one hop, of which losses are foreseen that rounds repair best: without
     /// probes that end chains for what was foreseen, and with the patience of P3.
     pub fn expects_losses(&self) -> bool {
@@ -267,6 +285,11 @@ impl Plan {
     /// Whether a path hop by hop could be quicker: less is foreseen than that carries over two hops without losses.
     pub fn may_be_quicker_by_hops(&self) -> bool {
         self.prediction.goodput_kbps < BOUND_KBPS
+    }
+    /// Whether it may turn out to be slower than a path hop by hop.
+    pub(crate) fn may_be_left(&self) -> bool {
+        let likely = self.prediction.likely;
+        likely.is_none_or(|likely| likely.goodput_kbps[0] < BOUND_KBPS)
     }
     /// M, the number of node-distinct paths.
     pub fn path_count(&self) -> usize {

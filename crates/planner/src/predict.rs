@@ -9,6 +9,7 @@
 use crate::channels::StageChannels;
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use crate::interference::{Layout, Stages};
+use crate::likely::Likely;
 use crate::link_model::Expected;
 use crate::protocol_constants;
 use crate::request::Transfer;
@@ -57,30 +58,19 @@ pub struct Prediction {
     pub exchange: f64,
     /// Probability that the transfer ends at all.
     pub completion: f64,
-    /// Expected rounds; none where the transfer never ends. So are the next two.
+    /// Expected rounds; none where the transfer never ends, and hop by hop, where there are none.
     pub rounds: Option<f64>,
-    /// Expected time from first wake-up packet to last data packet, in seconds.
+    /// Expected time from first wake-up packet to last data packet, in seconds; none where the transfer never ends. So is the
+    /// next.
     pub time_s: Option<f64>,
     /// Expected energy of all active nodes over that time, radio and microcontroller, in joules.
     pub energy_j: Option<f64>,
     /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
-    /// What remains of a transfer hop by hop if a link becomes weaker; none for pipelines.
-    pub if_weaker: Option<IfWeaker>,
+    /// Where eight of ten such transfers are likely to lie; none where that is not known.
+    pub likely: Option<Likely>,
     /// Source, sink and relays, backups included.
     pub active_nodes: usize,
-}
-
-/// A transfer of which one hop has become so weak within half a minute as that of one route in ten does
-/// (`docs/radio-model.md`, "What a planner learns of change").
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct IfWeaker {
-    /// Seconds; none where nothing gets through over a hop.
-    pub time_s: Option<f64>,
-    /// Joules of all active nodes over that time; then none.
-    pub energy_j: Option<f64>,
-    /// In kbit/s of payload; then 0.
-    pub goodput_kbps: f64,
 }
 
 /// One hop: senders, receiver, probability.
@@ -309,7 +299,7 @@ pub(crate) fn predict(
         time_s: None,
         energy_j: None,
         goodput_kbps: 0.0,
-        if_weaker: None,
+        likely: None,
         active_nodes: active.len(),
     };
     if prediction.first_round < DEAD {
@@ -332,7 +322,59 @@ pub(crate) fn predict(
     prediction.with_costs(rounds, relayed, (feed, hops), transfer)
 }
 
+/// Seconds that `rounds` rounds take that bring the share `first_round` each, where the share `exchange` of control exchanges
+/// succeeds.
+fn rounds_time(
+    rounds: f64,
+    (first_round, exchange): (f64, f64),
+    (feed, hops): (Feed, u64),
+    transfer: &Transfer,
+) -> f64 {
+    let (cycle, packets) = (&transfer.cycle, f64::from(transfer.packets));
+    // Packets sent in all rounds: n (1 + q + q^2 + ...).
+    let sent = packets / first_round;
+    // Beside the packets' own time, a round's last one is on its way.
+    let passing = match feed {
+        Feed::EveryCycle => p3_pass_cycles(0, hops),
+        Feed::AlternateCycles => pip_pass_cycles(0, hops),
+    };
+    let data_s = sent * transfer.data_period(feed, hops).as_secs_f64()
+        + rounds * passing as f64 * cycle.period().as_secs_f64();
+    let exchanges = rounds - 1.0;
+    let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
+    let control_s = match exchanges > 0.0 {
+        true => exchanges / exchange * exchange_s,
+        false => 0.0,
+    };
+    transfer.wake_up.as_secs_f64() + data_s + control_s
+}
+
 impl Prediction {
+    /// How long it takes if rounds bring the share `first_round` and the share `exchange` of control exchanges succeeds,
+    /// as a multiple of what is expected.
+    pub(crate) fn times_as_long(
+        &self,
+        (first_round, exchange): (f64, f64),
+        way: (Feed, u64),
+        transfer: &Transfer,
+    ) -> f64 {
+        let time = |first_round: f64, exchange: f64| {
+            let (first_round, exchange) = (first_round.max(DEAD), exchange.max(DEAD));
+            let rounds = expected_rounds(f64::from(transfer.packets), first_round);
+            rounds_time(rounds, (first_round, exchange), way, transfer)
+        };
+        time(first_round, exchange) / time(self.first_round, self.exchange)
+    }
+    /// The same if it takes no longer than so many seconds.
+    pub(crate) fn no_longer_than(mut self, most_s: f64) -> Self {
+        if let (Some(time_s), Some(energy_j)) = (self.time_s, self.energy_j) {
+            let share = (most_s / time_s).min(1.0);
+            self.time_s = Some(time_s * share);
+            self.energy_j = Some(energy_j * share);
+            self.goodput_kbps /= share;
+        }
+        self
+    }
     /// With time, energy and goodput of a transfer in so many `rounds`, each of whose packets is `relayed` so often.
     fn with_costs(
         mut self,
@@ -342,22 +384,9 @@ impl Prediction {
         transfer: &Transfer,
     ) -> Self {
         let (cycle, packets) = (&transfer.cycle, f64::from(transfer.packets));
-        // Packets sent in all rounds: n (1 + q + q^2 + ...).
         let sent = packets / self.first_round;
-        // Beside the packets' own time, a round's last one is on its way.
-        let passing = match feed {
-            Feed::EveryCycle => p3_pass_cycles(0, hops),
-            Feed::AlternateCycles => pip_pass_cycles(0, hops),
-        };
-        let data_s = sent * transfer.data_period(feed, hops).as_secs_f64()
-            + rounds * passing as f64 * cycle.period().as_secs_f64();
-        let exchanges = rounds - 1.0;
-        let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
-        let control_s = match exchanges > 0.0 {
-            true => exchanges / self.exchange * exchange_s,
-            false => 0.0,
-        };
-        let time_s = transfer.wake_up.as_secs_f64() + data_s + control_s;
+        let shares = (self.first_round, self.exchange);
+        let time_s = rounds_time(rounds, shares, (feed, hops), transfer);
         let sending_s = sent * (1.0 + relayed) * cycle.air_time().as_secs_f64();
         let currents = &transfer.currents;
         let listening_s = (self.active_nodes as f64 * time_s - sending_s).max(0.0);

@@ -51,17 +51,18 @@ pub fn plan(
     if request.style == Style::Hops {
         return plan_hops(links, request, rng);
     }
+    let ranged = |plan: Plan| plan.with_range(links, &request.model, &request.transfer);
     match request.backups {
         // Hops that were asked for are a pipeline's.
-        Backups::None => plan_pipeline(links, request, rng),
-        Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng),
+        Backups::None => plan_pipeline(links, request, rng).map(ranged),
+        Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng).map(ranged),
         Backups::Relays => {
             let planned = plan_pipeline(links, request, rng);
             let planned = match request.last_resort {
                 LastResort::Any => without_backups(planned, links, request, rng),
                 LastResort::Hops => planned,
             };
-            quicker(planned, links, request, rng)
+            quicker(planned.map(ranged), links, request, rng)
         }
     }
 }
@@ -98,17 +99,22 @@ fn quicker(
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
     match planned {
-        Ok(plan) if !plan.may_be_quicker_by_hops() => Ok(plan),
+        Ok(plan) if !plan.may_be_left() => Ok(plan),
         Ok(plan) => {
             let least = match plan.expects_losses() {
                 true => HOPELESS,
                 false => certainty(&plan, links),
             };
             let goodput = plan.prediction.goodput_kbps * least;
-            match plan_hops(links, request, rng) {
-                Ok(hops) if hops.prediction.goodput_kbps > goodput => Ok(hops),
-                _ => Ok(plan),
-            }
+            Ok(match plan_hops(links, request, rng) {
+                Ok(hops)
+                    if plan.may_be_quicker_by_hops() && hops.prediction.goodput_kbps > goodput =>
+                {
+                    hops
+                }
+                Ok(hops) => plan.left_for(&hops),
+                Err(_) => plan,
+            })
         }
         Err(why) => plan_hops(links, request, rng).map_err(|_| why),
     }

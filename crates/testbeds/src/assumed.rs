@@ -42,6 +42,12 @@ pub enum Assumed {
     Gains,
     /// A table with a row for each sender and a column for each receiver.
     Square,
+    /// A table with a row for each receiver and a column for each sender.
+    SquareByReceiver,
+    /// Rows of neighbour tables, which tell what a node receives of its neighbour.
+    Heard,
+    /// Rows of neighbour tables, which tell what a node sent to its neighbour.
+    Sent,
     /// Senders that took turns so many times.
     Campaign(usize),
     /// What nodes of a running network counted.
@@ -107,6 +113,11 @@ impl fmt::Display for Assumed {
             ),
             Self::Gains => f.write_str("a gain is the level at the receiver of a frame sent at 0 dBm"),
             Self::Square => f.write_str("a square table: rows are senders, columns receivers; on all channels"),
+            Self::SquareByReceiver => {
+                f.write_str("a square table: rows are receivers, columns senders; on all channels")
+            }
+            Self::Heard => f.write_str("a row tells what the node received of its neighbour"),
+            Self::Sent => f.write_str("a row tells what the node sent to its neighbour"),
             Self::Campaign(1) => f.write_str("a campaign in which senders took turns once"),
             Self::Campaign(visits) => write!(f, "a campaign in which senders took turns {visits} times"),
             Self::Counters => f.write_str("counters of a running network: without a row there was no traffic"),

@@ -65,12 +65,15 @@ columns! {
     FAILED = "failed" "lost" "numtxfailures";
     /// The link quality indication of the frames received.
     LQI = "lqi" "linkquality" "link_quality";
+    /// The node whose table of neighbours a row is of.
+    NODE = "node" "moteid";
+    /// Its neighbour.
+    NEIGHBOUR = "neighbour" "neighbor" "neighborid";
     /// When it was measured.
     DATETIME = "datetime" "timestamp" "time" "date" "day";
 }
 
-/// German headings, and the name of their column here. They are named in errors and not read: a table in another language
-/// may have other conventions, too.
+/// German headings, and the name of their column here.
 const GERMAN: &[(&str, &str)] = &[
     ("absender", "src"),
     ("quelle", "src"),
@@ -81,23 +84,27 @@ const GERMAN: &[(&str, &str)] = &[
     ("nach", "dst"),
     ("an", "dst"),
     ("kanal", "channel"),
+    ("knoten", "node"),
+    ("nachbar", "neighbour"),
     ("empfangsrate", "prr"),
-    ("zustellrate", "prr"),
+    ("paketempfangsrate", "prr"),
+    ("zustellrate", "pdr"),
     ("pegel", "rssi_dbm"),
     ("empfangspegel", "rssi_dbm"),
+    ("signalstärke", "rssi_dbm"),
     ("gesendet", "sent"),
     ("empfangen", "received"),
     ("verloren", "lost"),
     ("zeit", "datetime"),
+    ("zeitstempel", "datetime"),
     ("datum", "datetime"),
 ];
 
-/// What a heading in another language is called here.
-pub(crate) fn translated(heading: &str) -> Option<&'static str> {
+/// Whether `heading` is that name of a column, or German for it.
+pub(crate) fn is_called(heading: &str, name: &str) -> bool {
     let plain = plain(heading);
-    let plain = plain.strip_suffix("_dbm").unwrap_or(&plain);
-    let known = GERMAN.iter().find(|(german, _)| *german == plain);
-    known.map(|(_, name)| *name)
+    let german = plain.strip_suffix("_dbm").unwrap_or(&plain);
+    plain == name || GERMAN.contains(&(german, name))
 }
 
 /// `heading` without what is no letter and no number, and without the word for percent.
@@ -114,12 +121,13 @@ pub(crate) fn says_percent(heading: &str) -> bool {
 }
 
 fn is_percent(word: &str) -> bool {
-    word.eq_ignore_ascii_case("percent") || word.eq_ignore_ascii_case("pct")
+    let percent = ["percent", "pct", "prozent"];
+    percent.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Whether `value` says that there is none.
 pub(crate) fn is_nothing(value: &str) -> bool {
-    ["", "null", "none", "nan", "na", "n/a"]
+    ["", "-", "null", "none", "nan", "na", "n/a"]
         .iter()
         .any(|no| value.eq_ignore_ascii_case(no))
 }
@@ -137,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn a_german_heading_is_told_by_the_name_of_a_column() {
-        assert_eq!(translated("empfänger"), Some("dst"));
-        assert_eq!(translated("pegel [dbm]"), Some("rssi_dbm"));
+    fn a_german_heading_is_a_name_of_a_column() {
+        assert!(is_called("empfänger", "dst") && is_called("pegel [dbm]", "rssi_dbm"));
+        assert!(is_called("empfangsrate [prozent]", "prr") && !is_called("empfänger", "src"));
         for (german, name) in GERMAN {
             let names = ALL.iter().flat_map(|c| c.names());
             assert!(names.clone().any(|known| known == name), "{name}");

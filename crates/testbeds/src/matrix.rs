@@ -53,7 +53,7 @@ pub(crate) fn read(
     let mut draft = Draft::new(repeats);
     read_rows(&mut rows, &columns, &mut draft);
     let finished = rows.finish()?;
-    let mut assumed = Vec::new();
+    let mut assumed: Vec<Assumed> = columns.table.into_iter().collect();
     if finished.ratios.are_percent() && matches!(columns.quality, Quality::Ratio(_)) {
         assumed.push(Assumed::Percent);
     }
@@ -73,6 +73,8 @@ pub(crate) fn read(
 struct Columns {
     src: usize,
     dst: usize,
+    /// What rows of neighbour tables tell.
+    table: Option<Assumed>,
     channel: Option<usize>,
     quality: Quality,
     rssi: Option<usize>,
@@ -92,13 +94,57 @@ enum Quality {
     Lqi(usize),
 }
 
+/// A table of each node's neighbours, in place of senders and receivers.
+struct Neighbours {
+    /// The columns of senders and receivers.
+    ends: (usize, usize),
+    says: Assumed,
+}
+
+impl Neighbours {
+    /// None where it is another table, or does not say which of the two sends: levels, LQI and a `prr` are those of frames that
+    /// the node received, and counts those of frames that it sent. A `pdr` may be either.
+    fn of<R: BufRead>(rows: &Rows<'_, R>) -> Option<Self> {
+        let [src, dst, node, neighbour] = [
+            &columns::SRC,
+            &columns::DST,
+            &columns::NODE,
+            &columns::NEIGHBOUR,
+        ]
+        .map(|column| rows.find(column));
+        let (None, None, Some(node), Some(neighbour)) = (src, dst, node, neighbour) else {
+            return None;
+        };
+        let is_counted = rows.find(&columns::TX_COUNT).is_some()
+            && [&columns::RECEIVED, &columns::FAILED]
+                .iter()
+                .any(|column| rows.find(column).is_some());
+        let heard = Self {
+            ends: (neighbour, node),
+            says: Assumed::Heard,
+        };
+        match rows.find(&columns::PRR) {
+            Some(column) => rows.is_headed(column, "prr").then_some(heard),
+            None if is_counted => Some(Self {
+                ends: (node, neighbour),
+                says: Assumed::Sent,
+            }),
+            None => Some(heard),
+        }
+    }
+}
+
 impl Columns {
     fn of<R: BufRead>(rows: &mut Rows<'_, R>) -> Self {
         let rssi = rows.find(&columns::RSSI);
         let sent = rows.find(&columns::TX_COUNT);
         let (received, failed) = (rows.find(&columns::RECEIVED), rows.find(&columns::FAILED));
         let lqi = rows.find(&columns::LQI);
-        let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
+        let table = Neighbours::of(rows);
+        let (src, dst) = match &table {
+            Some(Neighbours { ends, .. }) => *ends,
+            None => (rows.column(&columns::SRC), rows.column(&columns::DST)),
+        };
         let quality = match (rows.find(&columns::PRR), sent, received, failed, rssi, lqi) {
             (None, Some(sent), Some(received), ..) => Quality::Received(sent, received),
             (None, Some(sent), None, Some(failed), ..) => Quality::Failed(sent, failed),
@@ -109,6 +155,7 @@ impl Columns {
         Self {
             src,
             dst,
+            table: table.map(|table| table.says),
             channel: rows.optional(&columns::CHANNEL, "all channels are meant"),
             quality,
             rssi,

@@ -30,9 +30,6 @@ fn every_error_names_the_line_and_what_was_expected() {
     refused("", "m.csv, line 1: the file is empty");
     refused("\n\n", "m.csv, line 1: the file is empty");
     refused("src,dst,channel\n", lacks);
-    let german = "lacks the column `dst` (or to, dest, destination, receiver, rx, target), and, unless all channels \
-                  are meant, the column `channel` (or channels, ch); it has `sender`, `empfänger` (call it `dst`), `kanal` (call it `channel`), `pdr [%]`";
-    refused("Sender;Empfänger;Kanal;PDR [%]\nP1;P2;15;100,0\n", german);
     refused(
         "src,dst,channel,prr\n1,2,26,\"1\n",
         "line 2: the quote that opens",
@@ -260,6 +257,48 @@ fn a_level_alone_has_the_ratio_of_the_board_at_that_level() {
 }
 
 #[test]
+fn german_headings_titles_and_marks_of_parting_are_read() {
+    let plain = ratios("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,0.5\n").0;
+    for text in [
+        "\"Sender\";\"Empfänger\";\"Kanal\";\"Empfangsrate\"\r\n\"1\";\"2\";26;0,9\r\n\"2\";\"1\";26;0,5\r\n",
+        "Von;Nach;Kanal;Empfangsrate [%];Pegel [dBm]\n1;2;26;90;-71,5\n2;1;26;50;-72\n",
+        "Absender;Ziel;Kanal;Gesendet;Empfangen\n1;2;26;10;9\n2;1;26;10;5\n",
+        // A title above the heading, an empty row, rows of nothing at the end.
+        "Messung;;;\n;;;\nsrc;dst;channel;prr\n1;2;26;0,9\n;;;\n2;1;26;0,5\n;;;\n;;;\n",
+        "sep=;\r\nsrc;dst;channel;prr\r\n1;2;26;0,9\r\n2;1;26;0,5\r\n",
+    ] {
+        assert_eq!(ratios(text).0, plain, "{text}");
+    }
+}
+
+#[test]
+fn rows_of_neighbour_tables_say_who_sends() {
+    let links = vec![(1, 2, 0.9), (2, 1, 0.5)];
+    let heard = ratios("Knoten;Nachbar;Kanal;Empfangsrate\n2;1;26;0,9\n1;2;26;0,5\n");
+    assert_eq!(
+        (heard.0, &heard.1[0][..]),
+        (
+            links.clone(),
+            "a row tells what the node received of its neighbour"
+        )
+    );
+    let sent = ratios("node,neighbor,channel,sent,acked\n1,2,26,10,9\n2,1,26,10,5\n");
+    assert_eq!(
+        (sent.0, &sent.1[0][..]),
+        (
+            links.clone(),
+            "a row tells what the node sent to its neighbour"
+        )
+    );
+    let smip = "macAddress,moteId,neighborId,rssi,numTxPackets,numTxFailures\n00-17-0D-00-00-30-00-01,1,2,-62,10,1\n\
+                00-17-0D-00-00-30-00-02,2,1,-62,10,5\n";
+    assert_eq!(ratios(smip).0, links);
+    // Whose delivery it is stays open.
+    let error = read("node,neighbor,pdr\n1,2,0.9\n").unwrap_err();
+    assert!(error.contains("lacks the column `src`"), "{error}");
+}
+
+#[test]
 fn a_square_table_has_senders_in_rows() {
     let (links, assumed) = ratios(",1,2,3\n1,,0.9,\n2,0.8,,0.4\n3,,0.5,1\n");
     assert_eq!(links, [(1, 2, 0.9), (2, 1, 0.8), (2, 3, 0.4), (3, 2, 0.5)]);
@@ -277,6 +316,11 @@ fn a_square_table_has_senders_in_rows() {
     assert!(open.contains("line 2: the quote that opens"), "{open}");
     let percent = ratios("node;1;2;3\n1;;90;\n2;80,0;;40\n3;;50;\n");
     assert_eq!(percent.0, links);
+    // A pivot table whose rows are receivers, with names and per cents as a spreadsheet shows them.
+    let pivot = read("dst,Pier Süd,Turm\nPier Süd,-,90 %\nTurm,\"80,5 %\",\n").unwrap();
+    assert!(pivot.labels.values().eq(["Pier Süd", "Turm"]));
+    let first = pivot.links.iter().find(|link| link.from == 0).unwrap();
+    assert_eq!((first.to, first.prr, pivot.links.len()), (1, 0.805, 32));
     let levels =
         read("tx\\rx,pier,shed,barn\npier,0,-70,-90\nshed,-71,,0\nbarn,-72,-95,\n").unwrap();
     assert_eq!(levels.links.len(), 5 * 16);

@@ -45,7 +45,9 @@ pub(crate) struct Rows<'a, R> {
     header_line: u64,
     delimiter: u8,
     fields: Vec<Range<usize>>,
+    /// The headings in small letters, and as they are spelled.
     header: Vec<String>,
+    spelled: Vec<String>,
     /// The columns that the header has not.
     missing: Vec<&'static Column>,
     /// Columns that it may lack, for errors about others.
@@ -80,6 +82,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             delimiter: b',',
             fields: Vec::new(),
             header: Vec::new(),
+            spelled: Vec::new(),
             missing: Vec::new(),
             hints: Vec::new(),
             needed: 0,
@@ -89,20 +92,44 @@ impl<'a, R: BufRead> Rows<'a, R> {
             names: Names::default(),
             faults: Vec::new(),
         };
-        if !rows.advance().map_err(|p| rows.on_line(p))? {
-            return Err(Problem::Empty(expected).on_line(source_name, lines_before + 1));
-        }
+        rows.find_header()?;
         rows.header_line = rows.line;
-        let count = |d: &u8| rows.text.iter().filter(|b| *b == d).count();
-        // Of equal ones the last is taken: the comma, which may stand for a decimal point in other tables.
-        let delimiter = [b'\t', b';', b','].into_iter().max_by_key(count);
-        rows.delimiter = delimiter.unwrap_or(b',');
-        rows.split().map_err(|p| rows.on_line(p))?;
         for index in 0..rows.fields.len() {
-            let name = rows.field(index).map_err(|p| rows.on_line(p))?;
+            let name = rows.field(index).map_err(|p| rows.on_line(p))?.to_owned();
             rows.header.push(name.to_lowercase());
+            rows.spelled.push(name);
         }
         Ok(rows)
+    }
+
+    /// Goes to the header, past a title above it and Excel's `sep=;`.
+    fn find_header(&mut self) -> Result<(), TestbedError> {
+        let first = self.last_line + 1;
+        let mut said = None;
+        loop {
+            if !self.advance().map_err(|p| self.on_line(p))? {
+                return Err(Problem::Empty(self.expected).on_line(self.source_name, first));
+            }
+            if let [s, e, p, b'=', mark] = &self.text[..] {
+                if [*s, *e, *p].eq_ignore_ascii_case(b"sep") {
+                    said = Some(*mark);
+                    continue;
+                }
+            }
+            let count = |d: &u8| self.text.iter().filter(|b| *b == d).count();
+            // Of equal ones the last is taken: the comma, which may stand for a decimal point in other tables.
+            let most = [b'\t', b';', b','].into_iter().max_by_key(count);
+            self.delimiter = said.or(most).unwrap_or(b',');
+            self.split().map_err(|p| self.on_line(p))?;
+            let named = self.fields.iter().filter(|field| !self.is_blank(field));
+            if self.fields.len() == 1 || named.count() > 1 {
+                return Ok(());
+            }
+        }
+    }
+    fn is_blank(&self, field: &Range<usize>) -> bool {
+        let bytes = self.text.get(field.clone()).unwrap_or_default();
+        bytes.trim_ascii().is_empty()
     }
 
     /// Whether the table is a square one: a row for each sender, a column for each receiver. Its first row begins
@@ -129,7 +156,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     }
     /// The index of the node that heads a column.
     pub(crate) fn headed(&mut self, column: usize) -> Option<u16> {
-        let text = self.heading(column).to_owned();
+        let text = self.spelled.get(column).cloned().unwrap_or_default();
         let place = Location::Line(self.header_line);
         let problem = || Problem::value("the heading", &text, NODE);
         match self.names.doubted(&text, || place.clone(), problem) {
@@ -145,9 +172,16 @@ impl<'a, R: BufRead> Rows<'a, R> {
         problem.on_line(self.source_name, self.line.max(1))
     }
 
+    /// Whether a column has that heading.
+    pub(crate) fn is_headed(&self, column: usize, name: &str) -> bool {
+        columns::is_called(self.heading(column), name)
+    }
     /// Where `column` is, under any of its names, if the header has it.
     pub(crate) fn find(&self, column: &Column) -> Option<usize> {
-        let is = |name: &&str| self.header.iter().position(|h| columns::plain(h) == **name);
+        let is = |name: &&str| {
+            let mut headings = self.header.iter();
+            headings.position(|h| columns::is_called(h, name))
+        };
         column.names().iter().find_map(is)
     }
     /// Where `column` is; a fault where the header has it not.
@@ -249,13 +283,15 @@ impl<'a, R: BufRead> Rows<'a, R> {
         Err(error)
     }
 
-    /// Reads the next row and finds its fields; `false` after the last.
+    /// Reads the next row with anything in it and finds its fields; `false` after the last.
     fn advance_row(&mut self) -> Result<bool, Problem> {
-        let any = self.advance()?;
-        if any {
+        while self.advance()? {
             self.split()?;
+            if !self.fields.iter().all(|field| self.is_blank(field)) {
+                return Ok(true);
+            }
         }
-        Ok(any)
+        Ok(false)
     }
     /// Reads the next line that is neither blank nor a remark.
     fn advance(&mut self) -> Result<bool, Problem> {
@@ -333,10 +369,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     fn headings(&self) -> String {
         let shown = self.header.iter().take(12).map(|h| {
             let name: String = printable(h).chars().take(24).collect();
-            match columns::translated(h) {
-                Some(ours) => format!("`{name}` (call it `{ours}`)"),
-                None => format!("`{name}`"),
-            }
+            format!("`{name}`")
         });
         let more = match self.header.len() {
             0..=12 => "",
@@ -352,7 +385,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let text = std::str::from_utf8(bytes).map_err(|_| Problem::NotText(self.expected))?;
         Ok(text.trim())
     }
-    fn heading(&self, column: usize) -> &str {
+    /// The heading of a column, in small letters.
+    pub(crate) fn heading(&self, column: usize) -> &str {
         self.header.get(column).map_or("", String::as_str)
     }
     /// Whether a column has nothing in it.

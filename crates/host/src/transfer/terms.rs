@@ -55,17 +55,9 @@ pub fn transfer(
     }
 }
 
-/// A pipeline is left for a path hop by hop after so many times what was foreseen.
-const OVERDUE: f64 = 3.0;
-/// P3's rounds are given up after this many times the predicted time of the path hop by hop. The packets that arrived by then
-/// are lost.
-const ROUNDS_OVERDUE: f64 = 5.0;
 /// Over links that lose much, a path hop by hop takes about this many times the predicted time: each hop waits until its link
 /// is back, while one of two chains goes on. On grids of .65, .85 and .5 to 1 it was 1.5 to 1.9.
 const UNSTEADY: f64 = 1.7;
-/// And no sooner than this: broken transfers that find another route take some seconds.
-const SOONEST: Duration = Duration::from_secs(6);
-
 /// Terms of a transfer besides its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferTerms {
@@ -144,17 +136,11 @@ impl TransferTerms {
     /// of the other way, decides: after the first round, and after five times its time.
     #[must_use]
     pub fn with_last_resort(self, plan: &Plan, hops: Option<&Plan>) -> Self {
-        let foreseen = |plan: &Plan| plan.prediction.time_s.unwrap_or(0.0);
-        let (limit, other_way) = match hops.filter(|_| plan.expects_losses()) {
-            Some(hops) => {
-                let likely = Duration::from_secs_f64(foreseen(hops) * UNSTEADY);
-                (foreseen(hops) * ROUNDS_OVERDUE, Some(likely))
-            }
-            None => (foreseen(plan) * OVERDUE, None),
-        };
+        let hops = hops.filter(|_| plan.expects_losses());
+        let likely = hops.and_then(|hops| hops.prediction.time_s);
         Self {
-            limit: Some(Duration::from_secs_f64(limit).max(SOONEST)),
-            other_way,
+            limit: Some(Duration::from_secs_f64(plan.left_after_s(hops))),
+            other_way: likely.map(|time_s| Duration::from_secs_f64(time_s * UNSTEADY)),
             ..self
         }
     }

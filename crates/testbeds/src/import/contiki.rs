@@ -1,5 +1,5 @@
 //! Contiki-NG's logs of many nodes. Each line must say whose it is: `ID:2` (Cooja), `;m3-12;` (FIT IoT-LAB), or a number
-//! after the time. Two kinds of lines tell of links: `Link Stats` with frames sent and acknowledged to a neighbour, and
+//! after the time; or the log is of one node that gives its address as it starts. Two kinds of lines tell of links: `Link Stats` with frames sent and acknowledged to a neighbour, and
 //! where there are none, `RPL` with a neighbour's ETX (128 is one transmission). Both count transmissions until an
 //! acknowledgement, so both directions of a link have one ratio. Tests: `tests.rs`.
 
@@ -17,7 +17,8 @@ const ONE: f64 = 128.0;
 
 /// Which node reports which, and what.
 struct Told {
-    own: Box<str>,
+    /// None where the line does not say it.
+    own: Option<Box<str>>,
     neighbour: u64,
     measure: Measure,
 }
@@ -25,8 +26,8 @@ struct Told {
 #[derive(Default)]
 struct Log {
     lines: u64,
-    /// Lines of links that do not say whose they are.
-    nameless: u64,
+    /// Addresses that lines give without saying which node's.
+    unplaced: Vec<u64>,
     counted: Vec<Told>,
     metrics: Vec<Told>,
     /// Nodes by link-layer address.
@@ -51,8 +52,14 @@ impl Log {
         self.lines += 1;
         let own = own(line);
         if let Some((_, address)) = line.split_once("Link-layer address: ") {
-            if let (Some(own), Some(address)) = (own, address_of(address)) {
-                self.addresses.insert(address, own.into());
+            match (own, address_of(address)) {
+                (Some(own), Some(address)) => {
+                    self.addresses.insert(address, own.into());
+                }
+                (None, Some(address)) if !self.unplaced.contains(&address) => {
+                    self.unplaced.push(address)
+                }
+                _ => {}
             }
         }
         let (told, metrics) = match (counted(line), metric(line)) {
@@ -60,13 +67,9 @@ impl Log {
             (None, Some(told)) => (told, true),
             (None, None) => return,
         };
-        let Some(own) = own else {
-            self.nameless += 1;
-            return;
-        };
         let (neighbour, measure) = told;
         let told = Told {
-            own: own.into(),
+            own: own.map(Into::into),
             neighbour,
             measure,
         };
@@ -82,32 +85,45 @@ impl Log {
             true => &self.counted,
             false => &self.metrics,
         };
-        if told.is_empty() {
-            return Err(Problem::Foreign(self.lack()));
-        }
         let mut found = Found::new();
+        let mut read = 0;
         for Told {
             own,
             neighbour,
             measure,
         } in told
         {
-            let neighbour = self.name(*neighbour);
-            found.add(own, &neighbour, *measure)?;
+            let own = own.as_deref().map(str::to_owned);
+            let Some(own) = own.or_else(|| self.only_node()) else {
+                continue;
+            };
+            read += 1;
+            found.add(&own, &self.name(*neighbour), *measure)?;
         }
-        let others = self.lines - told.len() as u64;
+        if read == 0 {
+            return Err(Problem::Foreign(self.lack(told.len())));
+        }
+        let others = self.lines - read;
         found.assumed.push(Assumed::Acknowledged);
         found.assumed.push(Assumed::OtherLines(others, self.lines));
         found.assumed.extend(found.draft.mirror());
         Ok(found)
     }
 
-    /// Why no link was found.
-    fn lack(&self) -> String {
-        match self.nameless {
+    /// The node whose log it is, if no line names one and it gives its address as it starts.
+    fn only_node(&self) -> Option<String> {
+        match (self.addresses.is_empty(), &self.unplaced[..]) {
+            (true, [only]) => Some(self.name(*only)),
+            _ => None,
+        }
+    }
+
+    /// Why no link was found, where so many lines tell of one.
+    fn lack(&self, nameless: usize) -> String {
+        match nameless {
             0 => "a Contiki-NG log without links; expected lines of `Link Stats` (`LINK_STATS_CONF_PACKET_COUNTERS`) or of `RPL` with `nbr:`".to_owned(),
             n => format!(
-                "a Contiki-NG log whose lines of links ({n}) do not say which node wrote them; expected `ID:2` (Cooja), `;m3-2;` (IoT-LAB) or `TIME 2` before each"
+                "a Contiki-NG log whose lines of links ({n}) do not say which node wrote them; expected `ID:2` (Cooja), `;m3-2;` (IoT-LAB) or `TIME 2` before each, or the log of one node with its `Link-layer address`"
             ),
         }
     }

@@ -89,7 +89,10 @@ impl Format {
         };
         if first.contains("frequency") && first.contains("mac") && first.contains(',') {
             Some(Self::Mercator)
-        } else if first.contains("neighborid") && first.contains("macaddress") {
+        } else if first.contains("neighborid")
+            && first.contains("macaddress")
+            && !first.contains("moteid")
+        {
             Some(Self::SmartMesh)
         } else if lines().any(gains::is_one) {
             Some(Self::Gains)

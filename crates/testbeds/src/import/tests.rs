@@ -161,6 +161,20 @@ fn contiki_logs_tell_of_frames_acknowledged() {
         links(&load(serial.as_bytes()).unwrap().1)[0],
         (20, 28, 0.9, None)
     );
+    // The log of one node.
+    let own = "[INFO: Main      ] Link-layer address: 0012.4b00.0000.0001\n\
+               [INFO: Link Stats] num packets: tx=10 ack=9 rx=9 to=0012.4b00.0000.0002\n";
+    let trace = load(own.as_bytes()).unwrap().1;
+    assert_eq!(links(&trace), [(1, 2, 0.9, None), (2, 1, 0.9, None)]);
+    assert!(trace
+        .labels
+        .values()
+        .eq(["0012.4b00.0000.0001", "0012.4b00.0000.0002"]));
+    let two = own.to_owned() + &own.replace("0001", "0003");
+    assert!(
+        load(two.as_bytes()).is_err(),
+        "either may have written each line"
+    );
     let nameless = "[INFO: Link Stats] num packets: tx=120 ack=118 rx=90 to=0012.4b00.0000.0002\n";
     let error = load(nameless.as_bytes()).unwrap_err();
     assert!(

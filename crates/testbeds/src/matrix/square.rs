@@ -1,10 +1,12 @@
-//! A square table of links: a row for each sender, a column for each receiver, headed by the nodes. Its values are
+//! A square table of links: a row for each sender, a column for each receiver, headed by the nodes, or the other way round
+//! if its corner says `dst`. Its values are
 //! reception ratios, or levels in dBm if most of them are below zero. Empty cells and the diagonal are no links.
 //! Tests: `matrix_tests.rs`.
 
 use std::io::BufRead;
 
 use crate::assumed::Assumed;
+use crate::columns;
 use crate::draft::{Draft, Measure, Repeats};
 use crate::error::TestbedError;
 use crate::reception::Reception;
@@ -24,20 +26,29 @@ pub(super) fn read<R: BufRead>(
     source_name: &str,
     reception: &Reception,
 ) -> Result<Trace, TestbedError> {
-    let receivers: Vec<Option<u16>> = (1..rows.columns()).map(|c| rows.headed(c)).collect();
+    // The corner of a pivot table is the name of what its rows are.
+    let corner = rows.heading(0).split(|c: char| !c.is_alphanumeric()).next();
+    let mut receivers = columns::DST.names().iter();
+    let by_receiver =
+        corner.is_some_and(|corner| receivers.any(|name| columns::is_called(corner, name)));
+    let heads: Vec<Option<u16>> = (1..rows.columns()).map(|c| rows.headed(c)).collect();
     let mut cells = Vec::new();
     let mut negative = 0;
     while rows.next_row() {
-        let Some(from) = rows.node(0) else { continue };
-        for (at, to) in receivers.iter().enumerate() {
+        let Some(row) = rows.node(0) else { continue };
+        for (at, head) in heads.iter().enumerate() {
             let column = at + 1;
-            let Some(to) = to.filter(|to| *to != from && !rows.is_empty(column)) else {
+            let Some(head) = head.filter(|head| *head != row && !rows.is_empty(column)) else {
                 continue;
             };
             let Some(value) = value(&mut rows, column) else {
                 continue;
             };
             negative += usize::from(value < 0.0);
+            let (from, to) = match by_receiver {
+                true => (head, row),
+                false => (row, head),
+            };
             cells.push(Cell { from, to, value });
         }
     }
@@ -66,7 +77,11 @@ pub(super) fn read<R: BufRead>(
     };
     let mut trace = draft.finish(names, factor, reception, source_name)?;
     let percent = (!are_levels && ratios.are_percent()).then_some(Assumed::Percent);
-    let first = [Assumed::Square].into_iter().chain(percent);
+    let square = match by_receiver {
+        true => Assumed::SquareByReceiver,
+        false => Assumed::Square,
+    };
+    let first = [square].into_iter().chain(percent);
     let open = |a: &Assumed| !matches!(a, Assumed::AllChannels(_));
     trace.assumed = first
         .chain(trace.assumed.into_iter().filter(open))
