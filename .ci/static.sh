@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 into=${1:?where to}
 shift
 built=${CARGO_TARGET_DIR:-target}/release/thalweg
-# All but the program itself is what `cargo build --release` builds.
 cargo rustc --release --locked --package thalweg-cli --bin thalweg "$@" -- -C target-feature=+crt-static
 mkdir -p "$into"
 program=$into/thalweg-static

@@ -79,11 +79,18 @@ fn of_station(station: &StationState) -> Result<Markup, StoreError> {
         (oldest(station, &rows))
         (jobs(station)?)
         @match station.line() {
-            Line::Up => (tile("Base station", "up", named(station, station.facts.network.sink))),
-            Line::Closed => (tile("Base station", "not opened yet", named(station, station.facts.network.sink))),
+            Line::Up => (tile("Base station", "up", sinks(station))),
+            Line::Closed => (tile("Base station", "not opened yet", sinks(station))),
             Line::Down(why) => (tile("Base station", html! { span.bad { "out of reach" } }, why)),
         }
     })
+}
+
+/// The base stations of a station's network.
+fn sinks(station: &StationState) -> String {
+    let sinks = station.facts.network.stations().into_iter();
+    let names: Vec<String> = sinks.map(|id| named(station, id)).collect();
+    names.join(", ")
 }
 
 /// The object that is the oldest of the nodes' last ones.
