@@ -182,7 +182,8 @@ class Soak:
         self.gateway.kill()
         self.memory, self.sent = [], None
         self.kills += 1
-        self.configure(BYTES + self.kills)
+        # By enough that pictures, too, are others.
+        self.configure(BYTES + 200 * self.kills)
         self.gateway.begin()
 
     def kill_station(self):
