@@ -1,7 +1,7 @@
 //! Which of several base stations an object goes to. Tests: `crates/daemon/tests/all/waves.rs`.
 
 use super::{LinkState, PlanRequest, PlanRequestError};
-use crate::waves::predicted_kbps;
+use crate::transfer::account::expected;
 use thalweg_planner::Plan;
 use thalweg_units::NodeId;
 
@@ -23,9 +23,9 @@ impl LinkState {
             let view = self.towards(*sink)?.without(&others);
             match view.plan(request) {
                 Ok(plan) => {
-                    let kbps = predicted_kbps(&plan, request.protocol.over(&plan).scheme);
+                    let (hoped, _) = expected(&plan, request.protocol.over(&plan).scheme);
                     // What may never end is worth less.
-                    let worth = kbps * plan.prediction.completion;
+                    let worth = hoped.goodput_kbps * hoped.completion;
                     if fastest.as_ref().is_none_or(|(most, ..)| worth > *most) {
                         fastest = Some((worth, view, plan));
                     }
