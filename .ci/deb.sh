@@ -39,6 +39,8 @@ Description: bulk data out of wireless sensor networks
  IEEE 802.15.4 nodes, with a page, an API and MQTT; and the tools to plan,
  simulate and judge such transfers.
 CONTROL
+# A static program needs none.
+[ -n "$libc" ] || sed -i /^Depends:/d "$root/DEBIAN/control"
 printf '/etc/thalweg/gateway.toml\n' >"$root/DEBIAN/conffiles"
 cat >"$root/DEBIAN/postinst" <<'SCRIPT'
 #!/bin/sh

@@ -53,6 +53,8 @@ class Page:
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
+        # They would hide the right edge of pictures.
+        self.ask("Emulation.setScrollbarsHidden", hidden=True)
 
     def ask(self, method, unless=None, **params):
         """What the browser answers; none where it answers with the error `unless`."""
@@ -119,6 +121,7 @@ class Page:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
 
     def picture(self, file):
+        os.makedirs(os.path.dirname(file), exist_ok=True)
         shot = self.ask("Page.captureScreenshot", captureBeyondViewport=True)
         with open(file, "wb") as to:
             to.write(base64.b64decode(shot["data"]))
@@ -327,6 +330,8 @@ def screens(page, gateway, folder):
                 page.open(here + path)
                 wide = page.run("document.documentElement.scrollWidth")
                 check(wide <= width, f"{path} is {wide} px wide on {width} px")
+                cut = page.run("[...document.querySelectorAll('.lines > *')].filter((e) => e.scrollWidth > e.clientWidth).length")
+                check(cut == 0, f"{path}: {cut} lists are cut off on {width} px")
                 low = page.run(
                     "[...document.querySelectorAll('button, select, nav a')].filter((e) => e.offsetHeight < 36).length"
                 )
@@ -351,6 +356,9 @@ def main(program, folder=None):
         page.size(1200)
         page.open(here + "/")
         check("Nobody has measured" in page.run("document.body.innerText"), "a network that nobody knows says so")
+        page.open(here + "/nodes")
+        check("Nothing is measured yet" in page.run("document.getElementById('well').innerText"), "so does every page")
+        page.open(here + "/")
         took, seen = moves(page, gateway)
         gateway.kill()
         gateway.command[-1] = "20"

@@ -4,8 +4,12 @@ clock goes on by six hours a round and jumps, the line is cut, either side is ki
 fills once. Nothing is lost, nothing comes twice, memory and database stay within bounds, and pages stay cheap.
 
     .ci/soak.py target/release/thalweg                    three days
-    .ci/soak.py target/release/thalweg --days 365 --testbed building100         the long form, more than a day
-    .ci/soak.py target/release/thalweg --days 365 --testbed building100 --minutes 15       as far as that goes
+    .ci/soak.py target/release/thalweg --days 365 --simulated                              a year of 20 nodes, without a line: a quarter of an hour
+    .ci/soak.py target/release/thalweg --days 365 --simulated --testbed building100        of 99 nodes: four hours of a core
+    .ci/soak.py target/release/thalweg --days 365 --simulated --minutes 15                 as far as that goes
+
+Behind a line pauses between transfers last as long as ever, however fast the base station is. So the long forms have the network within
+the gateway: nothing there flaps, and what a node sends changes only when the gateway begins again.
 
 Needs mosquitto and its clients, libfaketime for the clock, and root for a small disk; says what it went without.
 """
@@ -28,10 +32,14 @@ import time
 from processes import Broker, Gateway, Station, check, until
 
 ROUNDS_A_DAY = 4
-# What a gateway may take, and what its database may have for each job that it keeps.
+# Bytes of an object, and how many times as fast as real time nodes are.
+BYTES, SPEED = 1_500, 1_000
+# What a gateway may take, and what its database may have beside surveys: at first, and for each job and each transfer that it keeps.
 MOST_GROWTH_MB = 20.0
-MOST_DATABASE = 2_000_000, 6_000
+MOST_DATABASE = 500_000, 3_000
 MOST_PAGE_S = 0.050
+# Rounds between two kills of the gateway later on: memory is compared within one process.
+SELDOM = 29
 # What the configuration keeps, in days.
 KEEP_DAYS, HISTORY_DAYS = 2, 2
 DISK_MB = 96
@@ -114,7 +122,9 @@ class Soak:
     def __init__(self, arguments):
         self.random = random.Random(arguments.seed)
         self.rounds = arguments.days * ROUNDS_A_DAY
-        self.testbed, self.program = arguments.testbed, arguments.program
+        self.testbed, self.program, self.is_simulated = arguments.testbed, arguments.program, arguments.simulated
+        # What each simulated node sends, by its digest.
+        self.sent = {}
         self.work = tempfile.mkdtemp(prefix="thalweg-soak-")
         self.clock = Clock(self.work)
         self.disk = os.path.join(self.work, "disk")
@@ -125,7 +135,7 @@ class Soak:
         self.broker = self.station = self.gateway = None
         self.data = os.path.join(self.disk, "data")
         # Of this process: megabytes after its first rounds, and the most since.
-        self.memory, self.growth, self.kills = [], 0.0, 0
+        self.memory, self.growth, self.kills, self.spent_before = [], 0.0, 0, 0.0
         self.objects = {}
         self.says, self.begun = arguments.verbose, time.monotonic()
         self.end = self.begun + 60 * arguments.minutes if arguments.minutes else None
@@ -134,16 +144,21 @@ class Soak:
 
     def begin(self):
         self.broker = Told(os.path.join(self.work, "broker")) if shutil.which("mosquitto") else None
-        self.station = Station(self.program, self.work, self.testbed, 1_500, 1_000)
-        config = os.path.join(self.work, "gateway.toml")
-        with open(config, "w") as file:
+        self.station = None if self.is_simulated else Station(self.program, self.work, self.testbed, BYTES, SPEED)
+        self.config = os.path.join(self.work, "gateway.toml")
+        self.configure(BYTES)
+        self.gateway = Soaked(self.clock, self.program, self.data, "--config", self.config)
+
+    def configure(self, size):
+        """Nodes within the gateway send so many bytes from its next start on."""
+        network = f'port = "{self.station.link}"' if self.station else f"speed = {SPEED}.0\nbytes = {size}"
+        with open(self.config, "w") as file:
             file.write(
                 f"[store]\nkeep_days = {KEEP_DAYS}\nhistory_days = {HISTORY_DAYS}\nreserve_bytes = 16000000\n"
-                f'[network]\ntestbed = "{self.testbed}"\nport = "{self.station.link}"\n'
+                f'[network]\ntestbed = "{self.testbed}"\n{network}\n'
             )
             if self.broker:
                 file.write(f'[mqtt]\nhost = "127.0.0.1"\nport = {self.broker.port}\n')
-        self.gateway = Soaked(self.clock, self.program, self.data, "--config", config)
 
     def close(self):
         if self.gateway:
@@ -156,15 +171,24 @@ class Soak:
             subprocess.call(["umount", "-l", self.disk])
         shutil.rmtree(self.work, ignore_errors=True)
 
+    def spent(self):
+        """Processor time of all gateways so far, in seconds."""
+        return self.spent_before + self.gateway.cpu_s()
+
     # What happens meanwhile.
 
     def kill_gateway(self):
+        self.spent_before = self.spent()
         self.gateway.kill()
-        self.memory = []
+        self.memory, self.sent = [], None
         self.kills += 1
+        # By enough that pictures, too, are others.
+        self.configure(BYTES + 200 * self.kills)
         self.gateway.begin()
 
     def kill_station(self):
+        if not self.station:
+            return
         self.station.kill()
         self.kills += 1
         self.station.begin()
@@ -214,8 +238,7 @@ class Soak:
 
     def disturb(self, nth):
         """What happens in round `nth`, by its number and by chance."""
-        # Later less often: memory is compared within one process.
-        if nth % (5 if nth < 20 else 29) == 2:
+        if nth % (5 if nth < 20 else SELDOM) == 2:
             time.sleep(self.random.uniform(0.1, 1.5))
             self.kill_gateway()
         if nth % 7 == 3:
@@ -238,8 +261,9 @@ class Soak:
     def round(self, nth):
         jump = {6: 400 * 86_400, 8: -86_400}.get(nth, 0)
         self.clock.set(nth * 86_400 // ROUNDS_A_DAY + jump)
-        # Other objects each time, by their length.
-        self.station.command[self.station.command.index("--bytes") + 1] = str(1_500 + nth)
+        if self.station:
+            # Other objects each time, by their length.
+            self.station.command[self.station.command.index("--bytes") + 1] = str(BYTES + nth)
         self.kill_station()
         status, answer = self.ask_until_taken({"kind": "fetch", "from": "all"})
         check(status == 201, f"a fetch of all is taken: {status} {answer}")
@@ -257,10 +281,16 @@ class Soak:
         check(states["done"] == len(asked["jobs"]), f"round {nth}: all are done: {states} {failed[:3]}")
         for job in jobs:
             check(job["object"] not in self.objects, f"object {job['object']} is of one job")
-            sent = hashlib.sha256(self.station.object(job["from"])).hexdigest()
-            told = self.patient(f"/api/objects/{job['object']}")
-            check(told["sha256"] == sent, f"the object of node {job['from']} is what was sent")
+            told = self.patient(f"/api/objects/{job['object']}")["sha256"]
+            sent = self.station and hashlib.sha256(self.station.object(job["from"])).hexdigest()
+            # In the round of a kill nodes within the gateway send this or that.
+            sent = sent or (told if self.sent is None else self.sent.setdefault(job["from"], told))
+            check(told == sent, f"the object of node {job['from']} is what was sent")
             self.objects[job["object"]] = nth
+        self.sent = self.sent or {}
+        some = self.random.choice(jobs)["object"]
+        content = hashlib.sha256(self.gateway.get(f"/api/objects/{some}/content")).hexdigest()
+        check(content == self.patient(f"/api/objects/{some}")["sha256"], f"object {some} has its digest")
         self.measure()
         if self.says:
             print(f"round {nth}: {time.monotonic() - self.begun:.0f} s, {self.memory[-1]:.1f} MB", file=sys.stderr, flush=True)
@@ -301,37 +331,45 @@ class Soak:
         return worst, spent[worst]
 
     def database(self):
-        """Bytes of the database without its journal, and how many jobs it has."""
+        """Bytes of the database in use, how many jobs and transfers it has, and bytes of its surveys."""
         path = os.path.join(self.data, "thalweg.db")
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-            pages, size = (db.execute(f"PRAGMA {of}").fetchone()[0] for of in ("page_count", "page_size"))
-            jobs = db.execute("SELECT count(*) FROM jobs").fetchone()[0]
+            pages, free, size = (db.execute(f"PRAGMA {of}").fetchone()[0] for of in ("page_count", "freelist_count", "page_size"))
+            # What was deleted leaves room for what comes.
+            used = (pages - free) * size
+            rows = sum(db.execute(f"SELECT count(*) FROM {of}").fetchone()[0] for of in ("jobs", "transfers"))
+            surveys = db.execute("SELECT sum(length(links)) FROM surveys").fetchone()[0]
             counted = dict(db.execute("SELECT name, value FROM totals"))
             objects = db.execute("SELECT count(*), sum(bytes) FROM transfers WHERE object IS NOT NULL").fetchone()
             check((counted["objects"], counted["bytes"]) == objects, f"what is counted is there: {counted} {objects}")
             check(db.execute("PRAGMA integrity_check").fetchone()[0] == "ok", "the database is whole")
         base, each = MOST_DATABASE
-        check(pages * size <= base + each * jobs, f"the database has at most {base + each * jobs} bytes for {jobs} jobs: {pages * size}")
-        return pages * size, jobs
+        # Pages have room left.
+        most = base + each * rows + surveys * 5 // 4
+        check(used <= most, f"the database has at most {most} bytes for {rows} jobs and transfers: {used}")
+        return used, rows, surveys
 
     def stored(self):
         """Nothing is lost and nothing there twice, of what the configuration keeps."""
-        all, before = [], ""
+        all, files, before = [], set(), ""
         while True:
             part = self.gateway.json(f"/api/objects?limit=1000{before}")["objects"]
             if not part:
                 break
             all += [told["id"] for told in part]
+            files |= {told["sha256"] for told in part}
             before = f"&before={all[-1]}"
         check(set(all) <= set(self.objects), "no object came without a job of ours")
         # The day to which the clock jumped counts as one.
         days = KEEP_DAYS - 1
         youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - days * ROUNDS_A_DAY}
         check(youngest <= set(all), f"objects of the last {days} days are there: {len(youngest - set(all))} are not")
-        most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY, self.rounds - 1) * (len(self.gateway.json("/api/nodes")["nodes"]) - 1)
+        # What is sent again is as young as its last time.
+        again = 0 if self.station else SELDOM
+        most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY + again, self.rounds - 1 + again) * (len(self.gateway.json("/api/nodes")["nodes"]) - 1)
         check(self.rounds <= KEEP_DAYS * ROUNDS_A_DAY or len(all) <= most, f"what is older is gone: {len(all)} objects, at most {most}")
-        files = len(os.listdir(os.path.join(self.data, "objects")))
-        check(files == len(set(all)), f"a file for each object: {files} and {len(all)}")
+        there = len(os.listdir(os.path.join(self.data, "objects")))
+        check(there == len(files), f"a file for each object: {there} and {len(files)}")
         return len(all)
 
     def told(self):
@@ -353,10 +391,10 @@ class Soak:
             self.broker.begin()
         told, kept = self.told(), self.stored()
         worst, spent = self.pages()
-        size, jobs = self.database()
+        size, rows, surveys = self.database()
         print(
             f"soak: {self.rounds} rounds, {self.rounds / ROUNDS_A_DAY:.1f} days, in {time.monotonic() - self.begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
-            f"{self.kills} kills; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {jobs} jobs; "
+            f"{self.kills} kills; {self.spent():.0f} s of processor time; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {rows} jobs and transfers and {surveys / 1e6:.1f} MB of surveys; "
             f"{worst} takes {spent * 1000:.1f} ms"
         )
         for there, what in ((self.clock.library, "libfaketime"), (self.is_small, "a small disk"), (self.broker, "mosquitto")):
@@ -372,6 +410,7 @@ def main():
     of.add_argument("--seed", type=int, default=1)
     of.add_argument("--verbose", action="store_true")
     of.add_argument("--testbed", default="floor21")
+    of.add_argument("--simulated", action="store_true", help="the network within the gateway, instead of a line")
     arguments = of.parse_args()
     # An end from outside is an end, too: what was begun goes with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))

@@ -324,6 +324,7 @@ impl Watch {
                 round,
                 received,
                 rate,
+                ..
             } => {
                 let (name, on_air) = match self.protocol.family {
                     Family::Pipeline(_) => {

@@ -12,8 +12,8 @@ use thalweg_host::transfer::session::SourceStatus;
 /// The most points of a transfer's course.
 const POINTS: usize = 240;
 
-/// A point of a transfer's course: seconds since the first packet by the wall's clock, packets by then, and the goodput
-/// so far in kbit/s by the network's.
+/// A point of a transfer's course: seconds since its source began, packets by then, and the goodput so far in kbit/s, by the
+/// network's clock. Pauses before further tries are left out.
 pub(super) type CoursePoint = (f64, u32, f64);
 
 /// The running job.
@@ -28,7 +28,10 @@ pub(super) struct Running {
     pub(super) rate_kbps: f64,
     pub(super) course: Vec<CoursePoint>,
     pub(super) plan: Option<Arc<Plan>>,
+    /// When the first packet came.
     first: Option<Instant>,
+    /// What the tries before the present one took, in seconds of the course.
+    before_s: f64,
     /// Sources of a session, as they fare.
     pub(super) sources: Vec<SourceStatus>,
     /// When it was last reported.
@@ -51,6 +54,7 @@ impl Running {
             course: Vec::new(),
             plan: None,
             first: None,
+            before_s: 0.0,
             sources: Vec::new(),
             reported: None,
             span: (0.0, 1.0),
@@ -60,9 +64,9 @@ impl Running {
 
     /// Seconds until all packets are there, at the rate so far by the wall's clock.
     pub(super) fn left_s(&self) -> Option<f64> {
-        let (s, received, _) = *self.course.last()?;
-        let (left, rate) = (self.packets.checked_sub(received)?, f64::from(received) / s);
-        (s > 0.5 && received > 0).then(|| f64::from(left) / rate)
+        let s = self.first?.elapsed().as_secs_f64();
+        let (received, left) = (self.received, self.packets.checked_sub(self.received)?);
+        (s > 0.5 && received > 0).then(|| f64::from(left) * s / f64::from(received))
     }
 
     /// Whether a report is due, at most once in `period`.
@@ -98,7 +102,7 @@ impl Running {
         let within = match progress {
             Progress::Planned { packets, .. } => {
                 self.packets = packets;
-                (self.first, self.received) = (None, 0);
+                (self.first, self.received, self.before_s) = (None, 0, 0.0);
                 self.course.clear();
                 self.phase = "planned".to_owned();
                 0.0
@@ -135,8 +139,9 @@ impl Running {
                 round,
                 received,
                 rate,
+                since,
             } => {
-                let first = *self.first.get_or_insert_with(Instant::now);
+                self.first.get_or_insert_with(Instant::now);
                 // The object is longer than was thought.
                 self.packets = self.packets.max(received);
                 self.phase = format!("round {round}: {received} of {} packets", self.packets);
@@ -149,7 +154,12 @@ impl Running {
                         nth % 2 == 0
                     });
                 }
-                let at = (first.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+                let took = (since.as_secs_f64() * 100.0).round() / 100.0;
+                let last = self.course.last().map_or(0.0, |(at, ..)| *at);
+                if self.before_s + took < last {
+                    self.before_s = last;
+                }
+                let at = self.before_s + took;
                 let kbps = (self.rate_kbps * 10.0).round() / 10.0;
                 self.course.push((at, received, kbps));
                 share(f64::from(received), f64::from(self.packets))
@@ -181,6 +191,7 @@ mod tests {
                     round,
                     received,
                     rate,
+                    since: thalweg_units::Duration::from_millis(u64::from(received)),
                 });
                 assert!(running.progress >= before && running.progress < 1.0);
                 before = running.progress;
@@ -189,6 +200,12 @@ mod tests {
         assert!((0.94..0.96).contains(&before), "{before}");
         assert!(running.course.len() <= POINTS, "{}", running.course.len());
         assert_eq!((running.received, running.round), (450, 2));
+        // The second try follows the first.
+        let times: Vec<f64> = running.course.iter().map(|(at, ..)| *at).collect();
+        assert!(
+            times.is_sorted() && (1.2..1.4).contains(times.last().unwrap()),
+            "{times:?}"
+        );
     }
 
     #[test]

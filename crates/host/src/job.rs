@@ -128,6 +128,8 @@ pub enum Progress {
         received: u32,
         /// Bits so far per time: of the object, or of streams all that were on the air.
         rate: BitRate,
+        /// Since the source began.
+        since: Duration,
     },
     /// The same of one of several transfers at once: that from this node.
     Of(NodeId, Box<Progress>),

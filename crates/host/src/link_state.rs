@@ -5,6 +5,7 @@ mod channels;
 mod given;
 mod history;
 mod planned;
+mod sink;
 mod source;
 
 use channels::choose_channels;

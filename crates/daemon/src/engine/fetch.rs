@@ -49,9 +49,10 @@ impl<N: Connector> Runner<N> {
         let all_links = snapshot.link_state.as_of(wall_time(now()));
         let link_state = all_links.without(&spared);
         let request = plan::request(&station, from)?;
-        let first = match link_state.plan(&request) {
-            Ok(plan) => Arc::new(plan),
-            Err(_) if !spared.is_empty() && all_links.plan(&request).is_ok() => {
+        let plan = |links| plan::fastest(&station, links, &request);
+        let (link_state, first) = match plan(&link_state) {
+            Ok((link_state, plan)) => (link_state, Arc::new(plan)),
+            Err(_) if !spared.is_empty() && plan(&all_links).is_ok() => {
                 station.note_cut_off(job.id, &spared);
                 return Err(Stop::Blocked(eligibility.cut_off_by(&spared)));
             }

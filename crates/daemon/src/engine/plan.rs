@@ -9,7 +9,7 @@ use super::stop::Stop;
 use crate::clock::wall_time;
 use crate::snapshot::LinkSnapshot;
 use crate::station_state::{now, StationState};
-use thalweg_host::link_state::{LinkState, PlanRequest, PlanSummary};
+use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError, PlanSummary};
 use thalweg_host::store::{JobState, Level, StoreError, StoredJob};
 use thalweg_host::transfer::account::expected;
 use thalweg_host::transfer::pipeline::TransferTerms;
@@ -46,6 +46,18 @@ pub(super) fn request(station: &StationState, from: NodeId) -> Result<PlanReques
     })
 }
 
+/// The plan of `request` into the base station that is expected to be the fastest, and `link_state` towards that.
+///
+/// # Errors
+/// [`PlanRequestError`].
+pub(super) fn fastest(
+    station: &StationState,
+    link_state: &LinkState,
+    request: &PlanRequest,
+) -> Result<(LinkState, Plan), PlanRequestError> {
+    link_state.towards_fastest(&station.facts.network.stations(), request)
+}
+
 /// Stores the prediction of `plan`.
 pub(super) fn store_prediction(
     station: &StationState,
@@ -78,7 +90,7 @@ pub(super) fn run(
     let mut spared = station.eligibility()?.nodes();
     spared.retain(|node| *node != from);
     let link_state = snapshot.link_state.as_of(wall_time(now())).without(&spared);
-    let plan = link_state.plan(&request)?;
+    let (link_state, plan) = fastest(station, &link_state, &request)?;
     store_prediction(station, job, (&link_state, &plan), &request)?;
     let faithful = TransferTerms {
         payload: request.payload,

@@ -100,7 +100,7 @@ impl<N: Connector> Runner<N> {
         };
         let serves = |surveyed: &Surveyed, _| {
             let links = || facts.network.link_state(surveyed.links.clone());
-            wanted.is_some_and(|wanted| links().plan(&wanted).is_ok())
+            wanted.is_some_and(|wanted| plan::fastest(&station, &links(), &wanted).is_ok())
         };
         station.begin_phase(job.id, (0.0, share));
         let spent = self.spent();

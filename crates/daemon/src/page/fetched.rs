@@ -40,7 +40,7 @@ pub(super) fn fetched(
     let charts = [
         (
             series::goodput(&course, expected),
-            "Goodput from the first packet until then, by the network's clock.",
+            "Goodput from the first packet until then.",
         ),
         (
             series::arrived(&course, packets),
@@ -104,12 +104,17 @@ fn beside(expected: Option<String>) -> Markup {
     html! { @if let Some(expected) = expected { small { " " (expected) " expected" } } }
 }
 
+/// So many rounds are no surprise where `mean` are expected.
+pub(super) fn likely(mean: f64) -> u32 {
+    (mean - 0.1).ceil().max(1.0) as u32
+}
+
 /// What to make of a round: a mean of 1.2 means that the second is no surprise, and the third is one.
 pub(super) fn rounds(expected: Option<f64>, round: u32) -> String {
-    let Some(most) = expected.map(|mean| (mean - 0.1).ceil().max(1.0)) else {
+    let Some(most) = expected.map(likely) else {
         return String::new();
     };
-    match (f64::from(round) > most, most as u32) {
+    match (round > most, most) {
         (true, most) => format!(" {most} expected: links lose more than was measured"),
         (false, most) => format!(" of about {most}"),
     }

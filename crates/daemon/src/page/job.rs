@@ -3,10 +3,10 @@
 use maud::{html, Markup};
 
 use super::label::{bar, state, title};
-use super::text::when;
+use super::text::{count, when};
 use super::{fact, fetched, forms, log, page, plan, session, transfers};
 use crate::stations::Stations;
-use thalweg_host::store::{JobId, StoreError, StoredJob, Work};
+use thalweg_host::store::{JobId, JobState, StoreError, StoredJob, Work};
 
 pub(crate) fn job(
     stations: &Stations,
@@ -23,7 +23,7 @@ pub(crate) fn job(
         div #job data-live {
             @if let Some(running) = &running { p.wide { (bar(running)) } }
             (facts(&job))
-            @if let Some(why) = transfers::why_waiting(stations, &job)? { p { "It " (why) "." } }
+            @if job.state == JobState::Queued { p { (waits(stations, &job)?) } }
             @if let Some(why) = &job.error { (failed(&job, why)) }
             @match &job.work {
                 Work::Session(request) => {
@@ -39,6 +39,25 @@ pub(crate) fn job(
     };
     let title = format!("Job {}: {}", id.0, title(stations, &job));
     page(stations, ("/transfers", &title), &content).map(Some)
+}
+
+/// Why a queued job waits, and for whom.
+fn waits(stations: &Stations, job: &StoredJob) -> Result<Markup, StoreError> {
+    if let Some(why) = transfers::why_waiting(stations, job)? {
+        return Ok(html! { "It " (why) "." });
+    }
+    let station = stations.named(Some(&job.station)).ok();
+    let open = match station {
+        Some(station) => stations.open_jobs(&[station])?,
+        None => Vec::new(),
+    };
+    let before = open.iter().take_while(|other| other.id != job.id).count();
+    Ok(match before {
+        0 => html! { "It is the next." },
+        n => {
+            html! { (count(n, "job")) " of its station " (if n == 1 { "goes" } else { "go" }) " first." }
+        }
+    })
 }
 
 fn facts(job: &StoredJob) -> Markup {

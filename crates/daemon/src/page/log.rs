@@ -3,7 +3,7 @@
 use maud::{html, Markup};
 
 use super::text::when_exactly;
-use super::{more, page, table};
+use super::{lines, more, page};
 use crate::stations::Stations;
 use thalweg_host::store::{JobId, Level, Line, StoreError, KEPT_LINES};
 
@@ -13,26 +13,26 @@ const SHOWN: u32 = 200;
 const OF_JOB: usize = 50;
 
 pub(crate) fn log(stations: &Stations, before: Option<i64>) -> Result<String, StoreError> {
-    let lines = stations.shared().store().lines(before, SHOWN)?;
-    let last = lines.last().filter(|line| line.id > 1);
+    let found = stations.shared().store().lines(before, SHOWN)?;
+    let last = found.last().filter(|line| line.id > 1);
     let content = html! {
         div #lines data-live {
-            @if lines.is_empty() {
+            @if found.is_empty() {
                 p { "Nothing has happened yet. " a href="/transfers" { "Fetch an object" } ", and its lines are here." }
-            } @else { (rows(&lines)) }
-            (more("/log", lines.len() == SHOWN as usize, last.map(|line| line.id)))
+            } @else { (rows(&found)) }
+            (more("/log", found.len() == SHOWN as usize, last.map(|line| line.id)))
         }
     };
     page(stations, ("/log", "Log"), &content)
 }
 
-fn rows(lines: &[Line]) -> Markup {
+fn rows(found: &[Line]) -> Markup {
     let rows = html! {
-        @for line in lines {
+        @for line in found {
             tr.warning[line.level == Level::Warning] {
                 td { (when_exactly(&line.at)) }
                 td { @if line.level == Level::Warning { "\u{26a0} warning" } }
-                td {
+                td.whole {
                     (line.text)
                     @if let Some(since) = &line.since {
                         " " small { (line.times) " times since " (when_exactly(since)) }
@@ -41,18 +41,18 @@ fn rows(lines: &[Line]) -> Markup {
             }
         }
     };
-    table("Log", &["When", "", "What"], &rows)
+    lines("Log", &["When", "", "What"], &rows)
 }
 
 /// The lines of a job, the youngest first.
 pub(super) fn of_job(stations: &Stations, id: JobId) -> Result<Markup, StoreError> {
     let mark = format!("job {}: ", id.0);
-    let mut lines = stations.shared().store().lines(None, KEPT_LINES)?;
+    let mut found = stations.shared().store().lines(None, KEPT_LINES)?;
     // Where there are several stations, their names come first.
-    lines.retain(|line| {
+    found.retain(|line| {
         let of_job = line.text.starts_with(&mark);
         of_job || (!stations.is_only() && line.text.contains(&format!(": {mark}")))
     });
-    lines.truncate(OF_JOB);
-    Ok(html! { @if !lines.is_empty() { h2 { "Log" } (rows(&lines)) } })
+    found.truncate(OF_JOB);
+    Ok(html! { @if !found.is_empty() { h2 { "Log" } (rows(&found)) } })
 }

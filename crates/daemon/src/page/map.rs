@@ -36,7 +36,7 @@ const ROOMY_ON_PHONE: usize = 30;
 /// Links that carry a smaller share are not drawn.
 const DRAWN: f64 = 0.5;
 /// So many links are drawn at most, the best.
-const MOST_LINKS: usize = 5_000;
+const MOST_LINKS: usize = 3_000;
 
 /// What stands at nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -103,6 +103,7 @@ fn framed(
             p #well data-live {
                 @if at != "/" {
                     @match troubles.len() {
+                        0 if is_new(stations) => { a.faint href="/" { "Nothing is measured yet" } }
                         0 => { a.faint href="/" { "\u{2713} All is well" } }
                         n => { a.bad href="/" { "\u{26a0} " (trouble::needs(n)) } }
                     }
@@ -205,6 +206,17 @@ fn table(name: &str, head: &[&str], rows: &Markup) -> Markup {
             table { thead { tr { @for title in head { th { (title) } } } } tbody { (rows) } }
         }
     }
+}
+
+/// The same, of which each row takes a line or two on a narrow screen; what is marked `more` is left out there.
+fn lines(name: &str, head: &[&str], rows: &Markup) -> Markup {
+    html! { div.lines { (table(name, head, rows)) } }
+}
+
+/// Whether nobody has measured anything yet.
+fn is_new(stations: &Stations) -> bool {
+    let mut all = stations.all().iter();
+    all.all(|station| station.snapshot().is_none())
 }
 
 /// What is behind an address that is one station's, where there are several.

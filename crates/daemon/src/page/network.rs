@@ -51,7 +51,14 @@ pub(crate) fn network(
             _ => LinksShown::No,
         },
     };
-    let (place, sink) = (&station.facts.network.place, station.facts.network.sink);
+    let place = &station.facts.network.place;
+    let sinks = station.facts.network.stations();
+    let sinks: Vec<String> = sinks.iter().map(|id| place.named(*id)).collect();
+    let of = if sinks.len() == 1 {
+        "base station"
+    } else {
+        "base stations"
+    };
     let content = html! {
         (choice(stations, station, "/map"))
         (options(station, shown, &look))
@@ -72,7 +79,7 @@ pub(crate) fn network(
         div #map data-live { (figure(station, &look)) }
         div.row #survey data-live { (survey(station)) }
         p.faint {
-            (count(place.ids.len(), "node")) ", base station " (place.named(sink)) ". \
+            (count(place.ids.len(), "node")) ", " (of) " " (sinks.join(", ")) ". \
             Follow a node for its own links, or take " a href=(format!("/nodes{}", super::query(station))) { "the list" } "."
         }
     };

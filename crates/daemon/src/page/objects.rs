@@ -3,7 +3,7 @@
 use maud::{html, Markup};
 
 use super::text::{bytes, count, rate, seconds, when};
-use super::{fact, more, node_link, page, preview, table, ROWS};
+use super::{fact, lines, more, node_link, page, preview, ROWS};
 use crate::stations::Stations;
 use thalweg_host::store::{StoreError, StoredTransfer, TransferId};
 
@@ -15,9 +15,11 @@ pub(crate) fn objects(stations: &Stations, before: Option<i64>) -> Result<String
     let last = found.last().map(|t| t.id.0);
     let content = html! {
         div #objects data-live {
-            p {
-                (count(total as usize, "object")) ", " (bytes(size)) ". Each is whole: length and SHA-256 are those at its node. \
-                What a session brought has no digest there; it came in order, without a gap."
+            @if total > 0 {
+                p {
+                    (count(total as usize, "object")) ", " (bytes(size)) ". Each is whole: length and SHA-256 are those at its node. \
+                    What a session brought has no digest there; it came in order, without a gap."
+                }
             }
             (list(stations, &found))
             (more("/objects", found.len() == ROWS as usize, last))
@@ -52,7 +54,7 @@ pub(super) fn list(stations: &Stations, found: &[StoredTransfer]) -> Markup {
                 td { (bytes(core.bytes)) }
                 td { (rate(core.goodput_kbps)) }
                 td { (when(&transfer.stored_at)) }
-                td { code { (digest.get(..12).unwrap_or(digest)) } }
+                td.more { code { (digest.get(..12).unwrap_or(digest)) } }
                 td {
                     a href=(format!("/api/objects/{id}/content")) download aria-label=(format!("Download object {id}")) {
                         "Download"
@@ -62,7 +64,7 @@ pub(super) fn list(stations: &Stations, found: &[StoredTransfer]) -> Markup {
         }
     };
     let head = ["Object", "From", "Size", "Goodput", "Stored", "SHA-256", ""];
-    table("Objects", &head, &rows)
+    lines("Objects", &head, &rows)
 }
 
 pub(crate) fn object(stations: &Stations, id: TransferId) -> Result<Option<String>, StoreError> {

@@ -3,7 +3,7 @@
 use maud::{html, Markup, Render};
 
 use super::text::{ago, bytes, count, seconds};
-use super::{census, choice, forms, framed, named, query, trouble};
+use super::{census, choice, forms, framed, is_new, named, query, trouble};
 use crate::mqtt::Broker;
 use crate::station_state::{now, Line, StationState};
 use crate::stations::Stations;
@@ -16,12 +16,8 @@ fn tile(name: &str, value: impl Render, beside: impl Render) -> Markup {
 
 pub(crate) fn overview(stations: &Stations, station: &StationState) -> Result<String, StoreError> {
     let troubles = trouble::all(stations)?;
-    let is_new = stations
-        .all()
-        .iter()
-        .all(|station| station.snapshot().is_none());
     let heading = match troubles.len() {
-        0 if is_new => "Ready: nothing is measured yet".to_owned(),
+        0 if is_new(stations) => "Ready: nothing is measured yet".to_owned(),
         0 => "\u{2713} All is well".to_owned(),
         n => trouble::needs(n),
     };
@@ -83,11 +79,18 @@ fn of_station(station: &StationState) -> Result<Markup, StoreError> {
         (oldest(station, &rows))
         (jobs(station)?)
         @match station.line() {
-            Line::Up => (tile("Base station", "up", named(station, station.facts.network.sink))),
-            Line::Closed => (tile("Base station", "not opened yet", named(station, station.facts.network.sink))),
+            Line::Up => (tile("Base station", "up", sinks(station))),
+            Line::Closed => (tile("Base station", "not opened yet", sinks(station))),
             Line::Down(why) => (tile("Base station", html! { span.bad { "out of reach" } }, why)),
         }
     })
+}
+
+/// The base stations of a station's network.
+fn sinks(station: &StationState) -> String {
+    let sinks = station.facts.network.stations().into_iter();
+    let names: Vec<String> = sinks.map(|id| named(station, id)).collect();
+    names.join(", ")
 }
 
 /// The object that is the oldest of the nodes' last ones.

@@ -3,6 +3,7 @@
 use maud::{html, Markup};
 use serde_json::Value;
 
+use super::fetched::likely;
 use super::map::Route;
 use super::route::{drawn, parsed};
 use super::text::{count, rate, seconds};
@@ -22,7 +23,10 @@ pub(super) fn plan(station: Option<&StationState>, job: &StoredJob) -> Markup {
         ("Goodput expected", hoped("goodput_kbps").map(rate)),
         ("Time", hoped("time_s").map(seconds)),
         ("Energy", hoped("energy_j").map(|j| format!("{j:.2} J"))),
-        ("Rounds", hoped("rounds").map(|n| format!("{n:.1}"))),
+        (
+            "Rounds",
+            hoped("rounds").map(|n| format!("about {}", likely(n))),
+        ),
         (
             "Route",
             hoped("hops").zip(hoped("paths")).map(|(hops, paths)| {

@@ -43,7 +43,7 @@ pub(super) fn goodput(course: &[CoursePoint], expected: Option<f64>) -> Option<C
     }
     let mut chart = Chart::new(
         "Goodput so far",
-        format!("{unit} since the first packet"),
+        format!("{unit} of the network's time"),
         "kbit/s",
     );
     (chart.width, chart.height) = (560, 260);
@@ -59,7 +59,7 @@ pub(super) fn arrived(course: &[CoursePoint], packets: Option<u32>) -> Option<Ch
     let span = course.last().filter(|_| course.len() > 1)?.0;
     let (unit, length) = unit(span);
     let title = packets.map_or("Packets".to_owned(), |all| format!("Packets of {all}"));
-    let mut chart = Chart::new(title, format!("{unit} since the first packet"), "packets");
+    let mut chart = Chart::new(title, format!("{unit} of the network's time"), "packets");
     (chart.width, chart.height) = (560, 260);
     let points = course.iter();
     let points = points.map(|(s, received, _)| Point::new(s / length, f64::from(*received)));

@@ -4,7 +4,7 @@ use maud::{html, Markup};
 
 use super::label::{bar, name, state};
 use super::text::{count, seconds, seconds_of, when};
-use super::{fact, fetched, forms, more, page, queue, series, table, ROWS};
+use super::{fact, fetched, forms, lines, more, page, queue, series, ROWS};
 use crate::running::Running;
 use crate::station_state::now;
 use crate::stations::Stations;
@@ -164,7 +164,7 @@ pub(super) fn history(stations: &Stations, jobs: &[StoredJob]) -> Markup {
     let head = [
         "Job", "What", "State", "Goodput", "Took", "Rounds", "Brought", "Ended",
     ];
-    table("Jobs that ended", &head, &rows)
+    lines("Jobs that ended", &head, &rows)
 }
 
 fn row(stations: &Stations, job: &StoredJob) -> Markup {
@@ -175,7 +175,7 @@ fn row(stations: &Stations, job: &StoredJob) -> Markup {
             @match (value, hoped) {
                 (None, _) => "\u{2013}",
                 (Some(value), None) => (show(value)),
-                (Some(value), Some(hoped)) => { (show(value)) br; small { (show(hoped)) " expected" } }
+                (Some(value), Some(hoped)) => { (show(value)) " " br; small { (show(hoped)) " expected" } }
             }
         }
     };
@@ -185,9 +185,9 @@ fn row(stations: &Stations, job: &StoredJob) -> Markup {
             td { a href=(format!("/jobs/{}", job.id.0)) { (job.id.0) } }
             td { (name(stations, job)) }
             td { (state(job.state)) }
-            td { (against(outcome("goodput_kbps"), expected("goodput_kbps"), rate)) }
-            td { (against(outcome("duration_s"), expected("time_s"), seconds)) }
-            td { @match outcome("rounds") { Some(n) => (n), None => "\u{2013}" } }
+            td.more { (against(outcome("goodput_kbps"), expected("goodput_kbps"), rate)) }
+            td.more { (against(outcome("duration_s"), expected("time_s"), seconds)) }
+            td.more { @match outcome("rounds") { Some(n) => (n), None => "\u{2013}" } }
             td { (brought(job)) }
             td { @if let Some(at) = &job.ended_at { (when(at)) } }
         }

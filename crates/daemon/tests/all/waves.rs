@@ -60,6 +60,41 @@ fn all_nodes_come_in_waves_into_both_base_stations() {
 }
 
 #[test]
+fn a_single_object_goes_to_the_base_station_that_is_the_fastest() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&config(dir.path()), two_stations(50.0)).unwrap();
+    let to = daemon.address();
+    let ask = |kind: &str, from: u16| {
+        let wish = format!("{{\"kind\": \"{kind}\", \"from\": {from}}}");
+        let asked = post(to, &wish).json();
+        until(to, asked["id"].as_i64().unwrap(), |job| {
+            job["state"] == "done"
+        })
+    };
+    // Beside the one, and beside the other; the farthest from both.
+    for (from, sink) in [(2, Some(1)), (19, Some(20)), (6, None)] {
+        let fetched = ask("fetch", from);
+        let planned = ask("plan", from);
+        assert_eq!(
+            fetched["outcome"]["sink"], planned["outcome"]["sink"],
+            "node {from}"
+        );
+        if let Some(sink) = sink {
+            assert_eq!(fetched["outcome"]["sink"], sink, "node {from}");
+        }
+        let object = get(to, &format!("/api/objects/{}/content", fetched["object"]));
+        assert_eq!(object.body[..], whole(from)[..], "node {from}");
+        // No route leads over the other base station.
+        let paths = fetched["outcome"]["tries"][0]["paths"].as_array().unwrap();
+        for path in paths {
+            let path = path.as_array().unwrap();
+            let stations = path.iter().filter(|node| TO.iter().any(|id| **node == *id));
+            assert_eq!(stations.count(), 1, "{path:?}");
+        }
+    }
+}
+
+#[test]
 fn of_a_wave_one_is_cancelled_and_the_others_go_on() {
     let dir = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&config(dir.path()), two_stations(1.0)).unwrap();

@@ -385,8 +385,16 @@ impl Map {
                     svg.text(at, Anchor::Middle, size, ink_on(ground), &node.name);
                 }
                 Caption::Small => {
-                    let at = (at.0 + node.radius + 2.0, at.1 + 3.0);
-                    svg.text(at, Anchor::Start, 9.0, INK, &node.name);
+                    // Beyond nine tenths it would be cut off.
+                    let aside = node.radius + 2.0;
+                    let (x, anchor) = match at.0 > 0.9 * self.width {
+                        true => (at.0 - aside, Anchor::End),
+                        false => (at.0 + aside, Anchor::Start),
+                    };
+                    let style = format!(
+                        "fill=\"{INK}\" stroke=\"{PAPER}\" stroke-width=\"3\" paint-order=\"stroke\""
+                    );
+                    svg.styled_text((x, at.1 + 3.0), anchor, 9.0, &style, &node.name);
                 }
                 Caption::Beside => {
                     let ink = node.ring.unwrap_or(INK);

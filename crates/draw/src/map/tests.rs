@@ -53,6 +53,23 @@ fn floors_keep_their_metres_apart() {
 }
 
 #[test]
+fn names_stand_within_the_picture() {
+    let places = [place(0.0, 0.0, 0), place(50.0, 4.0, 0)];
+    let mut named = map(Places::Known(places.to_vec()), 2);
+    for node in &mut named.nodes {
+        node.caption = Caption::Small;
+    }
+    let svg = named.to_svg();
+    let anchor_of = |name: &str| {
+        let text = svg
+            .split("<text")
+            .find(|text| text.contains(&format!(">{name}<")));
+        text.is_some_and(|text| text.contains("text-anchor=\"end\""))
+    };
+    assert_eq!([anchor_of("0"), anchor_of("1")], [false, true], "{svg}");
+}
+
+#[test]
 fn unknown_places_are_drawn_all_the_same() {
     let columns = [("a".to_owned(), vec![0]), ("b".to_owned(), vec![1, 2])];
     let svg = map(Places::Columns(columns.to_vec()), 4).to_svg();

@@ -53,6 +53,11 @@ impl Description {
     pub fn is_station(&self, node: NodeId) -> bool {
         node == self.sink || self.beside.contains(&node)
     }
+    /// All base stations, [`Self::sink`] first.
+    pub fn stations(&self) -> Vec<NodeId> {
+        let stations = [&self.sink].into_iter().chain(&self.beside);
+        stations.copied().collect()
+    }
     /// The indices of all base stations, that of [`Self::sink`] first.
     pub fn station_indices(&self) -> impl Iterator<Item = usize> + '_ {
         let stations = [&self.sink].into_iter().chain(&self.beside);

@@ -141,6 +141,7 @@ impl Log {
                     round: self.round,
                     received: self.received,
                     rate: BitRate::of_bytes(bytes, since),
+                    since,
                 });
             }
             pipeline::Event::RoundReported {

@@ -109,6 +109,7 @@ pub fn arrived(round: u32, received: u32, air_bytes: u32, time: Duration) -> Pro
         round,
         received,
         rate: BitRate::of_bytes(u64::from(received) * u64::from(air_bytes), time),
+        since: time,
     }
 }
 
