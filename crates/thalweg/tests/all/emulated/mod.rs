@@ -8,3 +8,4 @@ mod draws;
 mod perturbed;
 mod run;
 mod sleep;
+mod scratch;

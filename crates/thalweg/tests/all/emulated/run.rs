@@ -29,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a job did, from the order to the object.
 pub(crate) struct Run {
+    pub(crate) told: String,
     /// As reports have it.
     pub(crate) goodput_kbps: f64,
     /// Frames sent since the network was first asked for the object: all but those that roused it and measured links,
@@ -135,6 +136,7 @@ fn collect(testbed: &Testbed, seed: u64, network: &mut impl Metered) -> Run {
     let before = watched.before_transfer.unwrap();
     let summary = &report.outcome.summary;
     Run {
+        told: format!("rounds {} first {:?} route {:?}", summary.rounds, summary.first_round_reliability, summary.hops),
         goodput_kbps: summary.goodput_kbps,
         transfer_frames: network.frames() - before,
         frames: network.frames() - frames,
@@ -153,6 +155,14 @@ pub(crate) fn emulated(
     turn: Duration,
     frames: Option<&mut Vec<SentFrame>>,
 ) -> Run {
+    emulated_at(testbed, (seed, perturbation), (turn, AT_REST), frames)
+}
+pub(crate) fn emulated_at(
+    testbed: &Testbed,
+    (seed, perturbation): (u64, Perturbation),
+    (turn, at_rest): (Duration, SimTime),
+    frames: Option<&mut Vec<SentFrame>>,
+) -> Run {
     let (images, identity) = images();
     let [mote, station] = images.each_ref().map(|elf| Program { elf, identity });
     let site = Site::new(testbed.clone(), seed);
@@ -163,7 +173,7 @@ pub(crate) fn emulated(
         perturbation,
     );
     let mut network = network.unwrap();
-    network.run(AT_REST).unwrap();
+    network.run(at_rest).unwrap();
     if frames.is_some() {
         network.network.world_mut().record();
     }
