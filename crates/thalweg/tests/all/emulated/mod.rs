@@ -8,4 +8,3 @@ mod draws;
 mod perturbed;
 mod run;
 mod sleep;
-mod scratch;

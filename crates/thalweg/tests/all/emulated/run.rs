@@ -29,9 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a job did, from the order to the object.
 pub(crate) struct Run {
-    pub(crate) told: String,
     /// As reports have it.
     pub(crate) goodput_kbps: f64,
+    /// The share of packets that arrived in the first round.
+    pub(crate) first_round: f64,
     /// Frames sent since the network was first asked for the object: all but those that roused it and measured links,
     /// of which there are as many as motes happened to hear a train early.
     pub(crate) transfer_frames: u64,
@@ -136,8 +137,8 @@ fn collect(testbed: &Testbed, seed: u64, network: &mut impl Metered) -> Run {
     let before = watched.before_transfer.unwrap();
     let summary = &report.outcome.summary;
     Run {
-        told: format!("rounds {} first {:?} route {:?}", summary.rounds, summary.first_round_reliability, summary.hops),
         goodput_kbps: summary.goodput_kbps,
+        first_round: summary.first_round_reliability.unwrap(),
         transfer_frames: network.frames() - before,
         frames: network.frames() - frames,
         hops: summary.hops,
@@ -155,12 +156,15 @@ pub(crate) fn emulated(
     turn: Duration,
     frames: Option<&mut Vec<SentFrame>>,
 ) -> Run {
-    emulated_at(testbed, (seed, perturbation), (turn, AT_REST), frames)
+    emulated_from(AT_REST, testbed, (seed, perturbation), turn, frames)
 }
-pub(crate) fn emulated_at(
+
+/// The same, by a job that begins at `begin`.
+pub(crate) fn emulated_from(
+    begin: SimTime,
     testbed: &Testbed,
     (seed, perturbation): (u64, Perturbation),
-    (turn, at_rest): (Duration, SimTime),
+    turn: Duration,
     frames: Option<&mut Vec<SentFrame>>,
 ) -> Run {
     let (images, identity) = images();
@@ -173,7 +177,7 @@ pub(crate) fn emulated_at(
         perturbation,
     );
     let mut network = network.unwrap();
-    network.run(at_rest).unwrap();
+    network.run(begin).unwrap();
     if frames.is_some() {
         network.network.world_mut().record();
     }
