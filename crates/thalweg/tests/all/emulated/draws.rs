@@ -59,7 +59,8 @@ fn off_by_one(draws: &[[Run; 2]], what: impl Fn(&Run) -> f64) -> f64 {
 #[ignore = "needs images"]
 fn two_draws_are_as_fast_as_the_simulators() {
     let draws = &draw(&motes20(), 1..=2);
-    assert!(off_by_one(draws, |run| run.goodput_kbps) < 0.02);
+    // A hop that loses a packet has a third round, and whether one does is drawn.
+    assert!(off_by_all(draws, |run| run.goodput_kbps) < 0.02);
     // Both measure their links, and plans may differ by a hop.
     let by_hop = |run: &Run| run.transfer_frames as f64 / f64::from(run.hops);
     assert!(off_by_one(draws, by_hop) < 0.02);
