@@ -246,6 +246,8 @@ fn description(
         paths: Option<u8>,
         hops: Option<u8>,
         seed: u64,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        secure: bool,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         loss: Vec<String>,
     }
@@ -278,6 +280,7 @@ fn description(
         paths: args.paths,
         hops: args.hops,
         seed: args.seed,
+        secure: args.secure,
         loss: (args.loss.iter())
             .map(|loss| format!("{}-{}:{}", loss.from, loss.to, loss.share))
             .collect(),

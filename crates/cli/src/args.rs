@@ -211,8 +211,9 @@ pub(crate) struct CollectArgs {
     /// [default: they have just been switched on].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
-    /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg).
-    #[arg(long, conflicts_with_all = ["all_nodes", "gateway", "port"])]
+    /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg,
+    /// hop-by-hop).
+    #[arg(long, conflicts_with_all = ["gateway", "port"])]
     pub(crate) secure: bool,
     /// Go on measuring links for this long, in the network's time, while no working route leads to a node (thalweg,
     /// hop-by-hop) [default: 12h for a node that was heard, or where links come and go; 30min for another, which is

@@ -38,9 +38,10 @@ pub(crate) fn run(args: &FaultArgs) -> Result<(), Failure> {
     if args.power {
         return power(args);
     }
-    let whom = match args.outsider {
-        true => Whom::Outsider,
-        false => Whom::Nature,
+    let whom = match (args.outsider, args.secure) {
+        (true, _) => Whom::Outsider,
+        (false, true) => Whom::OutsiderWithoutKeys,
+        (false, false) => Whom::Nature,
     };
     match (args.seed, &args.replay) {
         (Some(seed), _) if args.script => print(&draw(seed, whom).to_text()),
@@ -195,8 +196,9 @@ fn many(args: &FaultArgs, whom: Whom) -> Result<(), Failure> {
     }
     match first {
         Some((seed, breach)) => Err(Failure::Job(format!(
-            "{}; again: thalweg fault --seed {seed}",
-            broke(breach, Some(*seed))
+            "{}; again: thalweg fault{} --seed {seed}",
+            broke(breach, Some(*seed)),
+            if args.secure { " --secure" } else { "" }
         ))),
         None if interrupt.is_set() => Err(Failure::Job("interrupted".to_owned())),
         None => Ok(()),

@@ -239,7 +239,9 @@ impl Config {
             let protocol = self.transfers.protocol;
             if !protocol.is_sealed() {
                 let name = protocol.name;
-                return Err(format!("security: {name} is not sealed; thalweg is"));
+                return Err(format!(
+                    "security: {name} is not sealed; thalweg and hop-by-hop are"
+                ));
             }
         }
         for network in self.networks() {

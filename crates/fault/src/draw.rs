@@ -4,7 +4,9 @@
 //! Tests: at the end.
 
 use crate::network::CHANNELS;
-use crate::script::{Act, Fade, Fault, FrameFault, Idle, Link, Script, Step, Strike, STRONG_DBM};
+use crate::script::{
+    Act, Fade, Fault, FrameFault, Idle, Link, Script, Security, Step, Strike, STRONG_DBM,
+};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use thalweg_medium::random::{stream, Stream};
@@ -17,6 +19,8 @@ pub enum Whom {
     Nature,
     /// An outsider with a radio, and nature.
     Outsider,
+    /// The same, where all nodes have keys and he has none.
+    OutsiderWithoutKeys,
 }
 
 /// Powers of strong links, and of the others, in dBm.
@@ -61,6 +65,10 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
             true => (rng.random_range(0.01..0.2_f64) * 100.0).round() / 100.0,
             false => 0.0,
         },
+        security: match whom {
+            Whom::Nature | Whom::Outsider => Security::None,
+            Whom::OutsiderWithoutKeys => Security::Keys,
+        },
         links: links(rng, nodes),
         steps,
         fades: Vec::new(),
@@ -80,7 +88,7 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
             });
         }
     }
-    if whom == Whom::Outsider {
+    if whom != Whom::Nature {
         for _ in 0..rng.random_range(1..=3) {
             let act = act(rng, &script, span_ms);
             script.strikes.push(act);
@@ -206,10 +214,10 @@ mod tests {
     #[test]
     fn one_seed_one_script_and_each_can_be_read() {
         for seed in 0..500 {
-            for whom in [Whom::Nature, Whom::Outsider] {
+            for whom in [Whom::Nature, Whom::Outsider, Whom::OutsiderWithoutKeys] {
                 let script = draw(seed, whom);
                 assert_eq!(script, draw(seed, whom), "seed {seed}");
-                assert_eq!(script.has_outsider(), whom == Whom::Outsider);
+                assert_eq!(script.has_outsider(), whom != Whom::Nature);
                 let read = Script::parse(&script.to_text());
                 assert_eq!(read.as_ref(), Ok(&script), "seed {seed}");
             }

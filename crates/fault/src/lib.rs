@@ -21,5 +21,7 @@ mod shrink;
 pub use breach::{Breach, BreachKind};
 pub use draw::{draw, Whom};
 pub use run::{run, Ran};
-pub use script::{Act, Fade, Fault, FrameFault, Idle, Link, Script, ScriptError, Step, Strike};
+pub use script::{
+    Act, Fade, Fault, FrameFault, Idle, Link, Script, ScriptError, Security, Step, Strike,
+};
 pub use shrink::shrink;

@@ -7,17 +7,20 @@ use crate::air::{Gap, Weather};
 use crate::breach::Breach;
 use crate::outsider::Outsider;
 use crate::party::{Party, Victim};
-use crate::script::{Act, Fault, Idle, Script, Strike};
+use crate::script::{Act, Fault, Idle, Script, Security as Keyed, Strike};
 use crate::shelf::{May, Node, Shelf};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
+use thalweg_host::security::{MemoryNumbers, Security};
 use thalweg_host::transfer::pipeline::Order;
 use thalweg_medium::{EarId, Environment, Interference, Medium, Source, Variation};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::{Command, Event};
+use thalweg_protocols::seals::Seals;
 use thalweg_sim::{Aired, Board, Fault as Broken, Network as Simulation, Observer, SimError};
+use thalweg_simnet::security::simulated_keys;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::hop::{HopRoute, Subject};
 use thalweg_wire::route::ObjectRange;
@@ -47,6 +50,8 @@ pub(crate) struct Field {
     /// The latest frame of each kind, where an outsider takes part.
     latest: Option<BTreeMap<u8, (FrameBuf, Channel)>>,
     outsiders: Outsiders,
+    /// The keys of the nodes, and the numbers of the base station's floods; none where nodes have none.
+    security: Option<Security>,
     /// Until when each node may be read by an order.
     ordered: Vec<SimTime>,
     /// What broke first.
@@ -85,13 +90,21 @@ impl Field {
         let air = Weather::new(Medium::new(environment, script.seed), gaps.collect());
         let config = config(script, board);
         let timing = board.timing;
+        let security = security(script);
+        let keys = security.as_ref().map(|security| security.keys.clone());
+        // An outsider has none.
+        let seals = move |n: usize| keys.as_ref().filter(|_| n < nodes).map(|keys| keys.seals());
+        let made = seals.clone();
         let made = move |n: usize, shelf: Shelf| {
-            let node = Node::new(id(n as u16 + 1), config, timing, shelf);
-            Party::Mote(Box::new(Victim::new(node)))
+            Node::guarded((id(n as u16 + 1), made(n)), config, timing, shelf)
+        };
+        let shelf = |n: usize| match security.as_ref().filter(|_| n < nodes) {
+            Some(security) => Shelf::proving(security.keys.proof(id(n as u16 + 1))),
+            None => Shelf::default(),
         };
         let engines = (0..ears).map(|n| match outsiders.radio == Some(n) {
             true => Party::Outsider(Outsider::default()),
-            false => made(n, Shelf::default()),
+            false => Party::Mote(Box::new(Victim::new(made(n, shelf(n))))),
         });
         let boards = std::slice::from_ref(board);
         let mut net = Simulation::on(air, boards, engines.collect(), script.seed)
@@ -99,13 +112,14 @@ impl Field {
         net.restart_with(Box::new(move |n, before| match before {
             Party::Outsider(_) => Party::Outsider(Outsider::default()),
             Party::Mote(victim) => {
-                let node = Node::new(
-                    id(n as u16 + 1),
-                    config,
-                    timing,
-                    victim.node.store_mut().kept(),
-                );
-                Party::Mote(Box::new(Victim::new(node.restarted())))
+                let kept = victim.node.guard().as_ref().map(Seals::kept);
+                let shelf = victim.node.store_mut().kept();
+                let guard = (id(n as u16 + 1), seals(n));
+                let mut node = Node::guarded(guard, config, timing, shelf).restarted();
+                if let Some(kept) = kept {
+                    node.restore(kept);
+                }
+                Party::Mote(Box::new(Victim::new(node)))
             }
         }));
         let mut agenda = script.strikes.clone();
@@ -116,6 +130,7 @@ impl Field {
             agenda,
             latest: has_outsider.then(BTreeMap::new),
             outsiders,
+            security,
             ordered: vec![SimTime::ZERO; ears],
             breach: None,
             counted: (0, 0),
@@ -288,6 +303,14 @@ pub(crate) const fn at(ms: u64) -> SimTime {
     SimTime::from_nanos(ms.saturating_mul(1_000_000))
 }
 
+/// The keys of a script's network.
+pub(crate) fn security(script: &Script) -> Option<Security> {
+    (script.security == Keyed::Keys).then(|| Security {
+        keys: Arc::new(simulated_keys(script.seed)),
+        numbers: Arc::new(MemoryNumbers::default()),
+    })
+}
+
 /// What the nodes agree on.
 fn config(script: &Script, board: &Board) -> floodnet::Config {
     let mut config = floodnet::Config::default().on(&board.timing);
@@ -400,6 +423,11 @@ impl Network for Field {
             let until = self.net.now() + Duration::from_secs(source + LINGER_S);
             self.ordered[n] = self.ordered[n].max(until);
             self.allow(n, May::Read);
+        }
+        if let Some(security) = &self.security {
+            if let Some(numbers) = security.before(&order)? {
+                self.net.command(n, numbers);
+            }
         }
         self.net.command(n, order);
         self.check();

@@ -3,7 +3,7 @@
 //! Time base: simulated time. Invariant: the same script, the same end. Tests: `run_tests.rs`.
 
 use crate::breach::Breach;
-use crate::network::{at, id, Field, CHANNELS};
+use crate::network::{at, id, security, Field, CHANNELS};
 use crate::script::{Script, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Continue};
@@ -98,7 +98,7 @@ fn description(script: &Script, board: &Board, ids: Vec<NodeId>) -> Description 
         positions: None,
         sink: id(1),
         beside: Vec::new(),
-        keys: None,
+        keys: security(script).map(|security| security.keys),
         channels: None,
         timing: board.timing,
         draw: (stream, script.seed),

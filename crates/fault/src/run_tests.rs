@@ -1,7 +1,7 @@
 use crate::breach::BreachKind;
 use crate::campaign::guarded;
 use crate::draw::{draw, Whom};
-use crate::script::{Act, Fault, Idle, Link, Script, Step, Strike};
+use crate::script::{Act, Fault, Idle, Link, Script, Security, Step, Strike};
 use crate::shrink::shrink;
 
 /// A row of three nodes, and an object of the last.
@@ -13,6 +13,7 @@ fn row() -> Script {
         board: "telosb".to_owned(),
         idle: Idle::Listens,
         foreign_traffic: 0.0,
+        security: Security::None,
         links: vec![link(1, 2), link(2, 3)],
         steps: vec![Step::Fetch {
             from: 3,
@@ -80,8 +81,33 @@ fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
     assert_eq!(guarded(&again).unwrap_err(), breach);
 }
 
+/// The same outsider where nodes have keys: nobody reads an object out for him.
+#[test]
+fn nodes_with_keys_obey_no_outsider() {
+    let mut script = row();
+    script.steps.push(Step::Pause { ms: 760_000 });
+    let act = Act::Fetch { from: 3 };
+    script.strikes = vec![strike(720_000, Fault::Outsider(act))];
+    let open = guarded(&script).unwrap_err();
+    assert_eq!(open.kind(), BreachKind::Unordered, "{open}");
+    script.security = Security::Keys;
+    let ran = guarded(&script).unwrap();
+    assert_eq!((ran.done, ran.delivered), (2, 1), "{ran:?}");
+    assert_eq!(Script::parse(&script.to_text()).unwrap(), script);
+}
+
+/// Whatever he replays and forges, nothing that must hold breaks, and nothing excuses it.
+#[test]
+fn outsiders_without_keys_break_nothing() {
+    for seed in 1..40 {
+        let script = draw(seed, Whom::OutsiderWithoutKeys);
+        let ended = guarded(&script);
+        assert!(ended.is_ok(), "seed {seed}: {ended:?}");
+    }
+}
+
 /// Scripts that broke something once, as they were printed.
-const FOUND: [&str; 1] = [
+const FOUND: [&str; 2] = [
     // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
     r#"
     seed = 4173
@@ -91,6 +117,17 @@ const FOUND: [&str; 1] = [
     foreign_traffic = 0.0
     link = [{ a = 1, b = 3, dbm = -77.0 }]
     strike = [{ at_ms = 9538, node = 1, what = { frames = { count = 1, each = { flip = { bit = 65460 } } } } }]
+    "#,
+    // A frame with a flipped bit announced a turn of half an hour, through which its receiver heard nothing else.
+    r#"
+    seed = 3810
+    nodes = 8
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 2, b = 3, dbm = -69.0 }, { a = 3, b = 4, dbm = -78.0 }, { a = 4, b = 5, dbm = -56.0 }, { a = 5, b = 6, dbm = -72.0 }, { a = 6, b = 7, dbm = -68.0 }, { a = 6, b = 8, dbm = -73.0 }, { a = 1, b = 4, dbm = -57.0 }]
+    step = [{ fetch = { from = 8, bytes = 1 } }]
+    strike = [{ at_ms = 1091, node = 8, what = { frames = { count = 12, each = { flip = { bit = 30778 } } } } }]
     "#,
 ];
 

@@ -35,6 +35,9 @@ pub struct Script {
     pub idle: Idle,
     /// Share of the time that foreign traffic takes on channels 15, 20, 25 and 26; 0 for none.
     pub foreign_traffic: f64,
+    /// Whether the nodes have keys.
+    #[serde(default, skip_serializing_if = "Security::is_none")]
+    pub security: Security,
     /// Who hears whom.
     #[serde(rename = "link", default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
@@ -57,6 +60,25 @@ pub enum Idle {
     Listens,
     /// They rest, and are roused.
     Rests,
+}
+
+/// Whether nodes have keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Security {
+    /// They have none.
+    #[default]
+    None,
+    /// They do, and act on nothing that is not sealed. No outsider has any.
+    Keys,
+}
+
+impl Security {
+    // As serde wants it.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// Two nodes that hear each other.
@@ -276,12 +298,16 @@ impl Script {
 
     /// Whether a breach of this kind is what frames without a keyed check allow: an outsider's word is taken, and so is a
     /// frame in which a bit was flipped past the check sequence. Nothing excuses a panic, a node that is kept busy, a report
-    /// that contradicts itself; and nothing but an outsider an object that is not its node's, or does not come.
+    /// that contradicts itself; and nothing but an outsider an object that is not its node's, or does not come. Where nodes
+    /// have keys, nothing excuses anything.
     pub fn excuses(&self, kind: BreachKind) -> bool {
         let is_flip = |strike: &Strike| match strike.what {
             Fault::Frames { each, .. } => matches!(each, FrameFault::Flip { .. }),
             _ => false,
         };
+        if self.security == Security::Keys {
+            return false;
+        }
         match kind {
             BreachKind::Unordered | BreachKind::Survey => {
                 self.has_outsider() || self.strikes.iter().any(is_flip)

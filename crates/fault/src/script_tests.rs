@@ -72,4 +72,9 @@ fn nothing_excuses_a_panic_and_only_an_outsider_an_object_that_does_not_come() {
     assert_eq!(excused(BreachKind::Unordered), [true, true, false]);
     assert_eq!(excused(BreachKind::Undelivered), [true, false, false]);
     assert_eq!(excused(BreachKind::Stuck), [false; 3]);
+    let keyed = Script {
+        security: Security::Keys,
+        ..outsider
+    };
+    assert!(!keyed.excuses(BreachKind::Unordered));
 }

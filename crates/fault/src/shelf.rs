@@ -2,13 +2,15 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use thalweg_host::object::Memory;
+use thalweg_host::object::{Memory, Proof};
 use thalweg_host::transfer::pipeline::MAX_NODES;
 use thalweg_protocols::mote::Mote;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+use thalweg_protocols::seals::Seals;
+use thalweg_wire::seal::SoftwareAes;
 
 /// The node of a scenario.
-pub(crate) type Node = Mote<Shelf, 160, MAX_NODES>;
+pub(crate) type Node = Mote<Shelf, 160, MAX_NODES, Option<Seals<SoftwareAes>>>;
 
 /// What a node may do with its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +36,13 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
+    /// One whose objects have this `proof`.
+    pub(crate) fn proving(proof: Proof) -> Self {
+        Self {
+            memory: Memory::proving(proof),
+            ..Self::default()
+        }
+    }
     /// From now on it may do that.
     pub(crate) const fn allow(&mut self, may: May) {
         self.may = may;

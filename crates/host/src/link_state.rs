@@ -286,6 +286,14 @@ pub struct LinkState {
     last_resort: LastResort,
 }
 
+/// What may carry an object in a network that is secured, or open, as `sealing` says, where chains would lose much.
+pub const fn last_resort(sealing: Sealing) -> LastResort {
+    match sealing {
+        Sealing::Open => LastResort::Any,
+        Sealing::Sealed => LastResort::Hops,
+    }
+}
+
 impl LinkState {
     /// `place` with the `links` that it has, and node `sink` to bring data to, with pipelines on `channels`;
     /// where none are named, on those that link the network best. `draw` and `seed` draw what is left to
@@ -323,10 +331,7 @@ impl LinkState {
     /// The same in a network that is secured, or open, as `sealing` says: plans are made of what is sealed alone.
     #[must_use]
     pub const fn sealed(mut self, sealing: Sealing) -> Self {
-        self.last_resort = match sealing {
-            Sealing::Open => LastResort::Any,
-            Sealing::Sealed => LastResort::None,
-        };
+        self.last_resort = last_resort(sealing);
         self
     }
 

@@ -206,13 +206,9 @@ impl Protocol {
         };
         match self.family {
             Family::Pipeline(of) => match of.measures_again() {
-                true if of.is_sealed() => &[
-                    Paths, Hops, Channels, Loss, Age, Idle, Patience, Pcap, Explain, AllNodes,
-                    Sinks, Plan, Secure,
-                ],
                 true => &[
                     Paths, Hops, Channels, Loss, Age, Idle, Patience, Pcap, Explain, AllNodes,
-                    Sinks, Plan,
+                    Sinks, Plan, Secure,
                 ],
                 false => &[
                     Paths, Hops, Channels, Loss, Age, Idle, Pcap, Explain, AllNodes, Sinks, Plan,
@@ -265,7 +261,7 @@ impl Pipelined {
     }
     /// Whether a secured network carries it: frames of papers have nothing sealed.
     pub const fn is_sealed(self) -> bool {
-        matches!(self.scheme, Scheme::Thalweg)
+        matches!(self.scheme, Scheme::Thalweg | Scheme::HopByHop)
     }
     /// P3 as published: what a broken transfer is tried again as.
     pub const P3: Self = Self::plain(P);

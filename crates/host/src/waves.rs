@@ -12,6 +12,7 @@ pub use schedule::{linger, Air, Landing, Planned, Schedule, Terms};
 
 use crate::job::{self, Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};
+use crate::object::Proof;
 use crate::outcome::Summary;
 use crate::transfer::account::{expected as predicted, Account};
 use crate::transfer::log::Log;
@@ -26,6 +27,7 @@ use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{BitRate, Duration, NodeId};
 use thalweg_wire::route::{Groups, Probe, Progress, Route, Scheme};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Between the wake-up floods of two sinks, once the first has reached all nodes.
 const APART: Duration = Duration::from_millis(8);
@@ -118,6 +120,7 @@ impl TransferResult {
         let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
         Summary {
             verified: self.object.is_some(),
+            sealed: self.object.is_some() && account.sealing == Sealing::Sealed,
             bytes,
             goodput_kbps: match self.object {
                 Some(_) => BitRate::of_bytes(bytes, duration).kbps(),
@@ -197,6 +200,15 @@ impl Wave {
             stops: Vec::new(),
             reports: VecDeque::new(),
         }
+    }
+
+    /// The same where what `proof` has for a source shows that its object is whole.
+    #[must_use]
+    pub fn proved_by(mut self, proof: impl Fn(NodeId) -> Proof) -> Self {
+        for transfer in &mut self.transfers {
+            transfer.log.proof = proof(transfer.route.source);
+        }
+        self
     }
 
     fn output(&mut self, ordered: NetworkTime, end: NetworkTime) -> WaveResult {

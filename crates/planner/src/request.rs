@@ -151,8 +151,8 @@ pub enum LastResort {
     /// Chains by P3's rounds, or one path hop by hop.
     #[default]
     Any,
-    /// Nothing: in a secured network only the chains are sealed.
-    None,
+    /// One path hop by hop: in a secured network P3's rounds are not sealed.
+    Hops,
 }
 
 /// A route wanted. [`RouteRequest::new`] gives P3's defaults; change the fields that differ.

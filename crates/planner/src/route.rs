@@ -54,12 +54,13 @@ pub fn plan(
     match request.backups {
         // Hops that were asked for are a pipeline's.
         Backups::None => plan_pipeline(links, request, rng),
-        Backups::Relays if request.hops.is_some() || request.last_resort == LastResort::None => {
-            plan_pipeline(links, request, rng)
-        }
+        Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng),
         Backups::Relays => {
             let planned = plan_pipeline(links, request, rng);
-            let planned = without_backups(planned, links, request, rng);
+            let planned = match request.last_resort {
+                LastResort::Any => without_backups(planned, links, request, rng),
+                LastResort::Hops => planned,
+            };
             quicker(planned, links, request, rng)
         }
     }

@@ -15,7 +15,7 @@ use thalweg_host::collector::{
 use thalweg_host::job::{run, Failure, Watch};
 use thalweg_host::link_state;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
-use thalweg_host::object::{Holds, Memory};
+use thalweg_host::object::{Holds, Memory, Proof};
 use thalweg_host::recovery::{self, Reports, Sought, Turn};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::security::NetworkKeys;
@@ -456,6 +456,10 @@ impl Motes {
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.nodes.offer(source, object);
     }
+    /// What shows that an object is the whole of node `source`'s.
+    pub fn proof(&self, source: usize) -> Proof {
+        self.collector.proof(self.nodes.ids[source])
+    }
     /// Packets of the object that node `source` offers, on `terms`.
     pub fn packets(&self, source: usize, terms: &TransferTerms) -> u32 {
         let info = self.nodes.net.engine(source).pipeline().store().info();
@@ -560,7 +564,8 @@ impl Motes {
         watch: Watch<'_>,
     ) -> Result<Transfer, RunError> {
         self.nodes.hear(&[plan.sink]);
-        let over = ProtocolPlan::new(Arc::new(plan.clone()), Pipelined::plain(scheme));
+        let (plan, protocol) = (Arc::new(plan.clone()), Pipelined::plain(scheme));
+        let over = ProtocolPlan::new(plan, protocol, self.collector.sealing());
         let observations = &mut Observations::default();
         let carried = (self.collector).carry(&mut self.nodes, &over, terms, watch, observations);
         Ok(carried?)

@@ -6,11 +6,13 @@ use std::ops::ControlFlow::{Break, Continue};
 use thalweg_host::collector::clean_channels;
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::{Family, Pipelined};
+use thalweg_protocols::seals::STATIONS;
 use thalweg_simnet::campaign::{empty, CampaignError, InWave, Settings, Sources};
 use thalweg_simnet::collect::ProgressObserver;
 use thalweg_simnet::fetch::{CollectRequest, Explain, Report};
 use thalweg_testbeds::{Site, Station};
 use thalweg_units::NodeId;
+use thalweg_wire::seal::frame::Sealing;
 
 /// A request for the objects of all nodes but the base stations.
 #[derive(Debug)]
@@ -51,6 +53,12 @@ impl Network {
             return Err(Error::Option {
                 option: "idle",
                 why: "several base stations rouse no network yet; name one".to_owned(),
+            });
+        }
+        if sinks.len() > STATIONS && site.sealing() == Sealing::Sealed {
+            return Err(Error::Option {
+                option: "secure",
+                why: format!("nodes with keys obey {STATIONS} base stations at most"),
             });
         }
         let nodes = self.testbed().nodes.iter().map(|node| node.id);

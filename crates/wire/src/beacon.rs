@@ -11,6 +11,9 @@ use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 /// The step of all times: 0.1 ms.
 pub const TIME_STEP: Duration = Duration::from_micros(100);
 
+/// The longest that a node's turn may take: no node waits longer for its end. P3's survey has 16 s.
+pub const MAX_TURN: Duration = Duration::from_secs(600);
+
 /// A node's broadcast that its neighbours count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beacon {
@@ -79,17 +82,29 @@ impl Announce {
             beacons: r.u8()?,
             interval: TIME_STEP * u64::from(r.u16()?),
         };
-        let none = repr.channels.is_empty() || repr.beacons == 0 || repr.interval.is_zero();
-        if none || r.remaining() > 0 {
-            return Err(WireError::Malformed);
+        match repr.is_possible() && r.remaining() == 0 {
+            true => Ok(repr),
+            false => Err(WireError::Malformed),
         }
-        Ok(repr)
+    }
+    /// How long the turn takes.
+    pub const fn turn(&self) -> Duration {
+        let beacons = self.beacons as u64 * self.channels.len() as u64;
+        Duration::from_nanos(self.interval.as_nanos() * beacons)
+    }
+    fn is_possible(&self) -> bool {
+        let has_beacons = !self.channels.is_empty() && self.beacons > 0;
+        has_beacons && !self.interval.is_zero() && self.turn() <= MAX_TURN
     }
     /// Writes the content of a flood.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that is no number of steps.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that is no number of steps, or a turn that
+    /// is none or longer than [`MAX_TURN`].
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        if !self.is_possible() {
+            return Err(WireError::Malformed);
+        }
         Kind::Announce.emit(self.campaign, w)?;
         w.u16(self.node.get())?.u16(self.channels.bits())?;
         w.u8(self.beacons)?.u16(steps(self.interval)?)?;

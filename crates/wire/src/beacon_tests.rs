@@ -25,7 +25,7 @@ proptest! {
     #[test]
     fn an_announcement_round_trips(
         id in 0..=NodeId::MAX.get(), campaign: u8, bits in 1u16.., beacons in 1u8..,
-        steps in 1u16..,
+        steps in 1u16..=1_000,
     ) {
         let announce = Announce {
             campaign: Campaign::new(campaign),
@@ -51,6 +51,28 @@ proptest! {
             prop_assert_eq!(&content[1..], &bytes[1..]);
         }
     }
+}
+
+#[test]
+fn a_turn_longer_than_any_node_waits_is_refused() {
+    let with = |steps: u64| {
+        let announce = Announce {
+            campaign: Campaign::new(1),
+            node: NodeId::new(3).unwrap(),
+            channels: ChannelSet::from_bits(0xf),
+            beacons: 250,
+            interval: TIME_STEP * steps,
+        };
+        (announce.turn(), FrameBuf::build(|w| announce.emit(w)))
+    };
+    let (turn, longest) = with(6_000);
+    let mut longest = longest.unwrap();
+    assert_eq!(turn, MAX_TURN);
+    assert!(Announce::parse(&longest).is_ok());
+    assert_eq!(with(6_001).1, Err(WireError::Malformed));
+    // The last byte is the interval's higher one.
+    *longest.last_mut().unwrap() += 1;
+    assert_eq!(Announce::parse(&longest), Err(WireError::Malformed));
 }
 
 #[test]

@@ -144,14 +144,9 @@ pub fn is_sealed(content: &[u8]) -> bool {
 }
 /// Has a `content` say so.
 pub(crate) fn mark_sealed(content: &mut FrameBuf) -> Result<(), WireError> {
-    // The number that follows is four bytes.
-    match content.len() {
-        0..=4 => Err(WireError::Truncated),
-        _ => {
-            content[0] |= SEALED_BIT;
-            Ok(())
-        }
-    }
+    let first = content.first_mut().ok_or(WireError::Truncated)?;
+    *first |= SEALED_BIT;
+    Ok(())
 }
 /// A flood's `content` without what seals it.
 pub fn opened_content(content: &[u8]) -> &[u8] {
@@ -179,6 +174,8 @@ pub enum Kind {
     Sweep,
     /// What one node received in a sweep: [`crate::levels::Levels`].
     Levels,
+    /// In a secured network, a [`Kind::Sweep`] that another node than its sink repeats ([`crate::seal::survey`]).
+    Repeat,
 }
 
 /// Which measurement something belongs to: counts modulo 16.
@@ -204,13 +201,14 @@ impl Campaign {
 /// The first byte of a flood's content has campaign (high four bits; 0 of [`Kind::Application`]), whether it is
 /// sealed, and kind (low three bits).
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Application,
         Self::Announce,
         Self::Schedule,
         Self::Report,
         Self::Sweep,
         Self::Levels,
+        Self::Repeat,
     ];
 
     /// Reads that byte.

@@ -81,6 +81,7 @@ fn floods_that_are_none_are_refused() {
         Kind::Report,
         Kind::Sweep,
         Kind::Levels,
+        Kind::Repeat,
     ];
     for (byte, kind) in (0x30..).zip(kinds) {
         assert_eq!(tag(byte), Ok(kind));
@@ -92,7 +93,7 @@ fn floods_that_are_none_are_refused() {
             );
         }
     }
-    assert_eq!(tag(0x36), Err(WireError::Malformed));
+    assert_eq!(tag(0x37), Err(WireError::Malformed));
     let mut frame = FrameBuf::from_slice(&good).unwrap();
     patch_relay(&mut frame, 40);
     assert_eq!(frame[6], 0x60 | MAX_RELAY, "N_tx stays");

@@ -4,10 +4,13 @@
 //! after the MAC header, whose sequence number is the low byte of the number: dispatch, transfer (2), position (1), then
 //! the fields of the kind. Packet 0 of a transfer describes the object; the others carry its bytes. Addresses of a route
 //! of more than 32 nodes are counted from the lowest, in as many bits as the farthest needs, so that a call holds them.
-//! Tests: `hop_tests.rs`.
+//! Calls of a sealed route have room for a trailer at their end, which [`crate::seal::frame`] writes; it also puts a MIC
+//! behind every other frame. Tests: `hop_tests.rs`.
 
 use crate::bits::{BitReader, BitWriter};
+use crate::flood::TRAILER_BYTES;
 use crate::route::ObjectRange;
+use crate::seal::frame::{Sealing, MIC_BYTES};
 use crate::{dispatch, mac, phy, FrameBuf, Reader, WireError, Writer};
 use thalweg_units::{Channel, NodeId};
 
@@ -15,7 +18,10 @@ use thalweg_units::{Channel, NodeId};
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 6;
 /// The longest payload.
 pub const MAX_PAYLOAD: u8 = (phy::MAX_MPDU - HEADER_BYTES) as u8;
-/// The most hops of a route: of 60 where no two addresses are more than 511 apart, of 48 up to 8,191, of 41 any.
+/// The longest payload in a sealed transfer, where a MIC follows.
+pub const MAX_SEALED_PAYLOAD: u8 = MAX_PAYLOAD - MIC_BYTES;
+/// The most hops of a route: of 60 where no two addresses are more than 511 apart, of 48 up to 8,191, of 41 any. Of a
+/// sealed one 53, 42 and 36.
 pub const MAX_HOPS: u8 = 60;
 /// The most packets of a block: what a relay stores.
 pub const BLOCK: u8 = 16;
@@ -25,6 +31,9 @@ pub const CONTROL_BYTES: usize = mac::HEADER_BYTES + 8;
 const REPORT_BIT: u8 = 0x80;
 /// The same: calls go on all channels.
 const EVERYWHERE_BIT: u8 = 0x40;
+/// Beside the payload: the transfer is sealed. Nodes without keys know no such payload.
+const SEALED_BIT: u8 = 0x80;
+const _: () = assert!(MAX_PAYLOAD < SEALED_BIT);
 const MAX_NODES: usize = MAX_HOPS as usize + 1;
 /// The most nodes whose addresses are written as they are.
 const PLAIN_NODES: usize = 32;
@@ -66,6 +75,7 @@ pub struct HopRoute {
     pub range: ObjectRange,
     /// Payload of a packet, 1 to [`MAX_PAYLOAD`].
     payload: u8,
+    sealing: Sealing,
     nodes: [NodeId; MAX_NODES],
     /// Two to a byte, the first in its low bits.
     channels: [u8; MAX_NODES.div_ceil(2)],
@@ -97,6 +107,7 @@ impl HopRoute {
             calls: Calls::Control,
             range,
             payload,
+            sealing: Sealing::Open,
             nodes: [NodeId::MAX; MAX_NODES],
             channels: [0; MAX_NODES.div_ceil(2)],
             count: nodes.len() as u8,
@@ -105,12 +116,35 @@ impl HopRoute {
             route.nodes[at] = *node;
             route.channels[at / 2] |= (channel.index() as u8) << (CHANNEL_BITS * (at as u32 % 2));
         }
-        let is_plain = nodes.len() <= PLAIN_NODES;
-        let packed = CALL_BYTES + PACKING_BYTES + packed_bytes(nodes.len(), route.packing().1);
-        match is_plain || packed <= phy::MAX_MPDU {
+        match route.call_bytes() <= phy::MAX_MPDU {
             true => Ok(route),
             false => Err(WireError::Malformed),
         }
+    }
+    /// The same for a transfer that is sealed, or open, as `sealing` says.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] where a call, or a packet, has no room for what seals it.
+    pub fn secured(self, sealing: Sealing) -> Result<Self, WireError> {
+        let route = Self { sealing, ..self };
+        let most = MAX_PAYLOAD - sealing.mic_bytes();
+        match route.payload <= most && route.call_bytes() <= phy::MAX_MPDU {
+            true => Ok(route),
+            false => Err(WireError::Malformed),
+        }
+    }
+    /// Whether its frames are sealed.
+    pub const fn sealing(&self) -> Sealing {
+        self.sealing
+    }
+    /// Bytes of a call, or more than a frame holds.
+    fn call_bytes(&self) -> usize {
+        let nodes = usize::from(self.count);
+        let listed = match nodes <= PLAIN_NODES {
+            true => 2 * nodes + nodes.div_ceil(2),
+            false => PACKING_BYTES + packed_bytes(nodes, self.packing().1),
+        };
+        CALL_BYTES + listed + self.sealing.trailer_bytes()
     }
     /// Its lowest address, and the bits of the farthest one above that.
     fn packing(&self) -> (u16, u32) {
@@ -159,9 +193,13 @@ impl HopRoute {
             Calls::Control => 0,
             Calls::Everywhere => EVERYWHERE_BIT,
         };
+        let sealed = match self.sealing {
+            Sealing::Open => 0,
+            Sealing::Sealed => SEALED_BIT,
+        };
         w.u16(self.transfer)?
             .u8(self.count | subject | calls)?
-            .u8(self.payload)?;
+            .u8(self.payload | sealed)?;
         w.u32(self.range.offset)?.u32(self.range.len)?;
         match usize::from(self.count) > PLAIN_NODES {
             true => self.emit_packed(w),
@@ -199,6 +237,10 @@ impl HopRoute {
             0 => Calls::Control,
             _ => Calls::Everywhere,
         };
+        let sealing = match payload & SEALED_BIT {
+            0 => Sealing::Open,
+            _ => Sealing::Sealed,
+        };
         let (offset, len) = (r.u32()?, r.u32()?);
         let range = ObjectRange { offset, len };
         let mut nodes = [(NodeId::MAX, Channel::LAST); MAX_NODES];
@@ -207,7 +249,8 @@ impl HopRoute {
             true => parse_packed(r, nodes)?,
             false => parse_plain(r, nodes)?,
         }
-        let route = Self::new(transfer, nodes, range, payload)?;
+        let route = Self::new(transfer, nodes, range, payload & !SEALED_BIT)?;
+        let route = route.secured(sealing)?;
         Ok(Self {
             subject,
             calls,
@@ -283,7 +326,8 @@ impl Block {
 /// A frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// To the node at `to`: take your place, and call the node before you.
+    /// To the node at `to`: take your place, and call the node before you. Of a sealed route it is written with room for
+    /// its trailer, and read without a look at that.
     Call {
         /// Its position.
         to: u8,
@@ -347,6 +391,7 @@ impl<'a> Frame<'a> {
         if kind == dispatch::HOP_CALL {
             let to = r.u8()?;
             let route = HopRoute::parse(&mut r)?;
+            r.bytes(route.sealing.trailer_bytes())?;
             r.end()?;
             return match to < route.hops() {
                 true => Ok(Self::Call { to, route }),
@@ -417,7 +462,10 @@ impl<'a> Frame<'a> {
             Self::Call { to, route } => {
                 mac::emit(to, w)?;
                 w.u8(dispatch::HOP_CALL)?.u8(to)?;
-                route.emit(w)
+                route.emit(w)?;
+                let trailer = [0; TRAILER_BYTES];
+                w.bytes(&trailer[..route.sealing.trailer_bytes()])?;
+                Ok(())
             }
             Self::Called { transfer, by } => {
                 mac::emit(by, w)?;

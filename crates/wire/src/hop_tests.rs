@@ -111,6 +111,37 @@ fn routes_of_distant_addresses_are_shorter() {
     assert_eq!(call(2).frame().unwrap().len(), CALL_BYTES + 3 * 2 + 2);
 }
 
+/// A sealed call has room for its trailer, and is none to nodes without keys: its payload is beyond the longest.
+#[test]
+fn a_sealed_route_is_a_little_shorter() {
+    for (apart, nodes) in [(8, 54), (170, 43), (1_560, 37)] {
+        let of = |count: u16| {
+            let nodes: std::vec::Vec<_> = (0..count)
+                .map(|at| (node(9 + at * apart), Channel::LAST))
+                .collect();
+            HopRoute::new(1, &nodes, ObjectRange::ALL, 1)?.secured(Sealing::Sealed)
+        };
+        assert!(of(nodes + 1).is_err(), "{nodes}");
+        let route = of(nodes).unwrap();
+        let call = Frame::Call { to: 0, route };
+        let frame = call.frame().unwrap();
+        assert_eq!(Frame::parse(&frame), Ok(call));
+        assert!(Frame::parse(&frame[..frame.len() - 1]).is_err());
+        assert!(Frame::parse(&frame[..frame.len() - TRAILER_BYTES]).is_err());
+    }
+    let long = |payload| {
+        let ends = [(node(1), Channel::LAST), (node(2), Channel::LAST)];
+        let route = HopRoute::new(1, &ends, ObjectRange::ALL, payload).unwrap();
+        route.secured(Sealing::Sealed).is_ok()
+    };
+    assert!(long(MAX_SEALED_PAYLOAD) && !long(MAX_SEALED_PAYLOAD + 1));
+    let call = Frame::Call {
+        to: 0,
+        route: route(2).secured(Sealing::Open).unwrap(),
+    };
+    assert_eq!(call.frame().unwrap().len(), CALL_BYTES + 3 * 2 + 2);
+}
+
 /// Positions are added to: one past the end of any route would overflow.
 #[test]
 fn frames_of_no_position_are_refused() {

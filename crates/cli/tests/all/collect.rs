@@ -83,7 +83,7 @@ fn a_secured_network_brings_a_sealed_object_and_refuses_what_is_not() {
         &["--protocol", "p3"][..],
         &["--protocol", "pip"],
         &["--protocol", "rcrt"],
-        &["--all-nodes"],
+        &["--protocol", "p3-best"],
         &["--gateway", "http://127.0.0.1:1"],
     ] {
         let refused = with(more);

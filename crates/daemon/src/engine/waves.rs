@@ -13,7 +13,6 @@ use thalweg_planner::Plan;
 use thalweg_protocols::mote::Command;
 use thalweg_units::NodeId;
 use thalweg_wire::route::{PayloadSize, Scheme};
-use thalweg_wire::seal::frame::Sealing;
 
 use super::fetch::Try;
 use super::stop::Stop;
@@ -78,8 +77,8 @@ impl<N: Connector> Runner<N> {
     pub(super) fn wave(&mut self) -> Result<bool, StoreError> {
         let facts = &self.station.facts;
         let has_several = !facts.network.beside.is_empty();
-        // Waves are not sealed, and links are measured for a job of their own.
-        if !has_several || facts.network.sealing() == Sealing::Sealed || !self.has_recent_links() {
+        // Links are measured for a job of their own.
+        if !has_several || !self.has_recent_links() {
             return Ok(false);
         }
         let mut waiting = self.station.next_fetches()?;
@@ -127,6 +126,7 @@ impl<N: Connector> Runner<N> {
         let stations: Vec<usize> = network.station_indices().collect();
         let variant = station.transfers.protocol;
         let terms = Terms::new(variant, air, (bytes, PayloadSize::MAX), stations.len());
+        let terms = terms.sealed(network.sealing());
         let planner = terms.planner(link_state.links(), &stations);
         let (draw, seed) = network.draw;
         let rng = draw(seed, "waves", &[]);
@@ -386,7 +386,7 @@ impl<N: Connector> Runner<N> {
             network: &network.place.name,
             ids: &network.place.ids,
             seed: network.draw.1,
-            sealing: Sealing::Open,
+            sealing: network.sealing(),
         };
         let payload = usize::from(terms.transfer.payload.bytes());
         let packets = result
@@ -409,7 +409,7 @@ impl<N: Connector> Runner<N> {
             },
             tries: [Try::of(
                 station,
-                &ProtocolPlan::new(of.plan.clone(), protocol),
+                &ProtocolPlan::new(of.plan.clone(), protocol, network.sealing()),
             )],
             course: &course.map_or(Vec::new(), |running| running.course),
         };

@@ -61,9 +61,14 @@ pub struct ProtocolPlan {
 }
 
 impl ProtocolPlan {
-    /// `plan`, which was made for `protocol`: where it is a path hop by hop, that carries the object.
-    pub fn new(plan: Arc<Plan>, protocol: Pipelined) -> Self {
-        let protocol = protocol.over(&plan);
+    /// `plan`, which was made for `protocol`: where it is a path hop by hop, that carries the object. Nothing takes over in a
+    /// secured network that is not sealed.
+    pub fn new(plan: Arc<Plan>, protocol: Pipelined, sealing: Sealing) -> Self {
+        let over = protocol.over(&plan);
+        let protocol = match sealing {
+            Sealing::Sealed if !over.is_sealed() => protocol,
+            Sealing::Open | Sealing::Sealed => over,
+        };
         Self { plan, protocol }
     }
 }
@@ -145,7 +150,7 @@ impl Collector {
         self.description.sealing()
     }
     /// What shows that an object is the whole of node `source`'s.
-    fn proof(&self, source: NodeId) -> Proof {
+    pub fn proof(&self, source: NodeId) -> Proof {
         let keys = self.description.keys.as_ref();
         keys.map_or(Proof::Digest, |keys| keys.proof(source))
     }
@@ -414,8 +419,7 @@ impl Collector {
         let ends = (id(choice.plan.source), id(choice.plan.sink));
         if request.has_last_resort() && choice.protocol.scheme != Scheme::HopByHop {
             let other = || request.over(Pipelined::HOP_BY_HOP, ends.0, 0);
-            let is_open = self.sealing() == Sealing::Open;
-            let hops = (choice.plan.expects_losses() && is_open).then(other);
+            let hops = choice.plan.expects_losses().then(other);
             let hops = hops.flatten().map(|hops| hops.plan);
             terms = terms.with_last_resort(&choice.plan, hops.as_deref());
         }
@@ -472,13 +476,18 @@ impl Collector {
     where
         F: Network<Order = Order, Event = Event>,
     {
+        let terms = &TransferTerms {
+            sealing: self.sealing(),
+            ..*terms
+        };
         let mut routes = Vec::with_capacity(transfers.len());
         for (plan, start) in transfers {
             let number = self.next_number();
             let ids = &self.description.place.ids;
             routes.push(start.of(route(plan, scheme, terms, ids, number)?));
         }
-        let mut wave = Wave::new(routes, &self.description.timing);
+        let proof = |source| self.proof(source);
+        let mut wave = Wave::new(routes, &self.description.timing).proved_by(proof);
         let waved = run(network, &mut wave, watch);
         let is_whole = |waved: &WaveResult| waved.transfers.iter().all(|t| t.object.is_some());
         let is_settled = settling(scheme).is_zero() && waved.as_ref().is_ok_and(is_whole);

@@ -43,15 +43,7 @@ pub struct FetchRequest<'a> {
 
 impl FetchRequest<'_> {
     pub(super) fn first(&self, sealing: Sealing) -> ProtocolPlan {
-        let choice = ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol);
-        match (sealing, choice.protocol) {
-            // P3's rounds are not sealed.
-            (Sealing::Sealed, Pipelined::P3_BEST) => ProtocolPlan {
-                protocol: self.plan_request.protocol,
-                ..choice
-            },
-            _ => choice,
-        }
+        ProtocolPlan::new(self.plan.clone(), self.plan_request.protocol, sealing)
     }
     /// Whether a path hop by hop follows where a transfer breaks off.
     pub(super) fn has_last_resort(&self) -> bool {
@@ -67,13 +59,11 @@ impl FetchRequest<'_> {
         })
     }
     /// What carries what is left where a transfer breaks off.
-    fn further(&self, sealing: Sealing) -> Pipelined {
-        match (self.has_last_resort(), sealing) {
-            // Nothing else is sealed.
-            (_, Sealing::Sealed) => self.plan_request.protocol,
-            (true, Sealing::Open) => Pipelined::HOP_BY_HOP,
+    fn further(&self) -> Pipelined {
+        match self.has_last_resort() {
+            true => Pipelined::HOP_BY_HOP,
             // As published, over as many paths as there are, with other halves: a node of the first plan may be gone.
-            (false, Sealing::Open) => Pipelined::P3,
+            false => Pipelined::P3,
         }
     }
     /// Whether other plans follow where a transfer breaks off.
@@ -87,7 +77,7 @@ impl FetchRequest<'_> {
         tried: u32,
         sealing: Sealing,
     ) -> Option<ProtocolPlan> {
-        let further = self.further(sealing);
+        let further = self.further();
         let is_other = self.first(sealing).protocol != further && self.has_last_resort();
         self.over(further, source, u64::from(tried - u32::from(is_other)))
     }
@@ -136,7 +126,7 @@ impl FetchRequest<'_> {
         let again = |nth| nth <= repeats;
         let more = (1..brought.plans).map(|nth| match again(nth) {
             true => first.name,
-            false => self.further(sealing).name,
+            false => self.further().name,
         });
         Report {
             outcome,

@@ -40,16 +40,16 @@ impl Collector {
     {
         let (plan, scheme) = (&*choice.plan, choice.protocol.scheme);
         let (number, ids) = (self.transfers.wrapping_add(1), &self.description.place.ids);
-        if self.sealing() == Sealing::Sealed && scheme != Scheme::Thalweg {
+        if self.sealing() == Sealing::Sealed && !choice.protocol.is_sealed() {
             let protocol = choice.protocol.name;
             let line = format!("the network is secured, and {protocol} is not sealed");
             return Err(Failure::Unfit(line));
         }
+        let proof = self.proof(self.description.id(plan.source));
         if scheme == Scheme::HopByHop {
             let job = HopFetch::new(hop_route(plan, terms, ids, number)?, ids);
-            return self.run_job(network, job, scheme, watch, observations);
+            return self.run_job(network, job.proved_by(proof), scheme, watch, observations);
         }
-        let proof = self.proof(self.description.id(plan.source));
         let job = Fetch::new(Reroute::of(plan, scheme, terms, ids)?, number, ids, terms);
         let job = job.proved_by(proof);
         let fetched = self.run_job(network, job, scheme, watch, observations)?;

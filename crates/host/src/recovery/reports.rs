@@ -26,7 +26,7 @@ pub struct Reports<'a> {
     pub control: Channel,
     /// The channels that are measured.
     pub measured: ChannelSet,
-    /// Whether the network is secured: calls hop by hop are not sealed, and reports that no flood brought stay away.
+    /// Whether the network is secured.
     pub sealing: Sealing,
     /// The next number of a transfer.
     pub number: &'a mut dyn FnMut() -> u16,
@@ -44,9 +44,6 @@ impl Reports<'_> {
     where
         F: Network<Order = Order, Event = mote::Event>,
     {
-        if self.sealing == Sealing::Sealed {
-            return Ok(());
-        }
         let began = network.now();
         let mut open: Vec<NodeId> = surveyed.missing.clone();
         open.retain(|node| !missed.contains(node));
@@ -76,7 +73,7 @@ impl Reports<'_> {
             .collect();
         plans.sort_by_key(|(_, plan)| plan.hops);
         for (node, plan) in plans {
-            let mut job = ReportFetch::new(&plan, self.ids, (self.number)())?;
+            let mut job = ReportFetch::new(&plan, self.ids, (self.number)(), self.sealing)?;
             let links = match run(network, &mut job, &mut |_| ControlFlow::Continue(())) {
                 Ok(links) => links,
                 Err(Failure::NoEnd(_) | Failure::Refused(_)) => continue,

@@ -8,6 +8,7 @@ use super::pipeline::{refused, Fetched, Order, Readings, TransferJob};
 use super::terms::TransferTerms;
 use crate::job::{Failure, Job, Progress, Step};
 use crate::network::{Clock, NetworkTime};
+use crate::object::Proof;
 use std::collections::VecDeque;
 use thalweg_planner::Plan;
 use thalweg_protocols::collection::LinkReport;
@@ -15,6 +16,7 @@ use thalweg_protocols::mote::{self, Command};
 use thalweg_protocols::{floodnet, pipeline};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::hop::{HopRoute, Subject};
+use thalweg_wire::seal::frame::Sealing;
 
 /// How long a transfer may bring nothing: longer than its nodes wait for each other, and calls over a whole route.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -35,6 +37,7 @@ pub fn hop_route(
         .collect();
     let payload = terms.in_blocks().payload.bytes();
     let route = HopRoute::new(transfer, &nodes.unwrap_or_default(), terms.range, payload);
+    let route = route.and_then(|route| route.secured(terms.sealing));
     let mut route = route.map_err(|_| {
         let hops = plan.hops;
         Failure::Unfit(format!(
@@ -87,6 +90,13 @@ impl HopFetch {
             progress: VecDeque::new(),
             failed: None,
         }
+    }
+
+    /// The same where `proof` shows that the object is whole.
+    #[must_use]
+    pub fn proved_by(mut self, proof: Proof) -> Self {
+        self.log.proof = proof;
+        self
     }
 
     fn output(&mut self) -> Fetched {
@@ -219,12 +229,22 @@ pub struct ReportFetch {
 }
 
 impl ReportFetch {
-    /// Over the path of `plan`, for nodes called `ids`, as transfer number `transfer`.
+    /// Over the path of `plan`, for nodes called `ids`, as transfer number `transfer`, in a network that is secured, or
+    /// open, as `sealing` says.
     ///
     /// # Errors
     /// As [`hop_route`].
-    pub fn new(plan: &Plan, ids: &[NodeId], transfer: u16) -> Result<Self, Failure> {
-        let mut route = hop_route(plan, &TransferTerms::default(), ids, transfer)?;
+    pub fn new(
+        plan: &Plan,
+        ids: &[NodeId],
+        transfer: u16,
+        sealing: Sealing,
+    ) -> Result<Self, Failure> {
+        let terms = TransferTerms {
+            sealing,
+            ..TransferTerms::default()
+        };
+        let mut route = hop_route(plan, &terms, ids, transfer)?;
         route.subject = Subject::Report;
         Ok(Self {
             route,

@@ -82,7 +82,7 @@ pub struct TransferTerms {
     pub retry: Retry,
     /// How frames begin, for [`Scheme::P3`] alone.
     pub format: Format,
-    /// Whether its network is secured. Only [`Scheme::Thalweg`] is sealed.
+    /// Whether its network is secured. [`Scheme::Thalweg`] and [`Scheme::HopByHop`] are sealed.
     pub sealing: Sealing,
     /// After how long no further attempt is made, as the caller has another way; none to go on. An attempt that begins
     /// before has as long again.
@@ -130,7 +130,8 @@ impl TransferTerms {
     /// The same for a transfer hop by hop, whose packets hold a little less.
     #[must_use]
     pub fn in_blocks(self) -> Self {
-        let most = PayloadSize::new(hop::MAX_PAYLOAD).unwrap_or(PayloadSize::MAX);
+        let most = hop::MAX_PAYLOAD - self.sealing.mic_bytes();
+        let most = PayloadSize::new(most).unwrap_or(PayloadSize::MAX);
         let payload = if self.payload.bytes() > most.bytes() {
             most
         } else {

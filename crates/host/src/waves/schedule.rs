@@ -6,6 +6,7 @@
 
 use super::Start;
 use crate::job::{Retry, RetryMode};
+use crate::link_state::last_resort;
 use crate::registry::Pipelined;
 use crate::transfer::pipeline::{active_nodes, TransferTerms};
 use rand_pcg::Pcg64Mcg;
@@ -14,6 +15,7 @@ use thalweg_planner::concurrent::{Obstacle, Reuse, WaveRequest, Waves};
 use thalweg_planner::{Backups, LinkModel, LinkQualities, Plan, PlanError, RouteRequest};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration};
 use thalweg_wire::route::{PayloadSize, Scheme};
+use thalweg_wire::seal::frame::Sealing;
 
 /// The least share of a transfer's predicted goodput alone that it must keep beside others.
 const LEAST_SHARE: f64 = 0.6;
@@ -119,6 +121,12 @@ impl Terms {
         }
     }
 
+    /// The same in a network that is secured, or open, as `sealing` says: plans are made of what is sealed alone.
+    #[must_use]
+    pub const fn sealed(mut self, sealing: Sealing) -> Self {
+        self.route.last_resort = last_resort(sealing);
+        self
+    }
     /// The planner of waves into `sinks`, on surveyed `links`.
     pub fn planner(&self, links: &LinkQualities, sinks: &[usize]) -> Waves {
         let model = LinkModel::learned(links, self.route.rule.floor);

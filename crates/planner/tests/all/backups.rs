@@ -197,9 +197,13 @@ fn where_chains_lose_much_rounds_repair_it_and_where_they_lose_more_hops_do() {
         assert_eq!(backups > 0, received == 20, "{received} of 20");
     }
     let sealed = RouteRequest {
-        last_resort: LastResort::None,
+        last_resort: LastResort::Hops,
         ..planned(15, 0)
     };
-    let made = plan(&grid(8), &sealed, &mut rng(1)).unwrap();
-    assert_eq!(made.style, Style::Chains, "nothing else is sealed");
+    for (received, style) in [(17, Style::Chains), (8, Style::Hops)] {
+        let made = plan(&grid(received), &sealed, &mut rng(1)).unwrap();
+        assert_eq!(made.style, style, "{received} of 20");
+        let backups = made.backup_relays.iter().flatten().count();
+        assert_eq!(backups > 0, style == Style::Chains, "rounds are not sealed");
+    }
 }

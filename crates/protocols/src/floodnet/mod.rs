@@ -342,9 +342,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
                     self.sink_report(initiator, content);
                 }
             }
-            Kind::Sweep => self.on_announcement(relay, reference),
+            Kind::Sweep | Kind::Repeat => self.on_announcement((initiator, kind), relay, reference),
             Kind::Levels => {
-                if let Ok(content) = FrameBuf::from_slice(content) {
+                if let Some(content) = self.opened_levels(initiator) {
                     self.sink_levels(initiator, content);
                 }
             }
@@ -359,11 +359,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         let acts = match (self.guard.seals(), kind) {
             (None, _) => !is_sealed,
             // Its own floods come from no other node.
-            (Some(_), _) if initiator == self.id => false,
-            (Some(seals), _) if is_sealed => seals.obeys(initiator, content),
-            // Reports are no orders, and not sealed yet.
-            (Some(_), Kind::Report | Kind::Levels) => true,
-            (Some(_), _) => false,
+            (Some(_), _) if initiator == self.id || !is_sealed => false,
+            // What reads them checks them: reports are no orders, and an announcement may come again.
+            (Some(_), Kind::Sweep | Kind::Repeat | Kind::Levels) => true,
+            (Some(seals), _) => seals.obeys(initiator, content),
         };
         acts.then_some(kind)
     }
@@ -464,11 +463,14 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
     }
 
     fn count_beacon(&mut self, event: &RadioEvent<'_>, listening: Channel) {
-        let RadioEvent::Frame { mpdu, rssi, .. } = *event else {
+        let RadioEvent::Frame {
+            mpdu, rssi, sfd, ..
+        } = *event
+        else {
             return;
         };
         let Measuring::BeaconTurn(turn) = &self.measuring else {
-            return self.count_in_sweep(mpdu, rssi, listening);
+            return self.count_in_sweep((mpdu, sfd), rssi, listening);
         };
         let Ok(beacon) = Beacon::parse(mpdu) else {
             return;
@@ -527,7 +529,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Engine
             }
             Radio::Probing(_) => self.flood.handle_radio(&event, None),
             Radio::Floods => {
-                // Beacons are not sealed.
+                // Whoever has missed the announcement does not know the key of its beacons.
                 if self.guard.sealing() == Sealing::Open {
                     self.join_sweep(&event);
                 }

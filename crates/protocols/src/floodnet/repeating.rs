@@ -41,22 +41,25 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         self.repeating.map(|repeating| repeating.due)
     }
 
-    /// An announcement came in at `reference`, of a sweep that begins at `begin`.
-    pub(super) fn note_announcement(&mut self, reference: Instant, begin: Instant) {
+    /// This announcement came in at `reference`, of a sweep that begins at `begin`.
+    pub(super) fn note_announcement(
+        &mut self,
+        content: &FrameBuf,
+        reference: Instant,
+        begin: Instant,
+    ) {
         if let Some(repeating) = &mut self.repeating {
             repeating.heard = repeating.heard.saturating_add(1);
         } else if begin.since(reference) > QUIET * 2 {
-            if let Ok(content) = FrameBuf::from_slice(self.flood.content()) {
-                // Beacons come later, and the report after them.
-                self.beacon_frame = content;
-                if let Measuring::Sweep(sweep) = &mut self.measuring {
-                    sweep.built = Built::Not;
-                }
-                self.repeating = Some(Repeating {
-                    due: reference + self.turn(reference),
-                    heard: 0,
-                });
+            // Beacons come later, and the report after them.
+            self.beacon_frame = *content;
+            if let Measuring::Sweep(sweep) = &mut self.measuring {
+                sweep.built = Built::Not;
             }
+            self.repeating = Some(Repeating {
+                due: reference + self.turn(reference),
+                heard: 0,
+            });
         }
     }
     fn turn(&self, now: Instant) -> Duration {
@@ -92,6 +95,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
                 }
                 .emit(w)
             })
+        });
+        let content = content.and_then(|content| match self.guard.seals() {
+            Some(seals) => seals.seal_repeat(self.id, &content),
+            None => Ok(content),
         });
         if let Ok(content) = content {
             // Where it cannot be sent now, there is another turn.

@@ -9,7 +9,7 @@ use crate::sweep::{levels_frame, Built, Rows, Slots, Step, Sweep, Sweeping};
 use crate::sweep::{BEACON_BYTES, COPIES, REACH};
 use thalweg_engine::{RadioEvent, When};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
-use thalweg_wire::flood::{Campaign, HEADER_BYTES};
+use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
 use thalweg_wire::report::Health;
 use thalweg_wire::seal::frame::Sealing;
@@ -31,15 +31,28 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         parameters.filter(|parameters| parameters.campaign == campaign)
     }
 
-    /// An announcement of a sweep came in after `relay` slots.
-    pub(super) fn on_announcement(&mut self, relay: u8, reference: Instant) {
-        let Ok(announcement) = Announcement::parse(self.flood.content()) else {
-            return;
-        };
+    /// An announcement of a sweep came in after `relay` slots, in a flood of `kind` by `initiator`.
+    pub(super) fn on_announcement(
+        &mut self,
+        (initiator, kind): (NodeId, Kind),
+        relay: u8,
+        reference: Instant,
+    ) {
         // Two sinks at once: one's own order goes on.
         if self.has_order() {
             return;
         }
+        let (content, under_way) = (self.flood.raw_content(), self.measuring.is_on());
+        let content = match self.guard.seals() {
+            Some(seals) => seals.announced(initiator, (kind, content), under_way),
+            None => FrameBuf::from_slice(content).ok(),
+        };
+        let Some(content) = content else {
+            return;
+        };
+        let Ok(announcement) = Announcement::parse(&content) else {
+            return;
+        };
         let (parameters, slot, begin) = (
             announcement.parameters,
             announcement.slot_of(self.id),
@@ -54,10 +67,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
             _ => self.begin_sweep(parameters, begin, slot),
         }
         self.set_hops(relay.saturating_add(1));
-        // Whoever repeats one would have to seal it, and has no numbers.
-        if self.guard.sealing() == Sealing::Open {
-            self.note_announcement(reference, begin);
-        }
+        self.note_announcement(&content, reference, begin);
     }
 
     /// This node is so many hops from the sink.
@@ -127,7 +137,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
                 };
                 let frame = FrameBuf::build(|w| beacon.emit(w, BEACON_BYTES.into()));
                 // A node that joins late has missed some of its slots.
-                if let (Ok(frame), true) = (frame, sfd > now) {
+                if let (Ok(mut frame), true) = (frame, sfd > now) {
+                    if let Some(seals) = self.guard.seals() {
+                        seals.seal_beacon(&mut frame);
+                    }
                     self.beacon_frame = frame;
                     self.beacon = Some((channel, sfd));
                 }
@@ -153,7 +166,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         };
         // The sink's own is built when it is wanted: it needs no air.
         if matches!(self.task, Task::Idle) {
-            let report = levels_frame(self.id, &self.table, sweep.parameters(), self.health);
+            let parameters = for_report(sweep.parameters(), self.guard.sealing());
+            let report = levels_frame(self.id, &self.table, &parameters, self.health);
             if let Ok(report) = report {
                 self.beacon_frame = report;
                 sweep.built = Built::With(self.health);
@@ -166,8 +180,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         let Some(sweep) = self.measuring.sweep() else {
             return;
         };
+        let slot = sweep.parameters().report;
         // The sink's own needs no air.
-        let (Some(content), true, false) = (self.levels(), at > now, self.has_order()) else {
+        if at <= now || self.has_order() {
+            return;
+        }
+        let Some(content) = self.levels() else {
             return;
         };
         // Fits: a report is built to.
@@ -180,7 +198,6 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
                 None => Ok(()),
             },
             Reports::Flooded => {
-                let slot = sweep.parameters().report;
                 let n_tx = self.config.levels_n_tx(slot, &self.timing);
                 let at = When::At(at);
                 self.flood.start(now, &content, n_tx, at).map(|_| ())
@@ -199,15 +216,26 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         }
     }
 
-    pub(super) fn count_in_sweep(&mut self, mpdu: &[u8], rssi: Dbm, listening: Channel) {
+    pub(super) fn count_in_sweep(
+        &mut self,
+        (mpdu, sfd): (&[u8], Instant),
+        rssi: Dbm,
+        listening: Channel,
+    ) {
         let (Ok(beacon), Some(sweep)) = (Beacon::parse(mpdu), self.measuring.sweep()) else {
             return;
         };
         let parameters = sweep.parameters();
         let lowest = Dbm(f64::from(parameters.floor)) - Db(f64::from(BELOW_FLOOR_DB));
         let there = parameters.channel(beacon.stretch.into()) == Some(listening);
+        let in_time = sweep.is_due(&beacon, sfd);
         // A level that cannot be reported takes no room.
-        if beacon.parameters == *parameters && there && rssi >= lowest {
+        if beacon.parameters != *parameters || !there || rssi < lowest {
+            return;
+        }
+        let seals = self.guard.seals();
+        // A beacon that was recorded comes a beacon's time later at least.
+        if seals.is_none_or(|seals| in_time && seals.is_beacon_right(mpdu)) {
             self.table.record_strong(beacon.from, listening, rssi);
         }
     }
@@ -253,6 +281,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         };
         let slot = nodes.iter().position(|node| *node == self.id);
         let slot = slot.map(|slot| slot as u16);
+        if let Some(seals) = self.guard.seals() {
+            seals.begin_survey(self.id);
+        }
         self.task = Task::Collecting(Collection {
             ledger: Ledger::new(sweep.nodes().clone(), self.config.tries),
             floor: 1,
@@ -297,9 +328,14 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
                 _ => Phase::Announcing(announcing),
             };
         }
+        let content = content.and_then(|content| match self.guard.seals() {
+            Some(seals) => seals.seal_announcement(&content).ok(),
+            None => Some(content),
+        });
         // Refused or not, the flood takes its time.
         if let Some(content) = content {
-            let _ = self.start(now, &content, When::At(reference));
+            let n_tx = self.config.n_tx;
+            let _ = self.flood.start(now, &content, n_tx, When::At(reference));
         }
     }
 
@@ -335,21 +371,46 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
             Reports::Inwards => end + parameters.hop() * u64::from(self.flood.most_hops()),
         };
         collection.phase = Phase::Round { end };
-        if let Ok(content) = levels_frame(self.id, &self.table, sweep.parameters(), self.health) {
+        let parameters = for_report(parameters, self.guard.sealing());
+        if let Ok(content) = levels_frame(self.id, &self.table, &parameters, self.health) {
             self.sink_levels(self.id, content);
         }
     }
 
-    /// What this node reports of the last sweep; none where it took no part in it.
-    pub(crate) fn levels(&self) -> Option<FrameBuf> {
+    /// What this node reports of the last sweep, sealed in a secured network; none where it took no part in it.
+    pub(crate) fn levels(&mut self) -> Option<FrameBuf> {
         let sweep = self.measuring.sweep()?;
-        match sweep.built == Built::With(self.health) {
-            true => Some(self.beacon_frame),
-            false => levels_frame(self.id, &self.table, sweep.parameters(), self.health).ok(),
+        let parameters = for_report(sweep.parameters(), self.guard.sealing());
+        let content = match sweep.built == Built::With(self.health) {
+            true => self.beacon_frame,
+            false => levels_frame(self.id, &self.table, &parameters, self.health).ok()?,
+        };
+        match self.guard.seals() {
+            Some(seals) => seals.seal_report(self.id, &content).ok(),
+            None => Some(content),
+        }
+    }
+    /// The report in the flood of `from` that came in, plain; none where it is not for this node, or another's.
+    pub(super) fn opened_levels(&mut self, from: NodeId) -> Option<FrameBuf> {
+        if !matches!(self.task, Task::Collecting(_)) {
+            return None;
+        }
+        let content = self.flood.raw_content();
+        match self.guard.seals() {
+            Some(seals) => seals.open_report(from, content),
+            None => FrameBuf::from_slice(content).ok(),
         }
     }
     /// Takes what `from` reported of this sink's last sweep, which came another way than by a flood.
     pub(crate) fn take_levels(&mut self, from: NodeId, content: &[u8]) {
+        let opened;
+        let content = match self.guard.seals() {
+            Some(seals) => {
+                opened = seals.open_report(from, content);
+                opened.as_deref().unwrap_or_default()
+            }
+            None => content,
+        };
         let Ok(head) = Levels::parse(&mut Reader::new(content)) else {
             return;
         };
@@ -375,6 +436,15 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
             self.links = Some(Waiting::Levels(Rows::new(from, parameters, content)));
             self.emit_health(from, health_in(&head, &parameters, &content));
         }
+    }
+}
+
+/// `parameters` with the room that a report has where its frame is sealed, or open, as `sealing` says.
+fn for_report(parameters: &Parameters, sealing: Sealing) -> Parameters {
+    let report_bytes = parameters.report_bytes.saturating_sub(sealing.mic_bytes());
+    Parameters {
+        report_bytes,
+        ..*parameters
     }
 }
 

@@ -53,10 +53,11 @@ impl<const NODES: usize> Command<NODES> {
     pub const fn sealing(&self) -> Option<Sealing> {
         match self {
             Self::Fetch(route) | Self::FetchTogether { route, .. } => Some(route.sealing),
-            // Calls hop by hop are not sealed.
-            Self::FetchHops(_) => Some(Sealing::Open),
+            Self::FetchHops(route) => Some(route.sealing()),
             Self::Numbers { .. } => Some(Sealing::Sealed),
-            Self::Measure(_) | Self::Collect(_) | Self::Sweep(_) | Self::Stop => None,
+            // Beacons that take turns are not sealed.
+            Self::Measure(_) | Self::Collect(_) => Some(Sealing::Open),
+            Self::Sweep(_) | Self::Stop => None,
         }
     }
 }

@@ -327,6 +327,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         }
         match order {
             Order::FetchHops(route) => {
+                let own = self.id;
+                let seals = self.floods.guard_mut().seals();
+                if seals.is_some_and(|seals| !seals.begin_call(own)) {
+                    let why = floodnet::Refused::NoNumber;
+                    return self.emit(Event::Floods(floodnet::Event::Refused(why)));
+                }
                 let (reference, start) = (now, now);
                 self.emit(Event::WakeUp { reference, start });
                 self.join_hops(now, route, route.hops());

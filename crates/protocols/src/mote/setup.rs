@@ -91,11 +91,12 @@ pub(super) fn hop_setup(
 ) -> HopSetup {
     let pauses = timing.relaying(phy::MAX_MPDU, Passing::Copied);
     let node = route.nodes().get(usize::from(position));
+    let answer_bytes = hop::CONTROL_BYTES + usize::from(route.sealing().mic_bytes());
     HopSetup {
         route,
         position,
         control,
-        answer: phy::air_time(hop::CONTROL_BYTES) + pauses.forth * 2 + SLACK,
+        answer: phy::air_time(answer_bytes) + pauses.forth * 2 + SLACK,
         seed: u64::from(route.transfer) << 16 | u64::from(node.map_or(0, |node| node.get())),
     }
 }

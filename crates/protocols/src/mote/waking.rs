@@ -362,9 +362,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         self.pending_call = None;
         let (control, timing) = (self.floods.channel(), self.floods.timing());
         let setup = hop_setup((route, position), control, timing);
+        self.share_transfer_key();
         self.pipeline.join_hops(now, setup, report.as_deref());
         self.emit(Event::Joined);
         self.attend(now);
+    }
+
+    /// Whether the sink of `route` made `call`, as far as a node without keys can know.
+    fn obeys_call(&mut self, route: &HopRoute, call: &[u8]) -> bool {
+        let is_of_network = route.sealing() == self.guard().sealing();
+        let seals = self.floods.guard_mut().seals();
+        is_of_network && seals.is_none_or(|seals| seals.obeys_call(route.sink(), call))
     }
 
     /// Whether `event` is a call of this node, which then takes its place, unless it has something else to do.
@@ -376,10 +384,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
             return false;
         }
         if let Ok(hop::Frame::Call { to, route }) = hop::Frame::parse(mpdu) {
-            // Calls hop by hop are not sealed.
-            let is_own = self.guard().sealing() == Sealing::Open
-                && route.nodes().get(usize::from(to)) == Some(&self.id);
-            if is_own && !self.has_order() {
+            let is_own = route.nodes().get(usize::from(to)) == Some(&self.id);
+            if is_own && !self.has_order() && self.obeys_call(&route, mpdu) {
                 self.join_hops(now, route, to);
             }
         }

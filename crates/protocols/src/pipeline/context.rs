@@ -104,8 +104,13 @@ impl Key {
 
 impl Resources {
     /// What a transfer hop by hop borrows for one call.
-    pub(super) fn hop_context<'a>(&'a mut self, store: &'a mut dyn ObjectStore) -> Cx<'a> {
+    pub(super) fn hop_context<'a, G: Guard>(
+        &'a mut self,
+        store: &'a mut dyn ObjectStore,
+        guard: &'a mut G,
+    ) -> Cx<'a> {
         Cx {
+            seal: guard.seals().map(|seals| seals as &mut dyn ControlSeal),
             air: &mut self.air,
             memory: self.packets.bytes_mut(),
             store,

@@ -105,7 +105,7 @@ pub struct Stats {
     pub aborted: u32,
     /// Transmissions that the radio refused.
     pub refused: u32,
-    /// Requests and NACKs of a sealed transfer whose MIC was wrong.
+    /// Of a sealed transfer: requests and NACKs, or hop by hop frames of any kind, whose MIC was wrong.
     pub forged: u16,
 }
 

@@ -223,7 +223,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S,
         }
         // A block takes the memory of the packets that an earlier transfer knew of.
         (self.resources.stats, self.resources.held) = (Stats::default(), Held::Nothing);
-        let mut cx = self.resources.hop_context(&mut self.store);
+        let mut cx = (self.resources).hop_context(&mut self.store, &mut self.guard);
         self.active = Some(Active::Hop(HopTransfer::start(setup, report, now, &mut cx)));
         Ok(())
     }
@@ -233,7 +233,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S,
         let Some(Active::Hop(hop)) = &mut self.active else {
             return false;
         };
-        let mut cx = self.resources.hop_context(&mut self.store);
+        let mut cx = (self.resources).hop_context(&mut self.store, &mut self.guard);
         if let Break(end) = f(hop, &mut cx) {
             self.resources.packets.clear();
             self.finish(end);

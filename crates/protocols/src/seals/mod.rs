@@ -6,7 +6,11 @@
 //! nothing. Tests: `tests.rs`, `../mote/tests/sealed.rs`.
 
 use thalweg_units::NodeId;
+use thalweg_wire::flood::{self, Kind};
+use thalweg_wire::hop;
 use thalweg_wire::seal::frame::{self, Sealing, MIC_BYTES};
+use thalweg_wire::seal::keys::Numbered;
+use thalweg_wire::seal::survey::{self, ReportKeys};
 use thalweg_wire::seal::{Cipher, GroupKeys, Key};
 use thalweg_wire::{FrameBuf, WireError};
 
@@ -87,11 +91,13 @@ pub struct Seals<C> {
     /// The number of the last sealed flood that this node acted on, or began.
     last: u32,
     /// The sink and the number of the transfer that this node was called to last.
-    called: Option<(NodeId, u32)>,
+    called: Option<Numbered>,
     /// The same of the wake-up that it floods itself.
-    own_call: Option<(NodeId, u32)>,
+    own_call: Option<Numbered>,
     /// Of the transfer under way.
     transfer: Option<Key>,
+    /// The last survey that it took part in, and the key of that one's MICs.
+    survey: Option<(Numbered, Key)>,
 }
 
 impl<C: Cipher> Seals<C> {
@@ -107,6 +113,7 @@ impl<C: Cipher> Seals<C> {
             called: None,
             own_call: None,
             transfer: None,
+            survey: None,
         }
     }
     /// What is to be in flash before this node acts: after a restart it refuses all floods up to there.
@@ -165,6 +172,91 @@ impl<C: Cipher> Seals<C> {
         }
         is_new
     }
+    /// It announces a survey, as `node`; not without a number left. All its announcements have that number.
+    pub fn begin_survey(&mut self, node: NodeId) -> bool {
+        let number = self.take_number();
+        if let Some(number) = number {
+            self.set_survey((node, number));
+        }
+        number.is_some()
+    }
+    fn take_number(&mut self) -> Option<u32> {
+        let own = self.own.as_mut().filter(|own| own.left > 0)?;
+        let number = own.next;
+        (own.next, own.left) = (number.saturating_add(1), own.left - 1);
+        Some(number)
+    }
+    fn set_survey(&mut self, of: Numbered) {
+        self.survey = Some((of, self.group.survey(&mut self.cipher, of)));
+    }
+    /// The `content` of a flood that announces its survey.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where it gets too long; [`WireError::Malformed`] where it has none.
+    pub fn seal_announcement(&mut self, content: &[u8]) -> Result<FrameBuf, WireError> {
+        let of = self.survey.as_ref().map(|(of, _)| *of);
+        let of = of.ok_or(WireError::Malformed)?;
+        frame::seal_flood(&mut self.cipher, &self.floods, of, content)
+    }
+    /// The same for a node, `by`, that repeats the survey's `announcement`.
+    ///
+    /// # Errors
+    /// As of [`Seals::seal_announcement`].
+    pub fn seal_repeat(&mut self, by: NodeId, announcement: &[u8]) -> Result<FrameBuf, WireError> {
+        let of = self.survey.as_ref().map(|(of, _)| *of);
+        let of = of.ok_or(WireError::Malformed)?;
+        survey::seal_repeat(&mut self.cipher, &self.floods, (by, of), announcement)
+    }
+    /// The announcement of a survey in the flood of `by`, plain, where this node is to act on it: it is new, or of the survey
+    /// that is `under_way`.
+    pub fn announced(
+        &mut self,
+        by: NodeId,
+        (kind, content): (Kind, &[u8]),
+        under_way: bool,
+    ) -> Option<FrameBuf> {
+        let (cipher, key) = (&mut self.cipher, &self.floods);
+        let (plain, of) = match kind {
+            Kind::Repeat => survey::open_repeat(cipher, key, by, content)?,
+            _ => {
+                let number = frame::open_flood(cipher, key, by, content)?;
+                let plain = FrameBuf::from_slice(flood::opened_content(content)).ok()?;
+                (plain, (by, number))
+            }
+        };
+        let is_known = self.survey.as_ref().is_some_and(|(known, _)| *known == of);
+        if is_known && under_way {
+            return Some(plain);
+        }
+        self.note(of.0, of.1).then(|| self.set_survey(of))?;
+        Some(plain)
+    }
+    /// Puts its MIC into a beacon of the survey.
+    pub fn seal_beacon(&mut self, beacon: &mut FrameBuf) {
+        if let Some((_, key)) = &self.survey {
+            survey::seal_beacon(&mut self.cipher, key, beacon);
+        }
+    }
+    /// Whether `beacon` is of the survey.
+    pub fn is_beacon_right(&mut self, beacon: &[u8]) -> bool {
+        let key = self.survey.as_ref().map(|(_, key)| key);
+        key.is_some_and(|key| survey::is_beacon_right(&mut self.cipher, key, beacon))
+    }
+    /// The `content` by which this node, `node`, reports on the survey.
+    ///
+    /// # Errors
+    /// As of [`Seals::seal_announcement`].
+    pub fn seal_report(&mut self, node: NodeId, content: &[u8]) -> Result<FrameBuf, WireError> {
+        let (of, tag) = self.survey.as_ref().ok_or(WireError::Malformed)?;
+        let stream = &self.group.reports(&mut self.cipher, *of);
+        ReportKeys { tag, stream }.seal(&mut self.cipher, node, content)
+    }
+    /// What `node` reports on the survey, plain; none where its MIC is wrong.
+    pub fn open_report(&mut self, node: NodeId, content: &[u8]) -> Option<FrameBuf> {
+        let (of, tag) = self.survey.as_ref()?;
+        let stream = &self.group.reports(&mut self.cipher, *of);
+        ReportKeys { tag, stream }.open(&mut self.cipher, node, content)
+    }
     /// Notes a `number` of `station`, if it is above all before.
     fn note(&mut self, station: NodeId, number: u32) -> bool {
         let known = |place: &Option<Heard>| place.is_some_and(|heard| heard.station == station);
@@ -208,11 +300,34 @@ impl<C: Cipher> Seals<C> {
         self.last.wrapping_sub(index as u32)
     }
     /// The transfer that it was called to, for [`Seals::begin`].
-    pub const fn called(&self) -> Option<(NodeId, u32)> {
+    pub const fn called(&self) -> Option<Numbered> {
         self.called
     }
+    /// Whether to take the place on a route to `sink` that a sealed `call` hop by hop gives: its tag is right, and its
+    /// number new. It is noted, as of [`Seals::note_call`].
+    pub fn obeys_call(&mut self, sink: NodeId, call: &[u8]) -> bool {
+        let Some(number) = frame::call_number(call) else {
+            return false;
+        };
+        let key = self.group.transfer(&mut self.cipher, sink, number);
+        let is_right = frame::is_call_right(&mut self.cipher, &key, call);
+        let obeys = is_right && self.note(sink, number);
+        if obeys {
+            self.called = Some((sink, number));
+        }
+        obeys
+    }
+    /// It calls the nodes of a route hop by hop, of which it, `node`, is the sink; not without a number left.
+    pub fn begin_call(&mut self, node: NodeId) -> bool {
+        let number = self.take_number();
+        if let Some(number) = number {
+            self.called = Some((node, number));
+        }
+        number.is_some()
+    }
     /// That transfer begins.
-    pub fn begin(&mut self, called: Option<(NodeId, u32)>) {
+    pub fn begin(&mut self, called: Option<Numbered>) {
+        self.called = called;
         let key = called.map(|(sink, number)| {
             let group = &self.group;
             group.transfer(&mut self.cipher, sink, number)
@@ -227,6 +342,13 @@ pub trait ControlSeal {
     fn mic(&mut self, mpdu: &[u8]) -> Option<[u8; MIC_BYTES as usize]>;
     /// `mpdu` without its MIC; none where that is wrong.
     fn opened<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]>;
+    /// Seals `frame`, of a transfer hop by hop; it stays as it is, and goes nowhere, outside of a sealed transfer.
+    ///
+    /// # Errors
+    /// [`WireError`] where it has no room, or there is no key.
+    fn seal_hop(&mut self, frame: &mut FrameBuf) -> Result<(), WireError>;
+    /// A frame of a transfer hop by hop without its MIC, or a call as it is; none where either is wrong.
+    fn opened_hop<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]>;
 }
 
 impl<C: Cipher> ControlSeal for Seals<C> {
@@ -237,6 +359,23 @@ impl<C: Cipher> ControlSeal for Seals<C> {
     fn opened<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]> {
         let key = self.transfer.as_ref()?;
         frame::open_control(&mut self.cipher, key, mpdu)
+    }
+    fn seal_hop(&mut self, frame: &mut FrameBuf) -> Result<(), WireError> {
+        let (Some(key), Some((_, number))) = (self.transfer.as_ref(), self.called) else {
+            return Err(WireError::Malformed);
+        };
+        if hop::Frame::is_call(frame) {
+            return frame::seal_call(&mut self.cipher, key, number, frame);
+        }
+        let mic = frame::hop_mic(&mut self.cipher, key, frame);
+        frame.append(&mic)
+    }
+    fn opened_hop<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]> {
+        let key = self.transfer.as_ref()?;
+        if hop::Frame::is_call(mpdu) {
+            return frame::is_call_right(&mut self.cipher, key, mpdu).then_some(mpdu);
+        }
+        frame::open_hop(&mut self.cipher, key, mpdu)
     }
 }
 

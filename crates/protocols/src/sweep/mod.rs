@@ -20,6 +20,7 @@ use thalweg_units::{ChannelSet, Duration, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::phy;
 use thalweg_wire::seal::frame::Sealing;
+use thalweg_wire::seal::survey::REPEAT_BYTES;
 use thalweg_wire::sweep::{Announcement, Parameters, Reports, MAX_MEASURING};
 
 /// The shortest slot: a beacon of [`BEACON_BYTES`] takes 1.28 ms of it, clocks may be 0.36 ms off either way.
@@ -212,8 +213,12 @@ impl Slots {
         };
         for node in rest {
             let at = usize::from(node.get().saturating_sub(slots.from.get()));
-            // What seals an announcement takes room of it.
-            let room = slots.bits.len().saturating_sub(sealing.trailer_bytes());
+            // What seals an announcement takes room of it, and a little more where it is repeated.
+            let trailer = match sealing {
+                Sealing::Open => 0,
+                Sealing::Sealed => REPEAT_BYTES,
+            };
+            let room = slots.bits.len().saturating_sub(trailer);
             let bits = slots.bits.get_mut(..room).unwrap_or_default();
             let Some(byte) = bits.get_mut(at / 8) else {
                 break;

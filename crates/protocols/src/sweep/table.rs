@@ -1,6 +1,6 @@
 //! The timetable of one sweep at one node.
 
-use super::BEACON_BYTES;
+use super::{BEACON_BYTES, SLOT};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy;
 use thalweg_wire::report::Health;
@@ -128,6 +128,12 @@ impl Sweeping {
     pub(crate) fn report_at(&self, slot: u16) -> Instant {
         // A slot of a beacon is enough for all nodes to be back on the control channel.
         self.end() + self.parameters.slot * 2 + self.parameters.report * u64::from(slot)
+    }
+    /// Whether the end of `beacon`'s SFD is due at `sfd`, give or take half of the shortest slot.
+    pub(crate) fn is_due(&self, beacon: &Beacon, sfd: Instant) -> bool {
+        let of = offset(&self.parameters, beacon.stretch.into(), beacon.slot);
+        let due = self.begin + of;
+        sfd.since(due).max(due.since(sfd)) <= SLOT / 2
     }
     /// The next step and when it is due; `None` when all is done.
     pub fn peek(&self) -> Option<(Instant, Step)> {

@@ -82,6 +82,7 @@ impl Run<'_> {
             pause: linger(self.settings.waves.scheme),
         };
         let assembly = self.assemblies.entry(source).or_default();
+        assembly.prove_by(self.motes.proof(source));
         let (motes, campaign) = (&mut self.motes, &mut self.campaign);
         Ok(fetch(motes, leftover, assembly, campaign, self.observer)?)
     }

@@ -114,6 +114,7 @@ impl Settings {
             channels,
         };
         let waves = Terms::new(variant, air, (object.bytes(), payload), radios);
+        let waves = waves.sealed(site.sealing());
         let survey = match (radios == 1, variant.style) {
             (true, Style::Paths) => Survey {
                 channels: [waves.route.routing_channel].into_iter().collect(),

@@ -24,7 +24,6 @@ use thalweg_medium::random::{derive, stream};
 use thalweg_planner::{Plan, PlanError};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station, Testbed};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::seal::frame::Sealing;
 
 /// How a network is emptied.
 #[derive(Debug, Clone)]
@@ -76,7 +75,9 @@ pub fn empty(
     let sources = settings.sources.of(&testbed, sources);
     // One time line: the survey meets the losses too.
     let Losses { links, psdu_bytes } = &site.losses;
+    let sealing = site.sealing();
     let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
+    let site = site.secured(sealing);
     let testbed = &site.testbed;
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
     let mut motes = Motes::open(&site, opened)?;
@@ -292,7 +293,7 @@ fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Accoun
         network: &site.testbed.name,
         ids,
         seed: site.seed,
-        sealing: Sealing::Open,
+        sealing: site.sealing(),
     }
 }
 

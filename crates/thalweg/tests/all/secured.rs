@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
-use thalweg::{Error, ErrorKind, Explain, Network, Object};
+use thalweg::{Error, ErrorKind, Explain, Network, Object, Visit};
 use thalweg_sim::{Capture, CaptureError, Captured};
 use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
@@ -109,7 +109,7 @@ fn every_cut_of_an_object_is_the_same_on_the_air() {
 #[test]
 fn what_is_not_sealed_is_refused_in_one_line() {
     let kind = |error: Error| (error.kind(), error.to_string());
-    for protocol in ["p3", "pip", "hop-by-hop", "p3-best", "rcrt"] {
+    for protocol in ["p3", "pip", "p3-best", "rcrt"] {
         let network = secured().protocol(protocol).unwrap();
         let (of, line) = kind(network.check_options().unwrap_err());
         assert_eq!(of, ErrorKind::Input);
@@ -142,4 +142,59 @@ fn a_testbed_may_demand_it() {
             .sealed
     );
     assert!(read("security = \"perhaps\"").is_err());
+}
+
+/// What brings the objects of all nodes is sealed: one after the other, or into two base stations at once.
+#[test]
+fn all_nodes_bring_sealed_objects() {
+    let network = Network::open("motes20").unwrap().seed(3);
+    let network = network.random_object(500).secured(Sealing::Sealed);
+    let ids =
+        |ids: &[u16]| -> Vec<NodeId> { ids.iter().map(|id| NodeId::new(*id).unwrap()).collect() };
+    for to in [ids(&[]), ids(&[1, 20])] {
+        let all = network.all_nodes(&to).unwrap();
+        let mut whole = Vec::new();
+        let mut visit = |visit: Visit<'_>| {
+            let summary = match visit {
+                Visit::Ended(_, Ok(report)) => report.summary(),
+                Visit::InWave(turn, Some(_)) => &turn.summary,
+                Visit::Ended(..) | Visit::InWave(..) => panic!("{visit:?}"),
+                Visit::Surveyed | Visit::Begins(_) => return Ok(()),
+            };
+            assert!(summary.verified && summary.sealed, "{summary:?}");
+            whole.push(summary.source);
+            Ok::<(), Error>(())
+        };
+        let left = all.sources().to_vec();
+        all.collect(left, &mut |_, _| Continue(()), &mut visit)
+            .unwrap();
+        whole.sort_unstable();
+        assert_eq!(whole, all.sources());
+    }
+    let refused = network.all_nodes(&ids(&[1, 2, 3, 4, 5])).unwrap_err();
+    assert!(refused.to_string().contains("4 base stations"), "{refused}");
+}
+
+/// Seven hops over links that carry half of all frames: blocks hop by hop are sealed, too.
+#[test]
+fn a_row_of_lossy_links_brings_a_sealed_object() {
+    let mut text = String::from("src,dst,channel,prr\n");
+    for (from, to) in (1..8).flat_map(|n| [(n, n + 1), (n + 1, n)]) {
+        for channel in [15, 20, 25, 26] {
+            text.push_str(&format!("{from},{to},{channel},0.5\n"));
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("row.csv");
+    std::fs::write(&file, text).unwrap();
+    let testbed = Testbed::load(&file).unwrap();
+    let network = Network::of(testbed).to(Some(NodeId::new(1).unwrap()));
+    let network = network.random_object(2_000).secured(Sealing::Sealed);
+    let report = network.collect(8).unwrap();
+    let summary = report.summary();
+    assert!(summary.verified && summary.sealed, "{summary:?}");
+    assert_eq!(
+        (report.object().map(<[u8]>::len), summary.hops),
+        (Some(2_000), 7)
+    );
 }

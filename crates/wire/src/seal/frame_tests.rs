@@ -1,12 +1,15 @@
 //! Tests of `frame.rs`.
 
 use super::*;
+use crate::hop::{self, HopRoute};
 use crate::pipeline::Kind as Frame;
 use crate::pipeline::{
     set_count, set_hop, Format, Group, Head, Header, Nack, Purpose, Request, Tag,
 };
+use crate::route::ObjectRange;
 use crate::seal::SoftwareAes;
 use proptest::prelude::*;
+use thalweg_units::Channel;
 
 const HOPS: u8 = 4;
 
@@ -106,6 +109,70 @@ fn any_other_bit_does() {
             }
         }
     }
+}
+
+fn call() -> FrameBuf {
+    let nodes = [7, 8, 9].map(|id| (node(id), Channel::LAST));
+    let route = HopRoute::new(5, &nodes, ObjectRange::ALL, 100).unwrap();
+    let route = route.secured(Sealing::Sealed).unwrap();
+    let mut call = hop::Frame::Call { to: 1, route }.frame().unwrap();
+    seal_call(&mut SoftwareAes::default(), &key(), 77, &mut call).unwrap();
+    call
+}
+
+#[test]
+fn a_call_is_the_same_to_all_that_it_names() {
+    let (aes, good) = (&mut SoftwareAes::default(), call());
+    assert_eq!(call_number(&good), Some(77));
+    assert!(is_call_right(aes, &key(), &good));
+    assert!(!is_call_right(aes, &Key::new([4; 16]), &good));
+    // MAC header, dispatch, and the position that is called.
+    for bit in 0..good.len() * 8 {
+        let mut flipped = good;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let is_right = is_call_right(aes, &key(), &flipped);
+        assert_eq!(is_right, bit / 8 < CALL_HEADER_BYTES, "bit {bit}");
+    }
+    for len in 0..good.len() {
+        assert!(!is_call_right(aes, &key(), &good[..len]), "{len} bytes");
+    }
+    let mut short = FrameBuf::from_slice(&good[..12]).unwrap();
+    assert!(seal_call(aes, &key(), 77, &mut short).is_err());
+}
+
+#[test]
+fn a_frame_hop_by_hop_has_no_bit_that_may_change() {
+    let (aes, transfer, by) = (&mut SoftwareAes::default(), 5, 1);
+    for frame in [
+        hop::Frame::Called { transfer, by },
+        hop::Frame::Ack {
+            transfer,
+            by,
+            base: 16,
+            here: 3,
+        },
+        hop::Frame::Data {
+            transfer,
+            by,
+            number: 3,
+            payload: &[0xab; hop::MAX_SEALED_PAYLOAD as usize],
+        },
+    ] {
+        let plain = frame.frame().unwrap();
+        let mut good = plain;
+        good.append(&hop_mic(aes, &key(), &plain)).unwrap();
+        assert_eq!(open_hop(aes, &key(), &good), Some(&*plain));
+        for bit in 0..good.len() * 8 {
+            let mut flipped = good;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(open_hop(aes, &key(), &flipped), None, "bit {bit}");
+        }
+        assert_eq!(open_hop(aes, &Key::new([4; 16]), &good), None);
+    }
+    // No call passes for another frame of its transfer.
+    let call = call();
+    let at = call.len() - 8;
+    assert_eq!(open_hop(aes, &key(), &call[..at + 4]), None);
 }
 
 /// A MIC of one kind, round or key is none of another's.

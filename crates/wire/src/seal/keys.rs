@@ -14,6 +14,8 @@ const STREAM: &[u8] = b"object stream";
 const TAG: &[u8] = b"object tag";
 const FLOOD: &[u8] = b"flood";
 const TRANSFER: &[u8] = b"transfer";
+const SURVEY: &[u8] = b"survey tag";
+const REPORT: &[u8] = b"report stream";
 
 fn derived(cipher: &mut (impl Cipher + ?Sized), from: &Key, parts: &[&[u8]]) -> Key {
     Key::new(cmac(cipher, from, parts))
@@ -88,12 +90,31 @@ impl GroupKeys {
     pub fn floods(&self, cipher: &mut (impl Cipher + ?Sized)) -> Key {
         derived(cipher, &self.0, &[FLOOD])
     }
+    /// For the MICs of a survey's beacons and reports, where `sink` announced it with this `number`.
+    pub fn survey(&self, cipher: &mut (impl Cipher + ?Sized), (sink, number): Numbered) -> Key {
+        self.numbered(cipher, SURVEY, (sink, number))
+    }
+    /// For the encryption of that survey's reports.
+    pub fn reports(&self, cipher: &mut (impl Cipher + ?Sized), (sink, number): Numbered) -> Key {
+        self.numbered(cipher, REPORT, (sink, number))
+    }
     /// For requests and NACKs of the transfer to `sink` whose wake-up has this `number`.
     pub fn transfer(&self, cipher: &mut (impl Cipher + ?Sized), sink: NodeId, number: u32) -> Key {
+        self.numbered(cipher, TRANSFER, (sink, number))
+    }
+    fn numbered(
+        &self,
+        cipher: &mut (impl Cipher + ?Sized),
+        label: &[u8],
+        (sink, number): Numbered,
+    ) -> Key {
         let (sink, number) = (sink.get().to_le_bytes(), number.to_le_bytes());
-        derived(cipher, &self.0, &[TRANSFER, &sink, &number])
+        derived(cipher, &self.0, &[label, &sink, &number])
     }
 }
+
+/// A base station, and the number of an order of its own.
+pub type Numbered = (NodeId, u32);
 
 #[cfg(test)]
 mod tests {
@@ -123,7 +144,9 @@ mod tests {
             let group = master.group(aes, epoch);
             all.extend([group.key().clone(), group.floods(aes)]);
             for (sink, number) in [(1, 1), (1, 2), (2, 1), (256, 0)] {
-                all.push(group.transfer(aes, node(sink), number));
+                let of = (node(sink), number);
+                all.push(group.transfer(aes, of.0, of.1));
+                all.extend([group.survey(aes, of), group.reports(aes, of)]);
             }
         }
         for (i, key) in all.iter().enumerate() {

@@ -66,7 +66,7 @@ keys! {
         pub hops: Vec<usize> = [], 1..=10;
         /// Milliseconds between two beacons of the surveys that all protocols plan by (P3 has 100). Routes are drawn
         /// from the survey of the first.
-        pub beacon_ms: Vec<u32> = [100], 10..=6_553;
+        pub beacon_ms: Vec<u32> = [100], 10..=3_000;
         /// By how many decibels (rms) links change between a survey and transfers a quarter of an hour or more later;
         /// without them as the testbed's do.
         pub change_db: Vec<f64> = [], 0..=20;

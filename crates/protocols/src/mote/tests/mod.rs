@@ -11,6 +11,8 @@ mod on_line;
 mod orders;
 mod rendezvous;
 mod sealed;
+mod sealed_hops;
+mod sealed_surveys;
 mod sleepers;
 mod stops;
 mod together;

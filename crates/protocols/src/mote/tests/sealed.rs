@@ -1,6 +1,7 @@
 //! Nodes with keys, and an outsider without: it records frames, replays them, and forges its own.
 
 use super::bench::{adjacent, channels, id, object, Memory, MS, TELOSB};
+use crate::collection::Collect;
 use crate::floodnet::{self, Config};
 use crate::linkprobe::NodeList;
 use crate::mote::rendezvous::Schedule;
@@ -25,21 +26,21 @@ const NODES: usize = 12;
 const SINK: usize = 4;
 const SOURCE: usize = 7;
 
-type Guarded = Option<Seals<SoftwareAes>>;
-type Node = Mote<Memory, 32, 16, Guarded>;
+pub(super) type Guarded = Option<Seals<SoftwareAes>>;
+pub(super) type Node = Mote<Memory, 32, 16, Guarded>;
 
-fn seals(network: u8, kept: Kept) -> Seals<SoftwareAes> {
+pub(super) fn seals(network: u8, kept: Kept) -> Seals<SoftwareAes> {
     let mut aes = SoftwareAes::default();
     let group = MasterKey::new(Key::new([network; 16])).group(&mut aes, 0);
     Seals::new(aes, group, kept)
 }
-fn node(n: usize, guard: Guarded) -> Node {
+pub(super) fn node(n: usize, guard: Guarded) -> Node {
     let (config, store) = (Config::default(), Memory::of(object(n)));
     Mote::guarded((id(n), guard), config, TELOSB, store)
 }
 
 /// A network of which each node has what `guard` gives it.
-fn network(guard: impl Fn(usize) -> Guarded) -> Net<Node> {
+pub(super) fn network(guard: impl Fn(usize) -> Guarded) -> Net<Node> {
     let nodes = (0..NODES).map(|n| node(n, guard(n))).collect();
     let links =
         Box::new(
@@ -52,7 +53,7 @@ fn network(guard: impl Fn(usize) -> Guarded) -> Net<Node> {
     net.run_for(MS(3));
     net
 }
-fn secured() -> Net<Node> {
+pub(super) fn secured() -> Net<Node> {
     network(|_| Some(seals(1, Kept::default())))
 }
 
@@ -72,7 +73,7 @@ fn chains(transfer: u16, sink: usize, sealing: Sealing) -> Route {
     route
 }
 
-fn grant(net: &mut Net<Node>, n: usize, from: u32) {
+pub(super) fn grant(net: &mut Net<Node>, n: usize, from: u32) {
     net.command(n, Command::Numbers { from, count: 40 });
 }
 
@@ -95,7 +96,7 @@ fn complete(net: &Net<Node>, events: &[(usize, Event)]) -> Option<Complete> {
 }
 
 /// Runs on for `time`; what happened.
-fn run(net: &mut Net<Node>, time: Duration) -> Vec<(usize, Event)> {
+pub(super) fn run(net: &mut Net<Node>, time: Duration) -> Vec<(usize, Event)> {
     net.run_for(time);
     let events = net.take_events().into_iter();
     events.map(|(_, n, event)| (n, event)).collect()
@@ -110,7 +111,7 @@ fn fetch(net: &mut Net<Node>, transfer: u16, from: u32) -> Vec<(usize, Event)> {
 }
 
 /// All nodes of `to` hear `mpdu` now.
-fn heard_by(net: &mut Net<Node>, to: impl IntoIterator<Item = usize>, mpdu: &[u8]) {
+pub(super) fn heard_by(net: &mut Net<Node>, to: impl IntoIterator<Item = usize>, mpdu: &[u8]) {
     for n in to {
         let now = net.now();
         let frame = RadioEvent::Frame {
@@ -124,7 +125,7 @@ fn heard_by(net: &mut Net<Node>, to: impl IntoIterator<Item = usize>, mpdu: &[u8
     }
 }
 /// The floods of node `of` that were sent, the first frame of each.
-fn floods(net: &Net<Node>, of: usize) -> Vec<FrameBuf> {
+pub(super) fn floods(net: &Net<Node>, of: usize) -> Vec<FrameBuf> {
     let frames = net.sent().iter().filter(|sent| sent.from == of);
     let mut all: Vec<FrameBuf> = Vec::new();
     for sent in frames {
@@ -138,7 +139,7 @@ fn floods(net: &Net<Node>, of: usize) -> Vec<FrameBuf> {
     all
 }
 /// A flood of `content`, as if `by` had begun it.
-fn flood(by: NodeId, sequence: u8, content: &[u8]) -> FrameBuf {
+pub(super) fn flood(by: NodeId, sequence: u8, content: &[u8]) -> FrameBuf {
     let (course, relay) = (Course::Outwards(Ntx::THREE), 0);
     let repr = flood::Repr {
         sequence,
@@ -417,11 +418,16 @@ fn orders_for_another_kind_of_network_are_refused() {
             .collect::<Vec<_>>()
     };
     let mut net = secured();
-    let nodes = [SINK, 5, 6, SOURCE].map(|n| (id(n), Channel::LAST));
+    let nodes = [SOURCE, 6, 5, SINK].map(|n| (id(n), Channel::LAST));
     let hops = HopRoute::new(3, &nodes, ObjectRange::ALL, 100).unwrap();
+    let sealed_hops = hops.secured(Sealing::Sealed).unwrap();
     for order in [
         Command::Fetch(chains(1, SINK, Sealing::Open)),
         Command::FetchHops(hops),
+        Command::Collect(Collect {
+            nodes: NodeList::range(0, 12).unwrap(),
+            floor: 1,
+        }),
     ] {
         assert_eq!(refused(&mut net, order), [Event::Refused(Refused::Sealing)]);
     }
@@ -439,8 +445,13 @@ fn orders_for_another_kind_of_network_are_refused() {
     assert_eq!(refused(&mut net, Command::Sweep(sweep.unwrap())), no_number);
     let order = Command::Fetch(chains(1, SINK, Sealing::Sealed));
     assert_eq!(refused(&mut net, order), no_number);
+    assert_eq!(
+        refused(&mut net, Command::FetchHops(sealed_hops)),
+        no_number
+    );
     let mut open = network(|_| None);
     for order in [
+        Command::FetchHops(sealed_hops),
         Command::Fetch(chains(1, SINK, Sealing::Sealed)),
         Command::Numbers { from: 1, count: 2 },
     ] {
@@ -449,34 +460,4 @@ fn orders_for_another_kind_of_network_are_refused() {
             [Event::Refused(Refused::Sealing)]
         );
     }
-}
-
-/// A sweep's announcement is an order like others: a network that has keys measures itself.
-#[test]
-fn a_sealed_sweep_brings_all_links_and_a_recorded_one_none() {
-    let mut net = secured();
-    grant(&mut net, SINK, 10);
-    let list: ChannelSet = [15, 26].iter().map(|c| Channel::new(*c).unwrap()).collect();
-    let nodes = NodeList::range(0, NODES as u16).unwrap();
-    let sweep = Sweep::new(nodes, list, 1, (MS(2), MS(4)), -94).unwrap();
-    net.command(SINK, Command::Sweep(sweep));
-    let events = run(&mut net, Duration::from_secs(8));
-    let links = |events: &[(usize, Event)]| {
-        let is_link = |e: &Event| matches!(e, Event::Floods(floodnet::Event::Link(_)));
-        events.iter().filter(|(_, event)| is_link(event)).count()
-    };
-    assert_eq!(links(&events), (9 + 8 + 12) * 4);
-    let recorded = floods(&net, SINK);
-    run(&mut net, Duration::from_secs(5));
-    let before = net.sent().len();
-    for (mpdu, sequence) in recorded.iter().zip(100..) {
-        let mut again = *mpdu;
-        again[2] = sequence;
-        heard_by(&mut net, [8], &again);
-        run(&mut net, Duration::from_secs(1));
-    }
-    let sent = net.sent()[before..].iter();
-    let others =
-        sent.filter(|sent| flood::Repr::parse(&sent.mpdu).map(|f| f.initiator) != Ok(id(SINK)));
-    assert_eq!(others.count(), 0, "no beacon and no report");
 }

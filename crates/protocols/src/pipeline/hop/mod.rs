@@ -17,11 +17,14 @@ use super::events::{Event, Stats};
 use crate::object::{ObjectInfo, ObjectStore, Pieces};
 use crate::ring::Fifo;
 use crate::rng::Rng;
+use crate::seals::ControlSeal;
 use core::ops::ControlFlow::{self, Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::hop::{Block, Calls, Frame, HopRoute, Place, Subject, BLOCK, MAX_PAYLOAD};
 use thalweg_wire::pipeline::MAX_PACKETS;
+use thalweg_wire::seal::frame::Sealing;
+use thalweg_wire::WireError;
 
 /// How long a node calls the one before it, for an object.
 const CALLS: Duration = Duration::from_secs(10);
@@ -108,6 +111,8 @@ pub(super) struct Cx<'a> {
     pub(super) store: &'a mut dyn ObjectStore,
     pub(super) events: &'a mut Fifo<Event, 8>,
     pub(super) stats: &'a mut Stats,
+    /// What seals frames, in a secured network.
+    pub(super) seal: Option<&'a mut dyn ControlSeal>,
 }
 
 /// `Break` where the node's part is over.
@@ -206,8 +211,14 @@ impl HopTransfer {
 
     fn send(&mut self, cx: &mut Cx<'_>, kind: OnAir, frame: &Frame<'_>, channel: Channel) {
         // What the engine writes fits a frame.
-        let built = cx.air.frame_mut().rebuild(|w| frame.emit(w));
-        if built.is_ok() {
+        let written = cx.air.frame_mut();
+        let built = written.rebuild(|w| frame.emit(w));
+        let sealed = match (self.setup.route.sealing(), &mut cx.seal) {
+            (Sealing::Open, _) => Ok(()),
+            (Sealing::Sealed, Some(seal)) => seal.seal_hop(written),
+            (Sealing::Sealed, None) => Err(WireError::Malformed),
+        };
+        if built.is_ok() && sealed.is_ok() {
             cx.air.transmit(channel, When::Now);
             self.on_air = kind;
             self.due = None;
@@ -296,7 +307,20 @@ impl HopTransfer {
         Continue(())
     }
 
+    /// `mpdu` without its MIC where the transfer is sealed; none where that is wrong.
+    fn opened<'m>(&self, cx: &mut Cx<'_>, mpdu: &'m [u8]) -> Option<&'m [u8]> {
+        if self.setup.route.sealing() == Sealing::Open {
+            return Some(mpdu);
+        }
+        let plain = cx.seal.as_mut().and_then(|seal| seal.opened_hop(mpdu));
+        cx.stats.forged = (cx.stats.forged).saturating_add(u16::from(plain.is_none()));
+        plain
+    }
+
     pub(super) fn frame(&mut self, now: Instant, cx: &mut Cx<'_>, mpdu: &[u8]) -> Flow {
+        let Some(mpdu) = self.opened(cx, mpdu) else {
+            return Continue(());
+        };
         let Ok(frame) = Frame::parse(mpdu) else {
             return Continue(());
         };
