@@ -26,7 +26,7 @@ TEN = pathlib.Path(__file__).parent.parent / "docs/examples/motes10.toml"
 
 # What a mote may take, a few percent above what it takes: bytes of stack, and microseconds until a start is armed after a
 # frame received, at the median and at most, and after one sent.
-MOST = {"stack": 4_700, "received": 41, "received, most": 57, "sent": 54, "sent, most": 70}
+MOST = {"stack": 4_700, "received": 36, "received, most": 55, "sent": 52, "sent, most": 68}
 
 
 def judge(told, *what):
@@ -94,7 +94,8 @@ def pipelines(thalweg, images, folder):
         assert far["hops"] >= 4, far
         # .7 s where every report comes by its flood; what is asked for hop by hop takes half a second a node.
         assert far["survey"]["collecting_s"] < 2, far
-        # Of 213 that the simulated network brings; a pair of nodes may have one path in a bad moment.
+        # Of 212 that the simulated network brings. It brings 165 as well where bursts fill a second of the first round, as
+        # they do this air's tenth; so one of two transfers has to be fast.
         # After ten idle seconds the motes sleep, and the next order wakes them.
         time.sleep(14)
         near = collect(thalweg, line, "motes20", folder, "--from", "8")

@@ -161,15 +161,18 @@ fn serve(cs: &CriticalSection, turn: &mut impl FnMut(&mut Recorder, Usage)) {
 /// it, in its turn.
 pub fn interrupt(number: i16) {
     let number = number as u32;
-    if !OWN.contains(&number) {
+    // Compared one by one: a search through `OWN` takes as long as a copied frame's quarter.
+    if !matches!(number, interrupt::RADIO | interrupt::TIMER3 | interrupt::RTC1) {
         let register = interrupt::DISABLE + number / 32 * 4;
         return chip().write(register, 1 << (number % 32));
     }
     free(|cs| {
         with(cs, |shared| {
             let Shared { node, dog } = shared;
+            // What the interrupt is for has a gap's time; the watchdog has seconds.
+            let done = node.interrupt(|_| {});
             dog.feed(node.registers(), Feeder::Interrupt);
-            node.interrupt(|_| {})
+            done
         });
     });
 }

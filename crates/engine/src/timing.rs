@@ -180,15 +180,21 @@ impl BoardTiming {
     ///   until the packet is read and, once the buffer is free, written: 2 A + forth + back is at
     ///   least the larger of I + J + R + S + 2 C + X and forth + A + C, and W;
     /// * alone: the larger of I + W + 2 C + X + t + G and I + R + S - A.
+    #[inline] // A flood's relay asks within its gap.
     pub fn relaying(&self, mpdu_bytes: usize, passing: Passing) -> Relaying {
-        let Software::Serial(costs) = self.software else {
-            let gap = self.relay_gap();
-            return Relaying {
-                forth: gap,
-                back: gap,
-                alone: gap,
-            };
-        };
+        match &self.software {
+            Software::Serial(costs) => self.relaying_one_by_one(costs, mpdu_bytes, passing),
+            Software::Overlapped | Software::Prompt => {
+                let gap = self.relay_gap();
+                Relaying {
+                    forth: gap,
+                    back: gap,
+                    alone: gap,
+                }
+            }
+        }
+    }
+    fn relaying_one_by_one(&self, costs: &Costs, mpdu_bytes: usize, passing: Passing) -> Relaying {
         let (air, bytes) = (air_time(mpdu_bytes), mpdu_bytes as u64);
         let write = self.load_base + self.load_byte * bytes;
         let read = costs.read_base + costs.read_byte * bytes + costs.os;

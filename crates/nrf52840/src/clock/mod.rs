@@ -76,7 +76,12 @@ pub const fn ticks(at: Instant) -> u64 {
 /// A length of time to the nearest tick.
 #[inline]
 pub const fn span(of: Duration) -> u64 {
-    let (pairs, rest) = in_pairs(of.as_nanos());
+    let ns = of.as_nanos();
+    // A gap's: one division where there is no carry.
+    if ns < 1 << 30 {
+        return ((2 * ns as u32 + 62) / 125) as u64;
+    }
+    let (pairs, rest) = in_pairs(ns);
     pairs * 2 + ((2 * rest + 62) / 125) as u64
 }
 /// How often two ticks, 125 ns, go into `ns`, and what is left. By hand, since the processor divides 32 bits and a gap has
@@ -184,11 +189,13 @@ impl Clock {
         at.wrapping_sub(self.zero) as u32
     }
 
-    /// When compare register `cc` captured, which was less than 134 s ago.
-    pub(crate) fn captured(&mut self, r: &mut impl Registers, cc: u32) -> u64 {
-        let now = self.now(r);
+    /// When compare register `cc` captured, which was less than 134 s before or after [`Self::latest`]. The timer is not
+    /// asked again: a relay's gap has no time for it.
+    #[inline]
+    pub(crate) fn captured(&self, r: &mut impl Registers, cc: u32) -> u64 {
         let count = r.read(timer::TIMER3 + timer::cc(cc));
-        now.saturating_sub(u64::from(self.count(now).wrapping_sub(count)))
+        let off = count.wrapping_sub(self.count(self.ticks)) as i32;
+        self.ticks.saturating_add_signed(i64::from(off))
     }
 
     /// Puts `at` into compare register `cc`, whose event is cleared.

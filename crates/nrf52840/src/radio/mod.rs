@@ -28,7 +28,7 @@ use thalweg_wire::phy::MAX_MPDU;
 use transmit::{Away, Source, Transmission};
 
 /// What engines plan with: a gap of 160 us between a relay's frames. Of it, the receiver's chain takes 22, ramp-up and TX
-/// chain 41, and arming 6: software has 91. On an emulated chip it takes 34 at its median and 50 at most (`opt-level = "s"`;
+/// chain 41, and arming 6: software has 91. On an emulated chip it takes 35 at its median and 52 at most (`opt-level = "s"`;
 /// not measured on silicon).
 pub const TIMING: BoardTiming = BoardTiming {
     // Ramp-up 40 us, TX chain 1 us (second source: BabbleSim and OSF).

@@ -145,6 +145,7 @@ impl Radio {
     }
 
     /// Sends a frame that is copied while the radio ramps up: its DMA reads no earlier than 40 us after the strobe.
+    #[inline(always)] // Within a gap.
     pub(super) fn stream<R: Registers>(
         &mut self,
         (r, clock): (&mut R, &mut Clock),
@@ -255,9 +256,11 @@ impl Radio {
         if self.pending.is_some() || self.away.is_some() {
             self.take_back(r, clock);
         }
-        self.pending = Some(transmission);
         // It was accepted a moment ago, by the time then.
-        self.engage_at(r, clock, clock.latest());
+        match self.away {
+            None => self.engage_at(r, clock, clock.latest(), transmission),
+            Some(_) => self.pending = Some(transmission),
+        }
     }
 
     /// Answers what is pending that it will not be; what is on the air goes on.
@@ -283,18 +286,21 @@ impl Radio {
 
     /// Arms what is pending where it is time, else has the clock say when it is.
     pub(super) fn engage(&mut self, r: &mut impl Registers, clock: &mut Clock) {
-        if self.pending.is_some() && self.away.is_none() {
+        if let (Some(pending), None) = (self.pending, &self.away) {
             let now = clock.now(r);
-            self.engage_at(r, clock, now);
+            self.engage_at(r, clock, now, pending);
         }
     }
     #[inline(always)] // Within a gap.
-    fn engage_at(&mut self, r: &mut impl Registers, clock: &mut Clock, now: u64) {
-        let (Some(pending), None) = (self.pending, &self.away) else {
-            return;
-        };
-        let at = match (pending.start, pending.cca) {
-            (Start::Soonest, _) => return self.arm(r, clock, pending),
+    fn engage_at(
+        &mut self,
+        r: &mut impl Registers,
+        clock: &mut Clock,
+        now: u64,
+        transmission: Transmission,
+    ) {
+        let at = match (transmission.start, transmission.cca) {
+            (Start::Soonest, _) => return self.arm(r, clock, transmission),
             (Start::At(txen), Cca::Skip) => txen,
             (Start::At(txen), Cca::Require) => txen.saturating_sub(LOOK),
         };
@@ -303,8 +309,9 @@ impl Radio {
             State::Receiving => LEAVE,
         };
         if at <= now + ahead {
-            return self.arm(r, clock, pending);
+            return self.arm(r, clock, transmission);
         }
+        self.pending = Some(transmission);
         clock.alarm(r, CC_LEAVE, Some(at - LEAVE));
     }
 
@@ -362,10 +369,10 @@ impl Radio {
         r.write(radio::PACKETPTR, address);
         r.write(radio::SHORTS, TXREADY_START | PHYEND_DISABLE | look);
         r.write(ppi::task(0), task);
-        for event in [radio::DISABLED, radio::CCAIDLE, radio::CCABUSY] {
-            r.write(event, 0);
-        }
+        r.write(radio::DISABLED, 0);
         if look != 0 {
+            r.write(radio::CCAIDLE, 0);
+            r.write(radio::CCABUSY, 0);
             r.write(ppi::CHENSET, PPI_LOOKED);
         }
     }

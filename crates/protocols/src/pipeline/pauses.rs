@@ -35,6 +35,7 @@ impl Pauses {
         pauses
     }
     /// How many packets the source has sent when all stages pause next, if they do.
+    #[inline] // A relay asks within its gap.
     pub(super) fn sent(&self, session: &Session) -> Option<u16> {
         let (stretch, hops) = (session.stretch?, u16::from(session.hops));
         let before = self.next.saturating_add(session.stage().into());

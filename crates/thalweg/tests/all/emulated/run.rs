@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Run {
     /// As reports have it.
     pub(crate) goodput_kbps: f64,
+    /// The share of packets that arrived in the first round.
+    pub(crate) first_round: f64,
     /// Frames sent since the network was first asked for the object: all but those that roused it and measured links,
     /// of which there are as many as motes happened to hear a train early.
     pub(crate) transfer_frames: u64,
@@ -136,6 +138,7 @@ fn collect(testbed: &Testbed, seed: u64, network: &mut impl Metered) -> Run {
     let summary = &report.outcome.summary;
     Run {
         goodput_kbps: summary.goodput_kbps,
+        first_round: summary.first_round_reliability.unwrap(),
         transfer_frames: network.frames() - before,
         frames: network.frames() - frames,
         hops: summary.hops,
@@ -153,6 +156,17 @@ pub(crate) fn emulated(
     turn: Duration,
     frames: Option<&mut Vec<SentFrame>>,
 ) -> Run {
+    emulated_from(AT_REST, testbed, (seed, perturbation), turn, frames)
+}
+
+/// The same, by a job that begins at `begin`.
+pub(crate) fn emulated_from(
+    begin: SimTime,
+    testbed: &Testbed,
+    (seed, perturbation): (u64, Perturbation),
+    turn: Duration,
+    frames: Option<&mut Vec<SentFrame>>,
+) -> Run {
     let (images, identity) = images();
     let [mote, station] = images.each_ref().map(|elf| Program { elf, identity });
     let site = Site::new(testbed.clone(), seed);
@@ -163,7 +177,7 @@ pub(crate) fn emulated(
         perturbation,
     );
     let mut network = network.unwrap();
-    network.run(AT_REST).unwrap();
+    network.run(begin).unwrap();
     if frames.is_some() {
         network.network.world_mut().record();
     }
