@@ -9,11 +9,10 @@
 use crate::ageing;
 use crate::bisect;
 use crate::cheapest::CheapestWays;
-use crate::likely::Likely;
 use crate::link_model::QUANTILE_90;
 use crate::links::{LinkQualities, LinkQuality};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
-use crate::predict::{Feed, Prediction};
+use crate::predict::{Feed, Likely, Prediction};
 use crate::request::{RouteRequest, Style, Transfer};
 use crate::topology::LinkRule;
 use crate::{Group, Member};

@@ -40,7 +40,6 @@ pub mod topology;
 pub use channels::Assignment;
 pub use evidence::Evidence;
 pub use groups::{Group, Member};
-pub use likely::Likely;
 pub use link_fusion::{Dated, FusedLinks, Sighting, MOST_READINGS};
 pub use link_model::LinkModel;
 pub use links::{ChannelSummary, Hop, LinkError, LinkQualities, LinkQuality, Place};
@@ -50,7 +49,7 @@ pub use pairs::{
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
 pub use plan::{PathFault, PipPlan, Plan, PlanError, Warning};
-pub use predict::{Feed, Prediction};
+pub use predict::{Feed, Likely, Prediction};
 pub use request::{
     Backups, Currents, Diversity, Grouping, LastResort, LastStage, PipChoice, RouteRequest, Style,
     Transfer,

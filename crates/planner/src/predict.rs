@@ -9,7 +9,6 @@
 use crate::channels::StageChannels;
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use crate::interference::{Layout, Stages};
-use crate::likely::Likely;
 use crate::link_model::Expected;
 use crate::protocol_constants;
 use crate::request::Transfer;
@@ -71,6 +70,30 @@ pub struct Prediction {
     pub likely: Option<Likely>,
     /// Source, sink and relays, backups included.
     pub active_nodes: usize,
+}
+
+/// The ends of a range that takes in eight of ten transfers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Likely {
+    /// The shortest and the longest time, in seconds.
+    pub time_s: [f64; 2],
+    /// Energy of all active nodes over these times, in joules.
+    pub energy_j: [f64; 2],
+    /// The least and the most goodput, in kbit/s of payload.
+    pub goodput_kbps: [f64; 2],
+}
+
+impl Likely {
+    /// Of what is predicted, if it takes so many times as long at the least, and at the most.
+    pub(crate) fn times(prediction: &Prediction, [least, most]: [f64; 2]) -> Option<Self> {
+        let (time_s, energy_j) = (prediction.time_s?, prediction.energy_j?);
+        let goodput_kbps = prediction.goodput_kbps;
+        Some(Self {
+            time_s: [time_s * least, time_s * most],
+            energy_j: [energy_j * least, energy_j * most],
+            goodput_kbps: [goodput_kbps / most, goodput_kbps / least],
+        })
+    }
 }
 
 /// One hop: senders, receiver, probability.
