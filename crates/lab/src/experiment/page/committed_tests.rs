@@ -124,6 +124,9 @@ impl Line {
         let digits = self.digits;
         let digits_of = |x: f64| {
             let text = format!("{x:.digits$}");
+            // What rounds to nothing has no sign.
+            let nothing = text.trim_matches(['-', '0', '.']).is_empty();
+            let text = if nothing { "0".to_owned() } else { text };
             match text.contains('.') {
                 true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
                 false => text,
