@@ -96,9 +96,12 @@ impl Row {
         self.set(column, value);
         self
     }
-    /// Sets `column`.
+    /// Sets `column`; what is no number leaves it out, since no file could hold it.
     pub fn set(&mut self, column: &str, value: impl Into<Value>) {
-        self.0.insert(column.to_owned(), value.into());
+        let value = value.into();
+        if value.number().is_none_or(f64::is_finite) {
+            self.0.insert(column.to_owned(), value);
+        }
     }
     /// Sets `column` where there is a value.
     pub fn set_some(&mut self, column: &str, value: Option<impl Into<Value>>) {
@@ -156,5 +159,10 @@ mod tests {
             serde_json::to_string(&rows[0]).unwrap(),
             r#"{"a":0.5,"b":1}"#
         );
+    }
+    #[test]
+    fn what_no_file_can_hold_is_left_out() {
+        let row = Row::new().with("a", f64::INFINITY).with("b", f64::NAN);
+        assert_eq!(row.with("c", 2u64), Row::new().with("c", 2u64));
     }
 }

@@ -57,7 +57,7 @@ impl Log {
                     self.addresses.insert(address, own.into());
                 }
                 (None, Some(address)) if !self.unplaced.contains(&address) => {
-                    self.unplaced.push(address)
+                    self.unplaced.push(address);
                 }
                 _ => {}
             }
