@@ -25,6 +25,7 @@ use crate::progress::Reporter;
 /// Runs a base station until it is stopped.
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.testbed)?;
+    network::check_open(&testbed)?;
     let to = args.to.as_ref();
     let to = to.map(|node| network::id(&testbed, "--to", node));
     let to = to.transpose()?;

@@ -54,7 +54,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
 
 fn print_page(hex: &Path, keys: &NetworkKeys, node: NodeId) -> Result<(), Failure> {
     print(&format!(
-        "{}: the keys of node {node}, generation {}, epoch {}; flash it beside the program, and delete it\n",
+        "{}: the keys of node {node}, generation {}, epoch {}; it is for a page of flash beside the program, which no image reads yet\n",
         hex.display(),
         keys.generation(node),
         keys.epoch()

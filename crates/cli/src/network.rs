@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use thalweg_testbeds::{Assumed, NameError, Physics, SinkBy, Testbed};
 use thalweg_units::{Channel, Named, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 use crate::failure::{one_line, Failure};
 use crate::progress::Verbosity;
@@ -19,6 +20,17 @@ pub(crate) fn report_assumed(name: &str, assumed: &[Assumed], say: Verbosity) {
     for one in assumed {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "thalweg: {name}: {one}");
+    }
+}
+
+/// That the nodes of `testbed` need no keys: of base stations on a line, and of images, none has any yet.
+pub(crate) fn check_open(testbed: &Testbed) -> Result<(), Failure> {
+    match testbed.sealing {
+        Sealing::Open => Ok(()),
+        Sealing::Sealed => Err(Failure::Input(format!(
+            "{}: security = \"require\": base stations on a line and images have no keys yet; simulated networks have",
+            testbed.name
+        ))),
     }
 }
 

@@ -519,6 +519,11 @@ impl Network {
     ) -> Result<PipelineReport, Error> {
         let protocol = self.pipeline("port")?;
         let (request, site) = (self.request()?, self.site()?);
+        if site.sealing() == Sealing::Sealed {
+            let why =
+                "security: base stations behind a port have no keys yet; simulated networks have";
+            return Err(Error::Input(why.to_owned()));
+        }
         let (planned, patience) = (request.plan_request(protocol), request.patience);
         let (wanted, channels) = ((sink, &planned, patience), request.channels.as_deref());
         let mut remote = Remote::survey(network, &site, wanted, channels, transfers, observer)?;

@@ -186,6 +186,7 @@ impl Format {
 fn identity(args: &FirmwareArgs) -> Result<Identity, Failure> {
     let testbed = args.testbed.as_deref().map(Testbed::load).transpose()?;
     let testbed = testbed.as_ref();
+    testbed.map_or(Ok(()), network::check_open)?;
     let node = match (&args.node, testbed) {
         (Node::Number(id), _) => *id,
         (named, Some(testbed)) => network::id(testbed, "--node", named)?,

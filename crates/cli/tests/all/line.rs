@@ -85,6 +85,8 @@ fn ports_that_are_none_end_in_one_line() {
     let mica =
         "name = \"m\"\nboard = \"mica2\"\n[building]\nnodes = 4\nlength_m = 20\nwidth_m = 9\n";
     fs::write(dir.path().join("mica.toml"), mica).unwrap();
+    let sealed = "name = \"s\"\nboard = \"nrf52840\"\nsecurity = \"require\"\n[building]\nnodes = 4\nlength_m = 20\nwidth_m = 9\n";
+    fs::write(dir.path().join("sealed.toml"), sealed).unwrap();
     fs::create_dir(dir.path().join("images")).unwrap();
     for image in ["mote.elf", "station.elf"] {
         fs::write(dir.path().join("images").join(image), "no program").unwrap();
@@ -138,6 +140,24 @@ fn ports_that_are_none_end_in_one_line() {
             &["basestation", "--testbed", "mica.toml"],
             2,
             "board mica2: ",
+        ),
+        (
+            &["basestation", "--testbed", "sealed.toml"],
+            2,
+            "have no keys yet",
+        ),
+        (
+            &[
+                "firmware",
+                "--node",
+                "1",
+                "--testbed",
+                "sealed.toml",
+                "--out",
+                "n.hex",
+            ],
+            2,
+            "have no keys yet",
         ),
         (
             &["basestation", "--testbed", "line5", "--to", "77"],
