@@ -20,8 +20,6 @@ use thalweg_units::Duration;
 const EXACT: usize = 8;
 /// First-round reliability below which a transfer is taken never to end.
 const DEAD: f64 = 1e-3;
-/// Transfers of no more rounds are expected to need no exchange.
-const ONE_ROUND: f64 = 1.001;
 
 /// How often the source may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,7 +329,7 @@ pub(crate) fn predict(
         return prediction;
     }
     let rounds = expected_rounds(f64::from(transfer.packets), prediction.first_round);
-    if prediction.exchange < DEAD && rounds > ONE_ROUND {
+    if prediction.exchange < DEAD && rounds > 1.001 {
         return prediction;
     }
     prediction.completion = match patience {
@@ -367,9 +365,7 @@ fn rounds_time(
         + rounds * passing as f64 * cycle.period().as_secs_f64();
     let exchanges = rounds - 1.0;
     let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
-    // Where no exchange succeeds, a round that brings nearly everything is all there is.
-    let has_exchanges = exchange >= DEAD || rounds > ONE_ROUND;
-    let control_s = match exchanges > 0.0 && has_exchanges {
+    let control_s = match exchanges > 0.0 {
         true => exchanges / exchange * exchange_s,
         false => 0.0,
     };

@@ -57,19 +57,3 @@ fn rounds_of_sure_and_of_lossy_packets() {
     assert!((few / fewer - 1.0).abs() < 0.01, "{few} {fewer}");
     assert!(expected_rounds(500.0, 1e-12) > 1e12);
 }
-
-/// Over one hop whose way back was not measured, one round brings what there is.
-#[test]
-fn a_round_that_needs_no_exchange_ends_without_a_way_back() {
-    let transfer = Transfer::default();
-    let way = (Feed::EveryCycle, 1);
-    let [without, with] = [0.0, 1.0].map(|back| {
-        let of = |rounds| rounds_time(rounds, (1.0, back), way, &transfer);
-        (of(1.000_5), of(1.5))
-    });
-    assert!(
-        (without.0 / with.0 - 1.0).abs() < 0.001,
-        "{without:?} {with:?}"
-    );
-    assert!(without.1.is_infinite() && with.1.is_finite());
-}
