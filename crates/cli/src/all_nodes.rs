@@ -328,6 +328,8 @@ pub(crate) struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
     pub(crate) verified: bool,
+    /// Whether it travelled encrypted, with its node's tag.
+    pub(crate) sealed: bool,
     pub(crate) failure: Option<String>,
     pub(crate) bytes: Option<u64>,
     pub(crate) goodput_kbps: Option<f64>,
@@ -374,6 +376,7 @@ impl Line {
         let r = stored.record;
         Ok(Self {
             verified: failure.is_none(),
+            sealed: r.sealed,
             failure: failure.map(str::to_owned),
             bytes: Some(r.bytes),
             goodput_kbps: Some(r.goodput_kbps),
@@ -447,7 +450,9 @@ pub(crate) fn text(summary: &CampaignSummary) -> String {
             number(line.goodput_kbps, 1.0, 1),
             number(line.duration_s, 1.0, 3),
             number(line.energy_j, 1.0, 3),
-            line.failure.clone().unwrap_or_else(|| "whole".to_owned()),
+            line.failure
+                .clone()
+                .unwrap_or_else(|| output::whole(line.sealed).to_owned()),
         ]);
     }
     let joules = summary.energy_j.map(|joules| format!(", {joules:.3} J"));

@@ -153,13 +153,10 @@ fn finish(
         let silent = network::silent(testbed, report.missing());
         let mut text = shown::report(report, args.protocol.name, (testbed, &(ends + &silent)));
         if let Some(kept) = kept {
-            let sealed = match report.summary().sealed {
-                true => ", sealed",
-                false => "",
-            };
             text.push_str(&format!(
-                "\n{} bytes, whole{sealed}, sha256 {}\nstored as {}\n",
+                "\n{} bytes, {}, sha256 {}\nstored as {}\n",
                 report.summary().bytes,
+                output::whole(report.summary().sealed),
                 kept.digest,
                 kept.path.display()
             ));

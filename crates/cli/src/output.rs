@@ -13,6 +13,14 @@ pub(crate) use thalweg_host::store::plain;
 
 use crate::failure::Failure;
 
+/// What an object is that arrived.
+pub(crate) const fn whole(sealed: bool) -> &'static str {
+    match sealed {
+        true => "whole, sealed",
+        false => "whole",
+    }
+}
+
 /// "1 path", "2 paths".
 pub(crate) fn plural<N: Display + From<u8> + PartialEq>(count: N, one: &str, more: &str) -> String {
     let word = if count == N::from(1) { one } else { more };

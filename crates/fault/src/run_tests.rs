@@ -81,7 +81,7 @@ fn an_object_that_nobody_ordered_is_noticed_and_the_rest_is_left_out() {
     assert_eq!(guarded(&again).unwrap_err(), breach);
 }
 
-/// The same outsider where nodes have keys: nobody reads an object out for him.
+/// Nodes with keys send an outsider no object.
 #[test]
 fn nodes_with_keys_obey_no_outsider() {
     let mut script = row();

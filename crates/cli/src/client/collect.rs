@@ -282,6 +282,7 @@ impl Collecting<'_> {
             path,
             digest: digest.to_owned(),
             bytes: object.bytes,
+            sealed: object.sealed,
         };
         // Where this is the gateway's own store, it has the object already.
         let own = store.transfer(TransferId(id))?.filter(|own| {
@@ -386,6 +387,7 @@ fn several(
             station: job.station.clone().filter(|_| networks.len() > 1),
             source: source.map_or(0, NodeId::get),
             verified: result.is_ok(),
+            sealed: result.as_ref().is_ok_and(|stored| stored.sealed),
             failure: result.as_ref().err().cloned(),
             bytes: result.as_ref().ok().map(|stored| stored.bytes),
             goodput_kbps: job.measured("goodput_kbps"),

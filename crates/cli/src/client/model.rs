@@ -98,6 +98,8 @@ pub(super) struct Object {
     pub(super) stored_at: String,
     pub(super) file: Option<String>,
     pub(super) protocol: String,
+    #[serde(default)]
+    pub(super) sealed: bool,
     pub(super) goodput_kbps: f64,
     pub(super) duration_s: Option<f64>,
 }

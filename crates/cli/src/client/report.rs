@@ -5,7 +5,7 @@ use serde_json::{json, Value};
 use super::http::Client;
 use super::model::{Job, Network};
 use crate::failure::one_line;
-use crate::output::plural;
+use crate::output::{plural, whole};
 use crate::table::{number, Align, Table};
 
 /// Where an object is, and its SHA-256.
@@ -14,6 +14,7 @@ pub(super) struct Stored {
     pub(super) path: String,
     pub(super) digest: String,
     pub(super) bytes: u64,
+    pub(super) sealed: bool,
 }
 
 /// A row's name, the keys of what was measured and expected, the factor, and digits behind the point.
@@ -69,7 +70,7 @@ pub(super) fn text(client: &Client, network: &Network, job: &Job, stored: &Store
         ]);
     }
     format!(
-        "{}: node {} to node {}, {}; job {} of {}\n\n{}\n{} bytes, whole, sha256 {}\nstored as {}\n",
+        "{}: node {} to node {}, {}; job {} of {}\n\n{}\n{} bytes, {}, sha256 {}\nstored as {}\n",
         one_line(&network.name),
         job.node(),
         network.sink,
@@ -78,6 +79,7 @@ pub(super) fn text(client: &Client, network: &Network, job: &Job, stored: &Store
         client.address(),
         table.render(),
         stored.bytes,
+        whole(stored.sealed),
         stored.digest,
         stored.path
     )

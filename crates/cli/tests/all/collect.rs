@@ -79,6 +79,8 @@ fn a_secured_network_brings_a_sealed_object_and_refuses_what_is_not() {
         (&true.into(), &true.into())
     );
     assert_eq!(report["baseline"], Value::Null);
+    let all = String::from_utf8(with(&["--all-nodes"]).stdout).unwrap();
+    assert_eq!(all.matches("whole, sealed").count(), 4, "{all}");
     for more in [
         &["--protocol", "p3"][..],
         &["--protocol", "pip"],

@@ -213,7 +213,7 @@ fn lines(name: &str, head: &[&str], rows: &Markup) -> Markup {
     html! { div.lines { (table(name, head, rows)) } }
 }
 
-/// Whether nobody has measured anything yet.
+/// Whether no station has measured its links yet.
 fn is_new(stations: &Stations) -> bool {
     let mut all = stations.all().iter();
     all.all(|station| station.snapshot().is_none())

@@ -529,7 +529,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Engine
             }
             Radio::Probing(_) => self.flood.handle_radio(&event, None),
             Radio::Floods => {
-                // Whoever has missed the announcement does not know the key of its beacons.
+                // A node that missed the announcement lacks the key of its beacons.
                 if self.guard.sealing() == Sealing::Open {
                     self.join_sweep(&event);
                 }

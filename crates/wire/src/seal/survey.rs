@@ -2,8 +2,8 @@
 //!
 //! A beacon's filler ends with a MIC (4) over all before it. A report's content is its first byte, the rest encrypted, and
 //! a MIC (4) over the plain content and who reports; the key stream begins with the MIC, as an object's does with its tag. A
-//! repeated announcement ends with the base station (2) and the number (4) of the one that is repeated, and a tag (8) of
-//! whoever repeats. Keys are those of the survey, which all nodes share. Tests: `survey_tests.rs`.
+//! repeated announcement ends with the base station (2) and the number (4) of the first one, and a tag (8) over these and the
+//! node that repeats it. All nodes share the keys of a survey. Tests: `survey_tests.rs`.
 
 use super::cmac::truncated;
 use super::frame::MIC_BYTES;

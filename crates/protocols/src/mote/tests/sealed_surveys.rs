@@ -83,7 +83,7 @@ fn beacons_of_others_and_recorded_ones_make_no_link() {
         if !is_open {
             grant(&mut net, 0, 10);
         }
-        // Nobody sends a beacon again before he has heard it.
+        // A recorded beacon is sent again once it has ended, at the earliest.
         let mut older: [Vec<Vec<u8>>; 2] = Default::default();
         let with_others = surveyed(&mut net, |net, from| {
             let sent = net.sent()[from..].iter().map(|sent| sent.mpdu.clone());
