@@ -317,6 +317,19 @@ pub struct Block {
 }
 
 impl Block {
+    fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (base, count) = (r.u16()?, r.u8()?);
+        let place = match r.u8()? {
+            0 => Place::Within,
+            1 => Place::Last,
+            _ => return Err(WireError::Malformed),
+        };
+        match (1..=BLOCK).contains(&count) {
+            true => Ok(Self { base, count, place }),
+            false => Err(WireError::Malformed),
+        }
+    }
+
     /// A bit for each of its packets.
     pub const fn all(&self) -> u16 {
         ((1u32 << self.count) - 1) as u16
@@ -417,23 +430,11 @@ impl<'a> Frame<'a> {
                     false => Err(WireError::Malformed),
                 };
             }
-            dispatch::HOP_POLL => {
-                let (base, count) = (r.u16()?, r.u8()?);
-                let place = match r.u8()? {
-                    0 => Place::Within,
-                    1 => Place::Last,
-                    _ => return Err(WireError::Malformed),
-                };
-                if !(1..=BLOCK).contains(&count) {
-                    return Err(WireError::Malformed);
-                }
-                let block = Block { base, count, place };
-                Self::Poll {
-                    transfer,
-                    by,
-                    block,
-                }
-            }
+            dispatch::HOP_POLL => Self::Poll {
+                transfer,
+                by,
+                block: Block::parse(&mut r)?,
+            },
             dispatch::HOP_ACK => Self::Ack {
                 transfer,
                 by,
