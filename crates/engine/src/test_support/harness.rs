@@ -305,14 +305,7 @@ impl Ground {
     fn submit(&mut self, n: usize, id: OpId, op: RadioOp<'_>) {
         let now = self.now;
         match op {
-            RadioOp::Load { mpdu, .. } => {
-                let Some(frame) = frame(mpdu) else {
-                    return self.refuse(n, id, Refusal::BadLength);
-                };
-                let cost = self.timing.load_base + self.timing.load_byte * mpdu.len() as u64;
-                self.radios[n].slot = Some(frame);
-                self.done(n, now + cost, id);
-            }
+            RadioOp::Load { mpdu, .. } => self.load(n, id, mpdu),
             RadioOp::Stream {
                 mpdu,
                 channel,
@@ -347,14 +340,7 @@ impl Ground {
                 self.radios[n].readout = usize::from(bytes);
                 self.done(n, now, id);
             }
-            RadioOp::Sleep => {
-                self.radios[n].lock = None;
-                self.supersede_pending(n);
-                self.supersede_conditional(n);
-                self.radios[n].mode = Mode::Sleep;
-                self.power_down(n);
-                self.done(n, now, id);
-            }
+            RadioOp::Sleep => self.sleep(n, id),
             RadioOp::Cancel => {
                 self.supersede_pending(n);
                 self.supersede_conditional(n);
@@ -367,6 +353,24 @@ impl Ground {
             | RadioOp::Preamble { .. }
             | RadioOp::Answer(_) => self.refuse(n, id, Refusal::NoSuch),
         }
+    }
+
+    fn load(&mut self, n: usize, id: OpId, mpdu: &[u8]) {
+        let Some(frame) = frame(mpdu) else {
+            return self.refuse(n, id, Refusal::BadLength);
+        };
+        let cost = self.timing.load_base + self.timing.load_byte * mpdu.len() as u64;
+        self.radios[n].slot = Some(frame);
+        self.done(n, self.now + cost, id);
+    }
+
+    fn sleep(&mut self, n: usize, id: OpId) {
+        self.radios[n].lock = None;
+        self.supersede_pending(n);
+        self.supersede_conditional(n);
+        self.radios[n].mode = Mode::Sleep;
+        self.power_down(n);
+        self.done(n, self.now, id);
     }
 
     fn hold(&mut self, n: usize, id: OpId, until: Condition<'_>, channel: Channel, cca: Cca) {
