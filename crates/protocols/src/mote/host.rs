@@ -340,15 +340,7 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             complete: r.u16()?,
             of: r.u16()?,
         },
-        MISSING => Event::Missing(Missing {
-            node: r.node()?,
-            received: r.u8()?,
-            frames: match r.u8()? {
-                0 => None,
-                1 => Some(r.u8()?),
-                _ => return Err(WireError::Malformed),
-            },
-        }),
+        MISSING => Event::Missing(parse_missing(r)?),
         COLLECTED => Event::Collected {
             complete: r.u16()?,
             missing: r.u16()?,
@@ -356,6 +348,18 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
         },
         FLOODS_REFUSED => Event::Refused(parse_refused(r)?),
         _ => return Err(WireError::Malformed),
+    })
+}
+
+fn parse_missing(r: &mut Reader<'_>) -> Result<Missing, WireError> {
+    Ok(Missing {
+        node: r.node()?,
+        received: r.u8()?,
+        frames: match r.u8()? {
+            0 => None,
+            1 => Some(r.u8()?),
+            _ => return Err(WireError::Malformed),
+        },
     })
 }
 
@@ -419,15 +423,7 @@ fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireEr
         Event::Progress { complete, of } => {
             w.u8(COLLECTING)?.u16(complete)?.u16(of)?;
         }
-        Event::Missing(missing) => {
-            w.u8(MISSING)?
-                .u16(missing.node.get())?
-                .u8(missing.received)?;
-            match missing.frames {
-                None => w.u8(0)?,
-                Some(frames) => w.u8(1)?.u8(frames)?,
-            };
-        }
+        Event::Missing(missing) => emit_missing(missing, w)?,
         Event::Collected {
             complete,
             missing,
@@ -438,6 +434,16 @@ fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireEr
         }
         Event::Refused(why) => emit_refused(why, w)?,
     }
+    Ok(())
+}
+
+fn emit_missing(missing: Missing, w: &mut Writer<'_>) -> Result<(), WireError> {
+    w.u8(MISSING)?.u16(missing.node.get())?;
+    w.u8(missing.received)?;
+    match missing.frames {
+        None => w.u8(0)?,
+        Some(frames) => w.u8(1)?.u8(frames)?,
+    };
     Ok(())
 }
 
