@@ -141,11 +141,7 @@ impl FusedLinks {
         model = model.with_outage_in(tables);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let spread = Spread::of(&sources, model.unknown.0.powi(2));
-        let mut sightings: BTreeMap<(usize, usize, Channel), Vec<&Sighting>> = BTreeMap::new();
-        for sighting in seen {
-            let of = (sighting.from, sighting.to, sighting.channel);
-            sightings.entry(of).or_default().push(sighting);
-        }
+        let sightings = by_link(seen);
         let mut fused = Self { links, model };
         for_each_link(&sources, |from, to, channel| {
             let read = |source: &Source<'_>| source.reading(from, to, channel);
@@ -183,6 +179,15 @@ impl FusedLinks {
         fused.model.unknown = spread.mean(&ages, spread.change).unknown;
         fused
     }
+}
+
+fn by_link(seen: &[Sighting]) -> BTreeMap<(usize, usize, Channel), Vec<&Sighting>> {
+    let mut sightings: BTreeMap<_, Vec<&Sighting>> = BTreeMap::new();
+    for sighting in seen {
+        let of = (sighting.from, sighting.to, sighting.channel);
+        sightings.entry(of).or_default().push(sighting);
+    }
+    sightings
 }
 
 /// Calls `visit` with every link that any of `sources` heard.

@@ -218,6 +218,14 @@ impl Plan {
     }
 }
 
+/// That the transfer is expected never to end.
+fn no_end(prediction: &Prediction) -> Option<Warning> {
+    prediction.rounds.is_none().then_some(Warning::NoEnd {
+        arrives: prediction.first_round,
+        exchange: prediction.exchange,
+    })
+}
+
 /// The plan over the paths of a route.
 fn plan_route(
     links: &LinkQualities,
@@ -253,11 +261,7 @@ fn plan_route(
     let feed = Feed::of(groups.len(), hops);
     warnings.extend(unmeasured(&channels, measured));
     warnings.extend(dead_groups(feed, hops, &prediction));
-    warnings.extend(prediction.rounds.is_none().then_some(Warning::NoEnd {
-        arrives: prediction.first_round,
-        exchange: prediction.exchange,
-    }));
-    let pip = pip(&expected, request, &paths, &channels, rng);
+    warnings.extend(no_end(&prediction));
     Ok(Plan {
         source: request.source,
         sink: request.sink,
@@ -266,6 +270,7 @@ fn plan_route(
         shortest: route.shortest,
         style: Style::Paths,
         calls: Calls::Control,
+        pip: pip(&expected, request, &paths, &channels, rng),
         paths,
         path_bound: route.set.upper_bound,
         stages: draft.stages,
@@ -276,7 +281,6 @@ fn plan_route(
         rule_used: route.rule,
         warnings,
         prediction,
-        pip,
         backup_relays: Vec::new(),
         alternates: Vec::new(),
         others: Vec::new(),
