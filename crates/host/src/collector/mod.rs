@@ -350,10 +350,7 @@ impl Collector {
                 choice = detour.unwrap_or(choice);
             }
             let carried = self.transfer(network, request, &choice, attempt, observer)?;
-            let is_short = |segment: &Segment| {
-                let left = segment.bytes.len() < attempt.range.len as usize;
-                left && segment.has_next(attempt.range.offset)
-            };
+            let is_short = |segment: &Segment| segment.is_short_of(attempt.range);
             if carried.1.as_ref().is_some_and(is_short) {
                 broken = (broken + 1).min(DETOURS);
             }
