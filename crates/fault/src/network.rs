@@ -68,26 +68,37 @@ struct Outsiders {
     rogue: Option<usize>,
 }
 
+impl Outsiders {
+    /// Those of `script`, after its nodes.
+    fn of(script: &Script) -> Self {
+        let nodes = usize::from(script.nodes);
+        let is_there = |is: bool, at: usize| is.then_some(at);
+        let is_rogue = |s: &Strike| matches!(s.what, Fault::Outsider(Act::Fetch { .. }));
+        Self {
+            radio: is_there(script.has_outsider(), nodes),
+            rogue: is_there(script.strikes.iter().any(is_rogue), nodes + 1),
+        }
+    }
+}
+
+/// When which links of `script` are dead.
+fn gaps(script: &Script) -> Vec<Gap> {
+    let gaps = script.fades.iter().map(|fade| Gap {
+        from: at(fade.at_ms),
+        until: at(fade.at_ms.saturating_add(fade.for_ms)),
+        ends: [fade.a, fade.b].map(|node| EarId(u32::from(node) - 1)),
+    });
+    gaps.collect()
+}
+
 impl Field {
     /// The network of `script`, switched on.
     pub(crate) fn open(script: &Script, board: &Board) -> Result<Self, Breach> {
         let nodes = usize::from(script.nodes);
-        let is_there = |is: bool, at: usize| is.then_some(at);
-        let has_outsider = script.has_outsider();
-        let is_rogue = |s: &Strike| matches!(s.what, Fault::Outsider(Act::Fetch { .. }));
-        let has_rogue = script.strikes.iter().any(is_rogue);
-        let outsiders = Outsiders {
-            radio: is_there(has_outsider, nodes),
-            rogue: is_there(has_rogue, nodes + 1),
-        };
-        let ears = nodes + usize::from(has_outsider) + usize::from(has_rogue);
+        let outsiders = Outsiders::of(script);
+        let ears = nodes + outsiders.radio.iter().chain(&outsiders.rogue).count();
         let environment = Arc::new(environment(script, board, ears));
-        let gaps = script.fades.iter().map(|fade| Gap {
-            from: at(fade.at_ms),
-            until: at(fade.at_ms.saturating_add(fade.for_ms)),
-            ends: [fade.a, fade.b].map(|node| EarId(u32::from(node) - 1)),
-        });
-        let air = Weather::new(Medium::new(environment, script.seed), gaps.collect());
+        let air = Weather::new(Medium::new(environment, script.seed), gaps(script));
         let config = config(script, board);
         let timing = board.timing;
         let security = security(script);
@@ -128,7 +139,7 @@ impl Field {
             net,
             ids: (1..=script.nodes).map(id).collect(),
             agenda,
-            latest: has_outsider.then(BTreeMap::new),
+            latest: outsiders.radio.map(|_| BTreeMap::new()),
             outsiders,
             security,
             ordered: vec![SimTime::ZERO; ears],
