@@ -349,6 +349,16 @@ impl Surveyed {
         }
     }
 
+    /// A fresh network in which `source` has the object.
+    fn motes(&self, source: usize, object: &Object) -> Result<Motes, CollectError> {
+        let from = self.testbed().nodes[source].id;
+        let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
+        let mut motes = Motes::open(&self.site, seed)?;
+        motes.offer(source, object.of(self.site.seed, from));
+        motes.nodes.hear(&[self.links.sink()]);
+        Ok(motes)
+    }
+
     /// Plans and fetches the object in a fresh network, and where the protocol has several paths again with PIP.
     /// Where there is no route yet, the network measures its links again. Frames go to `capture`; with `maps`,
     /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
@@ -367,20 +377,13 @@ impl Surveyed {
         fetched.request.packets()?;
         let (planned, request) = &self.planned(fetched.request, fetched.plan)?;
         let source = self.source(planned, request.from)?;
-        let from = self.testbed().nodes[source].id;
-        let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
-        let mut motes = Motes::open(&self.site, seed)?;
-        motes.offer(source, object.of(self.site.seed, from));
-        motes.nodes.hear(&[self.links.sink()]);
+        let mut motes = self.motes(source, object)?;
         let mut collector = self.collector.clone();
         let mut watch = |progress| observer("", progress);
         let search = &mut Search::new(patience, self.links.links());
         let found = match planned {
             Ok(_) => None,
-            Err(_) => {
-                let wanted = (request, &mut *search);
-                collector.find_route(&mut motes.nodes, wanted, &mut watch)?
-            }
+            Err(_) => collector.find_route(&mut motes.nodes, (request, search), &mut watch)?,
         };
         let (links, plan) = match (&found, planned) {
             (Some((links, plan)), _) => (links, plan),
@@ -392,7 +395,6 @@ impl Surveyed {
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
-        let protocol = request.protocol;
         let request = FetchRequest {
             link_state: links,
             plan_request: *request,
@@ -414,7 +416,8 @@ impl Surveyed {
         let mut report = collector.fetch(nodes, &request, &mut assembly, &mut onlooker)?;
         let is_pipeline = request.plan.style != Style::Hops;
         // The baseline is not sealed.
-        let has_baseline = protocol.has_paths() && collector.sealing() == Sealing::Open;
+        let has_baseline =
+            request.plan_request.protocol.has_paths() && collector.sealing() == Sealing::Open;
         if has_baseline && is_pipeline && report.parts == 1 {
             let pip = collector.compare(nodes, &request, &mut onlooker)?;
             report.baseline = Some(pip);
