@@ -355,6 +355,15 @@ struct Floor {
     shape: Shape,
 }
 
+fn probing(transport: Name) -> Probing {
+    match transport {
+        Name::RcrtBackoff => Probing::Backoff {
+            most: LONGEST_PROBE,
+        },
+        _ => Probing::Steady,
+    }
+}
+
 /// The transport of `point`, with a sink for each of `policies`.
 fn transport(point: Point, policies: Vec<String>) -> Transport {
     let config = match point.transport {
@@ -471,12 +480,7 @@ impl Rcrt {
             bases,
             transport: transport(point, policies),
             source: source::Config {
-                probing: match point.transport {
-                    Name::RcrtBackoff => Probing::Backoff {
-                        most: LONGEST_PROBE,
-                    },
-                    _ => Probing::Steady,
-                },
+                probing: probing(point.transport),
                 ..source::Config::PAPER
             },
             payload_bytes: self.payload,
