@@ -224,33 +224,35 @@ fn interrupted(left: usize) -> Failure {
     Failure::Job(line)
 }
 
-/// Everything that a campaign's results depend on, in one form.
+/// Everything that a campaign's results depend on.
+#[derive(Serialize)]
+struct Description<'a> {
+    testbed: &'a str,
+    testbed_digest: Option<String>,
+    to: Option<u16>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    more: Vec<u16>,
+    object: String,
+    protocol: String,
+    channels: Option<Vec<u8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control_channel: Option<u8>,
+    payload: u8,
+    paths: Option<u8>,
+    hops: Option<u8>,
+    seed: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    secure: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loss: Vec<String>,
+}
+
+/// The campaign's [`Description`] as text.
 fn description(
     (args, ends): (&CollectArgs, &Ends),
     testbed: &Testbed,
     object: &Object,
 ) -> Result<String, Failure> {
-    #[derive(Serialize)]
-    struct Description<'a> {
-        testbed: &'a str,
-        testbed_digest: Option<String>,
-        to: Option<u16>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        more: Vec<u16>,
-        object: String,
-        protocol: String,
-        channels: Option<Vec<u8>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        control_channel: Option<u8>,
-        payload: u8,
-        paths: Option<u8>,
-        hops: Option<u8>,
-        seed: u64,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        secure: bool,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        loss: Vec<String>,
-    }
     let digest = match fs::read(Path::new(&args.testbed)) {
         // Standard input cannot be read twice; what was made of it says as much.
         _ if args.testbed == "-" => {
