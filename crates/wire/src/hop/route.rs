@@ -22,13 +22,13 @@ pub struct HopRoute {
     /// Of an object, these bytes.
     pub range: ObjectRange,
     /// Payload of a packet, 1 to [`MAX_PAYLOAD`].
-    payload: u8,
-    sealing: Sealing,
-    nodes: [NodeId; MAX_NODES],
+    pub(super) payload: u8,
+    pub(super) sealing: Sealing,
+    pub(super) nodes: [NodeId; MAX_NODES],
     /// Two to a byte, the first in its low bits.
-    channels: [u8; MAX_NODES.div_ceil(2)],
+    pub(super) channels: [u8; MAX_NODES.div_ceil(2)],
     /// H + 1.
-    count: u8,
+    pub(super) count: u8,
 }
 
 impl HopRoute {
