@@ -1,5 +1,4 @@
-//! The state of a network's links before a transfer, with the choices that hold for all its routes. Routes are planned
-//! here. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
+//! A network's measured links, with their age and the choices that hold for all routes over them. It plans the routes. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
 
 mod channels;
 mod given;

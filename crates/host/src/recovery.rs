@@ -1,7 +1,7 @@
 //! Recovery after a transfer that broke off: wait for its relays, and repeat a survey that lacks nodes.
 //!
-//! Invariant: a survey is not repeated for nodes that an earlier one missed, so a node that is off does not cost a
-//! second survey each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
+//! Invariant: nodes that an earlier survey missed, too, cause no second one. So a node that is off costs it once, not
+//! each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
 
 mod reports;
 

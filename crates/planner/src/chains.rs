@@ -1,10 +1,10 @@
-//! Two node-disjoint chains of single relays, one for each group, over links that are strong on the channels
-//! that they get: the leanest plan of P3 (section IV-B asks for one relay per stage and group; more beat at the
-//! next receiver).
+//! Two node-disjoint chains of single relays, one for each group, over links that are strong on their channels. This is
+//! the leanest plan of P3: section IV-B asks for one relay per stage and group, and the signals of more beat at the
+//! next receiver.
 //!
-//! For every length and order of channels the cheapest chain is sought by dynamic programming over (stage, node),
-//! then the other around it, alternately; the best pairs are predicted as whole plans ([`crate::interference`]) and
-//! improved relay by relay. Nothing is drawn. Tests: tests/all/chains.rs.
+//! For every length and order of channels, dynamic programming over (stage, node) finds the cheapest chain, then the other
+//! one around it, in turns. The best pairs are predicted as whole plans ([`crate::interference`]) and improved relay by
+//! relay. No random numbers are drawn. Tests: tests/all/chains.rs.
 
 mod bounds;
 

@@ -1,9 +1,8 @@
 //! What to expect of a plan: delivery per stage, first-round reliability, rounds, time, goodput, energy.
 //!
-//! Model: a frame gets from one sender to one receiver with the probability that [`crate::link_model`] gives;
-//! receivers and senders are independent (P3, section III-B); which relays of a stage hold a packet is
-//! followed exactly, set by set; frames of several senders beat against each other ([`crate::beating`]);
-//! the other stages interfere (`interference`).
+//! Model: [`crate::link_model`] says how likely a frame gets from one sender to one receiver. Receivers and senders
+//! are independent (P3, section III-B). Every set of relays that may hold a packet has its probability. Frames of several
+//! senders beat against each other ([`crate::beating`]), and the other stages interfere (`interference`).
 //! Not modelled: clocks, relays that silence themselves. Tests: `predict_tests.rs`, tests/all/plans.rs.
 
 use crate::channels::StageChannels;

@@ -1,7 +1,7 @@
 //! Simulated nodes behind the host's [`Network`]; any of them can be the base station.
 //!
-//! Orders, events and bytes take the same interface as on hardware. Faults, captures and the engines' counts come from the
-//! simulator, for experiments and reports. Time base: simulated time. Tests:
+//! Orders, events and bytes pass through the same interface as on hardware. Faults, captures and the engines' counters
+//! are the simulator's alone; experiments and reports use them. Time base: simulated time. Tests:
 //! `crates/simnet/tests/all/robustness/`.
 
 mod sim_network;

@@ -1,5 +1,5 @@
-//! The collector brings an object from any network: survey, plan, transfers, other plans where one breaks off, a
-//! report.
+//! The collector brings an object from any network. It surveys, plans, transfers, takes another plan if one breaks off,
+//! and reports.
 //!
 //! The caller provides the network ([`Network`]) and a [`TransferObserver`], which stores the bytes and may stop the
 //! fetch; nothing else differs between a simulation, a serial line and the daemon. Time base: the network's.

@@ -1,7 +1,7 @@
 //! Surveys a simulated network, plans a route and fetches an object with P3 or a variant, then again with PIP.
 //!
-//! [`thalweg_host::collector`] does the work. Each transfer runs in a fresh network with a seed derived from (seed, source),
-//! and none learns from the one before. So results do not depend on order or interruptions.
+//! [`thalweg_host::collector`] does the work. Each transfer runs in a fresh network, seeded by (seed, source), and
+//! none learns from the one before. So results do not depend on order or interruptions.
 
 use crate::explain::{LossMap, Recorder};
 use crate::motes::{description, place, Motes, SimNetwork};
