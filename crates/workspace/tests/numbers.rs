@@ -55,7 +55,7 @@ const NO_RESULTS: [(&str, &str); 36] = [
     ("rcrt.md", "by at least 10 %"),
     ("rcrt.md", "demands of .7 to 1.4 packets/s"),
     ("results.md", "The radio carries 220 kbit/s"),
-    ("robustness.md", "less than 85 % is foreseen"),
+    ("robustness.md", "the plan expects less than 85 %"),
     ("security.md", "4, of 116 bytes of payload"),
     ("security.md", "A MIC for each packet takes 4 of 121"),
     ("security.md", "4 of 121 bytes are 3.3 %"),
