@@ -275,8 +275,11 @@ impl Surveyed {
             plan_request: *request,
             plan: Arc::new(plan.clone()),
             survey: Some(cost),
-            // As in the papers: what breaks off is counted.
-            retry: Retry::NEVER,
+            // As in the papers what breaks off is counted; Thalweg tries again, as over a line.
+            retry: match request.protocol.measures_again() {
+                true => TransferTerms::default().retry,
+                false => Retry::NEVER,
+            },
             patience: Some(patience),
         };
         let mut onlooker = Onlooker {

@@ -114,13 +114,20 @@ impl<'a, R: BufRead> Rows<'a, R> {
         Some(value)
     }
 
-    /// A mean RSSI; an empty field is one that was not measured.
+    /// A mean RSSI, with its unit or without; an empty field is one that was not measured.
     pub(crate) fn rssi(&mut self, column: usize) -> Option<Option<f64>> {
         if self.is_empty(column) {
             return Some(None);
         }
-        let is_level = |dbm: f64| RSSI_DBM.contains(&dbm);
-        self.number(column, "a level from -120 to 20 dBm", is_level)
-            .map(Some)
+        self.parsed(column, "a level from -120 to 20 dBm", |text| {
+            let unit = text.len().saturating_sub(3);
+            let number = match (text.get(..unit), text.get(unit..)) {
+                (Some(level), Some(dbm)) if dbm.eq_ignore_ascii_case("dbm") => level.trim_end(),
+                _ => text,
+            };
+            let level = number.replacen(',', ".", 1).parse().ok();
+            level.filter(|dbm| RSSI_DBM.contains(dbm))
+        })
+        .map(Some)
     }
 }
