@@ -275,11 +275,7 @@ impl Surveyed {
             plan_request: *request,
             plan: Arc::new(plan.clone()),
             survey: Some(cost),
-            // As in the papers what breaks off is counted; Thalweg tries again, as over a line.
-            retry: match request.protocol.measures_again() {
-                true => TransferTerms::default().retry,
-                false => Retry::NEVER,
-            },
+            retry: retry(request.protocol),
             patience: Some(patience),
         };
         let mut onlooker = Onlooker {
@@ -357,3 +353,11 @@ mod object;
 mod remote;
 #[cfg(test)]
 mod tests;
+
+/// As in the papers what breaks off is counted; Thalweg tries again, as over a line.
+fn retry(protocol: Pipelined) -> Retry {
+    match protocol.measures_again() {
+        true => TransferTerms::default().retry,
+        false => Retry::NEVER,
+    }
+}
