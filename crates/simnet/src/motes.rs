@@ -1,4 +1,4 @@
-//! Simulated nodes behind the host's [`Network`]; any of them can be the base station.
+//! Simulated nodes behind the host's [`thalweg_host::network::Network`]; any of them can be the base station.
 //!
 //! Orders, events and bytes pass through the same interface as on hardware. Faults, captures and the engines' counters
 //! are the simulator's alone; experiments and reports use them. Time base: simulated time. Tests:

@@ -18,8 +18,8 @@ fn lengths(request: &RouteRequest, shortest: usize) -> RangeInclusive<usize> {
     }
 }
 
-/// How many node-distinct paths [`plan`] has to choose from for `request` in `topology`, counted up to its N, and their
-/// hops; none where there is no path. Paths are sought as in P3, and drawn from `rng` as [`plan`] draws them.
+/// How many node-distinct paths `plan` has to choose from for `request` in `topology`, counted up to its N, and their
+/// hops; none where there is no path. Paths are sought as in P3, and drawn from `rng` as `plan` draws them.
 pub fn count_paths(
     topology: &Topology,
     links: &LinkQualities,

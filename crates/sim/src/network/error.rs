@@ -62,7 +62,7 @@ pub enum SimError {
         /// When.
         at: SimTime,
     },
-    /// A node has booted, and [`Network::restart_with`] was not called.
+    /// A node has booted, and [`Network::restart_with`](super::Network::restart_with) was not called.
     #[error("node {node} starts anew, and nobody says with which engine")]
     NoEngine {
         /// Which.

@@ -36,7 +36,7 @@ impl HopRoute {
     /// used), in packets of `payload` bytes.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] unless there are 1 to [`MAX_HOPS`] hops, no node comes twice, a call holds all addresses,
+    /// [`WireError::Malformed`] unless there are 1 to [`MAX_HOPS`](super::MAX_HOPS) hops, no node comes twice, a call holds all addresses,
     /// and the payload is 1 to [`MAX_PAYLOAD`].
     pub fn new(
         transfer: u16,
