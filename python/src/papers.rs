@@ -5,6 +5,7 @@ use crate::attend::attend;
 use crate::errors::raised;
 use crate::experiment::{lab, told, Experiment, Report};
 use crate::foreign;
+use crate::table::again;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeSet;
@@ -65,12 +66,34 @@ impl Reproduced {
     fn save(&self, path: PathBuf) -> PyResult<()> {
         Ok(fs::write(path, self.html())?)
     }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        let reports = self.reports.iter().cloned().map(Report).collect();
+        let parts = (reports, self.left_out.clone(), self.call.clone());
+        Ok((again(py, "reproduced_again")?, parts))
+    }
     fn __len__(&self) -> usize {
         self.reports.len()
     }
     fn __repr__(&self) -> String {
         let (reports, misses) = (self.reports.len(), self.misses().len());
         format!("<thalweg.Reproduced: {reports} experiments, {misses} misses>")
+    }
+}
+
+/// What makes it again.
+type Parts = (Vec<Report>, Vec<String>, String);
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) fn reproduced_again(
+    reports: Vec<Report>,
+    left_out: Vec<String>,
+    call: String,
+) -> Reproduced {
+    Reproduced {
+        reports: reports.into_iter().map(|report| report.0).collect(),
+        left_out,
+        call,
     }
 }
 

@@ -164,6 +164,11 @@ impl Plan {
 type Reduced<'py> = (Bound<'py, PyAny>, (Testbed, Py<PyDict>, Option<Over>));
 
 impl Plan {
+    /// Where its paths begin and end, by the arguments that name them.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (&'static str, NodeId)> {
+        let ends = [("source", self.source()), ("sink", self.sink())].into_iter();
+        ends.filter_map(|(name, node)| Some((name, NodeId::new(node).ok()?)))
+    }
     /// The network that it is of, which goes by it.
     pub(crate) fn network(&self) -> Network {
         let source = NodeId::new(self.summary.source).ok();

@@ -12,7 +12,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::available_parallelism;
 use thalweg::sweep::{
     self, points, Axis, Design, Failed, Folder, Networks, Program, Shard, Step, Task, Values,
@@ -42,8 +42,8 @@ impl Sweep {
         Some(self.0.experiment().cpu_s? * runs as f64)
     }
     /// The parts that a folder misses, as texts that any process or machine can take.
-    fn missing(&self, folder: PathBuf) -> PyResult<Vec<String>> {
-        let folder = Folder::of(&folder, &self.0).map_err(raised)?;
+    fn missing(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+        let folder = attend(py, None, |_| Folder::of(&folder, &self.0))?;
         let text = |task: Task| serde_json::to_string(&task).map_err(|why| bug(&why.to_string()));
         folder.missing().map(text).collect()
     }
@@ -213,10 +213,12 @@ pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<
 
 /// Raises what failed of the parts that a folder has.
 #[pyfunction]
-pub(crate) fn raise_failed(folder: PathBuf) -> PyResult<()> {
-    let folder = Folder::open(&folder).map_err(raised)?;
-    let failed = (0..folder.parts()).map(|n| folder.failed(n));
-    let failed: Vec<Vec<Failed>> = failed.collect::<Result<_, _>>().map_err(raised)?;
+pub(crate) fn raise_failed(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    let failed: Vec<Vec<Failed>> = attend(py, None, |_| {
+        let folder = Folder::open(&folder)?;
+        let failed = (0..folder.parts()).map(|n| folder.failed(n));
+        failed.collect()
+    })?;
     told(&failed.concat())
 }
 
@@ -233,8 +235,7 @@ pub(crate) fn columns(folder: PathBuf) -> PyResult<BTreeMap<String, String>> {
 /// The reports of what a folder has, by point, in the order of points.
 #[pyfunction]
 pub(crate) fn reports(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let folder = Folder::open(Path::new(&folder)).map_err(raised)?;
-    let reports = folder.reports().map_err(raised)?.into_iter();
+    let reports = attend(py, None, |_| Folder::open(&folder)?.reports())?.into_iter();
     reports
         .map(|(point, report)| (point.words(), Report(report)))
         .into_py_dict(py)

@@ -52,7 +52,7 @@ def _span(key: str, values: Any) -> str:
 
 
 class Executor(Protocol):
-    """A process pool, a client of Dask, or whatever else runs functions elsewhere."""
+    """A process pool, a client of Dask, or whatever else runs functions elsewhere, and gives futures of them."""
 
     def submit(self, call: Any, /, *arguments: Any) -> Any: ...
 
@@ -120,7 +120,8 @@ class Sweep:
         if not hasattr(executor, "submit"):
             kind = type(executor).__name__
             raise InputError(f"executor: expected what has submit(), {kind} has not", "executor")
-        return _submitted(executor, os.fspath(folder), self.missing(folder), progress)
+        # Workers may have another working directory.
+        return _submitted(executor, os.path.abspath(folder), self.missing(folder), progress)
 
     def __len__(self) -> int:
         return len(self._sweep)
@@ -130,19 +131,23 @@ class Sweep:
 
 
 def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool | Progress | None) -> int:
-    """Makes `parts` elsewhere; what fails is raised after the others."""
+    """Makes `parts` elsewhere; what fails is raised after the others. Whatever interrupts it calls off what is not begun."""
     tell, failed = told(progress), None
     out: list[Any] = []
-    for done, part in enumerate([*parts, *[None] * WINDOW]):
-        if part is not None:
-            out.append(executor.submit(_thalweg.run_part, folder, part))
-        if out and (part is None or len(out) == WINDOW):
-            try:
-                out.pop(0).result()
-            except Exception as why:
-                failed = failed or why
-            tell(min(done + 1, len(parts)) - len(out), len(parts), "parts")
-    tell.close()
+    try:
+        for done, part in enumerate([*parts, *[None] * WINDOW]):
+            if part is not None:
+                out.append(executor.submit(_thalweg.run_part, folder, part))
+            if out and (part is None or len(out) == WINDOW):
+                try:
+                    out.pop(0).result()
+                except Exception as why:
+                    failed = failed or why
+                tell(min(done + 1, len(parts)) - len(out), len(parts), "parts")
+    finally:
+        for future in out:
+            future.cancel()
+        tell.close()
     if failed is not None:
         raise failed
     _thalweg.raise_failed(folder)
