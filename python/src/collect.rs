@@ -108,11 +108,12 @@ pub(crate) fn collect(
         true => Explain::Maps,
         false => Explain::Nothing,
     };
-    let (report, maps) = attend(py, ask.any("progress")?, |desk| {
+    let kept = log.clone();
+    let (report, maps) = attend(py, ask.any("progress")?, move |desk| {
         let mut packets = 0;
         let mut observer = |label: &str, progress| told(desk, label, progress, &mut packets);
         let surveyed = network.survey(&mut observer)?;
-        let capture = log.clone().map(|log| Box::new(log) as Box<dyn Capture>);
+        let capture = kept.map(|log| Box::new(log) as Box<dyn Capture>);
         Ok(surveyed.fetch(&network.request()?, capture, explain, &mut observer)?)
     })?;
     let frames = log.map(|log| Py::new(py, log.table(&site.testbed)?));

@@ -271,7 +271,7 @@ pub(crate) fn run(
 ) -> PyResult<Report> {
     let ask = Ask::new(arguments);
     let (run, lab) = asked(experiment, &ask)?;
-    let report = attend(py, ask.any("progress")?, |desk| {
+    let report = attend(py, ask.any("progress")?, move |desk| {
         lab.report(&run, &|step| told(desk, step))
     })?;
     Ok(Report(report))

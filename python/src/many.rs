@@ -96,8 +96,8 @@ pub(crate) fn collect_all(
     takes
         .try_for_each(|(option, what)| network.takes(option, what))
         .map_err(raised)?;
-    let all = network.all_nodes(&sinks).map_err(raised)?;
-    let turns = attend(py, ask.any("progress")?, |desk| {
+    let turns = attend(py, ask.any("progress")?, move |desk| {
+        let all = network.all_nodes(&sinks)?;
         let of = all.sources().len() as u64;
         let (mut turns, done) = (Vec::new(), Cell::new(0));
         let mut observer = |_: &str, _| desk.tell("nodes", done.get(), of);
@@ -308,8 +308,9 @@ pub(crate) fn gather(
     let of = gathering(&ask, &network)?;
     network.check_gathering(&of).map_err(raised)?;
     let log = ask.is("frames")?.then(Log::default);
-    let report = attend(py, ask.any("progress")?, |desk| {
-        let capture = log.clone().map(|log| Box::new(log) as Box<dyn Capture>);
+    let kept = log.clone();
+    let report = attend(py, ask.any("progress")?, move |desk| {
+        let capture = kept.map(|log| Box::new(log) as Box<dyn Capture>);
         network.gather(&of, capture, &mut |progress| match progress {
             GatherProgress::Routes { found, of } => {
                 desk.tell("finding routes", found as u64, of as u64)

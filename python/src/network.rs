@@ -180,7 +180,7 @@ pub(crate) fn survey(
     let ask = Ask::new(arguments);
     let network = asked(Network::of(site.testbed.clone()), &ask)?;
     network.pipeline("protocol").map_err(raised)?;
-    let surveyed = attend(py, ask.any("progress")?, |desk| {
+    let surveyed = attend(py, ask.any("progress")?, move |desk| {
         network.survey(&mut |label, progress| told(desk, label, progress, &mut 0))
     })?;
     let Surveyed::Pipeline(surveyed, _) = &surveyed else {

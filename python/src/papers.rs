@@ -125,7 +125,7 @@ pub(crate) fn reproduce(
     let runs: Result<Vec<ExperimentRun>, thalweg::Error> =
         experiments.into_iter().map(run).collect();
     let (runs, lab) = (runs.map_err(raised)?, lab(&ask)?);
-    let reports = attend(py, ask.any("progress")?, |desk| {
+    let reports = attend(py, ask.any("progress")?, move |desk| {
         let mut reports = Vec::new();
         let each = |run: &ExperimentRun, rows| {
             reports.push(run.judged(rows));

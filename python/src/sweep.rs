@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use thalweg::sweep::{
     self, points, Axis, Design, Failed, Folder, Networks, Program, Shard, Step, Task, Values,
@@ -21,7 +22,7 @@ use thalweg::Value;
 
 /// An experiment at many points, each with many seeds. Parts are named by all that their rows depend on.
 #[pyclass(frozen, module = "thalweg")]
-pub(crate) struct Sweep(sweep::Sweep);
+pub(crate) struct Sweep(Arc<sweep::Sweep>);
 
 #[pymethods]
 impl Sweep {
@@ -43,7 +44,8 @@ impl Sweep {
     }
     /// The parts that a folder misses, as texts that any process or machine can take.
     fn missing(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
-        let folder = attend(py, None, |_| Folder::of(&folder, &self.0))?;
+        let sweep = self.0.clone();
+        let folder = attend(py, None, move |_| Folder::of(&folder, &sweep))?;
         let text = |task: Task| serde_json::to_string(&task).map_err(|why| bug(&why.to_string()));
         folder.missing().map(text).collect()
     }
@@ -58,9 +60,10 @@ impl Sweep {
         let jobs: Option<NonZeroUsize> = ask.get("jobs", "a whole number from 1 on")?;
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let (jobs, shard) = (jobs.unwrap_or_else(cores), shard(&ask)?);
-        let (program, label) = (self.0.program(), &*self.0.experiment().id);
-        let done = attend(py, ask.any("progress")?, |desk| {
-            let folder = Folder::of(&folder, &self.0)?;
+        let sweep = self.0.clone();
+        let done = attend(py, ask.any("progress")?, move |desk| {
+            let (program, label) = (sweep.program(), &*sweep.experiment().id);
+            let folder = Folder::of(&folder, &sweep)?;
             sweep::run(&folder, program, shard, jobs, &|step| match step {
                 Step::Done { runs, of } => desk.tell(label, runs as u64, of as u64),
                 Step::Failed(_) => ControlFlow::Continue(()),
@@ -145,7 +148,7 @@ pub(crate) fn sweep_of(
     let sweep = sweep::Sweep::over(networks, experiment, points, seeds, program);
     let losses = ask.losses()?;
     let sweep = sweep.and_then(|sweep| sweep.lossy(&losses));
-    sweep.map(Sweep).map_err(raised)
+    Ok(Sweep(Arc::new(sweep.map_err(raised)?)))
 }
 
 /// Each value of each key with each of the others.
@@ -203,18 +206,18 @@ pub(crate) fn drawn<'py>(
 pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<()> {
     let task: Task = serde_json::from_str(part).map_err(|why| refused(format!("a part: {why}")))?;
     let program = program(py)?;
-    let made = attend(py, None, |desk| {
-        task.run(&folder, &program, &|done| {
+    attend(py, None, move |desk| {
+        let made = task.run(&folder, &program, &|done| {
             desk.tell(&task.name, done as u64, task.points.len() as u64)
-        })
-    })?;
-    task.write(&folder, &made).map_err(raised)
+        })?;
+        task.write(&folder, &made)
+    })
 }
 
 /// Raises what failed of the parts that a folder has.
 #[pyfunction]
 pub(crate) fn raise_failed(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-    let failed: Vec<Vec<Failed>> = attend(py, None, |_| {
+    let failed: Vec<Vec<Failed>> = attend(py, None, move |_| {
         let folder = Folder::open(&folder)?;
         let failed = (0..folder.parts()).map(|n| folder.failed(n));
         failed.collect()
@@ -235,7 +238,7 @@ pub(crate) fn columns(folder: PathBuf) -> PyResult<BTreeMap<String, String>> {
 /// The reports of what a folder has, by point, in the order of points.
 #[pyfunction]
 pub(crate) fn reports(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let reports = attend(py, None, |_| Folder::open(&folder)?.reports())?.into_iter();
+    let reports = attend(py, None, move |_| Folder::open(&folder)?.reports())?.into_iter();
     reports
         .map(|(point, report)| (point.words(), Report(report)))
         .into_py_dict(py)
