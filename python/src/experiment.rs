@@ -2,7 +2,7 @@
 
 use crate::ask::{unfit, Ask};
 use crate::attend::{attend, Desk};
-use crate::errors::{bug, input, raised, refused};
+use crate::errors::{bug, input, raised, refused, written};
 use crate::foreign;
 use crate::json;
 use crate::table::{again, escaped, Columns, Table};
@@ -100,7 +100,7 @@ impl Experiment {
     /// Writes the file that `thalweg run` takes.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         have_files(&self.testbeds)?;
-        Ok(fs::write(path, &self.experiment.text)?)
+        written(&path, fs::write(&path, &self.experiment.text))
     }
     /// What its file says.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -218,7 +218,7 @@ fn asked(experiment: &Experiment, ask: &Ask<'_>) -> PyResult<(ExperimentRun, Lab
     if !options.is_empty() {
         run = run.with(&options).map_err(raised)?;
     }
-    if let Some(seeds) = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")? {
+    if let Some(seeds) = ask.seeds()? {
         run = run.seeds(seeds);
     }
     let lab = lab(ask)?
@@ -333,10 +333,13 @@ impl Report {
     }
     /// Writes rows, results and figures to a folder, as `thalweg run --out` does.
     fn save(&self, folder: PathBuf) -> PyResult<()> {
-        fs::create_dir_all(&folder)?;
+        written(&folder, fs::create_dir_all(&folder))?;
         let files = self.0.files().map_err(|why| bug(&why.to_string()))?;
         let mut files = files.into_iter();
-        Ok(files.try_for_each(|(name, text)| fs::write(folder.join(name), text))?)
+        files.try_for_each(|(name, text)| {
+            let path = folder.join(name);
+            written(&path, fs::write(&path, text))
+        })
     }
     fn __repr__(&self) -> String {
         let (id, rows) = (&self.0.experiment.id, self.0.rows.len());

@@ -2,7 +2,7 @@
 
 use crate::ask::Ask;
 use crate::attend::attend;
-use crate::errors::raised;
+use crate::errors::{raised, written};
 use crate::experiment::{lab, told, Experiment, Report};
 use crate::foreign;
 use crate::table::again;
@@ -64,7 +64,7 @@ impl Reproduced {
     }
     /// Writes the report page to a file.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        Ok(fs::write(path, self.html())?)
+        written(&path, fs::write(&path, self.html()))
     }
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
         let reports = self.reports.iter().cloned().map(Report).collect();
@@ -109,7 +109,7 @@ pub(crate) fn reproduce(
         true => Extent::Quick,
         false => Extent::Full,
     };
-    let seeds: Option<Vec<u64>> = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
+    let seeds = ask.seeds()?;
     let (experiments, left_out) = results_of(&named, extent).map_err(raised)?;
     let run = |experiment: thalweg::Experiment| {
         let run = ExperimentRun::new(experiment)?;

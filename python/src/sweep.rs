@@ -19,6 +19,7 @@ use thalweg::sweep::{
     self, points, Axis, Design, Failed, Folder, Networks, Program, Shard, Step, Task, Values,
 };
 use thalweg::Value;
+use thalweg_lab::experiment::Shape;
 
 /// An experiment at many points, each with many seeds. Parts are named by all that their rows depend on.
 #[pyclass(frozen, module = "thalweg")]
@@ -130,8 +131,9 @@ pub(crate) fn sweep_of(
             testbeds.extend(more);
             grid(&over)?
         }
-        (None, Some(rows)) => of_table(&rows)?,
-        _ => return Err(input("over", "expected either over= or points=")),
+        (None, Some(rows)) => of_table(&rows, &experiment.experiment)?,
+        (None, None) => grid(&toml::Table::new())?,
+        (Some(_), Some(_)) => return Err(input("over", "expected either over= or points=")),
     };
     let mut values = testbeds.iter();
     let networks = values.try_fold(
@@ -142,7 +144,7 @@ pub(crate) fn sweep_of(
         },
     );
     let networks = networks.map_err(raised)?;
-    let seeds = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
+    let seeds = ask.seeds()?;
     let seeds = seeds.unwrap_or_else(|| experiment.experiment.default_seeds());
     let (experiment, program) = (experiment.experiment.clone(), program(py)?);
     let sweep = sweep::Sweep::over(networks, experiment, points, seeds, program);
@@ -165,15 +167,29 @@ fn grid(over: &toml::Table) -> PyResult<Vec<Values>> {
     points(&axes, Design::Grid, 1).map_err(raised)
 }
 
-/// A point a row, a key a column.
-fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
-    let value = |value: Value| match value {
+/// A point a row, a key of `experiment` a column. pandas writes the whole numbers of a column with gaps with a point.
+fn of_table(rows: &Bound<'_, PyAny>, experiment: &thalweg::Experiment) -> PyResult<Vec<Values>> {
+    let is_whole = |key: &str| {
+        let mut shape = experiment
+            .run
+            .shape(key.strip_prefix("run.").unwrap_or(key));
+        while let Some(Shape::List(of) | Shape::Maybe(of)) = shape {
+            shape = Some(*of);
+        }
+        matches!(shape, Some(Shape::Whole))
+    };
+    let value = |key: &str, value: Value| match value {
+        Value::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 && is_whole(key) => (x as i64).into(),
         Value::Whole(n) => n.into(),
         Value::Number(x) => x.into(),
         Value::Text(text) => text.into(),
     };
     let rows = foreign::rows("points", rows, |_| true)?.into_iter();
-    let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
+    let of_row = |(key, v): (String, Value)| {
+        let value = value(&key, v);
+        (key, value)
+    };
+    let point = rows.map(|row| row.0.into_iter().map(of_row).collect());
     Ok(point.collect())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ask;
 use crate::attend::attend;
-use crate::errors::{input, raised, refused};
+use crate::errors::{input, raised, refused, written};
 use crate::foreign;
 use crate::table::{Columns, Table};
 use pyo3::prelude::*;
@@ -185,7 +185,7 @@ impl Testbed {
             let level = rssi_dbm.map_or_else(String::new, |dbm| dbm.to_string());
             text.push_str(&format!("{src},{dst},{channel},{prr},{level}\n"));
         }
-        Ok(fs::write(path, text)?)
+        written(&path, fs::write(&path, text))
     }
     fn __reduce__<'py>(
         &self,

@@ -46,14 +46,13 @@ def swept(folder: Path, **how: Any) -> None:
     "call",
     [
         lambda folder: tw.run(LONG, seeds=range(1, 20), jobs=1),
-        lambda folder: tw.run("fusion.fig5_2", seeds=range(1, 20), jobs=1),
         lambda folder: tw.reproduce("p3", quick=True, jobs=1),
         lambda folder: tw.collect("indriya", object=8_000_000),
         lambda folder: tw.survey("building1000"),
         lambda folder: tw.plan("building1000", protocol="p3"),
         lambda folder: swept(folder, jobs=1),
     ],
-    ids=["run", "run-csma", "reproduce", "collect", "survey", "plan", "sweep"],
+    ids=["run", "reproduce", "collect", "survey", "plan", "sweep"],
 )
 def test_ctrl_c_is_heard_within_half_a_second(call, hears_ctrl_c, tmp_path: Path):
     assert interrupted_after(lambda: call(tmp_path)) < 0.5 * slowness()

@@ -40,7 +40,7 @@ def test_what_many_transfers_give():
     assert again(at_once).to_dict() == at_once.to_dict() and same(at_once.rates, again(at_once).rates)
 
 
-@pytest.mark.parametrize("how", [{"quick": True}, {"seeds": [1, 2]}, {"seeds": [1], "testbed": "line5"}], ids=str)
+@pytest.mark.parametrize("how", [{"quick": True}, {"seeds": [1, 2]}, {"seeds": [1], "testbed": "ring12"}], ids=str)
 def test_what_an_experiment_gives(how):
     report = tw.run("p3.pip" if "testbed" in how else "cit.fig3", **how)
     other = again(report)

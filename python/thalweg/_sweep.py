@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import importlib.util
 import json
@@ -61,7 +62,7 @@ class Sweep:
     """An experiment at many points with many seeds, in parts: files of one folder, each there whole or not at all.
 
     `over` is a dict of keys, such as `run.payload`, and values: each with each. Or `points` is a table with a column a key
-    and a row a point. Seeds are outermost, so that what is there first is a smaller study.
+    and a row a point. Without either it is the experiment as it is. Seeds are outermost, so that what is there first is a smaller study.
     """
 
     def __init__(
@@ -75,13 +76,13 @@ class Sweep:
     ) -> None:
         from . import experiment
 
-        asked = {
+        self._made_of = experiment(what), {
             "over": over,
             "points": points,
             "seeds": _plain.listed("seeds", seeds),
             "losses": _plain.listed("losses", losses),
         }
-        self._sweep = _thalweg.sweep_of(experiment(what), asked)
+        self._sweep = _thalweg.sweep_of(*self._made_of)
 
     @property
     def points(self) -> list[str]:
@@ -113,10 +114,14 @@ class Sweep:
     ) -> int:
         """Makes the parts that `folder` misses, and says how many: on `jobs` threads, or on an `executor`.
 
-        With `shard`, such as (3, 16), the third of sixteen shares. Several processes and machines may share a folder.
+        With `shard`, such as (3, 16), the third of sixteen shares. Several processes and machines may share a folder. An
+        `executor` has its own workers, and makes all that is missing.
         """
         if executor is None:
             return self._sweep._run(folder, {"jobs": jobs, "shard": shard, "progress": progress})
+        for name, value in ("jobs", jobs), ("shard", shard):
+            if value is not None:
+                raise InputError(f"{name}: is not for an executor, which has its own workers", name)
         if not hasattr(executor, "submit"):
             kind = type(executor).__name__
             raise InputError(f"executor: expected what has submit(), {kind} has not", "executor")
@@ -128,6 +133,10 @@ class Sweep:
 
     def __repr__(self) -> str:
         return repr(self._sweep)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        what, asked = self._made_of
+        return functools.partial(Sweep, what, **asked), ()
 
 
 def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool | Progress | None) -> int:
