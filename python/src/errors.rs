@@ -28,7 +28,7 @@ pub(crate) fn bug(line: &str) -> PyErr {
 /// What came of writing to `path`: Python's own exception, which names it.
 pub(crate) fn written(path: &Path, done: io::Result<()>) -> PyResult<()> {
     done.map_err(|why| {
-        let (code, text) = (why.raw_os_error(), plain(&why).to_string());
+        let (code, text) = (why.raw_os_error(), plain(&why));
         PyOSError::new_err((code, text, path.to_owned()))
     })
 }
