@@ -29,7 +29,7 @@ pub(crate) fn bug(line: &str) -> PyErr {
 pub(crate) fn written(path: &Path, done: io::Result<()>) -> PyResult<()> {
     done.map_err(|why| {
         let (code, text) = (why.raw_os_error(), plain(&why));
-        PyOSError::new_err((code, text, path.to_owned()))
+        PyOSError::new_err((code, text, path.as_os_str().to_owned()))
     })
 }
 
