@@ -16,7 +16,8 @@ use serde::Deserialize;
 use thalweg::{Explain, Network};
 use thalweg_sim::Capture;
 
-/// What became of an object: what its JSON says, and what is too large for that.
+/// What became of an object.
+// It is what its JSON says, and what is too large for that.
 #[derive(Deserialize)]
 #[pyclass(frozen, get_all, module = "thalweg")]
 pub(crate) struct Collected {

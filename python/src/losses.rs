@@ -10,8 +10,11 @@ use thalweg_simnet::streams::{LinkMap, StreamMap, Why};
 /// Where the packets of a transfer were lost, and why.
 #[pyclass(frozen, module = "thalweg")]
 pub(crate) struct Losses {
+    /// A row for each hop of each round (of streams, for each link): what entered, what arrived, and what was lost by each
+    /// cause.
     #[pyo3(get)]
     table: Py<Table>,
+    /// What `thalweg collect --explain` prints.
     #[pyo3(get)]
     text: String,
     json: String,
@@ -62,8 +65,7 @@ pub(crate) const fn losses_again(
 }
 
 impl Losses {
-    /// What `maps` say. The table has a row for each hop of each round (of streams, for each link): what entered, what arrived,
-    /// and what was lost by each cause.
+    /// What `maps` say.
     pub(crate) fn of(py: Python<'_>, maps: &Maps) -> PyResult<Self> {
         let table = match maps {
             Maps::Pipeline(maps) => of_pipelines(maps),

@@ -167,12 +167,17 @@ fn objects<'a>(
 /// What became of objects that were collected at once.
 #[pyclass(frozen, get_all, module = "thalweg")]
 pub(crate) struct Gathered {
+    /// A row for each object.
     nodes: Py<Table>,
+    /// Each rate that the base station set: for which node, since when, and how much.
     rates: Py<Table>,
     objects: Py<PyDict>,
     frames: Option<Py<Table>>,
+    /// The seed.
     seed: u64,
+    /// Until the last delivery, after routes have settled.
     duration_s: f64,
+    /// Bits delivered per time, of all together.
     goodput_kbps: f64,
     json: String,
 }
